@@ -1,0 +1,161 @@
+//! Talaria's own configuration, as data: text in, values and problems out.
+//!
+//! Owns what `config.toml` means in this version of the program and how every mistake in it is told. An unset value
+//! stays `None`: no default is invented here, because the user's Codex then decides. Reads no file and no
+//! environment; the engine's `home` reads the file and hands its text over, `doctor` shows the problems.
+
+mod keys;
+mod problem;
+
+use std::time::Duration;
+
+use toml_edit::{Document, Item, TableLike};
+
+use crate::nearest::nearest;
+use crate::policy::{ApprovalPolicy, Sandbox};
+use keys::{Meaning, Section};
+pub use problem::{Problem, Severity};
+
+/// Everything that this version reads from `config.toml`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Config {
+    /// How Codex is found and bounded.
+    pub codex: CodexConfig,
+    /// Which model is asked for.
+    pub model: ModelConfig,
+}
+
+/// The section `[codex]`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CodexConfig {
+    /// The Codex program to use instead of the one on PATH; as written, a leading `~` included.
+    pub bin: Option<String>,
+    /// The `CODEX_HOME` to give to Codex; as written, a leading `~` included.
+    pub home: Option<String>,
+    /// The sandbox to ask for.
+    pub sandbox: Option<Sandbox>,
+    /// The approval policy to ask for.
+    pub approval_policy: Option<ApprovalPolicy>,
+    /// How long a turn may take.
+    pub turn_timeout: Option<Duration>,
+}
+
+/// The section `[model]`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ModelConfig {
+    /// The model to ask for.
+    pub default: Option<String>,
+    /// The reasoning effort to ask for; the model decides which words it knows.
+    pub effort: Option<String>,
+}
+
+/// A configuration file that is TOML, with what is wrong in it.
+///
+/// A key with an error is left unset in `config`: whoever goes on in spite of errors goes on without those keys.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Parsed {
+    /// What could be read.
+    pub config: Config,
+    /// What is wrong or without effect, in the order of the file.
+    pub problems: Vec<Problem>,
+}
+
+/// Reads the text of a configuration file; a text that is not TOML is one problem with line and column.
+pub fn parse(text: &str) -> Result<Parsed, Problem> {
+    let document = Document::parse(text).map_err(|error| Problem::syntax(text, &error))?;
+    let mut reader = Reader { text, parsed: Parsed::default() };
+    for (name, item) in document.iter() {
+        reader.section(document.as_table(), name, item);
+    }
+    // Tables come in the order of their first mention, dotted keys and late headers would mix the lines up.
+    reader.parsed.problems.sort_by_key(|problem| (problem.line, problem.column));
+    Ok(reader.parsed)
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    parsed: Parsed,
+}
+
+impl Reader<'_> {
+    fn section(&mut self, root: &dyn TableLike, name: &str, item: &Item) {
+        let start = start_of(root, name, item);
+        match keys::section(name) {
+            Some(Section::Read) => match item.as_table_like() {
+                Some(table) => {
+                    for (key, value) in table.iter() {
+                        self.key(table, name, key, value);
+                    }
+                }
+                None => {
+                    let message = format!("must be a section, not {}", keys::article(item.type_name()));
+                    let hint = match name {
+                        "model" => "write the name of the model as model.default".to_owned(),
+                        _ => format!("write its keys under [{name}]"),
+                    };
+                    self.report(start, name, Severity::Error, message, Some(hint));
+                }
+            },
+            Some(Section::Later) => {
+                self.report(start, name, Severity::Warning, "not used by this version".to_owned(), None);
+            }
+            None => {
+                let hint = nearest(name, keys::sections()).or_else(|| keys::with_last_part(name));
+                self.report(start, name, Severity::Warning, "unknown key".to_owned(), hint.map(did_you_mean));
+            }
+        }
+    }
+
+    fn key(&mut self, table: &dyn TableLike, section: &str, key: &str, item: &Item) {
+        let name = format!("{section}.{key}");
+        let start = start_of(table, key, item);
+        match keys::meaning(&name) {
+            Some(Meaning::Read(read)) => {
+                if let Err(wrong) = read(item, &mut self.parsed.config) {
+                    // The value may stand lines below its key; the key is what a person looks for.
+                    self.report(start, &name, Severity::Error, wrong.message, wrong.hint);
+                }
+            }
+            Some(Meaning::Later) => {
+                // A section that is open for later keys would otherwise hide the typing error in a key of today.
+                let hint = nearest(&name, keys::read()).map(did_you_mean);
+                self.report(start, &name, Severity::Warning, "not used by this version".to_owned(), hint);
+            }
+            None => {
+                let hint = nearest(&name, keys::all()).or_else(|| keys::with_last_part(key));
+                self.report(
+                    start,
+                    &name,
+                    Severity::Warning,
+                    "unknown key".to_owned(),
+                    hint.map(did_you_mean),
+                );
+            }
+        }
+    }
+
+    fn report(
+        &mut self,
+        start: Option<usize>,
+        key: &str,
+        severity: Severity,
+        message: String,
+        hint: Option<String>,
+    ) {
+        let (line, column) = problem::position(self.text, start);
+        let key = Some(key.to_owned());
+        self.parsed.problems.push(Problem { line, column, key, message, hint, severity });
+    }
+}
+
+fn start_of(table: &dyn TableLike, key: &str, item: &Item) -> Option<usize> {
+    let span = table.key(key).and_then(toml_edit::Key::span).or_else(|| item.span());
+    span.map(|span| span.start)
+}
+
+fn did_you_mean(name: &str) -> String {
+    format!("did you mean {name}?")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,160 @@
+//! The table of configuration keys: which exist, which this version reads, and how each value is read.
+//!
+//! To add a key: a field in `Config`, a line in `KEYS`. A name that later versions will use stands here too, so that
+//! it is not called unknown, and is reported as without effect. Called by the reader in `config` alone.
+
+use toml_edit::Item;
+
+use super::Config;
+use crate::duration::{from_seconds, parse_duration};
+use crate::nearest::nearest;
+use crate::policy::{ApprovalPolicy, Sandbox, UnknownName};
+
+/// What this version does with a key.
+#[derive(Clone, Copy)]
+pub(super) enum Meaning {
+    /// Reads it into the configuration.
+    Read(fn(&Item, &mut Config) -> Result<(), Wrong>),
+    /// Nothing yet.
+    Later,
+}
+
+/// What this version does with a section.
+#[derive(Clone, Copy)]
+pub(super) enum Section {
+    /// Looks at its keys.
+    Read,
+    /// Nothing yet.
+    Later,
+}
+
+/// Why a value cannot be used.
+pub(super) struct Wrong {
+    pub(super) message: String,
+    pub(super) hint: Option<String>,
+}
+
+const KEYS: &[(&str, Meaning)] = &[
+    ("codex.bin", Meaning::Read(|item, config| set(&mut config.codex.bin, text(item)))),
+    ("codex.home", Meaning::Read(|item, config| set(&mut config.codex.home, text(item)))),
+    (
+        "codex.sandbox",
+        Meaning::Read(|item, config| set(&mut config.codex.sandbox, one_of(item, &sandboxes()))),
+    ),
+    (
+        "codex.approval_policy",
+        Meaning::Read(|item, config| set(&mut config.codex.approval_policy, one_of(item, &policies()))),
+    ),
+    ("codex.turn_timeout", Meaning::Read(|item, config| set(&mut config.codex.turn_timeout, duration(item)))),
+    ("codex.idle_warning", Meaning::Later),
+    ("codex.max_hosts", Meaning::Later),
+    ("codex.threads_per_host", Meaning::Later),
+    ("model.default", Meaning::Read(|item, config| set(&mut config.model.default, text(item)))),
+    ("model.effort", Meaning::Read(|item, config| set(&mut config.model.effort, text(item)))),
+];
+
+const SECTIONS: &[(&str, Section)] = &[
+    ("codex", Section::Read),
+    ("model", Section::Read),
+    ("approvals", Section::Later),
+    ("auxiliary", Section::Later),
+    ("compression", Section::Later),
+    ("mcp_servers", Section::Later),
+    ("memory", Section::Later),
+    ("security", Section::Later),
+    ("sessions", Section::Later),
+    ("skills", Section::Later),
+    ("store", Section::Later),
+];
+
+/// Sections in which names that are not in the table belong to later versions.
+const OPEN: &[&str] = &["model."];
+
+pub(super) fn section(name: &str) -> Option<Section> {
+    SECTIONS.iter().find(|(known, _)| *known == name).map(|(_, section)| *section)
+}
+
+pub(super) fn meaning(name: &str) -> Option<Meaning> {
+    let listed = KEYS.iter().find(|(known, _)| *known == name).map(|(_, meaning)| *meaning);
+    listed.or_else(|| OPEN.iter().any(|open| name.starts_with(open)).then_some(Meaning::Later))
+}
+
+pub(super) fn sections() -> impl Iterator<Item = &'static str> {
+    SECTIONS.iter().map(|(name, _)| *name)
+}
+
+pub(super) fn all() -> impl Iterator<Item = &'static str> {
+    KEYS.iter().map(|(name, _)| *name)
+}
+
+pub(super) fn read() -> impl Iterator<Item = &'static str> {
+    KEYS.iter().filter(|(_, meaning)| matches!(meaning, Meaning::Read(_))).map(|(name, _)| *name)
+}
+
+/// Finds the key that somebody wrote without its section, or in the wrong one.
+pub(super) fn with_last_part(part: &str) -> Option<&'static str> {
+    let last = |name: &'static str| name.rsplit('.').next().unwrap_or(name);
+    let found = nearest(part, all().map(last))?;
+    all().find(|name| last(name) == found)
+}
+
+/// Puts the article before the name of a TOML type.
+pub(super) fn article(type_name: &str) -> String {
+    let article = if type_name.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+    format!("{article} {type_name}")
+}
+
+fn set<T>(field: &mut Option<T>, value: Result<T, Wrong>) -> Result<(), Wrong> {
+    *field = Some(value?);
+    Ok(())
+}
+
+fn text(item: &Item) -> Result<String, Wrong> {
+    match item.as_str() {
+        Some(text) if text.trim().is_empty() => {
+            let hint = Some("remove the key to leave it unset".to_owned());
+            Err(Wrong { message: "must not be empty".to_owned(), hint })
+        }
+        Some(text) => Ok(text.to_owned()),
+        None => Err(wrong_type(item, "a string")),
+    }
+}
+
+fn one_of<T: std::str::FromStr<Err = UnknownName>>(
+    item: &Item,
+    allowed: &[&'static str],
+) -> Result<T, Wrong> {
+    let Some(text) = item.as_str() else {
+        return Err(wrong_type(item, &format!("one of {}", allowed.join(", "))));
+    };
+    text.parse().map_err(|unknown: UnknownName| Wrong {
+        message: unknown.to_string(),
+        hint: nearest(text, allowed.iter().copied()).map(super::did_you_mean),
+    })
+}
+
+fn duration(item: &Item) -> Result<std::time::Duration, Wrong> {
+    let read = match (item.as_integer(), item.as_str()) {
+        (Some(seconds), _) => from_seconds(seconds),
+        (None, Some(text)) => parse_duration(text),
+        (None, None) => {
+            return Err(wrong_type(
+                item,
+                "a duration such as \"90s\", \"15m\", \"1h30m\" or a number of seconds",
+            ));
+        }
+    };
+    read.map_err(|error| Wrong { message: error.to_string(), hint: None })
+}
+
+fn wrong_type(item: &Item, wanted: &str) -> Wrong {
+    Wrong { message: format!("must be {wanted}, not {}", article(item.type_name())), hint: None }
+}
+
+fn sandboxes() -> [&'static str; 3] {
+    Sandbox::ALL.map(Sandbox::as_str)
+}
+
+fn policies() -> [&'static str; 4] {
+    ApprovalPolicy::ALL.map(ApprovalPolicy::as_str)
+}

@@ -1,0 +1,218 @@
+//! What the configuration reader promises: file in, values and messages out.
+
+use super::*;
+use expect_test::{Expect, expect};
+
+fn check(text: &str, expected: &Expect) -> Config {
+    let (config, problems) = match parse(text) {
+        Ok(parsed) => (parsed.config, parsed.problems),
+        Err(problem) => (Config::default(), vec![problem]),
+    };
+    let told: Vec<String> =
+        problems.iter().map(|p| format!("{:?} {p}\n", p.severity).to_lowercase()).collect();
+    expected.assert_eq(&told.concat());
+    config
+}
+
+#[test]
+fn every_key_of_this_version_is_read() {
+    let text = r#"
+[codex]
+bin = "/opt/codex"
+home = "~/codex"
+sandbox = "workspace-write"
+approval_policy = "on-request"
+turn_timeout = "1h30m"
+
+[model]
+default = "gpt-5.5"
+effort = "high"
+"#;
+    let expected = Config {
+        codex: CodexConfig {
+            bin: Some("/opt/codex".to_owned()),
+            home: Some("~/codex".to_owned()),
+            sandbox: Some(Sandbox::WorkspaceWrite),
+            approval_policy: Some(ApprovalPolicy::OnRequest),
+            turn_timeout: Some(Duration::from_secs(5400)),
+        },
+        model: ModelConfig { default: Some("gpt-5.5".to_owned()), effort: Some("high".to_owned()) },
+    };
+    assert_eq!(check(text, &expect![""]), expected);
+}
+
+#[test]
+fn an_empty_file_sets_nothing() {
+    for text in ["", "# nothing\n", "\u{feff}", "[codex]\n[model]\n"] {
+        assert_eq!(parse(text), Ok(Parsed::default()), "{text:?}");
+    }
+}
+
+#[test]
+fn dotted_keys_and_inline_tables_mean_the_same() {
+    let config = check("model = { default = \"m\" }\ncodex.turn_timeout = 90\r\n", &expect![""]);
+    assert_eq!(config.model.default.as_deref(), Some("m"));
+    assert_eq!(config.codex.turn_timeout, Some(Duration::from_secs(90)));
+}
+
+#[test]
+fn a_wrong_value_is_an_error_that_names_line_key_and_what_is_allowed() {
+    let text = r#"[codex]
+bin = ""
+sandbox = "writeable"
+approval_policy = "on_request"
+turn_timeout = "soon"
+home = 7
+[model]
+default = ["a"]
+"#;
+    let config = check(
+        text,
+        &expect![[r#"
+            error line 2: codex.bin: must not be empty; remove the key to leave it unset
+            error line 3: codex.sandbox: "writeable" is not known; allowed: read-only, workspace-write, danger-full-access
+            error line 4: codex.approval_policy: "on_request" is not known; allowed: untrusted, on-request, never, on-failure; did you mean on-request?
+            error line 5: codex.turn_timeout: "soon" is not a duration; write 90s, 15m, 1h30m or a number of seconds
+            error line 6: codex.home: must be a string, not an integer
+            error line 8: model.default: must be a string, not an array
+        "#]],
+    );
+    assert_eq!(config, Config::default());
+}
+
+#[test]
+fn durations_that_cannot_be_used_are_errors() {
+    check(
+        "codex.turn_timeout = 0",
+        &expect![[r#"
+        error line 1: codex.turn_timeout: a duration must be longer than zero
+    "#]],
+    );
+    check(
+        "codex.turn_timeout = -5",
+        &expect![[r#"
+        error line 1: codex.turn_timeout: a duration cannot be negative
+    "#]],
+    );
+    check(
+        "codex.turn_timeout = 1.5",
+        &expect![[r#"
+        error line 1: codex.turn_timeout: must be a duration such as "90s", "15m", "1h30m" or a number of seconds, not a float
+    "#]],
+    );
+    check(
+        "codex.sandbox = true",
+        &expect![[r#"
+        error line 1: codex.sandbox: must be one of read-only, workspace-write, danger-full-access, not a boolean
+    "#]],
+    );
+}
+
+#[test]
+fn one_wrong_value_does_not_hide_the_good_ones() {
+    let config = check(
+        "[codex]\nsandbox = \"none\"\nbin = \"/c\"\n",
+        &expect![[r#"
+            error line 2: codex.sandbox: "none" is not known; allowed: read-only, workspace-write, danger-full-access
+        "#]],
+    );
+    assert_eq!(config.codex.bin.as_deref(), Some("/c"));
+}
+
+#[test]
+fn an_unknown_key_is_a_warning_with_the_nearest_known_one() {
+    let text = r#"
+sandbox = "read-only"
+zzz = 1
+[codex]
+sandbx = "read-only"
+default = "m"
+frobnicate = 1
+[modle]
+default = "m"
+"#;
+    check(
+        text,
+        &expect![[r#"
+            warning line 2: sandbox: unknown key; did you mean codex.sandbox?
+            warning line 3: zzz: unknown key
+            warning line 5: codex.sandbx: unknown key; did you mean codex.sandbox?
+            warning line 6: codex.default: unknown key; did you mean model.default?
+            warning line 7: codex.frobnicate: unknown key
+            warning line 8: modle: unknown key; did you mean model?
+        "#]],
+    );
+}
+
+#[test]
+fn a_key_of_a_later_version_is_not_silently_taken() {
+    let text = r#"
+[mcp_servers.docs]
+command = "x"
+[security]
+redact_secrets = false
+[codex]
+max_hosts = 2
+[model]
+openai_runtime = "auto"
+efort = "high"
+[store]
+url = ""
+"#;
+    check(
+        text,
+        &expect![[r#"
+            warning line 2: mcp_servers: not used by this version
+            warning line 4: security: not used by this version
+            warning line 7: codex.max_hosts: not used by this version
+            warning line 9: model.openai_runtime: not used by this version
+            warning line 10: model.efort: not used by this version; did you mean model.effort?
+            warning line 11: store: not used by this version
+        "#]],
+    );
+}
+
+#[test]
+fn a_section_that_is_no_section_is_an_error() {
+    check(
+        "model = \"gpt-5.5\"\n[[codex]]\nbin = \"/c\"\n",
+        &expect![[r#"
+            error line 1: model: must be a section, not a string; write the name of the model as model.default
+            error line 2: codex: must be a section, not an array of tables; write its keys under [codex]
+        "#]],
+    );
+}
+
+#[test]
+fn a_file_that_does_not_parse_names_line_and_column() {
+    check(
+        "[codex]\nsandbox = \n",
+        &expect![[r#"
+        error line 2, column 11: string values must be quoted, expected literal string
+    "#]],
+    );
+    check(
+        "[codex]\nbin = \"/a\"\nbin = \"/b\"\n",
+        &expect![[r#"
+        error line 3, column 1: duplicate key
+    "#]],
+    );
+    check(
+        "[codex\n",
+        &expect![[r#"
+        error line 1, column 7: unclosed table, expected `]`
+    "#]],
+    );
+    check(
+        "# ü\nü = 1\n",
+        &expect![[r#"
+        error line 2, column 1: invalid unquoted key, expected letters, numbers, `-`, `_`
+    "#]],
+    );
+    check(
+        "a = \"\u{1}\"",
+        &expect![[r#"
+        error line 1, column 6: invalid basic string, expected non-double-quote visible characters, `\`
+    "#]],
+    );
+}

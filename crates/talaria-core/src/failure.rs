@@ -1,0 +1,119 @@
+//! Puts a failure that Codex reports into a class, so that people are told what to do and programs can branch.
+//!
+//! Codex's own code decides. Where 0.130 only says `other`, the HTTP status that it writes into the message in a fixed
+//! form is used; no other text is looked at.
+
+use serde_json::Value;
+
+use crate::frame::RpcError;
+use crate::outcome::{FailureCode, Outcome};
+use crate::wire::notification::TurnError;
+
+/// The outcome of a turn that Codex calls failed, with or without a reason.
+pub fn failed(error: Option<&TurnError>) -> Outcome {
+    match error {
+        None => Outcome::Failed {
+            code: FailureCode::Other,
+            message: "Codex says that the turn failed, but not why".to_owned(),
+        },
+        Some(error) => Outcome::Failed { code: classify(error), message: error.to_string() },
+    }
+}
+
+/// The outcome of a turn that Codex refused to start.
+pub fn refused(error: &RpcError) -> Outcome {
+    let input_code = error.data.as_ref().and_then(|data| data.get("input_error_code"));
+    let code = match input_code.and_then(Value::as_str) {
+        Some("input_too_large") => FailureCode::InputTooLarge,
+        _ => FailureCode::Other,
+    };
+    Outcome::Failed { code, message: format!("Codex refused the turn: {}", error.message) }
+}
+
+fn classify(error: &TurnError) -> FailureCode {
+    let info = error.codex_error_info.as_ref();
+    if let Some(status) = info.and_then(http_status).or_else(|| status_in_message(&error.message)) {
+        return by_status(status);
+    }
+    match info.and_then(info_word) {
+        Some("unauthorized") => FailureCode::Auth,
+        Some("usageLimitExceeded" | "sessionBudgetExceeded") => FailureCode::UsageLimit,
+        Some("rateLimitExceeded") => FailureCode::RateLimit,
+        Some("contextWindowExceeded") => FailureCode::ContextWindow,
+        Some("modelNotFound") => FailureCode::ModelNotFound,
+        Some("badRequest") => FailureCode::BadRequest,
+        Some("sandboxError") => FailureCode::Sandbox,
+        Some("internalServerError" | "serverOverloaded" | "flexUnavailable") => FailureCode::Server,
+        Some(
+            "httpConnectionFailed"
+            | "responseStreamConnectionFailed"
+            | "responseStreamDisconnected"
+            | "responseTooManyFailedAttempts",
+        ) => FailureCode::Connection,
+        _ if error.message.starts_with("stream disconnected before completion") => FailureCode::Connection,
+        _ => FailureCode::Other,
+    }
+}
+
+/// `codexErrorInfo` is a word, or an object with that word as its only key.
+fn info_word(info: &Value) -> Option<&str> {
+    info.as_str().or_else(|| info.as_object()?.keys().next().map(String::as_str))
+}
+
+fn http_status(info: &Value) -> Option<u64> {
+    info.as_object()?.values().next()?.get("httpStatusCode")?.as_u64()
+}
+
+/// 0.130 writes `unexpected status 401 Unauthorized: …` with the code `other`.
+fn status_in_message(message: &str) -> Option<u64> {
+    let rest = message.strip_prefix("unexpected status ")?;
+    rest.split(' ').next()?.parse().ok()
+}
+
+fn by_status(status: u64) -> FailureCode {
+    match status {
+        401 | 403 => FailureCode::Auth,
+        404 => FailureCode::ModelNotFound,
+        429 => FailureCode::RateLimit,
+        400..=499 => FailureCode::BadRequest,
+        500..=599 => FailureCode::Server,
+        _ => FailureCode::Connection,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn code(message: &str, info: Value) -> FailureCode {
+        classify(&TurnError {
+            message: message.to_owned(),
+            codex_error_info: Some(info),
+            additional_details: None,
+        })
+    }
+
+    #[test]
+    fn both_versions_give_the_same_class_for_the_same_fault() {
+        let old = code("unexpected status 401 Unauthorized: x", json!("other"));
+        let new = code("x", json!({"httpConnectionFailed": {"httpStatusCode": 401}}));
+        assert_eq!((old, new), (FailureCode::Auth, FailureCode::Auth));
+        let limited = json!({"responseTooManyFailedAttempts": {"httpStatusCode": 429}});
+        assert_eq!(code("exceeded retry limit", limited), FailureCode::RateLimit);
+    }
+
+    #[test]
+    fn a_status_in_the_middle_of_a_text_is_not_looked_at() {
+        assert_eq!(code("the file says: unexpected status 401", json!("other")), FailureCode::Other);
+    }
+
+    #[test]
+    fn new_words_and_shapes_are_other() {
+        assert_eq!(code("m", json!("brandNew")), FailureCode::Other);
+        assert_eq!(code("m", json!({"brandNew": {}})), FailureCode::Other);
+        assert_eq!(code("m", json!([1])), FailureCode::Other);
+        assert!(matches!(failed(None), Outcome::Failed { code: FailureCode::Other, .. }));
+    }
+}

@@ -1,0 +1,129 @@
+//! Identifiers as types, so that a turn id can never be passed where a thread id is meant.
+//!
+//! `RequestId` keeps the JSON type it came with: Codex silently ignores an answer to `0` that is addressed to `"0"`,
+//! and the turn then waits for ever. Nothing here mints ids; they come from the peer or from the shell.
+
+use std::borrow::Borrow;
+use std::fmt;
+
+use serde::de::{self, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+
+macro_rules! text_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(String);
+
+        impl $name {
+            /// Wraps an id as the peer wrote it.
+            pub fn new(id: impl Into<String>) -> Self {
+                Self(id.into())
+            }
+
+            /// Gives the id as text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl Borrow<str> for $name {
+            fn borrow(&self) -> &str {
+                &self.0
+            }
+        }
+    };
+}
+
+text_id! {
+    /// A Codex conversation.
+    ThreadId
+}
+text_id! {
+    /// One exchange on a thread.
+    TurnId
+}
+text_id! {
+    /// One step of a turn.
+    ItemId
+}
+text_id! {
+    /// One of our conversations, a UUIDv7.
+    SessionId
+}
+text_id! {
+    /// Our name for a question that Codex asked, `req-` and twelve hex digits.
+    TicketId
+}
+
+/// The id of a JSON-RPC request, echoed with the type it had.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(untagged)]
+pub enum RequestId {
+    /// What Codex uses for its own requests, counted from 0.
+    Number(i64),
+    /// Allowed by the protocol, seen from other peers.
+    Text(String),
+}
+
+impl fmt::Display for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(n) => write!(f, "{n}"),
+            Self::Text(s) => write!(f, "{s:?}"),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for RequestId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Id;
+        impl Visitor<'_> for Id {
+            type Value = RequestId;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an integer or a string")
+            }
+
+            fn visit_i64<E: de::Error>(self, n: i64) -> Result<RequestId, E> {
+                Ok(RequestId::Number(n))
+            }
+
+            fn visit_u64<E: de::Error>(self, n: u64) -> Result<RequestId, E> {
+                i64::try_from(n).map(RequestId::Number).map_err(|_| E::custom("request id out of range"))
+            }
+
+            fn visit_str<E: de::Error>(self, s: &str) -> Result<RequestId, E> {
+                Ok(RequestId::Text(s.to_owned()))
+            }
+        }
+        deserializer.deserialize_any(Id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_id_is_echoed_with_its_json_type() {
+        for text in ["0", "-7", "9007199254740993", r#""0""#, r#""a-1""#] {
+            let id: RequestId = serde_json::from_str(text).unwrap();
+            assert_eq!(serde_json::to_string(&id).unwrap(), text);
+        }
+    }
+
+    #[test]
+    fn other_json_types_are_no_request_id() {
+        for text in ["1.5", "null", "true", "[]", "{}", "18446744073709551615"] {
+            assert!(serde_json::from_str::<RequestId>(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Finds the name a person probably meant.
+//!
+//! Owns the edit distance and how far a guess may go; a guess is only ever shown, never acted upon.
+//! Called by the configuration reader for keys and values.
+
+/// Returns the candidate closest to `word`, if one is close enough to be a likely slip of the keyboard.
+///
+/// Of equally close candidates the first wins.
+pub(crate) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // One slip in three letters: more would suggest names that merely have the same length.
+    let limit = (word.chars().count() / 3).max(1);
+    candidates
+        .into_iter()
+        .map(|candidate| (distance(word, candidate), candidate))
+        .filter(|(distance, _)| *distance <= limit)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}
+
+/// Counts the insertions, deletions, replacements and swaps of neighbours that turn `left` into `right`.
+///
+/// Case does not count, nor does which of `-` and `_` was typed.
+fn distance(left: &str, right: &str) -> usize {
+    let (left, right) = (folded(left), folded(right));
+    // Three rows are all that a swap of neighbours looks back on.
+    let mut before_last: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=right.len()).collect();
+    for (i, &a) in left.iter().enumerate() {
+        let mut row = vec![i + 1];
+        for (j, &b) in right.iter().enumerate() {
+            let replaced = last[j] + usize::from(a != b);
+            let mut best = replaced.min(last[j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && a == right[j - 1] && left[i - 1] == b {
+                best = best.min(before_last[j - 1] + 1);
+            }
+            row.push(best);
+        }
+        before_last = std::mem::replace(&mut last, row);
+    }
+    last[right.len()]
+}
+
+fn folded(text: &str) -> Vec<char> {
+    text.chars().map(|c| if c == '_' { '-' } else { c.to_ascii_lowercase() }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distance_counts_single_slips() {
+        for (left, right, expected) in [
+            ("", "", 0),
+            ("", "abc", 3),
+            ("sandbox", "sandbox", 0),
+            ("sandbx", "sandbox", 1),
+            ("sandobx", "sandbox", 1),
+            ("sanddbox", "sandbox", 1),
+            ("Turn-Timeout", "turn_timeout", 0),
+            ("kitten", "sitting", 3),
+        ] {
+            assert_eq!(distance(left, right), expected, "{left} {right}");
+            assert_eq!(distance(right, left), expected, "{right} {left}");
+        }
+    }
+
+    #[test]
+    fn a_far_word_suggests_nothing() {
+        let names = ["codex", "model", "memory"];
+        assert_eq!(nearest("codx", names), Some("codex"));
+        assert_eq!(nearest("mdoel", names), Some("model"));
+        assert_eq!(nearest("zzz", names), None);
+        assert_eq!(nearest("", names), None);
+    }
+}

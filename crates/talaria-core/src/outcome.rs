@@ -1,0 +1,162 @@
+//! How a turn ended. Silence is not an outcome, and nothing here is guessed: each variant names its evidence.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::event::Usage;
+use crate::request::Who;
+
+/// How a turn ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Codex said that the turn completed.
+    Completed,
+    /// Codex said that it failed, or refused to start it.
+    Failed {
+        /// The class of the failure.
+        code: FailureCode,
+        /// Codex's words.
+        message: String,
+    },
+    /// Codex said that it was interrupted.
+    Interrupted {
+        /// Who wanted that.
+        by: Who,
+    },
+    /// The turn can no longer be followed, and its end is not known.
+    Lost {
+        /// What happened.
+        why: String,
+    },
+}
+
+impl Outcome {
+    /// The word used in JSON and on screen.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::Failed { .. } => "failed",
+            Self::Interrupted { .. } => "interrupted",
+            Self::Lost { .. } => "lost",
+        }
+    }
+}
+
+/// Classes of failure, one for each thing that a person or program would do next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureCode {
+    /// Log in again.
+    Auth,
+    /// Wait, then try again.
+    RateLimit,
+    /// The plan's allowance is used up: wait longer, or buy more.
+    UsageLimit,
+    /// Start afresh or compact.
+    ContextWindow,
+    /// The input does not fit; shorten it.
+    InputTooLarge,
+    /// The model does not exist, or not for this account.
+    ModelNotFound,
+    /// The request was refused as malformed.
+    BadRequest,
+    /// The provider had an error; try again.
+    Server,
+    /// The connection to the provider broke; try again.
+    Connection,
+    /// The sandbox could not be set up.
+    Sandbox,
+    /// Something else: read the message.
+    Other,
+}
+
+impl FailureCode {
+    /// What to do next.
+    pub fn hint(self) -> &'static str {
+        match self {
+            Self::Auth => "run `codex login`, then try again",
+            Self::RateLimit => "wait a little, then send the prompt again",
+            Self::UsageLimit => "wait until the limit resets, or choose another model with --model",
+            Self::ContextWindow => "start a new conversation, or ask for less at once",
+            Self::InputTooLarge => "shorten the prompt, or let Codex read a file instead",
+            Self::ModelNotFound => "choose another model with --model",
+            Self::BadRequest => "check --model and --effort, and the provider in Codex's config.toml",
+            Self::Server => "the provider had an error; try again in a moment",
+            Self::Connection => "check the network and the provider's address, then try again",
+            Self::Sandbox => "run `talaria doctor` to see why the sandbox does not start",
+            Self::Other => "run `talaria doctor` to check the installation",
+        }
+    }
+}
+
+impl fmt::Display for FailureCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Auth => "auth",
+            Self::RateLimit => "rate_limit",
+            Self::UsageLimit => "usage_limit",
+            Self::ContextWindow => "context_window",
+            Self::InputTooLarge => "input_too_large",
+            Self::ModelNotFound => "model_not_found",
+            Self::BadRequest => "bad_request",
+            Self::Server => "server",
+            Self::Connection => "connection",
+            Self::Sandbox => "sandbox",
+            Self::Other => "other",
+        })
+    }
+}
+
+/// The last line of a turn: what it came to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Report {
+    /// `completed`, `failed`, `interrupted` or `lost`.
+    #[serde(serialize_with = "outcome_word")]
+    pub outcome: Outcome,
+    /// The class of a failure.
+    pub code: Option<FailureCode>,
+    /// Who interrupted it.
+    pub by: Option<Who>,
+    /// What went wrong, in words.
+    pub message: Option<String>,
+    /// The final answer.
+    pub text: Option<String>,
+    /// What it cost.
+    pub usage: Usage,
+    /// Requests declined because nobody could be asked or this build could not put them.
+    pub declined: u32,
+    /// The exit code that `talaria exec` ends with.
+    pub exit: u8,
+}
+
+fn outcome_word<S: serde::Serializer>(outcome: &Outcome, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(outcome.word())
+}
+
+impl Report {
+    /// Sums up a turn.
+    pub fn new(outcome: Outcome, text: Option<String>, usage: Usage, declined: u32) -> Self {
+        let (code, by, message) = match &outcome {
+            Outcome::Completed => (None, None, None),
+            Outcome::Failed { code, message } => (Some(*code), None, Some(message.clone())),
+            Outcome::Interrupted { by } => (None, Some(*by), None),
+            Outcome::Lost { why } => (None, None, Some(why.clone())),
+        };
+        let exit = exit_code(&outcome, declined);
+        Self { outcome, code, by, message, text, usage, declined, exit }
+    }
+}
+
+/// The exit codes of the command line, as far as a turn decides them.
+fn exit_code(outcome: &Outcome, declined: u32) -> u8 {
+    match outcome {
+        Outcome::Completed if declined > 0 => 3,
+        Outcome::Completed => 0,
+        Outcome::Failed { code: FailureCode::Auth, .. } => 6,
+        Outcome::Failed { .. } => 1,
+        Outcome::Interrupted { by: Who::Deadline } => 5,
+        Outcome::Interrupted { .. } => 4,
+        Outcome::Lost { .. } => 7,
+    }
+}

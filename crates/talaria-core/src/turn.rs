@@ -1,0 +1,525 @@
+//! One turn on one thread, without I/O: feed what happened, drain what to do, sleep until `wake_at`.
+//!
+//! Scope: only frames of this thread and this turn count; an old turn's late end never touches this one. A turn ends
+//! only by evidence: Codex said so, Codex refused it, or Codex is gone. Silence ends nothing. The caller's deadline
+//! stops while a person is being asked. A tick that comes early or twice changes nothing.
+//!
+//! Called by the session loop in `talaria-engine`, which owns the clock, the socket and the people.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::event::{Event, Usage};
+use crate::failure;
+use crate::frame::{Corrupt, RpcError, Unknown};
+use crate::ids::{ItemId, RequestId, ThreadId, TicketId, TurnId};
+use crate::item::{FileChange, Item, ItemBody};
+use crate::outcome::{Outcome, Report};
+use crate::project;
+use crate::request::{Decision, Who};
+use crate::wire::notification::{ItemParams, Notification, TurnParams, TurnStatus};
+use crate::wire::reply;
+use crate::wire::server_request::ServerRequest;
+
+mod answer_text;
+#[cfg(test)]
+mod tests;
+
+use answer_text::AnswerText;
+
+/// How long after its end a turn's last items may still come: 0.130 sends them 50 to 100 ms late.
+const LATE_ITEMS: Duration = Duration::from_millis(400);
+/// How long Codex may take to end a turn that it was asked to interrupt (measured: 2 to 103 ms).
+const INTERRUPT_LIMIT: Duration = Duration::from_secs(10);
+
+/// A point in time: how long after the start of the program. It does not jump when the clock is set.
+pub type Moment = Duration;
+
+/// One turn.
+#[derive(Debug)]
+pub struct Turn {
+    thread: ThreadId,
+    phase: Phase,
+    id: Option<TurnId>,
+    deadline: Deadline,
+    open_items: BTreeMap<ItemId, Option<Vec<FileChange>>>,
+    open_requests: Vec<OpenRequest>,
+    answer: AnswerText,
+    baseline: Usage,
+    total: Usage,
+    /// Who asked for the end, by an interrupt or by cancelling a request.
+    stopped_by: Option<Who>,
+    declined: u32,
+    outputs: VecDeque<Output>,
+}
+
+#[derive(Debug)]
+enum Phase {
+    /// `turn/start` is on its way.
+    Starting,
+    /// Codex works.
+    Running,
+    /// Codex was asked to stop.
+    Interrupting {
+        until: Moment,
+    },
+    /// Codex said how it ended; late items may still come.
+    Ending {
+        outcome: Outcome,
+        until: Moment,
+    },
+    Done,
+}
+
+#[derive(Debug)]
+struct OpenRequest {
+    ticket: TicketId,
+    id: RequestId,
+    request: ServerRequest,
+    /// Something was sent to Codex already; only its echo is awaited.
+    answered: bool,
+}
+
+/// The caller's limit, which runs only while nobody is being asked.
+#[derive(Debug)]
+struct Deadline {
+    left: Option<Duration>,
+    /// Since when the clock runs; `None` while a person is being asked.
+    running_since: Option<Moment>,
+}
+
+/// What happened.
+#[derive(Debug)]
+pub enum Input {
+    /// Codex accepted the turn.
+    Accepted(TurnId),
+    /// Codex refused the turn.
+    Refused(RpcError),
+    /// Codex told something about this thread or one of its sub-agents.
+    Notification(Notification<'static>),
+    /// Codex asks something; the shell minted the ticket.
+    Request {
+        /// Our name for it.
+        ticket: TicketId,
+        /// Codex's.
+        id: RequestId,
+        /// What is asked.
+        request: ServerRequest,
+    },
+    /// Somebody answered.
+    Answer {
+        /// Which request.
+        ticket: TicketId,
+        /// What.
+        decision: Decision,
+        /// Who.
+        by: Who,
+    },
+    /// Somebody wants the turn to stop.
+    Interrupt {
+        /// Who.
+        by: Who,
+    },
+    /// A message that this build does not know; the host has refused it already if it was a request.
+    Unknown(Box<Unknown>),
+    /// Bytes that are no message.
+    Corrupt(Corrupt),
+    /// Codex is gone.
+    Gone(String),
+    /// Time passed.
+    Tick,
+}
+
+/// What to do.
+#[derive(Debug)]
+pub enum Output {
+    /// Ask Codex to stop this turn.
+    Interrupt(TurnId),
+    /// Answer a request of Codex.
+    Reply {
+        /// The request.
+        id: RequestId,
+        /// The answer.
+        result: Value,
+    },
+    /// Tell everybody.
+    Emit(Event),
+    /// The turn is over; nothing follows.
+    Finish(Report, Usage),
+}
+
+impl Turn {
+    /// Begins a turn whose `turn/start` is being sent. `baseline` is the thread's token total so far.
+    pub fn new(now: Moment, thread: ThreadId, baseline: Usage, limit: Option<Duration>) -> Self {
+        Self {
+            thread,
+            phase: Phase::Starting,
+            id: None,
+            deadline: Deadline { left: limit, running_since: Some(now) },
+            open_items: BTreeMap::new(),
+            open_requests: Vec::new(),
+            answer: AnswerText::default(),
+            baseline,
+            total: baseline,
+            stopped_by: None,
+            declined: 0,
+            outputs: VecDeque::new(),
+        }
+    }
+
+    /// Takes what happened.
+    pub fn handle(&mut self, now: Moment, input: Input) {
+        if matches!(self.phase, Phase::Done) {
+            return;
+        }
+        match input {
+            Input::Accepted(id) => self.accept(now, id),
+            Input::Refused(error) => self.finish(failure::refused(&error)),
+            Input::Notification(notification) => self.notice(now, notification),
+            Input::Request { ticket, id, request } => self.open_request(now, ticket, id, request),
+            Input::Answer { ticket, decision, by } => self.take_answer(now, &ticket, decision, by),
+            Input::Interrupt { by } => self.interrupt(now, by),
+            Input::Unknown(unknown) => self.keep_unknown(*unknown),
+            Input::Corrupt(corrupt) => {
+                self.emit(Event::Corrupt { reason: corrupt.reason, bytes: corrupt.bytes });
+            }
+            Input::Gone(why) => self.lose(why),
+            Input::Tick => {}
+        }
+        self.pass_time(now);
+    }
+
+    /// Gives the next thing to do.
+    pub fn poll(&mut self) -> Option<Output> {
+        self.outputs.pop_front()
+    }
+
+    /// When to call `handle` with a tick, if nothing happens before.
+    pub fn wake_at(&self) -> Option<Moment> {
+        match &self.phase {
+            Phase::Starting | Phase::Running => self.deadline.at(),
+            Phase::Interrupting { until } | Phase::Ending { until, .. } => Some(*until),
+            Phase::Done => None,
+        }
+    }
+
+    /// The turn that may be steered now.
+    pub fn steerable(&self) -> Option<&TurnId> {
+        if matches!(self.phase, Phase::Running) { self.id.as_ref() } else { None }
+    }
+
+    fn emit(&mut self, event: Event) {
+        self.outputs.push_back(Output::Emit(event));
+    }
+
+    /// The id comes twice, in the answer to `turn/start` and in `turn/started`, in either order.
+    fn accept(&mut self, now: Moment, id: TurnId) {
+        if self.id.is_some() {
+            return;
+        }
+        self.emit(Event::TurnStarted { turn: id.clone() });
+        self.id = Some(id);
+        match self.phase {
+            Phase::Starting => self.phase = Phase::Running,
+            Phase::Interrupting { .. } => self.send_interrupt(now),
+            Phase::Running | Phase::Ending { .. } | Phase::Done => {}
+        }
+    }
+
+    /// Between its answer to `turn/start` and this notice Codex refuses an interrupt ("no active turn"): it is sent again.
+    fn begin(&mut self, now: Moment, id: TurnId) {
+        let accepted = self.id.is_some();
+        self.accept(now, id);
+        if accepted && matches!(self.phase, Phase::Interrupting { .. }) {
+            self.send_interrupt(now);
+        }
+    }
+
+    fn is_ours(&self, notification: &Notification<'_>) -> bool {
+        let scope = notification.scope();
+        let thread_fits = scope.thread.is_none_or(|thread| thread == self.thread.as_str());
+        let turn_fits = match (scope.turn, &self.id) {
+            (Some(theirs), Some(ours)) => theirs == ours.as_str(),
+            // Before the id is known only `turn/started` of this thread may bring it.
+            (Some(_), None) => matches!(notification, Notification::TurnStarted(_)),
+            (None, _) => true,
+        };
+        thread_fits && turn_fits
+    }
+
+    fn notice(&mut self, now: Moment, notification: Notification<'static>) {
+        if let Notification::RequestResolved(resolved) = &notification {
+            // A sub-agent's request is closed under the sub-agent's thread id.
+            return self.close_request(now, &resolved.request_id, Who::Codex);
+        }
+        if !self.is_ours(&notification) {
+            return;
+        }
+        match notification {
+            Notification::AgentMessageDelta(d) => {
+                self.emit(Event::TextDelta { item: ItemId::new(d.item_id), delta: d.delta.into_owned() });
+            }
+            Notification::ReasoningSummaryDelta(d) => {
+                self.emit(Event::ReasoningDelta {
+                    item: ItemId::new(d.item_id),
+                    delta: d.delta.into_owned(),
+                });
+            }
+            Notification::CommandOutputDelta(d) => {
+                self.emit(Event::OutputDelta { item: ItemId::new(d.item_id), delta: d.delta.into_owned() });
+            }
+            Notification::ItemStarted(params) => self.start_item(*params),
+            Notification::ItemCompleted(params) => self.complete_item(*params),
+            Notification::TurnStarted(params) => self.begin(now, params.turn.id),
+            Notification::TurnCompleted(params) => self.end(now, &params),
+            Notification::PlanUpdated(p) => {
+                let steps = project::plan(p.plan);
+                self.emit(Event::PlanUpdated { explanation: p.explanation, steps });
+            }
+            Notification::DiffUpdated(p) => self.emit(Event::DiffUpdated { diff: p.diff }),
+            Notification::TokenUsageUpdated(p) => {
+                self.total = project::usage(p.token_usage.total);
+                self.emit(Event::UsageUpdated {
+                    turn: self.total.since(self.baseline),
+                    context: p.token_usage.last.total_tokens,
+                    window: p.token_usage.model_context_window,
+                });
+            }
+            // The final error comes again with `turn/completed`.
+            Notification::Error(p) if p.will_retry => {
+                self.emit(Event::Retrying { message: p.error.to_string() });
+            }
+            Notification::Warning(p) => self.emit(Event::Warning { message: p.message }),
+            Notification::ConfigWarning(p) => self.emit(Event::Warning { message: p.summary }),
+            Notification::McpServerStatus(p) => {
+                if let Some(error) = p.error {
+                    self.emit(Event::Warning { message: format!("MCP server {}: {error}", p.name) });
+                }
+            }
+            Notification::Error(_)
+            | Notification::ReasoningTextDelta(_)
+            | Notification::ReasoningPartAdded(_)
+            | Notification::ThreadStatusChanged(_)
+            | Notification::ThreadStarted(_)
+            | Notification::ThreadClosed(_)
+            | Notification::ReadStateChanged(_)
+            | Notification::RequestResolved(_)
+            | Notification::DeprecationNotice(_)
+            | Notification::RateLimitsUpdated(_)
+            | Notification::RemoteControlChanged(_) => {}
+        }
+    }
+
+    fn start_item(&mut self, params: ItemParams) {
+        let item = project::item(params.item);
+        if matches!(item.body, ItemBody::UserMessage { .. }) {
+            return;
+        }
+        let changes = match &item.body {
+            ItemBody::Patch { changes, .. } => Some(changes.clone()),
+            _ => None,
+        };
+        self.open_items.insert(item.id.clone(), changes);
+        self.emit(Event::ItemStarted { item });
+    }
+
+    fn complete_item(&mut self, params: ItemParams) {
+        let item = project::item(params.item);
+        match &item.body {
+            ItemBody::UserMessage { .. } => return,
+            ItemBody::AgentMessage { text, phase } => self.answer.take(text, phase.as_deref()),
+            _ => {}
+        }
+        self.open_items.remove(&item.id);
+        self.emit(Event::ItemCompleted { item });
+        if self.open_items.is_empty()
+            && let Phase::Ending { outcome, .. } = &self.phase
+        {
+            self.finish(outcome.clone());
+        }
+    }
+
+    fn end(&mut self, now: Moment, params: &TurnParams) {
+        // The first end is the end: another one neither changes the outcome nor prolongs the wait.
+        if matches!(self.phase, Phase::Ending { .. }) {
+            return;
+        }
+        let outcome = match params.turn.status {
+            TurnStatus::Completed => Outcome::Completed,
+            TurnStatus::Failed => failure::failed(params.turn.error.as_ref()),
+            TurnStatus::Interrupted => Outcome::Interrupted { by: self.stopped_by.unwrap_or(Who::Codex) },
+            // An end that does not say how: what happened is not known.
+            TurnStatus::InProgress | TurnStatus::Unknown => {
+                Outcome::Lost { why: "Codex ended the turn without saying how".to_owned() }
+            }
+        };
+        // What is open when a turn is interrupted never completes.
+        if self.open_items.is_empty() || matches!(outcome, Outcome::Interrupted { .. }) {
+            self.finish(outcome);
+        } else {
+            self.void_requests();
+            self.phase = Phase::Ending { outcome, until: now + LATE_ITEMS };
+        }
+    }
+
+    fn open_request(&mut self, now: Moment, ticket: TicketId, id: RequestId, request: ServerRequest) {
+        let known = self.open_requests.iter().any(|open| open.id == id);
+        if known {
+            return;
+        }
+        let changes = match &request {
+            // A sub-agent's items are not followed; one of ours with the same name would show the wrong files.
+            ServerRequest::Patch(p) if p.thread_id == self.thread => {
+                self.open_items.get(&p.item_id).cloned().flatten()
+            }
+            _ => None,
+        };
+        let ask = project::ask(&request, changes);
+        let answerable = ask.is_answerable();
+        self.emit(Event::RequestOpened { id: ticket.clone(), ask });
+        self.open_requests.push(OpenRequest { ticket: ticket.clone(), id, request, answered: false });
+        self.deadline.pause(now);
+        if !answerable {
+            self.take_answer(now, &ticket, Decision::Decline, Who::Talaria);
+        }
+    }
+
+    fn take_answer(&mut self, now: Moment, ticket: &TicketId, decision: Decision, by: Who) {
+        let Some(at) = self.open_requests.iter().position(|open| open.ticket == *ticket && !open.answered)
+        else {
+            return;
+        };
+        let open = &mut self.open_requests[at];
+        let Some(result) = reply::answer(&open.request, decision) else { return };
+        open.answered = true;
+        let id = open.id.clone();
+        self.emit(Event::RequestClosed { id: ticket.clone(), decision, by });
+        self.outputs.push_back(Output::Reply { id, result });
+        let is_no = matches!(decision, Decision::Decline | Decision::Cancel);
+        if is_no && matches!(by, Who::Nobody | Who::Talaria) {
+            self.declined += 1;
+        }
+        if decision == Decision::Cancel {
+            // A deadline that fired before stays the reason.
+            self.stopped_by.get_or_insert(by);
+        }
+        self.resume_clock(now);
+    }
+
+    fn close_request(&mut self, now: Moment, id: &RequestId, by: Who) {
+        let Some(at) = self.open_requests.iter().position(|open| open.id == *id) else { return };
+        let open = self.open_requests.remove(at);
+        if !open.answered {
+            self.emit(Event::RequestClosed { id: open.ticket, decision: Decision::Void, by });
+        }
+        self.resume_clock(now);
+    }
+
+    fn void_requests(&mut self) {
+        for open in std::mem::take(&mut self.open_requests) {
+            if !open.answered {
+                let closed =
+                    Event::RequestClosed { id: open.ticket, decision: Decision::Void, by: Who::Codex };
+                self.emit(closed);
+            }
+        }
+    }
+
+    fn resume_clock(&mut self, now: Moment) {
+        if self.open_requests.iter().all(|open| open.answered) {
+            self.deadline.resume(now);
+        }
+    }
+
+    fn interrupt(&mut self, now: Moment, by: Who) {
+        if !matches!(self.phase, Phase::Starting | Phase::Running) {
+            return;
+        }
+        self.stopped_by = Some(by);
+        self.phase = Phase::Interrupting { until: now + INTERRUPT_LIMIT };
+        self.emit(Event::Interrupting { by });
+        self.send_interrupt(now);
+    }
+
+    /// Sends the interrupt once the turn has a name; until then `accept` will.
+    fn send_interrupt(&mut self, now: Moment) {
+        if let Some(id) = &self.id {
+            self.outputs.push_back(Output::Interrupt(id.clone()));
+            self.phase = Phase::Interrupting { until: now + INTERRUPT_LIMIT };
+        }
+    }
+
+    fn pass_time(&mut self, now: Moment) {
+        match &self.phase {
+            Phase::Starting | Phase::Running => {
+                if self.deadline.at().is_some_and(|at| at <= now) {
+                    self.interrupt(now, Who::Deadline);
+                }
+            }
+            Phase::Ending { outcome, until } if *until <= now => self.finish(outcome.clone()),
+            Phase::Interrupting { until } if *until <= now => {
+                let missed = if self.id.is_some() { "end" } else { "accept" };
+                let limit = INTERRUPT_LIMIT.as_secs();
+                self.lose(format!("Codex did not {missed} the turn within {limit} s of the interrupt"));
+            }
+            Phase::Interrupting { .. } | Phase::Ending { .. } | Phase::Done => {}
+        }
+    }
+
+    /// A message in a shape that this build does not know. If it says that this turn ended, that much is understood.
+    fn keep_unknown(&mut self, unknown: Unknown) {
+        let is_end = unknown.method == "turn/completed" && unknown.thread.as_ref() == Some(&self.thread);
+        let is_ours = unknown.turn.is_none() || unknown.turn == self.id;
+        self.emit(Event::Unknown { method: unknown.method, raw: unknown.raw });
+        if is_end && is_ours && self.id.is_some() {
+            self.lose("Codex ended the turn in a form that this version does not understand".to_owned());
+        }
+    }
+
+    /// Ends a turn that can no longer be followed. What Codex said about its end before that still holds.
+    fn lose(&mut self, why: String) {
+        let outcome = match &self.phase {
+            Phase::Ending { outcome, .. } => outcome.clone(),
+            _ => Outcome::Lost { why },
+        };
+        self.finish(outcome);
+    }
+
+    fn finish(&mut self, outcome: Outcome) {
+        self.void_requests();
+        for item in std::mem::take(&mut self.open_items).into_keys() {
+            self.emit(Event::ItemAbandoned { item });
+        }
+        let usage = self.total.since(self.baseline);
+        let report = Report::new(outcome, self.answer.text(), usage, self.declined);
+        self.emit(Event::Outcome(report.clone()));
+        self.outputs.push_back(Output::Finish(report, self.total));
+        self.phase = Phase::Done;
+    }
+}
+
+impl Deadline {
+    fn at(&self) -> Option<Moment> {
+        Some(self.running_since? + self.left?)
+    }
+
+    fn pause(&mut self, now: Moment) {
+        if let (Some(since), Some(left)) = (self.running_since.take(), self.left) {
+            self.left = Some(left.saturating_sub(now.saturating_sub(since)));
+        }
+    }
+
+    fn resume(&mut self, now: Moment) {
+        self.running_since.get_or_insert(now);
+    }
+}
+
+/// The threads of sub-agents that an item names; their frames belong to the turn that started them.
+pub fn sub_agents(item: &Item) -> &[ThreadId] {
+    match &item.body {
+        ItemBody::Agents { threads, .. } => threads,
+        _ => &[],
+    }
+}

@@ -1,0 +1,51 @@
+//! Which message is the answer: the last one marked final, else the last one without a mark. Commentary never wins.
+
+/// Collects completed messages and knows the answer.
+#[derive(Debug, Default)]
+pub(super) struct AnswerText {
+    last_final: Option<String>,
+    last_unmarked: Option<String>,
+}
+
+impl AnswerText {
+    /// Takes a completed message.
+    pub(super) fn take(&mut self, text: &str, phase: Option<&str>) {
+        match phase {
+            Some("final_answer") => self.last_final = Some(text.to_owned()),
+            None => self.last_unmarked = Some(text.to_owned()),
+            Some(_) => {}
+        }
+    }
+
+    /// The answer so far.
+    pub(super) fn text(&self) -> Option<String> {
+        self.last_final.clone().or_else(|| self.last_unmarked.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(messages: &[(&str, Option<&str>)]) -> Option<String> {
+        let mut answer = AnswerText::default();
+        for (text, phase) in messages {
+            answer.take(text, *phase);
+        }
+        answer.text()
+    }
+
+    #[test]
+    fn commentary_never_wins() {
+        assert_eq!(answer(&[("a", Some("commentary"))]), None);
+        assert_eq!(answer(&[("a", None), ("b", Some("commentary"))]).as_deref(), Some("a"));
+    }
+
+    #[test]
+    fn the_last_final_answer_wins_over_later_unmarked_text() {
+        assert_eq!(answer(&[("a", Some("final_answer")), ("b", None)]).as_deref(), Some("a"));
+        let twice = [("a", Some("final_answer")), ("b", Some("final_answer"))];
+        assert_eq!(answer(&twice).as_deref(), Some("b"));
+        assert_eq!(answer(&[("a", None), ("b", None)]).as_deref(), Some("b"));
+    }
+}

@@ -1,0 +1,198 @@
+//! What holds whatever happens: any mix of frames of two turns on two threads, answers, interrupts, ticks and time.
+//!
+//! A case is a script in the language of the transcripts, so a failing one can be pasted into a test as it is.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use super::super::*;
+use super::script::Run;
+
+/// Steps in time. Our turn is `u` on `t`; `v` on `t` and everything on `other` is foreign.
+fn scripts() -> impl Strategy<Value = Vec<String>> {
+    let limit = prop::option::of(select(vec![1u32, 100, 1000]));
+    let steps = prop::collection::vec((wait(), step()), 0..40);
+    (limit, steps).prop_map(|(limit, steps)| {
+        let mut script: Vec<String> = limit.map(|ms| format!("limit {ms}ms")).into_iter().collect();
+        let mut now = 0;
+        let mut is_named = false;
+        for (wait, step) in steps {
+            // Whatever begins first on this thread is our turn: a foreign one may only begin later.
+            is_named |= step == "accepted u" || step == "< u begins";
+            if !is_named && step == "< v begins" {
+                continue;
+            }
+            now += wait;
+            script.extend([format!("at {now}ms"), step]);
+        }
+        script
+    })
+}
+
+fn wait() -> impl Strategy<Value = u32> {
+    prop_oneof![6 => Just(0u32), 3 => 1..60u32, 1 => select(vec![400u32, 10_000])]
+}
+
+fn step() -> impl Strategy<Value = String> {
+    let scope = || select(vec!["u", "u", "u", "u", "v", "other/u", "other/v"]);
+    let item = || select(vec!["i1", "i2", "i3"]);
+    let kind = select(vec!["command", "message", "final", "patch", "user", "teleport"]);
+    let edge = select(vec!["started", "completed"]);
+    let question =
+        || select(vec!["command i1", "patch i1", "patch i2", "tool", "form", "permissions", "questions"]);
+    let number = || select(vec!["0", "1", "2", "\"0\""]);
+    let decision = select(vec!["accept", "accept-for-session", "decline", "cancel", "void"]);
+    let who = select(vec!["user", "nobody", "demo"]);
+    let status = select(vec!["completed", "failed", "failed boom", "interrupted", "levitated"]);
+    prop_oneof![
+        4 => select(vec!["accepted u", "< u begins", "< v begins", "< other/u begins", "tick"]).prop_map(str::to_owned),
+        10 => (scope(), edge, kind, item()).prop_map(|(scope, edge, kind, item)| format!("< {scope} item {edge} {kind} {item}")),
+        2 => (scope(), item()).prop_map(|(scope, item)| format!("< {scope} delta {item} text")),
+        1 => (scope(), 0..900u32).prop_map(|(scope, total)| format!("< {scope} usage {total}")),
+        5 => (scope(), number(), question()).prop_map(|(scope, id, what)| format!("< {scope} asks {id} {what}")),
+        3 => (scope(), number()).prop_map(|(scope, id)| format!("< {scope} resolved {id}")),
+        5 => (1..6u32, decision, who).prop_map(|(ticket, decision, who)| format!("answer req-{ticket} {decision} by {who}")),
+        2 => (scope(), status).prop_map(|(scope, status)| format!("< {scope} ends {status}")),
+        1 => select(vec![
+            "interrupt by user",
+            "interrupt by user",
+            "gone killed",
+            "refused -32602 input_too_large",
+            "< {\"method\":\"thread/levitated\",\"params\":{}}",
+            "< {nonsense",
+        ]).prop_map(str::to_owned),
+    ]
+}
+
+fn run(script: &[String]) -> Run {
+    let mut run = Run::new();
+    for line in script {
+        run.step(line);
+    }
+    run
+}
+
+/// What may still happen, as told by what came out so far.
+#[derive(Default)]
+struct Ledger {
+    items: BTreeSet<ItemId>,
+    requests: BTreeSet<TicketId>,
+    /// Ids that were opened and have not been answered.
+    unanswered: BTreeSet<RequestId>,
+    has_outcome: bool,
+    interrupts: usize,
+    is_over: bool,
+}
+
+impl Ledger {
+    fn take(&mut self, output: &Output, tickets: &[(TicketId, RequestId)]) {
+        assert!(!self.is_over, "after the end: {output:?}");
+        match output {
+            Output::Emit(event) => {
+                assert!(!self.has_outcome, "after the outcome: {event:?}");
+                self.take_event(event, tickets);
+            }
+            Output::Reply { id, .. } => {
+                assert!(self.unanswered.remove(id), "answered twice or never asked: {id}");
+            }
+            Output::Interrupt(turn) => {
+                assert_eq!(turn.as_str(), "u");
+                self.interrupts += 1;
+            }
+            Output::Finish(..) => {
+                assert!(self.has_outcome, "an end without an outcome");
+                assert!(self.items.is_empty(), "left open: {:?}", self.items);
+                assert!(self.requests.is_empty(), "left open: {:?}", self.requests);
+                self.is_over = true;
+            }
+        }
+    }
+
+    fn take_event(&mut self, event: &Event, tickets: &[(TicketId, RequestId)]) {
+        match event {
+            Event::ItemStarted { item } => {
+                self.items.insert(item.id.clone());
+            }
+            // An item may complete without ever having begun.
+            Event::ItemCompleted { item } => {
+                self.items.remove(&item.id);
+            }
+            Event::ItemAbandoned { item } => assert!(self.items.remove(item), "abandoned, not open: {item}"),
+            Event::RequestOpened { id, .. } => {
+                let (_, wire) = tickets.iter().find(|(ticket, _)| ticket == id).expect("a ticket of ours");
+                assert!(self.requests.insert(id.clone()), "opened twice: {id}");
+                self.unanswered.insert(wire.clone());
+            }
+            Event::RequestClosed { id, .. } => assert!(self.requests.remove(id), "closed, not open: {id}"),
+            Event::Interrupting { by: Who::Deadline } => {
+                assert!(self.requests.is_empty(), "the deadline fired while a person was asked");
+            }
+            Event::Outcome(_) => self.has_outcome = true,
+            _ => {}
+        }
+    }
+}
+
+fn is_foreign(line: &str) -> bool {
+    let is_theirs = line.starts_with("< v ") || line.starts_with("< other/");
+    // Whoever asks is answered, and the numbers of requests are one series for all threads of a process.
+    is_theirs && !line.contains(" asks ") && !line.contains(" resolved ")
+}
+
+proptest! {
+    #[test]
+    fn a_turn_ends_at_most_once_and_leaves_nothing_open(script in scripts()) {
+        let run = run(&script);
+        let mut ledger = Ledger::default();
+        for output in &run.outputs {
+            ledger.take(output, &run.tickets);
+        }
+        // Codex refuses an interrupt before the turn began, so each beginning may send it again.
+        let beginnings = script.iter().filter(|line| *line == "< u begins").count();
+        prop_assert!(ledger.interrupts <= 1 + beginnings, "{} interrupts", ledger.interrupts);
+        prop_assert_eq!(ledger.has_outcome, ledger.is_over);
+        prop_assert_eq!(ledger.is_over, matches!(run.turn.phase, Phase::Done));
+    }
+
+    #[test]
+    fn frames_of_others_are_no_more_than_the_passing_of_time(script in scripts()) {
+        let mut without = script.clone();
+        for line in without.iter_mut().filter(|line| is_foreign(line)) {
+            *line = "tick".to_owned();
+        }
+        prop_assert_eq!(run(&script).shown, run(&without).shown);
+    }
+
+    #[test]
+    fn a_tick_after_every_step_changes_nothing(script in scripts()) {
+        let ticked: Vec<String> = script.iter().flat_map(|line| {
+            // A tick at a new time is the passing of time; one after something happened at that time is not.
+            let is_setting = line.starts_with("at ") || line.starts_with("limit ");
+            std::iter::once(line.clone()).chain((!is_setting).then(|| "tick".to_owned()))
+        }).collect();
+        prop_assert_eq!(run(&script).shown, run(&ticked).shown);
+    }
+
+    #[test]
+    fn the_machine_never_asks_to_be_woken_in_the_past(script in scripts()) {
+        let mut run = Run::new();
+        for line in &script {
+            run.step(line);
+            let is_input = !line.starts_with("at ") && !line.starts_with("limit ");
+            prop_assert!(!is_input || run.turn.wake_at().is_none_or(|at| at > run.now), "after {}", line);
+        }
+    }
+
+    #[test]
+    fn an_interrupt_ends_the_turn_even_if_codex_never_speaks_again(script in scripts()) {
+        let mut run = run(&script);
+        run.step("interrupt by user");
+        for _ in 0..2 {
+            run.now = run.turn.wake_at().unwrap_or(run.now);
+            run.step("tick");
+        }
+        prop_assert!(matches!(run.turn.phase, Phase::Done), "{:?}", run.turn.phase);
+    }
+}

@@ -1,0 +1,325 @@
+//! The language of the transcripts. One step a line:
+//!
+//! ```text
+//! limit 100ms                          the caller's limit (before anything else)
+//! baseline 100                         the thread's token total so far (before anything else)
+//! at 250ms                             what follows happens then
+//! accepted u | refused CODE WORD       the answer to `turn/start`
+//! < u begins                           `turn/started`; `other/u` is turn `u` of the thread `other`
+//! < u ends completed                   `turn/completed` with this status, and what is said about a failure
+//! < u item started command c1          also: completed; message, final, commentary, patch, user, agents, teleport
+//! < u delta m1 text                    a piece of a message
+//! < u usage 120 | < u retry text
+//! < u asks 0 command c1                also: patch p1, tool, form, permissions, questions; the id keeps its type
+//! < u resolved 0
+//! < {"method":…}                       any other message as it is on the wire
+//! answer req-1 accept by user          tickets are counted from 1, one for each request that is offered
+//! interrupt by user | gone WHY | tick
+//! wake | steerable                     shows when the machine wants to be woken, what could be steered
+//! ```
+//!
+//! What comes of a step stands below it, after `=>`. An event is written as in JSON, but flat and without nulls and
+//! zeros (the exit code is always there). Short frames are written as JSON and decoded like Codex's own.
+
+use expect_test::Expect;
+use serde_json::{Value, json};
+
+use super::super::*;
+use crate::frame::{Decoded, Frame, decode_text};
+
+/// Runs the steps of a transcript and compares what came of them with what it says.
+pub(super) fn check(transcript: Expect) {
+    let text = transcript.data().to_owned();
+    let steps = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("=>"));
+    let mut run = Run::new();
+    let mut actual = String::new();
+    for step in steps {
+        actual += &format!("{step}\n");
+        run.step(step);
+        for shown in run.shown.drain(..) {
+            actual += &format!("  => {shown}\n");
+        }
+        run.outputs.clear();
+    }
+    transcript.assert_eq(&actual);
+}
+
+/// A machine and the script that drives it.
+pub(super) struct Run {
+    pub(super) turn: Turn,
+    pub(super) now: Moment,
+    /// What came out, as it is.
+    pub(super) outputs: Vec<Output>,
+    /// What came out, as it is written.
+    pub(super) shown: Vec<String>,
+    /// Tickets and the ids that they were minted for.
+    pub(super) tickets: Vec<(TicketId, RequestId)>,
+    limit: Option<Duration>,
+    baseline: Usage,
+}
+
+impl Run {
+    pub(super) fn new() -> Self {
+        let (limit, baseline) = (None, Usage::default());
+        let turn = new_turn(baseline, limit);
+        let (outputs, shown, tickets) = (Vec::new(), Vec::new(), Vec::new());
+        Self { turn, now: Moment::ZERO, outputs, shown, tickets, limit, baseline }
+    }
+
+    /// Takes one step and drains the machine.
+    pub(super) fn step(&mut self, line: &str) {
+        let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
+        match word {
+            "#" => return,
+            "at" => return self.now = duration(rest),
+            "limit" | "baseline" => return self.prepare(word, rest),
+            "wake" => {
+                let wake =
+                    self.turn.wake_at().map_or("never".to_owned(), |at| format!("{}ms", at.as_millis()));
+                return self.shown.push(format!("wake {wake}"));
+            }
+            "steerable" => {
+                let turn = self.turn.steerable().map_or("nothing", TurnId::as_str);
+                return self.shown.push(format!("steerable {turn}"));
+            }
+            _ => {}
+        }
+        let input = match word {
+            "<" => self.arrival(rest),
+            _ => command(word, rest).unwrap_or_else(|| panic!("no such step: {line}")),
+        };
+        self.turn.handle(self.now, input);
+        while let Some(output) = self.turn.poll() {
+            self.shown.push(show(&output));
+            self.outputs.push(output);
+        }
+    }
+
+    fn prepare(&mut self, word: &str, value: &str) {
+        match word {
+            "limit" => self.limit = Some(duration(value)),
+            _ => self.baseline = project::usage(serde_json::from_value(tokens(value)).unwrap()),
+        }
+        self.turn = new_turn(self.baseline, self.limit);
+    }
+
+    fn arrival(&mut self, rest: &str) -> Input {
+        let text = if rest.starts_with('{') { rest.to_owned() } else { message(rest).to_string() };
+        match decode_text(&text) {
+            Decoded::Known(Frame::Notification(notification)) => {
+                Input::Notification(notification.into_owned())
+            }
+            Decoded::Known(Frame::Request { id, request }) => {
+                let ticket = TicketId::new(format!("req-{}", self.tickets.len() + 1));
+                self.tickets.push((ticket.clone(), id.clone()));
+                Input::Request { ticket, id, request }
+            }
+            Decoded::Known(Frame::Response { .. }) => panic!("a response is no step: {text}"),
+            Decoded::Unknown(unknown) => Input::Unknown(unknown),
+            Decoded::Corrupt(corrupt) => Input::Corrupt(corrupt),
+        }
+    }
+}
+
+fn new_turn(baseline: Usage, limit: Option<Duration>) -> Turn {
+    Turn::new(Moment::ZERO, ThreadId::new("t"), baseline, limit)
+}
+
+fn duration(text: &str) -> Duration {
+    let millis = text.strip_suffix("ms").and_then(|n| n.parse().ok()).map(Duration::from_millis);
+    let seconds = || text.strip_suffix('s').and_then(|n| n.parse().ok()).map(Duration::from_secs);
+    millis.or_else(seconds).unwrap_or_else(|| panic!("not a time: {text}"))
+}
+
+/// What does not come from Codex's side of the socket as a frame.
+fn command(word: &str, rest: &str) -> Option<Input> {
+    let words: Vec<&str> = rest.split(' ').collect();
+    Some(match (word, words.as_slice()) {
+        ("tick", _) => Input::Tick,
+        ("gone", _) => Input::Gone(rest.to_owned()),
+        ("accepted", [turn]) => Input::Accepted(TurnId::new(*turn)),
+        ("refused", [code, why]) => Input::Refused(RpcError {
+            code: code.parse().unwrap(),
+            message: "no".to_owned(),
+            data: Some(json!({ "input_error_code": why })),
+        }),
+        ("interrupt", ["by", who]) => Input::Interrupt { by: who_is(who) },
+        ("answer", [ticket, decision, "by", who]) => Input::Answer {
+            ticket: TicketId::new(*ticket),
+            decision: match *decision {
+                "accept" => Decision::Accept,
+                "accept-for-session" => Decision::AcceptForSession,
+                "decline" => Decision::Decline,
+                "cancel" => Decision::Cancel,
+                "void" => Decision::Void,
+                other => panic!("no such decision: {other}"),
+            },
+            by: who_is(who),
+        },
+        _ => return None,
+    })
+}
+
+fn who_is(word: &str) -> Who {
+    match word {
+        "user" => Who::User,
+        "nobody" => Who::Nobody,
+        "demo" => Who::Demo,
+        "deadline" => Who::Deadline,
+        "codex" => Who::Codex,
+        other => panic!("nobody is called {other}"),
+    }
+}
+
+/// A usual message in its short form, as Codex would write it.
+fn message(short: &str) -> Value {
+    let (scope, rest) = short.split_once(' ').unwrap();
+    let (thread, turn) = scope.split_once('/').unwrap_or(("t", scope));
+    let words: Vec<&str> = rest.splitn(4, ' ').collect();
+    let (method, more) = match words.as_slice() {
+        ["begins"] => {
+            ("turn/started", json!({ "turn": { "id": turn, "status": "inProgress", "error": null } }))
+        }
+        ["ends", status] => {
+            ("turn/completed", json!({ "turn": { "id": turn, "status": status, "error": null } }))
+        }
+        ["ends", status, why @ ..] => {
+            let error =
+                json!({ "message": why.join(" "), "codexErrorInfo": "other", "additionalDetails": null });
+            ("turn/completed", json!({ "turn": { "id": turn, "status": status, "error": error } }))
+        }
+        ["item", "started", kind, id] => ("item/started", json!({ "item": item(kind, id, "inProgress") })),
+        ["item", "completed", kind, id] => ("item/completed", json!({ "item": item(kind, id, "completed") })),
+        ["delta", id, text @ ..] => {
+            ("item/agentMessage/delta", json!({ "itemId": id, "delta": text.join(" ") }))
+        }
+        ["usage", total] => {
+            let usage = json!({ "total": tokens(total), "last": tokens("7"), "modelContextWindow": 1000 });
+            ("thread/tokenUsage/updated", json!({ "tokenUsage": usage }))
+        }
+        ["retry", why @ ..] => {
+            let error =
+                json!({ "message": why.join(" "), "codexErrorInfo": null, "additionalDetails": null });
+            ("error", json!({ "error": error, "willRetry": true }))
+        }
+        ["resolved", id] => ("serverRequest/resolved", json!({ "requestId": request_id(id) })),
+        ["asks", id, what @ ..] => {
+            let (method, more) = question(what);
+            return with_scope(method, more, thread, turn, Some(request_id(id)));
+        }
+        _ => panic!("no such message: {short}"),
+    };
+    with_scope(method, more, thread, turn, None)
+}
+
+fn with_scope(method: &str, mut params: Value, thread: &str, turn: &str, id: Option<Value>) -> Value {
+    params["threadId"] = json!(thread);
+    params["turnId"] = json!(turn);
+    match id {
+        Some(id) => json!({ "method": method, "id": id, "params": params }),
+        None => json!({ "method": method, "params": params }),
+    }
+}
+
+fn request_id(word: &str) -> Value {
+    serde_json::from_str(word).unwrap()
+}
+
+fn question(words: &[&str]) -> (&'static str, Value) {
+    match words {
+        ["command", item] => {
+            ("item/commandExecution/requestApproval", json!({ "itemId": item, "command": "ls", "cwd": "/w" }))
+        }
+        ["patch", item] => ("item/fileChange/requestApproval", json!({ "itemId": item })),
+        ["permissions"] => ("item/permissions/requestApproval", json!({ "itemId": "x", "reason": "cache" })),
+        ["questions"] => {
+            ("item/tool/requestUserInput", json!({ "questions": [{ "id": "c", "question": "Which?" }] }))
+        }
+        ["tool"] => {
+            let meta = json!({ "codex_approval_kind": "mcp_tool_call" });
+            (
+                "mcpServer/elicitation/request",
+                json!({ "serverName": "tiny", "message": "Run?", "_meta": meta }),
+            )
+        }
+        ["form"] => (
+            "mcpServer/elicitation/request",
+            json!({ "serverName": "tiny", "message": "Who?", "_meta": null }),
+        ),
+        _ => panic!("no such question: {words:?}"),
+    }
+}
+
+/// `id` is followed by what the item says, if it says something.
+fn item(kind: &str, id: &str, status: &str) -> Value {
+    let (id, text) = id.split_once(' ').unwrap_or((id, ""));
+    let phase = match kind {
+        "final" => Some("final_answer"),
+        "commentary" => Some("commentary"),
+        _ => None,
+    };
+    match kind {
+        "message" | "final" | "commentary" => {
+            json!({ "type": "agentMessage", "id": id, "text": text, "phase": phase })
+        }
+        "command" => {
+            json!({ "type": "commandExecution", "id": id, "command": "ls", "cwd": "/w", "status": status })
+        }
+        "patch" => {
+            let change = json!({ "path": "a.txt", "kind": { "type": "add" }, "diff": "hi" });
+            json!({ "type": "fileChange", "id": id, "changes": [change], "status": status })
+        }
+        "user" => json!({ "type": "userMessage", "id": id, "content": [{ "type": "text", "text": text }] }),
+        "agents" => {
+            let threads = [text];
+            json!({ "type": "collabAgentToolCall", "id": id, "tool": "spawnAgent", "status": status,
+                    "receiverThreadIds": threads })
+        }
+        "teleport" => json!({ "type": "teleport", "id": id, "to": "Mars" }),
+        _ => panic!("no such item: {kind}"),
+    }
+}
+
+/// `total`, or `total/input/cached/output/reasoning`.
+fn tokens(text: &str) -> Value {
+    let numbers: Vec<u64> = text.split('/').map(|n| n.parse().unwrap()).collect();
+    let [total, input, cached, output, reasoning] = numbers[..] else {
+        return tokens(&format!("{text}/{text}/0/0/0"));
+    };
+    json!({ "totalTokens": total, "inputTokens": input, "cachedInputTokens": cached, "outputTokens": output,
+            "reasoningOutputTokens": reasoning })
+}
+
+fn show(output: &Output) -> String {
+    match output {
+        Output::Interrupt(turn) => format!("interrupt {turn}"),
+        Output::Reply { id, result } => format!("reply id={id} {result}"),
+        Output::Finish(report, total) => {
+            let total = if total.total == 0 { String::new() } else { format!(" total {}", total.total) };
+            format!("finish {} exit {}{total}", report.outcome.word(), report.exit)
+        }
+        Output::Emit(event) => {
+            let value = serde_json::to_value(event).unwrap();
+            let mut fields = Vec::new();
+            flatten("", &value, &mut fields);
+            format!("emit {}{}", value["type"].as_str().unwrap(), fields.concat())
+        }
+    }
+}
+
+fn flatten(path: &str, value: &Value, fields: &mut Vec<String>) {
+    match value {
+        Value::Null => {}
+        Value::Number(n) if n.as_u64() == Some(0) && !path.starts_with("exit") => {}
+        Value::Object(object) => {
+            for (key, value) in object.iter().filter(|(key, _)| *key != "type" || !path.is_empty()) {
+                let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                flatten(&path, value, fields);
+            }
+        }
+        Value::String(text) if !text.is_empty() && !text.contains([' ', '"', '\n']) => {
+            fields.push(format!(" {path}={text}"));
+        }
+        other => fields.push(format!(" {path}={other}")),
+    }
+}

@@ -1,0 +1,258 @@
+//! Stopping: asked once, sent once, and the outcome says who wanted it, or that Codex never said how it ended.
+
+use expect_test::expect;
+
+use super::script::check;
+
+#[test]
+fn an_interrupt_is_sent_once_and_the_outcome_says_by_whom() {
+    check(expect![[r#"
+        accepted u
+          => emit turn_started turn=u
+        interrupt by user
+          => emit interrupting by=user
+          => interrupt u
+        interrupt by user
+        interrupt by deadline
+        wake
+          => wake 10000ms
+        steerable
+          => steerable nothing
+        < u ends interrupted
+          => emit outcome by=user exit=4 outcome=interrupted
+          => finish interrupted exit 4
+    "#]]);
+}
+
+#[test]
+fn an_interrupt_before_acceptance_is_sent_on_acceptance_and_again_when_the_turn_begins() {
+    check(expect![[r#"
+        interrupt by user
+          => emit interrupting by=user
+        interrupt by user
+        at 2s
+        accepted u
+          => emit turn_started turn=u
+          => interrupt u
+        wake
+          => wake 12000ms
+        < u begins
+          => interrupt u
+        < u ends interrupted
+          => emit outcome by=user exit=4 outcome=interrupted
+          => finish interrupted exit 4
+    "#]]);
+}
+
+#[test]
+fn an_interrupt_before_acceptance_is_sent_when_the_turn_begins() {
+    check(expect![[r#"
+        interrupt by user
+          => emit interrupting by=user
+        < u begins
+          => emit turn_started turn=u
+          => interrupt u
+        accepted u
+        < u ends interrupted
+          => emit outcome by=user exit=4 outcome=interrupted
+          => finish interrupted exit 4
+    "#]]);
+}
+
+#[test]
+fn an_interrupt_that_came_too_early_for_codex_is_sent_again_when_the_turn_begins() {
+    check(expect![[r#"
+        accepted u
+          => emit turn_started turn=u
+        at 1s
+        interrupt by user
+          => emit interrupting by=user
+          => interrupt u
+        at 2s
+        < old begins
+        < u begins
+          => interrupt u
+        wake
+          => wake 12000ms
+        < u ends interrupted
+          => emit outcome by=user exit=4 outcome=interrupted
+          => finish interrupted exit 4
+    "#]]);
+}
+
+#[test]
+fn an_interrupt_after_the_turn_began_is_sent_once() {
+    check(expect![[r#"
+        < u begins
+          => emit turn_started turn=u
+        interrupt by user
+          => emit interrupting by=user
+          => interrupt u
+        accepted u
+        interrupt by user
+        < u ends interrupted
+          => emit outcome by=user exit=4 outcome=interrupted
+          => finish interrupted exit 4
+    "#]]);
+}
+
+#[test]
+fn no_end_after_an_interrupt_within_the_limit_is_lost() {
+    check(expect![[r#"
+        accepted u
+          => emit turn_started turn=u
+        < u item started command c1
+          => emit item_started item.command=ls item.cwd=/w item.id=c1 item.kind=command item.status=in_progress
+        at 1s
+        interrupt by user
+          => emit interrupting by=user
+          => interrupt u
+        at 10999ms
+        tick
+        at 11s
+        tick
+          => emit item_abandoned item=c1
+          => emit outcome exit=7 message="Codex did not end the turn within 10 s of the interrupt" outcome=lost
+          => finish lost exit 7
+    "#]]);
+}
+
+#[test]
+fn no_acceptance_after_an_interrupt_within_the_limit_is_lost() {
+    check(expect![[r#"
+        interrupt by user
+          => emit interrupting by=user
+        at 9999ms
+        tick
+        at 10s
+        tick
+          => emit outcome exit=7 message="Codex did not accept the turn within 10 s of the interrupt" outcome=lost
+          => finish lost exit 7
+        accepted u
+    "#]]);
+}
+
+#[test]
+fn a_turn_that_completes_in_spite_of_an_interrupt_completed() {
+    check(expect![[r#"
+        accepted u
+          => emit turn_started turn=u
+        interrupt by user
+          => emit interrupting by=user
+          => interrupt u
+        < u item completed message m1 done anyway
+          => emit item_completed item.id=m1 item.kind=agent_message item.text="done anyway"
+        < u ends completed
+          => emit outcome exit=0 outcome=completed text="done anyway"
+          => finish completed exit 0
+    "#]]);
+}
+
+#[test]
+fn a_turn_that_fails_in_spite_of_an_interrupt_failed() {
+    check(expect![[r#"
+        accepted u
+          => emit turn_started turn=u
+        interrupt by user
+          => emit interrupting by=user
+          => interrupt u
+        < u ends failed boom
+          => emit outcome code=other exit=1 message=boom outcome=failed
+          => finish failed exit 1
+    "#]]);
+}
+
+#[test]
+fn cancelling_a_request_interrupts_by_the_one_who_cancelled() {
+    check(expect![[r#"
+        accepted u
+          => emit turn_started turn=u
+        < u item started patch p1
+          => emit item_started item.changes=[{"action":"add","diff":"hi","move_to":null,"path":"a.txt"}] item.id=p1 item.kind=patch item.status=in_progress
+        < u asks 0 patch p1
+          => emit request_opened changes=[{"action":"add","diff":"hi","move_to":null,"path":"a.txt"}] id=req-1 item=p1 kind=patch thread=t
+        answer req-1 cancel by user
+          => emit request_closed by=user decision=cancel id=req-1
+          => reply id=0 {"decision":"cancel"}
+        < u resolved 0
+        < u ends interrupted
+          => emit item_abandoned item=p1
+          => emit outcome by=user exit=4 outcome=interrupted
+          => finish interrupted exit 4
+    "#]]);
+}
+
+#[test]
+fn an_interrupt_voids_open_requests_when_the_turn_ends() {
+    check(expect![[r#"
+        accepted u
+          => emit turn_started turn=u
+        < u asks 0 command c1
+          => emit request_opened command=ls cwd=/w id=req-1 item=c1 kind=command thread=t
+        interrupt by user
+          => emit interrupting by=user
+          => interrupt u
+        < u resolved 0
+          => emit request_closed by=codex decision=void id=req-1
+        < u ends interrupted
+          => emit outcome by=user exit=4 outcome=interrupted
+          => finish interrupted exit 4
+    "#]]);
+}
+
+#[test]
+fn a_request_can_still_be_answered_while_codex_stops() {
+    check(expect![[r#"
+        accepted u
+          => emit turn_started turn=u
+        interrupt by user
+          => emit interrupting by=user
+          => interrupt u
+        < u asks 0 command c1
+          => emit request_opened command=ls cwd=/w id=req-1 item=c1 kind=command thread=t
+        answer req-1 decline by user
+          => emit request_closed by=user decision=decline id=req-1
+          => reply id=0 {"decision":"decline"}
+        < u ends interrupted
+          => emit outcome by=user exit=4 outcome=interrupted
+          => finish interrupted exit 4
+    "#]]);
+}
+
+#[test]
+fn a_cancel_after_the_deadline_does_not_hide_the_deadline() {
+    check(expect![[r#"
+        limit 100ms
+        accepted u
+          => emit turn_started turn=u
+        at 100ms
+        tick
+          => emit interrupting by=deadline
+          => interrupt u
+        < u asks 0 command c1
+          => emit request_opened command=ls cwd=/w id=req-1 item=c1 kind=command thread=t
+        answer req-1 cancel by user
+          => emit request_closed by=user decision=cancel id=req-1
+          => reply id=0 {"decision":"cancel"}
+        < u ends interrupted
+          => emit outcome by=deadline exit=5 outcome=interrupted
+          => finish interrupted exit 5
+    "#]]);
+}
+
+#[test]
+fn an_interrupt_after_the_end_is_too_late() {
+    check(expect![[r#"
+        accepted u
+          => emit turn_started turn=u
+        < u item started command c1
+          => emit item_started item.command=ls item.cwd=/w item.id=c1 item.kind=command item.status=in_progress
+        < u ends completed
+        interrupt by user
+        at 400ms
+        tick
+          => emit item_abandoned item=c1
+          => emit outcome exit=0 outcome=completed
+          => finish completed exit 0
+    "#]]);
+}

@@ -1,0 +1,220 @@
+//! Codex versions: reading them from `codex --version`, ordering them, and saying which ones we support.
+//!
+//! Owns the numbers that decide: the oldest Codex that works, the ones the tests run, the one that `talaria setup`
+//! installs. Nothing here runs a program; the engine's `codex::locate` does and hands the text over.
+//! Called by the engine (locate, install, transport choice) and by `doctor`.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::str::FromStr;
+
+/// The oldest Codex that Talaria drives.
+pub static MINIMUM: Version = Version::new(0, 125, 0);
+/// The versions that the test suite runs for real: the first and the last of the tested range.
+pub static TESTED: [Version; 2] = [Version::new(0, 130, 0), Version::new(0, 166, 0)];
+/// The version that `talaria setup` installs.
+pub static PINNED: Version = Version::new(0, 166, 0);
+/// The first version whose app-server we drive over `unix://`; older ones are driven over stdio.
+pub static UNIX_SOCKET_SINCE: Version = Version::new(0, 130, 0);
+
+/// A Codex version. A pre-release (`0.167.0-alpha.3`) sorts before its release.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Version {
+    /// The first number.
+    pub major: u64,
+    /// The second number, which Codex raises with every release.
+    pub minor: u64,
+    /// The third number.
+    pub patch: u64,
+    /// What follows the hyphen, if anything: `alpha.3`.
+    pub pre: Option<String>,
+}
+
+/// Says that a text is not a version.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not a version; expected something like 0.166.0 or 0.167.0-alpha.3")]
+pub struct NotAVersion(pub String);
+
+/// What Talaria promises about a Codex version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Support {
+    /// Older than [`MINIMUM`]: refused.
+    TooOld,
+    /// Between [`MINIMUM`] and the tested range: works over stdio, not covered by the tests.
+    Untested,
+    /// Within the range whose ends the tests run.
+    Tested,
+    /// Newer than anything tested: allowed, with a warning.
+    Newer,
+}
+
+/// Says what is promised for `version`.
+pub fn support(version: &Version) -> Support {
+    let [first, last] = &TESTED;
+    if *version < MINIMUM {
+        Support::TooOld
+    } else if version < first {
+        Support::Untested
+    } else if version <= last {
+        Support::Tested
+    } else {
+        Support::Newer
+    }
+}
+
+impl Version {
+    /// Makes a release version.
+    pub const fn new(major: u64, minor: u64, patch: u64) -> Self {
+        Self { major, minor, patch, pre: None }
+    }
+
+    /// Finds the version in what `codex --version` printed, which wrappers may surround with lines of their own.
+    ///
+    /// Only `codex… <version>` or a version alone on its line counts: a warning that mentions the version of
+    /// something else must not be taken for Codex's.
+    pub fn from_output(output: &str) -> Option<Self> {
+        let named = output.lines().find_map(|line| {
+            let mut words = line.split_whitespace();
+            words.next().filter(|name| name.starts_with("codex"))?;
+            words.next()?.parse().ok()
+        });
+        named.or_else(|| output.lines().find_map(|line| line.trim().parse().ok()))
+    }
+
+    /// Tells whether this Codex is driven over a unix socket, so that turns outlive the engine.
+    pub fn has_unix_socket(&self) -> bool {
+        *self >= UNIX_SOCKET_SINCE
+    }
+}
+
+impl FromStr for Version {
+    type Err = NotAVersion;
+
+    fn from_str(text: &str) -> Result<Self, NotAVersion> {
+        let not = || NotAVersion(text.to_owned());
+        let without_build = text.split_once('+').map_or(text, |(version, _build)| version);
+        let (numbers, pre) = match without_build.split_once('-') {
+            Some((numbers, pre)) => (numbers, Some(pre)),
+            None => (without_build, None),
+        };
+        if pre.is_some_and(|pre| !pre.split('.').all(is_identifier)) {
+            return Err(not());
+        }
+        let mut parts = numbers.split('.').map(number);
+        let (Some(Some(major)), Some(Some(minor)), Some(Some(patch)), None) =
+            (parts.next(), parts.next(), parts.next(), parts.next())
+        else {
+            return Err(not());
+        };
+        Ok(Self { major, minor, patch, pre: pre.map(str::to_owned) })
+    }
+}
+
+/// `u64::from_str` would also take a sign.
+fn number(text: &str) -> Option<u64> {
+    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
+}
+
+fn is_identifier(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+}
+
+impl Ord for Version {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let numbers = |version: &Self| (version.major, version.minor, version.patch);
+        numbers(self).cmp(&numbers(other)).then_with(|| match (&self.pre, &other.pre) {
+            (None, None) => Ordering::Equal,
+            (None, Some(_)) => Ordering::Greater,
+            (Some(_), None) => Ordering::Less,
+            (Some(left), Some(right)) => compare_pre(left, right),
+        })
+    }
+}
+
+impl PartialOrd for Version {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// Compares part by part; numbers by value and before words, so that alpha.10 follows alpha.9.
+fn compare_pre(left: &str, right: &str) -> Ordering {
+    let parts = |text| str::split(text, '.').map(|part| (number(part).is_none(), number(part), part));
+    // The texts break the tie between equal values spelled differently, which Eq tells apart.
+    parts(left).cmp(parts(right)).then_with(|| left.cmp(right))
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}.{}", self.major, self.minor, self.patch)?;
+        self.pre.as_ref().map_or(Ok(()), |pre| write!(f, "-{pre}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn version(text: &str) -> Version {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn the_version_is_found_among_noise() {
+        for (output, expected) in [
+            ("codex-cli 0.166.0\n", Some("0.166.0")),
+            ("codex-cli 0.167.0-alpha.3\n", Some("0.167.0-alpha.3")),
+            ("codex 0.166.0 (abc123)", Some("0.166.0")),
+            ("0.166.0\n", Some("0.166.0")),
+            ("warning: node 18.2.0 is old\r\n  codex-cli 0.130.0\r\nbye\n", Some("0.130.0")),
+            ("warning: node 18.2.0 is old\n", None),
+            ("codex-cli unknown\n", None),
+            ("codex-cli 0.166\n", None),
+            ("", None),
+        ] {
+            assert_eq!(Version::from_output(output), expected.map(version), "{output:?}");
+        }
+    }
+
+    #[test]
+    fn only_versions_parse() {
+        for text in
+            ["", "1", "1.2", "1.2.3.4", "v1.2.3", "1.2.x", "1.2.3-", "1.2.3-a..b", "1.-2.3", "+1.2.3", "1..3"]
+        {
+            assert_eq!(text.parse::<Version>(), Err(NotAVersion(text.to_owned())));
+        }
+        assert_eq!(version("1.2.3-rc.1+build.5").to_string(), "1.2.3-rc.1");
+    }
+
+    #[test]
+    fn a_pre_release_comes_before_its_release_and_numbers_count_by_value() {
+        let sorted =
+            ["0.99.0", "0.166.0-alpha", "0.166.0-alpha.9", "0.166.0-alpha.10", "0.166.0-beta", "0.166.0"];
+        let versions: Vec<Version> = sorted.into_iter().map(version).collect();
+        assert!(versions.is_sorted_by(|left, right| left < right), "{versions:?}");
+    }
+
+    #[test]
+    fn what_setup_installs_is_what_the_tests_run() {
+        assert!(TESTED.contains(&PINNED));
+    }
+
+    #[test]
+    fn support_follows_the_tested_range() {
+        for (text, expected) in [
+            ("0.124.9", Support::TooOld),
+            ("0.125.0-alpha.1", Support::TooOld),
+            ("0.125.0", Support::Untested),
+            ("0.130.0-alpha.1", Support::Untested),
+            ("0.130.0", Support::Tested),
+            ("0.150.2", Support::Tested),
+            ("0.166.0", Support::Tested),
+            ("0.166.1", Support::Newer),
+            ("1.0.0", Support::Newer),
+        ] {
+            assert_eq!(support(&version(text)), expected, "{text}");
+        }
+        assert!(!version("0.129.0").has_unix_socket());
+        assert!(PINNED.has_unix_socket());
+    }
+}

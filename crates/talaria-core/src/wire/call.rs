@@ -1,0 +1,319 @@
+//! Requests that Talaria sends, with the part of the answer it reads.
+//!
+//! A field that is `None` is not written: then the user's own Codex configuration decides. Each shape is validated in
+//! the tests against the JSON schema that the installed Codex generates.
+
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::ids::{ThreadId, TurnId};
+use crate::policy::{ApprovalPolicy, Sandbox};
+
+/// A request of ours and the answer it gets.
+pub trait Call: Serialize {
+    /// The JSON-RPC method.
+    const METHOD: &'static str;
+    /// What is read of the answer.
+    type Reply: DeserializeOwned;
+}
+
+macro_rules! call {
+    ($params:ty, $method:literal, $reply:ty) => {
+        impl Call for $params {
+            const METHOD: &'static str = $method;
+            type Reply = $reply;
+        }
+    };
+}
+
+call!(Initialize, "initialize", InitializeReply);
+call!(ThreadStart, "thread/start", ThreadStartReply);
+call!(TurnStart, "turn/start", TurnStartReply);
+call!(TurnSteer, "turn/steer", TurnSteerReply);
+call!(TurnInterrupt, "turn/interrupt", IgnoredAny);
+call!(AccountRead, "account/read", AccountReadReply);
+call!(ConfigRead, "config/read", ConfigReadReply);
+call!(CommandExec, "command/exec", CommandExecReply);
+
+/// The methods that Talaria calls; `doctor` compares them with what the installed Codex has.
+pub const METHODS: &[&str] = &[
+    Initialize::METHOD,
+    ThreadStart::METHOD,
+    TurnStart::METHOD,
+    TurnSteer::METHOD,
+    TurnInterrupt::METHOD,
+    AccountRead::METHOD,
+    ConfigRead::METHOD,
+    CommandExec::METHOD,
+];
+
+/// Opens a connection.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Initialize {
+    /// Who we are.
+    pub client_info: ClientInfo,
+    /// What we want.
+    pub capabilities: Capabilities,
+}
+
+/// Who a client is.
+#[derive(Clone, Debug, Serialize)]
+pub struct ClientInfo {
+    /// A short name.
+    pub name: String,
+    /// A name for people.
+    pub title: String,
+    /// Our version.
+    pub version: String,
+}
+
+/// What a client wants of a connection.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Capabilities {
+    /// Experimental methods and fields.
+    pub experimental_api: bool,
+}
+
+/// What Codex says of itself.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct InitializeReply {
+    /// Name and version of the server.
+    pub user_agent: String,
+    /// The directory with its configuration and conversations.
+    #[serde(default)]
+    pub codex_home: Option<String>,
+}
+
+/// Starts a conversation.
+#[derive(Clone, Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadStart {
+    /// Where it works.
+    pub cwd: String,
+    /// The model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The sandbox.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<Sandbox>,
+    /// When to ask.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approval_policy: Option<ApprovalPolicy>,
+    /// Overrides of Codex's configuration for this thread alone.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub config: Map<String, Value>,
+}
+
+/// A started conversation and what is in force on it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadStartReply {
+    /// The conversation.
+    pub thread: Thread,
+    /// Where it works.
+    pub cwd: String,
+    /// The model.
+    pub model: String,
+    /// The provider's id.
+    pub model_provider: String,
+    /// The effort.
+    #[serde(default)]
+    pub reasoning_effort: Option<String>,
+    /// The sandbox, an object with a `type`.
+    pub sandbox: Value,
+    /// When it asks: a word, or an object with one key.
+    pub approval_policy: Value,
+}
+
+/// A conversation.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Thread {
+    /// Its id.
+    pub id: ThreadId,
+    /// The file in which Codex keeps it; the file exists after the first turn.
+    #[serde(default)]
+    pub path: Option<String>,
+}
+
+/// Sends input and starts a turn.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnStart {
+    /// The conversation.
+    pub thread_id: ThreadId,
+    /// What is said.
+    pub input: Vec<UserInput>,
+    /// The effort, from this turn on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub effort: Option<String>,
+}
+
+/// A part of what a person says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub enum UserInput {
+    /// Text.
+    Text {
+        /// The text.
+        text: String,
+    },
+    /// An image file on the machine where Codex runs.
+    LocalImage {
+        /// Its absolute path.
+        path: String,
+    },
+    /// Anything else that Codex echoes.
+    #[serde(other)]
+    Other,
+}
+
+/// The turn that began.
+#[derive(Clone, Debug, Deserialize)]
+pub struct TurnStartReply {
+    /// The turn.
+    pub turn: StartedTurn,
+}
+
+/// A turn, by its id.
+#[derive(Clone, Debug, Deserialize)]
+pub struct StartedTurn {
+    /// Its id.
+    pub id: TurnId,
+}
+
+/// Adds input to the running turn.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnSteer {
+    /// The conversation.
+    pub thread_id: ThreadId,
+    /// The turn that must still be running; otherwise Codex refuses.
+    pub expected_turn_id: TurnId,
+    /// What is said.
+    pub input: Vec<UserInput>,
+}
+
+/// The turn that took the input.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnSteerReply {
+    /// Its id.
+    pub turn_id: TurnId,
+}
+
+/// Stops a turn.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnInterrupt {
+    /// The conversation.
+    pub thread_id: ThreadId,
+    /// The turn.
+    pub turn_id: TurnId,
+}
+
+/// Asks who is logged in.
+#[derive(Clone, Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AccountRead {
+    /// Whether to renew the token first; that talks to the network.
+    pub refresh_token: bool,
+}
+
+/// Who is logged in.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AccountReadReply {
+    /// The account, if there is one.
+    #[serde(default)]
+    pub account: Option<Account>,
+    /// Does the configured provider need an OpenAI login?
+    pub requires_openai_auth: bool,
+}
+
+/// An account.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Account {
+    /// `chatgpt`, `apiKey`, …
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The plan of a ChatGPT account.
+    #[serde(default)]
+    pub plan_type: Option<String>,
+}
+
+/// Reads Codex's configuration as it holds in a directory.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ConfigRead {
+    /// The directory.
+    pub cwd: String,
+    /// Whether to list the files it came from.
+    pub include_layers: bool,
+}
+
+/// Codex's configuration.
+#[derive(Clone, Debug, Deserialize)]
+pub struct ConfigReadReply {
+    /// The effective values.
+    pub config: EffectiveConfig,
+}
+
+/// The part of Codex's configuration that Talaria looks at.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub struct EffectiveConfig {
+    /// When to ask, if the user said so.
+    #[serde(default)]
+    pub approval_policy: Option<Value>,
+    /// What the user said about directories.
+    #[serde(default)]
+    pub projects: Option<Map<String, Value>>,
+}
+
+/// Runs a command in Codex's sandbox, outside any conversation.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CommandExec {
+    /// Program and arguments.
+    pub command: Vec<String>,
+    /// Where.
+    pub cwd: String,
+    /// How long at most.
+    pub timeout_ms: u64,
+    /// What it may do. The writable roots must be named: the default is the server's own directory.
+    pub sandbox_policy: SandboxPolicy,
+}
+
+/// What a command may do.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum SandboxPolicy {
+    /// Write below these directories.
+    WorkspaceWrite {
+        /// The directories.
+        writable_roots: Vec<String>,
+        /// Whether it may use the network.
+        network_access: bool,
+        /// Whether `$TMPDIR` is read-only too.
+        exclude_tmpdir_env_var: bool,
+        /// Whether `/tmp` is read-only too.
+        exclude_slash_tmp: bool,
+    },
+}
+
+/// How a command ended.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CommandExecReply {
+    /// Its exit code.
+    pub exit_code: i32,
+    /// What it printed.
+    pub stdout: String,
+    /// What it complained about.
+    pub stderr: String,
+}

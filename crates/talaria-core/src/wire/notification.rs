@@ -1,0 +1,447 @@
+//! Notifications that Codex sends and Talaria reads.
+//!
+//! The table at the end gives each its method. A method that is not in the table, or whose parameters do not fit, is
+//! `unknown` for `frame`, never an error.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::MapAccess;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::item::WireItem;
+use crate::ids::{ItemId, RequestId, ThreadId, TurnId};
+
+macro_rules! notifications {
+    ($($method:literal => $variant:ident($params:ty),)*) => {
+        /// A notification. Pieces of text, of which there are thousands, are borrowed from the message.
+        #[derive(Clone, Debug)]
+        pub enum Notification<'a> {
+            $(#[doc = concat!("`", $method, "`")] $variant($params),)*
+        }
+
+        impl<'a> Notification<'a> {
+            /// The methods in the table.
+            pub const METHODS: &'static [&'static str] = &[$($method),*];
+
+            /// Reads the parameters of `method` straight from the message; `None` if the method is not in the table.
+            pub(crate) fn read<A: MapAccess<'a>>(method: &str, map: &mut A) -> Option<Result<Self, A::Error>> {
+                match method {
+                    $($method => Some(map.next_value::<$params>().map(Self::$variant)),)*
+                    _ => None,
+                }
+            }
+
+            /// The method.
+            pub fn method(&self) -> &'static str {
+                match self {
+                    $(Self::$variant(_) => $method,)*
+                }
+            }
+
+            /// The conversation and turn it belongs to, as far as it says.
+            pub fn scope(&self) -> Scope<'_> {
+                match self {
+                    $(Self::$variant(params) => params.scope(),)*
+                }
+            }
+
+            /// Makes it outlive the message.
+            pub fn into_owned(self) -> Notification<'static> {
+                match self {
+                    $(Self::$variant(params) => Notification::$variant(params.into_owned()),)*
+                }
+            }
+        }
+    };
+}
+
+notifications! {
+    "item/agentMessage/delta" => AgentMessageDelta(Delta<'a>),
+    "item/commandExecution/outputDelta" => CommandOutputDelta(Delta<'a>),
+    "item/reasoning/summaryTextDelta" => ReasoningSummaryDelta(Delta<'a>),
+    "item/reasoning/textDelta" => ReasoningTextDelta(Delta<'a>),
+    "item/started" => ItemStarted(Box<ItemParams>),
+    "item/completed" => ItemCompleted(Box<ItemParams>),
+    "turn/started" => TurnStarted(Box<TurnParams>),
+    "turn/completed" => TurnCompleted(Box<TurnParams>),
+    "turn/plan/updated" => PlanUpdated(Box<PlanParams>),
+    "turn/diff/updated" => DiffUpdated(DiffParams),
+    "thread/tokenUsage/updated" => TokenUsageUpdated(Box<TokenUsageParams>),
+    "thread/status/changed" => ThreadStatusChanged(ThreadOnly),
+    "thread/started" => ThreadStarted(Box<ThreadStartedParams>),
+    "thread/closed" => ThreadClosed(ThreadOnly),
+    "thread/readState/changed" => ReadStateChanged(ThreadOnly),
+    "serverRequest/resolved" => RequestResolved(ResolvedParams),
+    "error" => Error(Box<ErrorParams>),
+    "warning" => Warning(WarningParams),
+    "configWarning" => ConfigWarning(Summary),
+    "deprecationNotice" => DeprecationNotice(Summary),
+    "account/rateLimits/updated" => RateLimitsUpdated(Unscoped),
+    "remoteControl/status/changed" => RemoteControlChanged(Unscoped),
+    "mcpServer/startupStatus/updated" => McpServerStatus(Box<McpStatusParams>),
+    "item/reasoning/summaryPartAdded" => ReasoningPartAdded(ItemOnly),
+}
+
+/// The conversation and turn that a message belongs to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Scope<'a> {
+    /// The conversation.
+    pub thread: Option<&'a str>,
+    /// The turn.
+    pub turn: Option<&'a str>,
+}
+
+/// What every kind of parameters can tell and do.
+trait Params {
+    type Owned;
+
+    fn scope(&self) -> Scope<'_>;
+
+    fn into_owned(self) -> Self::Owned;
+}
+
+impl<P: Params<Owned = P>> Params for Box<P> {
+    type Owned = Self;
+
+    fn scope(&self) -> Scope<'_> {
+        P::scope(self)
+    }
+
+    fn into_owned(self) -> Self {
+        self
+    }
+}
+
+impl Params for Delta<'_> {
+    type Owned = Delta<'static>;
+
+    fn scope(&self) -> Scope<'_> {
+        Scope { thread: Some(&self.thread_id), turn: Some(&self.turn_id) }
+    }
+
+    fn into_owned(self) -> Delta<'static> {
+        let own = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
+        Delta {
+            thread_id: own(self.thread_id),
+            turn_id: own(self.turn_id),
+            item_id: own(self.item_id),
+            delta: own(self.delta),
+        }
+    }
+}
+
+macro_rules! scoped {
+    ($($params:ident: $thread:expr, $turn:expr;)*) => {$(
+        impl Params for $params {
+            type Owned = Self;
+
+            fn scope(&self) -> Scope<'_> {
+                let thread: fn(&Self) -> Option<&ThreadId> = $thread;
+                let turn: fn(&Self) -> Option<&TurnId> = $turn;
+                Scope { thread: thread(self).map(ThreadId::as_str), turn: turn(self).map(TurnId::as_str) }
+            }
+
+            fn into_owned(self) -> Self {
+                self
+            }
+        }
+    )*};
+}
+
+scoped! {
+    ItemParams: |p| Some(&p.thread_id), |p| Some(&p.turn_id);
+    ItemOnly: |p| Some(&p.thread_id), |p| Some(&p.turn_id);
+    TurnParams: |p| Some(&p.thread_id), |p| Some(&p.turn.id);
+    PlanParams: |p| Some(&p.thread_id), |p| Some(&p.turn_id);
+    DiffParams: |p| Some(&p.thread_id), |p| Some(&p.turn_id);
+    TokenUsageParams: |p| Some(&p.thread_id), |p| Some(&p.turn_id);
+    ThreadOnly: |p| Some(&p.thread_id), |_| None;
+    ThreadStartedParams: |p| Some(&p.thread.id), |_| None;
+    ResolvedParams: |p| Some(&p.thread_id), |_| None;
+    ErrorParams: |p| Some(&p.thread_id), |p| Some(&p.turn_id);
+    WarningParams: |p| p.thread_id.as_ref(), |_| None;
+    Summary: |_| None, |_| None;
+    Unscoped: |_| None, |_| None;
+    McpStatusParams: |p| p.thread_id.as_ref(), |_| None;
+}
+
+/// A piece of text of an item.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Delta<'a> {
+    /// The conversation.
+    #[serde(borrow)]
+    pub thread_id: Cow<'a, str>,
+    /// The turn.
+    #[serde(borrow)]
+    pub turn_id: Cow<'a, str>,
+    /// The item.
+    #[serde(borrow)]
+    pub item_id: Cow<'a, str>,
+    /// The piece.
+    #[serde(borrow)]
+    pub delta: Cow<'a, str>,
+}
+
+/// An item that began or ended.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ItemParams {
+    /// The conversation.
+    pub thread_id: ThreadId,
+    /// The turn.
+    pub turn_id: TurnId,
+    /// The item.
+    pub item: WireItem,
+}
+
+impl ItemParams {
+    /// Reads parameters whose item can only be kept whole.
+    pub(crate) fn keep_whole(params: &RawValue) -> Option<Box<Self>> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Raw<'a> {
+            thread_id: ThreadId,
+            turn_id: TurnId,
+            #[serde(borrow)]
+            item: &'a RawValue,
+        }
+        let Raw { thread_id, turn_id, item } = serde_json::from_str(params.get()).ok()?;
+        Some(Box::new(Self { thread_id, turn_id, item: WireItem::keep_whole(item)? }))
+    }
+}
+
+/// Something about an item.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ItemOnly {
+    /// The conversation.
+    pub thread_id: ThreadId,
+    /// The turn.
+    pub turn_id: TurnId,
+    /// The item.
+    pub item_id: ItemId,
+}
+
+/// A turn that began or ended.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnParams {
+    /// The conversation.
+    pub thread_id: ThreadId,
+    /// The turn.
+    pub turn: WireTurn,
+}
+
+/// A turn.
+#[derive(Clone, Debug, Deserialize)]
+pub struct WireTurn {
+    /// Its id.
+    pub id: TurnId,
+    /// How it stands.
+    pub status: TurnStatus,
+    /// Why it failed.
+    #[serde(default)]
+    pub error: Option<TurnError>,
+}
+
+/// How a turn stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum TurnStatus {
+    /// It ended by itself.
+    Completed,
+    /// It was stopped.
+    Interrupted,
+    /// It broke.
+    Failed,
+    /// It runs.
+    InProgress,
+    /// A word this build does not know.
+    #[serde(other)]
+    Unknown,
+}
+
+/// Why something failed.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnError {
+    /// For people.
+    #[serde(default)]
+    pub message: String,
+    /// For programs: a word, or an object with one key.
+    #[serde(default)]
+    pub codex_error_info: Option<Value>,
+    /// More for people.
+    #[serde(default)]
+    pub additional_details: Option<String>,
+}
+
+impl fmt::Display for TurnError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        match &self.additional_details {
+            Some(details) if !details.is_empty() && !self.message.contains(details.as_str()) => {
+                write!(f, " ({details})")
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The plan.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PlanParams {
+    /// The conversation.
+    pub thread_id: ThreadId,
+    /// The turn.
+    pub turn_id: TurnId,
+    /// Why it changed.
+    #[serde(default)]
+    pub explanation: Option<String>,
+    /// Its steps.
+    pub plan: Vec<WirePlanStep>,
+}
+
+/// A step of the plan.
+#[derive(Clone, Debug, Deserialize)]
+pub struct WirePlanStep {
+    /// What is to be done.
+    pub step: String,
+    /// `pending`, `inProgress` or `completed`.
+    pub status: String,
+}
+
+/// All changes of a turn.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DiffParams {
+    /// The conversation.
+    pub thread_id: ThreadId,
+    /// The turn.
+    pub turn_id: TurnId,
+    /// A unified diff.
+    pub diff: String,
+}
+
+/// Tokens.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TokenUsageParams {
+    /// The conversation.
+    pub thread_id: ThreadId,
+    /// The turn.
+    pub turn_id: TurnId,
+    /// The numbers.
+    pub token_usage: TokenUsage,
+}
+
+/// Tokens of a conversation.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TokenUsage {
+    /// Since its beginning.
+    pub total: Tokens,
+    /// Of the last model request.
+    pub last: Tokens,
+    /// The size of the context window.
+    #[serde(default)]
+    pub model_context_window: Option<u64>,
+}
+
+/// A count of tokens.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Tokens {
+    /// Everything.
+    pub total_tokens: u64,
+    /// Input, cached included.
+    pub input_tokens: u64,
+    /// Cached input.
+    pub cached_input_tokens: u64,
+    /// Output, reasoning included.
+    pub output_tokens: u64,
+    /// Reasoning.
+    pub reasoning_output_tokens: u64,
+}
+
+/// Something about a conversation.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadOnly {
+    /// The conversation.
+    pub thread_id: ThreadId,
+}
+
+/// A conversation that began.
+#[derive(Clone, Debug, Deserialize)]
+pub struct ThreadStartedParams {
+    /// The conversation.
+    pub thread: super::call::Thread,
+}
+
+/// A request of Codex that is closed.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ResolvedParams {
+    /// The conversation.
+    pub thread_id: ThreadId,
+    /// The request.
+    pub request_id: RequestId,
+}
+
+/// Something went wrong.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ErrorParams {
+    /// The conversation.
+    pub thread_id: ThreadId,
+    /// The turn.
+    pub turn_id: TurnId,
+    /// What.
+    pub error: TurnError,
+    /// Does Codex try again by itself?
+    pub will_retry: bool,
+}
+
+/// Something a person should know.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WarningParams {
+    /// The conversation, if it is about one.
+    #[serde(default)]
+    pub thread_id: Option<ThreadId>,
+    /// The text.
+    pub message: String,
+}
+
+/// A notice with a summary.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Summary {
+    /// The text.
+    pub summary: String,
+}
+
+/// Parameters that Talaria does not read.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Unscoped {}
+
+/// The state of an MCP server.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct McpStatusParams {
+    /// The conversation it serves.
+    #[serde(default)]
+    pub thread_id: Option<ThreadId>,
+    /// Its name.
+    pub name: String,
+    /// `starting`, `ready`, `failed`, …
+    pub status: String,
+    /// Why it failed.
+    #[serde(default)]
+    pub error: Option<String>,
+}
