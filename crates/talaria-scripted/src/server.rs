@@ -1,0 +1,247 @@
+//! The listener: gives each request the next reply and remembers what was asked.
+//!
+//! A reply comes from the first route that claims the request, else from the front of the queue. When both have
+//! nothing, the client gets a 500 that says so and [`ScriptedModel::unscripted`] shows the request: a script that is too
+//! short must never look like a model that has nothing to say.
+
+use std::collections::VecDeque;
+use std::io::Result;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use crate::events::Response;
+use crate::http::{self, Request};
+use crate::step::{Answer, Step, Usage};
+use crate::{ModelRequest, Reply};
+
+/// The model that the tools of [`Reply`] belong to: in the catalogue of both versions, and not in code mode.
+const MODEL: &str = "gpt-5.5";
+
+type Route = Box<dyn Fn(&ModelRequest) -> Option<Reply> + Send>;
+
+/// A running model server on loopback; it stops, with every stream it holds, when dropped.
+pub struct ScriptedModel {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    listener: JoinHandle<()>,
+}
+
+struct Shared {
+    script: Mutex<Script>,
+    /// The number of requests seen: what waiters watch.
+    seen: watch::Sender<usize>,
+    /// Turns true when the server is dropped, so that open streams end with it.
+    stopped: watch::Sender<bool>,
+}
+
+#[derive(Default)]
+struct Script {
+    routes: Vec<Route>,
+    queue: VecDeque<Reply>,
+    requests: Vec<ModelRequest>,
+    unscripted: Vec<ModelRequest>,
+    strays: Vec<String>,
+}
+
+impl ScriptedModel {
+    /// Starts a server on a free loopback port.
+    pub async fn start() -> Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        let address = listener.local_addr()?;
+        let shared = Arc::new(Shared {
+            script: Mutex::default(),
+            seen: watch::Sender::new(0),
+            stopped: watch::Sender::new(false),
+        });
+        let listener = tokio::spawn(accept(listener, shared.clone()));
+        Ok(Self { address, shared, listener })
+    }
+
+    /// Gives the `base_url` for the provider in Codex's `config.toml`.
+    pub fn base_url(&self) -> String {
+        format!("http://{}/v1", self.address)
+    }
+
+    /// Appends a reply to the queue that all requests share.
+    pub fn push(&self, reply: Reply) {
+        self.shared.script().queue.push_back(reply);
+    }
+
+    /// Appends a whole script to the queue.
+    pub fn play(&self, script: impl IntoIterator<Item = Reply>) {
+        self.shared.script().queue.extend(script);
+    }
+
+    /// Adds a chooser that is tried before the queue; of several, the first that answers wins.
+    ///
+    /// It must not call back into this server.
+    pub fn route(&self, choose: impl Fn(&ModelRequest) -> Option<Reply> + Send + 'static) {
+        self.shared.script().routes.push(Box::new(choose));
+    }
+
+    /// Gives every request for a reply so far, in the order of arrival.
+    pub fn requests(&self) -> Vec<ModelRequest> {
+        self.shared.script().requests.clone()
+    }
+
+    /// Waits until `count` requests have arrived, then gives them.
+    pub async fn wait_for_requests(&self, count: usize) -> Vec<ModelRequest> {
+        // The sender lives in `self`, so the channel cannot close while we wait.
+        let _ = self.shared.seen.subscribe().wait_for(|seen| *seen >= count).await;
+        self.requests()
+    }
+
+    /// Gives the requests for which the script had no reply.
+    pub fn unscripted(&self) -> Vec<ModelRequest> {
+        self.shared.script().unscripted.clone()
+    }
+
+    /// Gives what was asked besides replies, as `GET /v1/models`.
+    pub fn strays(&self) -> Vec<String> {
+        self.shared.script().strays.clone()
+    }
+
+    /// Gives the number of queued replies that nobody asked for yet.
+    pub fn unused(&self) -> usize {
+        self.shared.script().queue.len()
+    }
+}
+
+impl Drop for ScriptedModel {
+    fn drop(&mut self) {
+        self.listener.abort();
+        self.shared.stopped.send_replace(true);
+    }
+}
+
+impl Shared {
+    fn script(&self) -> MutexGuard<'_, Script> {
+        // A route that panicked is the test's own failure; the record is still good.
+        self.script.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn choose(&self, headers: Vec<(String, String)>, body: Value) -> (usize, Option<Reply>) {
+        let mut script = self.script();
+        let number = script.requests.len() + 1;
+        let request = ModelRequest { number, headers, body };
+        let routed = script.routes.iter().find_map(|route| route(&request));
+        let reply = routed.or_else(|| script.queue.pop_front());
+        if reply.is_none() {
+            script.unscripted.push(request.clone());
+        }
+        script.requests.push(request);
+        drop(script);
+        self.seen.send_replace(number);
+        (number, reply)
+    }
+}
+
+async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+    loop {
+        let Ok((stream, _)) = listener.accept().await else { continue };
+        tokio::spawn(serve(stream, shared.clone()));
+    }
+}
+
+async fn serve(mut stream: TcpStream, shared: Arc<Shared>) {
+    let mut stopped = shared.stopped.subscribe();
+    tokio::select! {
+        // A client that goes away in the middle is ordinary: nobody is there to tell.
+        _ = answer(&mut stream, &shared) => {}
+        _ = stopped.wait_for(|stopped| *stopped) => {}
+    }
+}
+
+async fn answer(stream: &mut TcpStream, shared: &Shared) -> Result<()> {
+    let (reader, mut writer) = stream.split();
+    let mut reader = BufReader::new(reader);
+    let request = Request::read(&mut reader).await?;
+    let target = format!("{} {}", request.method, request.path);
+    if target != "POST /v1/responses" {
+        shared.script().strays.push(target.clone());
+        let (status, body) = match target.as_str() {
+            "GET /v1/models" => {
+                (200, json!({ "object": "list", "data": [{ "id": MODEL, "object": "model" }] }))
+            }
+            _ => (404, error(&format!("the scripted model does not serve {target}"))),
+        };
+        return http::respond(&mut writer, status, &[], &body).await;
+    }
+    let body = match serde_json::from_slice(&request.body) {
+        Ok(body) => body,
+        Err(cause) => {
+            let encoding = request.header("content-encoding").unwrap_or("none");
+            let why = format!("the body is not JSON (content-encoding {encoding}): {cause}");
+            return http::respond(&mut writer, 400, &[], &error(&why)).await;
+        }
+    };
+    let (number, reply) = shared.choose(request.headers, body);
+    match reply.map(|reply| reply.0) {
+        Some(Answer::Stream { steps, usage }) => {
+            tokio::select! {
+                done = stream_reply(&mut writer, number, &steps, usage) => done,
+                () = client_gone(&mut reader) => Ok(()),
+            }
+        }
+        Some(Answer::Http { status, headers, body }) => {
+            http::respond(&mut writer, status, &headers, &body).await
+        }
+        None => {
+            let why = format!("the script has no reply for request {number}");
+            http::respond(&mut writer, 500, &[], &error(&why)).await
+        }
+    }
+}
+
+async fn stream_reply<W: AsyncWrite + Unpin>(
+    writer: &mut W,
+    number: usize,
+    steps: &[Step],
+    usage: Usage,
+) -> Result<()> {
+    let mut response = Response::new(number);
+    http::start_stream(writer).await?;
+    http::send_events(writer, &response.created()).await?;
+    for step in steps {
+        let events = match step {
+            Step::Text(chunk) => response.text(chunk),
+            Step::StartMessage(phase) => response.start_message(*phase),
+            Step::Reasoning(chunk) => response.reasoning(chunk),
+            Step::RawReasoning(chunk) => response.raw_reasoning(chunk),
+            Step::Call(call) => response.call(call),
+            Step::Event(event) => response.raw(event),
+            Step::Gate(gate) => {
+                gate.pass().await;
+                continue;
+            }
+            Step::Pause(time) => {
+                tokio::time::sleep(*time).await;
+                continue;
+            }
+            Step::Failed { code, message } => {
+                http::send_events(writer, &response.failed(code, message)).await?;
+                return http::end_stream(writer).await;
+            }
+            Step::Drop => return Ok(()),
+            Step::Stall => std::future::pending().await,
+        };
+        http::send_events(writer, &events).await?;
+    }
+    http::send_events(writer, &response.completed(usage)).await?;
+    http::end_stream(writer).await
+}
+
+async fn client_gone<R: AsyncRead + Unpin>(reader: &mut R) {
+    let mut scratch = [0; 256];
+    while matches!(reader.read(&mut scratch).await, Ok(length) if length > 0) {}
+}
+
+fn error(message: &str) -> Value {
+    json!({ "error": { "type": "scripted_model", "message": message } })
+}

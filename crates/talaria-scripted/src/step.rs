@@ -1,0 +1,99 @@
+//! The parts that a reply is made of: what is streamed, in which order, and what it claims to have cost.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::Gate;
+
+#[derive(Clone, Debug)]
+pub(crate) enum Answer {
+    Stream { steps: Vec<Step>, usage: Usage },
+    Http { status: u16, headers: Vec<(String, String)>, body: Value },
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Step {
+    Text(String),
+    StartMessage(Option<Phase>),
+    Reasoning(String),
+    RawReasoning(String),
+    Call(Call),
+    Gate(Gate),
+    Pause(Duration),
+    Event(Value),
+    Failed { code: String, message: String },
+    Drop,
+    Stall,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    pub(crate) id: Option<String>,
+    pub(crate) name: String,
+    pub(crate) input: CallInput,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum CallInput {
+    Function(Value),
+    Custom(String),
+}
+
+/// Whether a message is a remark on the way or the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Said while the work goes on.
+    Commentary,
+    /// The answer that ends the turn.
+    FinalAnswer,
+}
+
+/// How far a step of the plan is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlanStatus {
+    /// Not begun.
+    Pending,
+    /// Being worked on.
+    InProgress,
+    /// Done.
+    Completed,
+}
+
+/// The tokens that a reply claims to have used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Usage {
+    /// Tokens read, cached ones included.
+    pub input: u64,
+    /// The part of `input` that came from the cache.
+    pub cached: u64,
+    /// Tokens written, reasoning included.
+    pub output: u64,
+    /// The part of `output` that was reasoning.
+    pub reasoning: u64,
+}
+
+impl Default for Usage {
+    fn default() -> Self {
+        Self { input: 1000, cached: 600, output: 50, reasoning: 10 }
+    }
+}
+
+impl Phase {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Commentary => "commentary",
+            Self::FinalAnswer => "final_answer",
+        }
+    }
+}
+
+impl PlanStatus {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::InProgress => "in_progress",
+            Self::Completed => "completed",
+        }
+    }
+}
