@@ -1,0 +1,98 @@
+//! A `codex` that plays a transcript, for faults which the real one will not produce.
+//!
+//! [`AppServer::install`] writes a program named `codex` into a folder. It answers `--version`, and as `app-server` it
+//! plays the directives over stdio or a unix socket. What each directive does is written in
+//! `src/bin/scripted-app-server/transcript.rs`; [`directive`] has a function for each.
+
+pub mod directive;
+mod program;
+mod stage;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+pub use stage::{THREAD, TURN, agent_delta, complete_turn, start_turn};
+
+/// A transcript in the making.
+#[derive(Clone, Debug)]
+pub struct AppServer {
+    version: String,
+    directives: Vec<Value>,
+}
+
+/// A scripted `codex` on disk.
+#[derive(Clone, Debug)]
+pub struct Installed {
+    /// The program to be used as `codex`.
+    pub codex: PathBuf,
+    /// Everything that was received, as JSON lines.
+    pub log: PathBuf,
+}
+
+impl AppServer {
+    /// Plays exactly these directives; whatever they do not mention is refused as an unknown method.
+    pub fn script(directives: impl IntoIterator<Item = Value>) -> Self {
+        Self { version: "0.166.0".to_owned(), directives: directives.into_iter().collect() }
+    }
+
+    /// Answers `initialize`, `account/read`, `thread/start` and their like as 0.166 does, whenever they come, and plays
+    /// the directives beside that.
+    pub fn ready(directives: impl IntoIterator<Item = Value>) -> Self {
+        Self::script(stage::handlers().into_iter().chain(directives))
+    }
+
+    /// Pretends to be another version.
+    pub fn version(mut self, version: impl Into<String>) -> Self {
+        self.version = version.into();
+        self
+    }
+
+    /// Writes the program and its transcript into `folder`.
+    pub fn install(&self, folder: &Path) -> Installed {
+        match self.write(folder) {
+            Ok(installed) => installed,
+            Err(cause) => panic!("cannot install the scripted app-server: {cause:#}"),
+        }
+    }
+
+    fn write(&self, folder: &Path) -> Result<Installed> {
+        fs::create_dir_all(folder).context("create the folder")?;
+        let transcript = folder.join("transcript.jsonl");
+        let lines: String = self
+            .directives
+            .iter()
+            .map(|line| format!("{line}\n").replace("$version", &self.version))
+            .collect();
+        fs::write(&transcript, lines).context("write the transcript")?;
+        let installed = Installed { codex: folder.join("codex"), log: folder.join("received.jsonl") };
+        let wrapper = format!(
+            "#!/bin/sh\nSCRIPTED_VERSION={} SCRIPTED_TRANSCRIPT={} SCRIPTED_LOG={}\n\
+             export SCRIPTED_VERSION SCRIPTED_TRANSCRIPT SCRIPTED_LOG\nexec {} \"$@\"\n",
+            quoted(Path::new(&self.version)),
+            quoted(&transcript),
+            quoted(&installed.log),
+            quoted(&program::path()?),
+        );
+        fs::write(&installed.codex, wrapper).context("write the program")?;
+        fs::set_permissions(&installed.codex, fs::Permissions::from_mode(0o755))
+            .context("make it executable")?;
+        Ok(installed)
+    }
+}
+
+impl Installed {
+    /// Gives every message received so far; what was not JSON is there as a string.
+    pub fn received(&self) -> Vec<Value> {
+        let text = fs::read_to_string(&self.log).unwrap_or_default();
+        // The last line may be half written while the program runs.
+        text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    }
+}
+
+fn quoted(path: &Path) -> String {
+    format!("'{}'", path.display().to_string().replace('\'', r"'\''"))
+}

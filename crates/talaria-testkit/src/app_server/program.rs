@@ -1,0 +1,64 @@
+//! Where the program `scripted-app-server` lies, and building it when it is missing or older than its source.
+//!
+//! It belongs to this package, so other crates' tests get no `CARGO_BIN_EXE_…` for it.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use std::time::SystemTime;
+
+use anyhow::{Context, Result, anyhow, ensure};
+
+use crate::build_dir;
+
+const NAME: &str = "scripted-app-server";
+
+/// Gives the path of a program that is up to date.
+pub(super) fn path() -> Result<PathBuf> {
+    static READY: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    let ready = READY.get_or_init(|| find_or_build().map_err(|cause| format!("{cause:#}")));
+    ready.clone().map_err(|cause| anyhow!(cause))
+}
+
+fn find_or_build() -> Result<PathBuf> {
+    let program = build_dir::profile().join(NAME);
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    if !is_fresh(&program, &package.join("src/bin").join(NAME)) {
+        build(package)?;
+        ensure!(program.is_file(), "cargo did not make {}", program.display());
+    }
+    Ok(program)
+}
+
+fn is_fresh(program: &Path, source: &Path) -> bool {
+    let changed = |path: &Path| fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
+    let Some(built) = changed(program) else { return false };
+    let files = fs::read_dir(source).into_iter().flatten().flatten();
+    let newest = files.filter_map(|file| changed(&file.path())).max().unwrap_or(SystemTime::UNIX_EPOCH);
+    built >= newest
+}
+
+/// Cargo holds no lock while tests run, and serialises several of these by itself.
+fn build(package: &Path) -> Result<()> {
+    let (root, folder) = (build_dir::root(), build_dir::profile());
+    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args(["build", "--quiet", "--offline", "--package", "talaria-testkit", "--bin", NAME]);
+    cargo.arg("--target-dir").arg(&root).current_dir(package);
+    match folder.file_name().and_then(|name| name.to_str()) {
+        Some("debug") | None => {}
+        Some(name) => drop(cargo.args(["--profile", name])),
+    }
+    // With --target, the profile lies in a folder named after it.
+    if let Some(parent) = folder.parent()
+        && parent != root
+        && let Some(triple) = parent.file_name()
+    {
+        cargo.arg("--target").arg(triple);
+    }
+    let output = cargo.output().context("run cargo build")?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "cargo build --bin {NAME} failed:\n{said}");
+    Ok(())
+}

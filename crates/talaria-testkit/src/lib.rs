@@ -1,0 +1,30 @@
+//! What the tests of every crate share: real Codex, a scripted stand-in for it, and eyes for processes and terminals.
+//!
+//! Used by tests and benches only. Where a test cannot go on, these functions panic with a message for the person who
+//! reads the failure; they return errors only where a test may want to look at one.
+//!
+//! | module | idea |
+//! |---|---|
+//! | [`codex`] | the pinned real Codex versions, installed once into the build directory |
+//! | [`home`] | a private `CODEX_HOME` wired to a scripted model, and a work directory |
+//! | [`app_server`] | a `codex` that plays a transcript, for faults the real one will not produce |
+//! | [`processes`] | who is still alive of what a test started |
+//! | [`terminal`] | a program in a pseudo-terminal: type, wait, look at the screen |
+//! | [`wire`] | the captured frames of both versions |
+//! | [`build_dir`] | where all this lives |
+
+#![allow(clippy::panic, reason = "a harness that cannot work must fail the test that uses it, loudly")]
+
+pub mod app_server;
+pub mod build_dir;
+pub mod codex;
+pub mod home;
+pub mod processes;
+pub mod terminal;
+pub mod wire;
+
+pub use app_server::AppServer;
+pub use codex::Codex;
+pub use home::CodexHome;
+pub use processes::Marker;
+pub use terminal::Terminal;

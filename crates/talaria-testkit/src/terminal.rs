@@ -1,0 +1,206 @@
+//! A program in a pseudo-terminal: type like a person, wait for what it prints, look at the screen.
+//!
+//! Waiting is for a state and never for a time: [`Terminal::wait_for`] returns when the text has come, and fails with
+//! the screen if the program ends or [`LIMIT`] passes first. Like `expect`, it looks only at what was printed after the
+//! last match, so that asking twice for the same prompt waits for the second one.
+
+use std::num::NonZero;
+use std::process::ExitStatus;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use pty_process::OwnedWritePty;
+pub use pty_process::{Command, Size};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::process::Child;
+use tokio::sync::watch;
+
+/// How long anything may take on a busy machine before the test fails.
+pub const LIMIT: Duration = Duration::from_secs(60);
+
+/// A running program and the terminal it believes to be in; both end on drop.
+pub struct Terminal {
+    child: Child,
+    keyboard: OwnedWritePty,
+    seen: Arc<Mutex<Seen>>,
+    ended: watch::Receiver<bool>,
+    matched: usize,
+}
+
+struct Seen {
+    bytes: Vec<u8>,
+    screen: vt100::Parser,
+}
+
+impl Terminal {
+    /// Starts a program in a terminal of the usual size, 24 by 80.
+    pub fn spawn(command: Command) -> Self {
+        Self::spawn_sized(command, 24, 80)
+    }
+
+    /// Starts a program in a terminal of the given size, as its controlling terminal.
+    pub fn spawn_sized(command: Command, rows: u16, columns: u16) -> Self {
+        let start = || {
+            let (pty, pts) = pty_process::open()?;
+            pty.resize(Size::new(rows, columns))?;
+            let child = command.env("TERM", "xterm-256color").kill_on_drop(true).spawn(pts)?;
+            Ok::<_, pty_process::Error>((pty, child))
+        };
+        let (pty, child) = match start() {
+            Ok(started) => started,
+            Err(cause) => panic!("cannot start the program in a terminal: {cause}"),
+        };
+        let (mut output, keyboard) = pty.into_split();
+        let screen = vt100::Parser::new(cells(rows), cells(columns), 0);
+        let seen = Arc::new(Mutex::new(Seen { bytes: Vec::new(), screen }));
+        let (changed, ended) = watch::channel(false);
+        let shared = seen.clone();
+        tokio::spawn(async move {
+            let mut buffer = [0; 4096];
+            // Linux reports the end of the program as an error of the terminal, macOS as an empty read.
+            while let Ok(length @ 1..) = output.read(&mut buffer).await {
+                lock(&shared).take(&buffer[..length]);
+                changed.send_replace(false);
+            }
+            changed.send_replace(true);
+        });
+        Self { child, keyboard, seen, ended, matched: 0 }
+    }
+
+    /// Waits until `text` is printed after the last match; fails with the screen otherwise.
+    pub async fn wait_for(&mut self, text: &str) {
+        let searched = tokio::time::timeout(LIMIT, async {
+            loop {
+                let ended = *self.ended.borrow_and_update();
+                let plain = self.transcript();
+                if let Some(at) = plain.get(self.matched..).and_then(|rest| rest.find(text)) {
+                    self.matched += at + text.len();
+                    return Ok(());
+                }
+                if ended || self.ended.changed().await.is_err() {
+                    return Err("the program ended");
+                }
+            }
+        });
+        let why = match searched.await {
+            Ok(Ok(())) => return,
+            Ok(Err(why)) => why,
+            Err(_) => "too long",
+        };
+        panic!(
+            "{why} while waiting for {text:?}\n--- screen\n{}\n--- transcript\n{}",
+            self.screen(),
+            self.transcript()
+        );
+    }
+
+    /// Types keys; `\n` is sent as the Enter key.
+    pub async fn type_keys(&mut self, keys: &str) {
+        if let Err(cause) = self.keyboard.write_all(keys.replace('\n', "\r").as_bytes()).await {
+            panic!("cannot type {keys:?}: {cause}\n{}", self.transcript());
+        }
+    }
+
+    /// Presses Ctrl-C.
+    pub async fn ctrl_c(&mut self) {
+        self.type_keys("\u{3}").await;
+    }
+
+    /// Presses Ctrl-D: the end of the input.
+    pub async fn ctrl_d(&mut self) {
+        self.type_keys("\u{4}").await;
+    }
+
+    /// Changes the size of the terminal, as dragging a window does.
+    pub fn resize(&self, rows: u16, columns: u16) {
+        if let Err(cause) = self.keyboard.resize(Size::new(rows, columns)) {
+            panic!("cannot resize the terminal: {cause}");
+        }
+        lock(&self.seen).screen.screen_mut().set_size(cells(rows), cells(columns));
+    }
+
+    /// Waits for the end of the program and gives its status, when all its output has been read.
+    pub async fn exit_status(&mut self) -> ExitStatus {
+        let ended = async {
+            let status = self.child.wait().await;
+            // A grandchild may keep the terminal open: its output is not waited for.
+            let drained = self.ended.wait_for(|ended| *ended);
+            let _ = tokio::time::timeout(Duration::from_secs(1), drained).await;
+            status
+        };
+        match tokio::time::timeout(LIMIT, ended).await {
+            Ok(Ok(status)) => status,
+            Ok(Err(cause)) => panic!("cannot wait for the program: {cause}"),
+            Err(_) => panic!("the program does not end\n{}", self.transcript()),
+        }
+    }
+
+    /// Waits for the end of the program and gives its exit code, if no signal ended it.
+    pub async fn exit_code(&mut self) -> Option<i32> {
+        self.exit_status().await.code()
+    }
+
+    /// Gives the process id while the program runs.
+    pub fn pid(&self) -> Option<u32> {
+        self.child.id()
+    }
+
+    /// Gives what a person would see now.
+    pub fn screen(&self) -> String {
+        lock(&self.seen).screen.screen().contents()
+    }
+
+    /// Gives everything printed so far, without colours and cursor movements.
+    pub fn transcript(&self) -> String {
+        plain(&String::from_utf8_lossy(&lock(&self.seen).bytes))
+    }
+
+    /// Gives the very bytes printed so far.
+    pub fn raw(&self) -> Vec<u8> {
+        lock(&self.seen).bytes.clone()
+    }
+}
+
+impl Seen {
+    fn take(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+        self.screen.process(bytes);
+    }
+}
+
+fn lock(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
+    seen.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A terminal without a row or a column does not exist: one is the least.
+fn cells(count: u16) -> NonZero<u16> {
+    NonZero::new(count).unwrap_or(NonZero::<u16>::MIN)
+}
+
+/// Removes escape sequences and carriage returns; an unfinished sequence at the end is removed as well.
+fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut chars = text.chars();
+    while let Some(char) = chars.next() {
+        match char {
+            '\u{1b}' => match chars.next() {
+                Some('[') => drop(chars.find(|char| ('\u{40}'..='\u{7e}').contains(char))),
+                Some(']') => drop(chars.find(|char| matches!(char, '\u{7}' | '\\'))),
+                _ => {}
+            },
+            '\r' | '\u{7}' => {}
+            other => plain.push(other),
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plain;
+
+    #[test]
+    fn only_the_words_remain() {
+        assert_eq!(plain("\u{1b}[1;31mred\u{1b}[0m\r\n\u{1b}]0;title\u{7}next\u{1b}[2"), "red\nnext");
+    }
+}

@@ -1,0 +1,12 @@
+//! The harness itself: does the real Codex accept what the scripted model says, does the stand-in play its part.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+#![allow(clippy::panic, reason = "helpers of tests fail as tests do")]
+
+mod architecture;
+mod client;
+mod install;
+mod real_codex;
+mod scripted_app_server;
+mod terminal;
+mod wire;
