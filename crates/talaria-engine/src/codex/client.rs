@@ -1,0 +1,210 @@
+//! Requests to Codex: at most 64 in flight, each with a time limit, overload retried.
+//!
+//! Past about 128 requests in flight Codex drops some without an answer, hence the bound; a dropped one would otherwise
+//! be waited for for ever, hence the limit. Only a refusal with `-32001` is sent again: it says that the request was not
+//! looked at. Cancelling a call forgets it; the answer, if it still comes, is ignored.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+use talaria_core::frame::RpcError;
+use talaria_core::ids::RequestId;
+use talaria_core::wire::call::Call;
+use tokio::sync::{Semaphore, mpsc, oneshot};
+
+/// How many requests may wait for their answer at once.
+const IN_FLIGHT: usize = 64;
+/// How often an overloaded server is asked again.
+const RETRIES: u32 = 6;
+/// The first pause before asking again; it doubles each time.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+
+/// Why a request got no answer that can be used.
+#[derive(Debug, thiserror::Error)]
+pub enum CallError {
+    /// Codex said no.
+    #[error("Codex refused {method}: {error}")]
+    Refused {
+        /// What was asked.
+        method: &'static str,
+        /// Its reason.
+        error: RpcError,
+    },
+    /// Codex did not answer.
+    #[error("Codex did not answer {method} within {} s", limit.as_secs())]
+    TimedOut {
+        /// What was asked.
+        method: &'static str,
+        /// How long we waited.
+        limit: Duration,
+    },
+    /// Codex is gone.
+    #[error("{why}")]
+    Gone {
+        /// What happened.
+        why: String,
+    },
+    /// The answer, or our own request, does not have the expected shape.
+    #[error("Codex's answer to {method} is not understood: {error}")]
+    Shape {
+        /// What was asked.
+        method: &'static str,
+        /// What does not fit.
+        error: serde_json::Error,
+    },
+}
+
+type Answer = Result<Box<RawValue>, RpcError>;
+
+/// Our side of one connection.
+#[derive(Debug)]
+pub(crate) struct Client {
+    next_id: AtomicI64,
+    waiting: Mutex<Waiting>,
+    outgoing: mpsc::Sender<String>,
+    in_flight: Semaphore,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    calls: HashMap<i64, oneshot::Sender<Answer>>,
+    gone: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Envelope<'a, P> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<i64>,
+    method: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    params: Option<P>,
+}
+
+impl Client {
+    /// Makes a client that writes messages to `outgoing`.
+    pub(crate) fn new(outgoing: mpsc::Sender<String>) -> Self {
+        let waiting = Mutex::default();
+        Self { next_id: AtomicI64::new(1), waiting, outgoing, in_flight: Semaphore::new(IN_FLIGHT) }
+    }
+
+    /// Sends a request and waits for the answer.
+    pub(crate) async fn call<C: Call>(&self, params: &C, limit: Duration) -> Result<C::Reply, CallError> {
+        let attempts = self.call_until_heard(params);
+        let answer = match tokio::time::timeout(limit, attempts).await {
+            Ok(answer) => answer?,
+            Err(_) => return Err(CallError::TimedOut { method: C::METHOD, limit }),
+        };
+        serde_json::from_str(answer.get()).map_err(|error| CallError::Shape { method: C::METHOD, error })
+    }
+
+    async fn call_until_heard<C: Call>(&self, params: &C) -> Result<Box<RawValue>, CallError> {
+        let mut retries = 0;
+        loop {
+            match self.call_once(params).await? {
+                Ok(answer) => return Ok(answer),
+                Err(error) if error.is_overload() && retries < RETRIES => {
+                    tokio::time::sleep(pause(retries)).await;
+                    retries += 1;
+                }
+                Err(error) => return Err(CallError::Refused { method: C::METHOD, error }),
+            }
+        }
+    }
+
+    async fn call_once<C: Call>(&self, params: &C) -> Result<Answer, CallError> {
+        let permit = self.in_flight.acquire().await;
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let envelope = Envelope { id: Some(id), method: C::METHOD, params: Some(params) };
+        let text = serde_json::to_string(&envelope)
+            .map_err(|error| CallError::Shape { method: C::METHOD, error })?;
+        let (sender, receiver) = oneshot::channel();
+        {
+            let mut waiting = self.lock();
+            if let Some(why) = &waiting.gone {
+                return Err(CallError::Gone { why: why.clone() });
+            }
+            waiting.calls.insert(id, sender);
+        }
+        let _forget = Forget { client: self, id };
+        let answer = match self.outgoing.send(text).await {
+            Ok(()) => receiver.await.ok(),
+            Err(_) => None,
+        };
+        drop(permit);
+        answer.ok_or_else(|| CallError::Gone { why: self.why_gone() })
+    }
+
+    /// Sends a notification.
+    pub(crate) async fn notify(&self, method: &str) {
+        let envelope = Envelope::<()> { id: None, method, params: None };
+        if let Ok(text) = serde_json::to_string(&envelope) {
+            self.send(text).await;
+        }
+    }
+
+    /// Answers a request of Codex.
+    pub(crate) async fn respond(&self, id: &RequestId, result: &serde_json::Value) {
+        self.send(serde_json::json!({ "id": id, "result": result }).to_string()).await;
+    }
+
+    /// Tells Codex that its request is not known here. Does not wait: it is called by the reader of the socket.
+    pub(crate) fn refuse(&self, id: &RequestId, method: &str) {
+        let code = RpcError::METHOD_NOT_FOUND;
+        let message = format!("{method} is not supported by this client");
+        let text = serde_json::json!({ "id": id, "error": { "code": code, "message": message } }).to_string();
+        // A full queue means that Codex does not read; then the refusal would not arrive either.
+        let _ = self.outgoing.try_send(text);
+    }
+
+    /// A message that cannot be sent any more has no receiver either: the end is reported to every session.
+    async fn send(&self, text: String) {
+        let _ = self.outgoing.send(text).await;
+    }
+
+    /// Brings an answer to whoever waits for it.
+    pub(crate) fn resolve(&self, id: &RequestId, answer: Answer) {
+        let RequestId::Number(id) = id else { return };
+        if let Some(sender) = self.lock().calls.remove(id) {
+            let _ = sender.send(answer);
+        }
+    }
+
+    /// Fails everything that waits, now and later.
+    pub(crate) fn fail_all(&self, why: &str) {
+        let mut waiting = self.lock();
+        waiting.gone.get_or_insert_with(|| why.to_owned());
+        waiting.calls.clear();
+    }
+
+    fn why_gone(&self) -> String {
+        self.lock().gone.clone().unwrap_or_else(|| "the connection to Codex closed".to_owned())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Forgets a call that is no longer waited for.
+struct Forget<'a> {
+    client: &'a Client,
+    id: i64,
+}
+
+impl Drop for Forget<'_> {
+    fn drop(&mut self) {
+        self.client.lock().calls.remove(&self.id);
+    }
+}
+
+/// The pause before asking an overloaded server again: doubling, and spread over half of it so that many waiting
+/// callers do not come back at once.
+fn pause(retries: u32) -> Duration {
+    let base = FIRST_PAUSE * 2u32.pow(retries);
+    let spread = uuid::Uuid::new_v4().as_u128() % base.as_micros().max(1);
+    base / 2 + Duration::from_micros(u64::try_from(spread).unwrap_or(0))
+}

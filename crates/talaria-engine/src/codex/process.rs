@@ -1,0 +1,242 @@
+//! One Codex process: started in a session of its own, its complaints kept, its end observed, its descendants reaped.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::io;
+use std::path::Path;
+use std::process::{ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use process_wrap::tokio::{ChildWrapper, CommandWrap, ProcessSession};
+use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::io::{AsyncReadExt, BufReader};
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::sync::watch;
+
+use super::descendants::{self, Entry};
+use super::environment::NONCE;
+use super::transport::Transport;
+
+/// How many lines of standard error are kept.
+const STDERR_LINES: usize = 500;
+/// How much of one line is kept.
+const STDERR_LINE_BYTES: usize = 4096;
+/// How long a polite request to end may take before it is repeated.
+const POLITE: Duration = Duration::from_millis(400);
+/// How long a repeated request may take before the process is killed.
+const IMPATIENT: Duration = Duration::from_secs(2);
+
+/// One running Codex.
+#[derive(Debug)]
+pub(crate) struct Process {
+    pid: Pid,
+    /// What its environment says, and that of everything below it: `name=value`.
+    nonce: Option<String>,
+    exit: watch::Receiver<Option<ExitStatus>>,
+    stderr: Arc<Mutex<VecDeque<String>>>,
+}
+
+/// The pipes of a Codex on stdio.
+pub(crate) type Pipes = Option<(ChildStdin, ChildStdout)>;
+
+impl Process {
+    /// Starts `binary` with `arguments` in `directory`.
+    pub(crate) fn start(
+        binary: &Path,
+        arguments: &[OsString],
+        directory: &Path,
+        environment: Vec<(OsString, OsString)>,
+        transport: Transport,
+    ) -> io::Result<(Self, Pipes)> {
+        let nonce = environment.iter().find(|(name, _)| name == NONCE);
+        let nonce =
+            nonce.map(|(name, value)| format!("{}={}", name.to_string_lossy(), value.to_string_lossy()));
+        let mut command = Command::new(binary);
+        let pipe = || if transport == Transport::Stdio { Stdio::piped() } else { Stdio::null() };
+        command.args(arguments).current_dir(directory).env_clear().envs(environment);
+        command.stdin(pipe()).stdout(pipe()).stderr(Stdio::piped());
+        let mut child = CommandWrap::from(command).wrap(ProcessSession).spawn()?;
+        let pid = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
+        let pid = pid.ok_or_else(|| io::Error::other("the process ended at once"))?;
+        let pipes = child.stdin().take().zip(child.stdout().take());
+        let stderr = Arc::new(Mutex::new(VecDeque::new()));
+        if let Some(pipe) = child.stderr().take() {
+            tokio::spawn(keep_stderr(pipe, Arc::clone(&stderr)));
+        }
+        let (sender, exit) = watch::channel(None);
+        tokio::spawn(observe(child, sender));
+        Ok((Self { pid, nonce, exit, stderr }, pipes))
+    }
+
+    /// Its pid.
+    pub(crate) fn pid(&self) -> i32 {
+        self.pid.as_raw_nonzero().get()
+    }
+
+    /// How it ended, if it did.
+    pub(crate) fn exit_status(&self) -> Option<ExitStatus> {
+        *self.exit.borrow()
+    }
+
+    /// Waits for its end, at most for `limit`.
+    pub(crate) async fn wait(&self, limit: Duration) -> Option<ExitStatus> {
+        let mut exit = self.exit.clone();
+        let ended = tokio::time::timeout(limit, exit.wait_for(Option::is_some)).await;
+        ended.ok()?.ok().and_then(|status| *status)
+    }
+
+    /// The last lines that it wrote to standard error.
+    pub(crate) fn stderr_tail(&self, lines: usize) -> Vec<String> {
+        let kept = lock(&self.stderr);
+        kept.iter().skip(kept.len().saturating_sub(lines)).cloned().collect()
+    }
+
+    /// Ends it and everything below it: asks twice, then kills.
+    pub(crate) async fn end(&self) {
+        let below = self.below();
+        self.signal(Signal::TERM);
+        if self.wait(POLITE).await.is_none() {
+            // The first one lets running turns finish, the second one does not.
+            self.signal(Signal::TERM);
+            if self.wait(IMPATIENT).await.is_none() {
+                self.signal(Signal::KILL);
+                self.wait(IMPATIENT).await;
+            }
+        }
+        // What is killed takes a moment to go; when this returns, it is gone.
+        let gone = async {
+            while descendants::kill_survivors(&below) + self.kill_detached() > 0 {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        };
+        // A process that cannot be killed hangs in the kernel: nothing more can be done about it.
+        let _ = tokio::time::timeout(IMPATIENT, gone).await;
+    }
+
+    /// Kills it and everything below it, without waiting: the net below `end`.
+    pub(crate) fn kill_all(&self) {
+        let below = self.below();
+        self.signal(Signal::KILL);
+        descendants::kill_survivors(&below);
+        self.kill_detached();
+    }
+
+    /// What is below it now; nothing once it was reaped, because then the number may be somebody else's.
+    fn below(&self) -> Vec<Entry> {
+        if self.exit_status().is_none() { descendants::below(self.pid()) } else { Vec::new() }
+    }
+
+    /// Kills what has another parent by now, as a daemon, or as everything has once Codex is gone. Gives how many.
+    fn kill_detached(&self) -> usize {
+        self.nonce.as_ref().map_or(0, |nonce| descendants::kill_survivors(&descendants::carrying(nonce)))
+    }
+
+    /// Signals the group, unless the process was reaped already: then the number may be somebody else's.
+    fn signal(&self, signal: Signal) {
+        if self.exit_status().is_none() {
+            // It may have ended just now.
+            let _ = kill_process_group(self.pid, signal);
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.kill_all();
+    }
+}
+
+async fn observe(mut child: Box<dyn ChildWrapper>, exit: watch::Sender<Option<ExitStatus>>) {
+    if let Ok(status) = child.wait().await {
+        exit.send_replace(Some(status));
+    }
+}
+
+/// Reads standard error to its end, so that Codex never blocks on it. Only the last lines are kept.
+async fn keep_stderr(pipe: ChildStderr, kept: Arc<Mutex<VecDeque<String>>>) {
+    let mut pipe = BufReader::new(pipe);
+    let mut chunk = [0; 4096];
+    let mut line = Vec::new();
+    while let Ok(read @ 1..) = pipe.read(&mut chunk).await {
+        for &byte in &chunk[..read] {
+            match byte {
+                b'\n' => keep_line(&kept, &std::mem::take(&mut line)),
+                _ if line.len() < STDERR_LINE_BYTES => line.push(byte),
+                _ => {}
+            }
+        }
+    }
+    if !line.is_empty() {
+        keep_line(&kept, &line);
+    }
+}
+
+fn keep_line(kept: &Mutex<VecDeque<String>>, line: &[u8]) {
+    let mut kept = lock(kept);
+    if kept.len() == STDERR_LINES {
+        kept.pop_front();
+    }
+    kept.push_back(without_escapes(&String::from_utf8_lossy(line)));
+}
+
+/// Removes colour sequences: Codex writes them also when nobody looks.
+fn without_escapes(line: &str) -> String {
+    let mut plain = String::with_capacity(line.len());
+    let mut characters = line.chars();
+    while let Some(character) = characters.next() {
+        if character != '\u{1b}' {
+            plain.push(character);
+        } else if characters.next() == Some('[') {
+            // A sequence ends with its first letter.
+            characters.by_ref().find(char::is_ascii_alphabetic);
+        }
+    }
+    plain
+}
+
+fn lock(kept: &Mutex<VecDeque<String>>) -> MutexGuard<'_, VecDeque<String>> {
+    kept.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn start(script: &str) -> Process {
+        let arguments = ["-c".into(), script.into()];
+        let environment = std::env::vars_os().collect();
+        let shell = Path::new("/bin/sh");
+        Process::start(shell, &arguments, Path::new("/"), environment, Transport::UnixSocket).unwrap().0
+    }
+
+    #[tokio::test]
+    async fn a_process_that_ignores_requests_is_killed_with_its_children() {
+        let process = start("trap '' TERM; sleep 600 & sleep 600 & echo ready >&2; wait; wait");
+        while process.stderr_tail(1).is_empty() {
+            tokio::task::yield_now().await;
+        }
+        let below = descendants::below(process.pid());
+        assert_eq!(below.len(), 2);
+        process.end().await;
+        assert!(process.exit_status().is_some());
+        assert_eq!(descendants::kill_survivors(&below), 0);
+    }
+
+    #[tokio::test]
+    async fn a_flood_on_standard_error_is_read_and_bounded() {
+        let process =
+            start("i=0; while [ $i -lt 3000 ]; do echo line $i >&2; i=$((i+1)); done; printf end >&2");
+        process.wait(Duration::from_secs(60)).await.unwrap();
+        while process.stderr_tail(1) != ["end"] {
+            tokio::task::yield_now().await;
+        }
+        let tail = process.stderr_tail(10_000);
+        assert_eq!((tail.len(), tail[0].as_str()), (STDERR_LINES, "line 2501"));
+    }
+
+    #[test]
+    fn colours_are_removed_from_complaints() {
+        assert_eq!(without_escapes("\u{1b}[2m2026\u{1b}[0m \u{1b}[31mERROR\u{1b}[0m x"), "2026 ERROR x");
+    }
+}

@@ -1,0 +1,194 @@
+//! Brings each message of a host to the session it belongs to, by thread id.
+//!
+//! A message of a thread that nobody follows is kept for whoever follows it next (a thread's first notifications can
+//! come before the answer to `thread/start`, a sub-agent's before its parent names it). A message of no thread goes to
+//! every session. Nothing here waits.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use talaria_core::ids::ThreadId;
+use talaria_core::wire::notification::Notification;
+
+use super::queue::{Delivery, Queue};
+
+/// How many deliveries of no thread, or of one thread that nobody follows, are kept; the oldest go first, requests never.
+const KEPT: usize = 256;
+/// How many threads that nobody follows are remembered.
+const STRAY_THREADS: usize = 256;
+
+/// The sessions of a host.
+#[derive(Debug, Default)]
+pub(crate) struct Router {
+    routes: Mutex<Routes>,
+}
+
+#[derive(Debug, Default)]
+struct Routes {
+    followed: HashMap<ThreadId, Arc<Queue>>,
+    stray: HashMap<ThreadId, VecDeque<Delivery>>,
+    /// What concerned no thread before anybody followed one.
+    early: VecDeque<Delivery>,
+    gone: Option<String>,
+}
+
+impl Router {
+    /// Brings a delivery to the sessions it is for.
+    pub(crate) fn deliver(&self, delivery: Delivery) {
+        let mut routes = self.lock();
+        if let Delivery::Gone(why) = &delivery {
+            routes.gone = Some(why.clone());
+        }
+        if is_of_no_interest(&delivery) {
+            return;
+        }
+        let thread = match &delivery {
+            Delivery::Notification(notification) => notification.scope().thread,
+            Delivery::Request { request, .. } => request.scope().thread,
+            Delivery::Unknown(unknown) => unknown.thread.as_ref().map(ThreadId::as_str),
+            Delivery::Corrupt(_) | Delivery::Gone(_) => None,
+        };
+        let Some(thread) = thread else { return routes.deliver_to_all(delivery) };
+        match routes.followed.get(thread) {
+            Some(queue) => queue.push(delivery),
+            None => {
+                let thread = ThreadId::new(thread);
+                routes.keep_stray(thread, delivery);
+            }
+        }
+    }
+
+    /// Follows a thread, receiving also what came for it before.
+    pub(crate) fn follow(&self, thread: ThreadId) -> Arc<Queue> {
+        let queue = Arc::new(Queue::default());
+        self.lock().add(thread, Arc::clone(&queue));
+        queue
+    }
+
+    /// Follows a further thread, a sub-agent's, with the queue of its parent.
+    pub(crate) fn adopt(&self, thread: &ThreadId, queue: &Arc<Queue>) {
+        let mut routes = self.lock();
+        if !routes.followed.contains_key(thread) {
+            routes.add(thread.clone(), Arc::clone(queue));
+        }
+    }
+
+    /// Stops following every thread of a queue.
+    pub(crate) fn forget(&self, queue: &Arc<Queue>) {
+        self.lock().followed.retain(|_, followed| !Arc::ptr_eq(followed, queue));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Routes> {
+        self.routes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Routes {
+    fn add(&mut self, thread: ThreadId, queue: Arc<Queue>) {
+        let early = std::mem::take(&mut self.early);
+        let stray = self.stray.remove(&thread).unwrap_or_default();
+        for delivery in early.into_iter().chain(stray) {
+            queue.push(delivery);
+        }
+        if let Some(why) = &self.gone {
+            queue.push(Delivery::Gone(why.clone()));
+        }
+        self.followed.insert(thread, queue);
+    }
+
+    fn keep_stray(&mut self, thread: ThreadId, delivery: Delivery) {
+        if self.stray.contains_key(&thread) || self.stray.len() < STRAY_THREADS {
+            keep(self.stray.entry(thread).or_default(), delivery);
+        }
+    }
+
+    fn deliver_to_all(&mut self, delivery: Delivery) {
+        if self.followed.is_empty() {
+            if self.gone.is_none() {
+                keep(&mut self.early, delivery);
+            }
+            return;
+        }
+        let mut told: Vec<&Arc<Queue>> = Vec::new();
+        for queue in self.followed.values() {
+            if !told.iter().any(|other| Arc::ptr_eq(other, queue)) {
+                queue.push(delivery.clone());
+                told.push(queue);
+            }
+        }
+    }
+}
+
+fn keep(kept: &mut VecDeque<Delivery>, delivery: Delivery) {
+    if kept.len() >= KEPT
+        && let Some(at) = kept.iter().position(|old| !matches!(old, Delivery::Request { .. }))
+    {
+        kept.remove(at);
+    }
+    kept.push_back(delivery);
+}
+
+/// Sent to everybody at every turn, and read by nobody.
+fn is_of_no_interest(delivery: &Delivery) -> bool {
+    use Notification::{RateLimitsUpdated, RemoteControlChanged};
+    matches!(delivery, Delivery::Notification(RateLimitsUpdated(_) | RemoteControlChanged(_)))
+}
+
+#[cfg(test)]
+mod tests {
+    use talaria_core::frame::{Corrupt, Decoded, Frame, decode_text};
+
+    use super::*;
+
+    fn notification(text: &str) -> Delivery {
+        match decode_text(text) {
+            Decoded::Known(Frame::Notification(notification)) => {
+                Delivery::Notification(notification.into_owned())
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn delta(thread: &str) -> Delivery {
+        notification(&format!(
+            r#"{{"method":"item/agentMessage/delta","params":{{"threadId":"{thread}","turnId":"u","itemId":"i","delta":"x"}}}}"#
+        ))
+    }
+
+    #[tokio::test]
+    async fn each_thread_gets_its_own_frames_and_nothing_else() {
+        let router = Router::default();
+        let (a, b) = (router.follow(ThreadId::new("a")), router.follow(ThreadId::new("b")));
+        router.deliver(delta("a"));
+        router.deliver(delta("b"));
+        router.deliver(delta("a"));
+        assert_eq!((a.take().await.len(), b.take().await.len()), (2, 1));
+    }
+
+    #[tokio::test]
+    async fn what_came_before_anybody_followed_is_not_lost() {
+        let router = Router::default();
+        router.deliver(notification(r#"{"method":"configWarning","params":{"summary":"s"}}"#));
+        router.deliver(delta("a"));
+        assert_eq!(router.follow(ThreadId::new("a")).take().await.len(), 2);
+    }
+
+    #[tokio::test]
+    async fn an_adopted_thread_comes_with_what_waited_for_it() {
+        let router = Router::default();
+        let parent = router.follow(ThreadId::new("parent"));
+        router.deliver(delta("child"));
+        router.adopt(&ThreadId::new("child"), &parent);
+        router.deliver(delta("child"));
+        router.deliver(Delivery::Corrupt(Corrupt { reason: "r".to_owned(), bytes: 1 }));
+        assert_eq!(parent.take().await.len(), 3, "and a message for all comes once");
+    }
+
+    #[tokio::test]
+    async fn who_follows_after_the_end_hears_of_it() {
+        let router = Router::default();
+        router.deliver(Delivery::Gone("killed".to_owned()));
+        let batch = router.follow(ThreadId::new("a")).take().await;
+        assert!(matches!(batch.front(), Some(Delivery::Gone(why)) if why == "killed"));
+    }
+}
