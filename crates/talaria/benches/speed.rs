@@ -1,0 +1,246 @@
+//! `cargo bench`: speed and memory as ratios against a limit, measured in one run. Prints; fails nothing.
+//!
+//! Every figure has its baseline beside it, taken on the same machine in the same minute, because wall times alone say
+//! more about the machine than about the program.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a bench stops at the first surprise and prints"
+)]
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use futures_util::{SinkExt, StreamExt};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use talaria_core::frame::decode;
+use talaria_testkit::app_server::directive::{hang, repeat};
+use talaria_testkit::app_server::{THREAD, TURN, complete_turn, start_turn};
+use talaria_testkit::wire::Direction;
+use talaria_testkit::{AppServer, Codex, build_dir, wire};
+use tokio::net::UnixStream;
+use tokio_tungstenite::client_async;
+use tokio_tungstenite::tungstenite::Message;
+
+const NOTIFICATIONS: u64 = 100_000;
+const TALARIA: &str = env!("CARGO_BIN_EXE_talaria");
+
+fn main() {
+    println!("{:<58} {:>10} {:>12}", "figure", "measured", "aim");
+    decoding();
+    let place = tempfile::tempdir_in(build_dir::folder("bench")).unwrap();
+    flood(place.path());
+    memory(place.path());
+    cold_start();
+}
+
+fn row(figure: &str, measured: &str, aim: &str) {
+    println!("{figure:<58} {measured:>10} {aim:>12}");
+}
+
+/// Takes the best of several runs: everything that disturbs a run makes it slower.
+fn best(runs: usize, mut run: impl FnMut() -> Duration) -> Duration {
+    (0..runs).map(|_| run()).min().unwrap()
+}
+
+fn time(work: impl FnOnce()) -> Duration {
+    let begun = Instant::now();
+    work();
+    begun.elapsed()
+}
+
+/// What any reader of JSON-RPC must do at least: find the envelope and leave its parts raw.
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow, default)]
+    id: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    method: Option<&'a str>,
+    #[serde(borrow, default)]
+    params: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    result: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    error: Option<&'a RawValue>,
+}
+
+fn parse_envelope(text: &str) {
+    let envelope: Envelope<'_> = serde_json::from_str(text).unwrap();
+    std::hint::black_box((envelope.id, envelope.method, envelope.params, envelope.result, envelope.error));
+}
+
+/// Every captured frame of both versions, decoded into types, against bare envelope parsing of the same bytes.
+fn decoding() {
+    let frames: Vec<String> = wire::frames()
+        .filter(|frame| frame.direction == Direction::FromCodex)
+        .map(|frame| frame.text)
+        .filter(|text| serde_json::from_str::<Envelope<'_>>(text).is_ok())
+        .collect();
+    compare_decoding("decoding all captured frames", &frames);
+    let deltas: Vec<String> =
+        frames.iter().filter(|text| text.contains("item/agentMessage/delta")).cloned().collect();
+    compare_decoding("decoding captured text deltas alone", &deltas);
+}
+
+fn compare_decoding(figure: &str, frames: &[String]) {
+    let repeats = 200_000 / frames.len() + 1;
+    let all = |each: &dyn Fn(&str)| {
+        best(7, || time(|| (0..repeats).for_each(|_| frames.iter().for_each(|text| each(text)))))
+    };
+    let bare = all(&parse_envelope);
+    let ours = all(&|text| {
+        std::hint::black_box(decode(text.as_bytes()));
+    });
+    let count = (frames.len() * repeats) as f64;
+    let rate = count / ours.as_secs_f64() / 1e6;
+    row(&format!("{figure}: of bare parsing ({rate:.2} M/s)"), &ratio(bare, ours), ">= 0.70");
+}
+
+fn ratio(numerator: Duration, denominator: Duration) -> String {
+    format!("{:.2}", numerator.as_secs_f64() / denominator.as_secs_f64())
+}
+
+fn delta() -> Value {
+    let params =
+        json!({ "threadId": THREAD, "turnId": TURN, "itemId": "msg_1_1", "delta": "a few words $n " });
+    json!({ "method": "item/agentMessage/delta", "params": params })
+}
+
+/// A Codex that sends `notifications` in one turn.
+fn codex(place: &Path, name: &str, notifications: u64, ends: bool) -> PathBuf {
+    let mut script = start_turn();
+    if notifications > 0 {
+        script.push(repeat(notifications, delta()));
+    }
+    script.extend(if ends { complete_turn("done") } else { vec![hang()] });
+    let folder = place.join(name);
+    std::fs::create_dir_all(&folder).unwrap();
+    AppServer::ready(script).version("0.166.0").install(&folder).codex
+}
+
+fn exec(place: &Path, codex: &Path) -> Command {
+    let home = place.join("home");
+    std::fs::create_dir_all(&home).unwrap();
+    std::fs::write(home.join("config.toml"), format!("[codex]\nbin = {:?}\n", codex.display().to_string()))
+        .unwrap();
+    let mut command = Command::new(TALARIA);
+    command.args(["exec", "--json", "go"]).env("TALARIA_HOME", home).stderr(Stdio::null());
+    command
+}
+
+/// A turn of 100,000 notifications through host, router, turn machine and renderer, against reading and parsing alone.
+/// Both sides start a process and greet it; that part is measured with an empty turn and taken off.
+fn flood(place: &Path) {
+    let (full, empty) = (codex(place, "full", NOTIFICATIONS, true), codex(place, "empty", 0, true));
+    let output = exec(place, &full).output().unwrap();
+    let lines = output.stdout.iter().filter(|byte| **byte == b'\n').count() as u64;
+    let whole = delta_bytes(&output.stdout);
+    let talaria = |codex: &Path| {
+        best(5, || time(|| assert!(exec(place, codex).stdout(Stdio::null()).status().unwrap().success())))
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let bare = |codex: &Path| best(5, || time(|| runtime.block_on(read_and_parse(codex, place))));
+    let ours = talaria(&full).saturating_sub(talaria(&empty));
+    let base = bare(&full).saturating_sub(bare(&empty));
+    let rate = NOTIFICATIONS as f64 / ours.as_secs_f64() / 1e3;
+    let figure = format!("{NOTIFICATIONS} notifications to --json: of bare reading ({rate:.0} k/s)");
+    row(&figure, &ratio(ours, base), "<= 2.00");
+    row("  events printed, text kept whole", &format!("{lines} {whole}"), "all text");
+}
+
+/// Checks that no piece of text was lost, whatever was joined on the way.
+fn delta_bytes(output: &[u8]) -> &'static str {
+    let mut text = String::new();
+    for line in output.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        let event: Value = serde_json::from_slice(line).unwrap();
+        if event["type"] == "text_delta" {
+            text += event["delta"].as_str().unwrap();
+        }
+    }
+    let whole: String = (0..NOTIFICATIONS).map(|n| format!("a few words {n} ")).collect();
+    if text == whole { "whole" } else { "NOT WHOLE" }
+}
+
+/// The least that any client does: start Codex, greet it, run the turn, parse the envelope of each message.
+async fn read_and_parse(codex: &Path, place: &Path) {
+    let socket = place.join("s");
+    let _ = std::fs::remove_file(&socket);
+    let listen = format!("unix://{}", socket.display());
+    let mut child = tokio::process::Command::new(codex)
+        .args(["app-server", "--listen", &listen])
+        .stderr(Stdio::null())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let stream = loop {
+        match UnixStream::connect(&socket).await {
+            Ok(stream) => break stream,
+            Err(_) => tokio::time::sleep(Duration::from_millis(2)).await,
+        }
+    };
+    let (mut socket, _) = client_async("ws://localhost/", stream).await.unwrap();
+    let requests = [
+        json!({"id": 1, "method": "initialize", "params": {"clientInfo": {"name": "b", "title": "b", "version": "0"}}}),
+        json!({"method": "initialized"}),
+        json!({"id": 2, "method": "thread/start", "params": {"cwd": "/"}}),
+        json!({"id": 3, "method": "turn/start", "params": {"threadId": "t", "input": []}}),
+    ];
+    for request in requests {
+        socket.send(Message::text(request.to_string())).await.unwrap();
+    }
+    while let Some(Ok(Message::Text(text))) = socket.next().await {
+        parse_envelope(&text);
+        if text.contains("\"turn/completed\"") {
+            break;
+        }
+    }
+    child.kill().await.unwrap();
+}
+
+/// Memory of Talaria when it has shown 100,000 notifications and the turn still runs.
+fn memory(place: &Path) {
+    let codex = codex(place, "endless", NOTIFICATIONS, false);
+    let mut talaria = exec(place, &codex).stdout(Stdio::piped()).spawn().unwrap();
+    let last = format!("a few words {} ", NOTIFICATIONS - 1);
+    let mut lines = BufReader::new(talaria.stdout.take().unwrap()).lines();
+    lines.find(|line| line.as_ref().unwrap().contains(&last)).unwrap().unwrap();
+    for (figure, key) in [("resident memory after that turn", "VmRSS:"), ("  at its highest", "VmHWM:")] {
+        match status_kib(&talaria, key) {
+            Some(kib) => row(figure, &format!("{:.1} MB", kib as f64 * 1024.0 / 1e6), "< 40 MB"),
+            None => row(figure, "-", "only on Linux"),
+        }
+    }
+    interrupt(&talaria);
+    talaria.wait().unwrap();
+}
+
+fn status_kib(child: &Child, key: &str) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).ok()?;
+    let line = status.lines().find(|line| line.starts_with(key))?;
+    line.split_whitespace().nth(1)?.parse().ok()
+}
+
+/// Twice: the scripted Codex does not end its turn.
+fn interrupt(child: &Child) {
+    for _ in 0..2 {
+        Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}
+
+/// `--version` of both programs, from the page cache.
+fn cold_start() {
+    let version = |program: &Path| {
+        best(20, || {
+            time(|| assert!(Command::new(program).arg("--version").output().unwrap().status.success()))
+        })
+    };
+    let millis = |time: Duration| format!("{:.1} ms", time.as_secs_f64() * 1e3);
+    row("talaria --version", &millis(version(Path::new(TALARIA))), "< 10 ms");
+    row("  codex --version, native program", &millis(version(&Codex::v0_166().native)), "-");
+}

@@ -1,0 +1,104 @@
+//! A progress bar on standard error: one line that is drawn again on a terminal, one line per stage elsewhere.
+
+use std::io::{self, IsTerminal, Write};
+
+use talaria_engine::codex::install::Progress;
+
+const WIDTH: usize = 30;
+
+/// Shows how an installation goes.
+#[derive(Debug)]
+pub(crate) struct Bar {
+    what: String,
+    live: bool,
+    last: String,
+}
+
+impl Bar {
+    /// Makes a bar for `what`.
+    pub(crate) fn new(what: String) -> Self {
+        Self { what, live: io::stderr().is_terminal(), last: String::new() }
+    }
+
+    /// Shows where it is now.
+    pub(crate) fn show(&mut self, progress: Progress) {
+        let text = format!(
+            "{}: {}",
+            self.what,
+            if self.live { drawn(progress) } else { stage(progress).to_owned() }
+        );
+        if text == self.last {
+            return;
+        }
+        // A closed standard error is nobody's problem.
+        let _ = if self.live {
+            write!(io::stderr(), "\r\u{1b}[K{text}").and_then(|()| io::stderr().flush())
+        } else {
+            writeln!(io::stderr(), "{text}")
+        };
+        self.last = text;
+    }
+
+    /// Ends the line.
+    pub(crate) fn end(&mut self) {
+        if self.live && !self.last.is_empty() {
+            let _ = writeln!(io::stderr());
+            self.last.clear();
+        }
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn stage(progress: Progress) -> &'static str {
+    match progress {
+        Progress::Waiting => "waiting for another installation to finish",
+        Progress::Resolving => "asking npm",
+        Progress::Downloading { .. } => "downloading",
+        Progress::Verifying => "checking",
+        Progress::Done => "done",
+    }
+}
+
+fn drawn(progress: Progress) -> String {
+    let Progress::Downloading { bytes_on_disk, expected } = progress else {
+        return stage(progress).to_owned();
+    };
+    let here = megabytes(bytes_on_disk);
+    match expected {
+        Some(expected) if expected > 0 => {
+            let part = bytes_on_disk.min(expected);
+            let filled = usize::try_from(part * WIDTH as u64 / expected).unwrap_or(WIDTH);
+            let percent = part * 100 / expected;
+            let rest = WIDTH - filled;
+            format!(
+                "[{}{}] {percent:>3} %  {here} of {} MB",
+                "#".repeat(filled),
+                ".".repeat(rest),
+                megabytes(expected)
+            )
+        }
+        _ => format!("{here} MB"),
+    }
+}
+
+fn megabytes(bytes: u64) -> u64 {
+    bytes / 1_000_000
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bar_never_runs_over_its_end() {
+        let at = |bytes_on_disk| drawn(Progress::Downloading { bytes_on_disk, expected: Some(400_000_000) });
+        assert_eq!(at(0), format!("[{}]   0 %  0 of 400 MB", ".".repeat(30)));
+        assert_eq!(at(200_000_000), format!("[{}{}]  50 %  200 of 400 MB", "#".repeat(15), ".".repeat(15)));
+        assert_eq!(at(500_000_000), format!("[{}] 100 %  500 of 400 MB", "#".repeat(30)));
+    }
+}

@@ -1,0 +1,118 @@
+//! `talaria doctor`: looks at everything a turn needs and says what is wrong and what to do about it.
+//!
+//! Each check has evidence: a file was read, a program was run, Codex was asked. Nothing is changed.
+
+use serde::Serialize;
+
+use crate::args::Doctor;
+use crate::conversation::{Stops, unless_stopped};
+use crate::look;
+use crate::output::print;
+use crate::render::Look;
+use crate::trouble::{Trouble, exit};
+
+mod checks;
+
+/// How a check came out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Status {
+    Ok,
+    Warning,
+    Problem,
+}
+
+/// One line of the table.
+#[derive(Clone, Debug, Serialize)]
+struct Check {
+    check: &'static str,
+    status: Status,
+    detail: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remedy: Option<String>,
+}
+
+impl Check {
+    fn ok(check: &'static str, detail: impl Into<String>) -> Self {
+        Self { check, status: Status::Ok, detail: detail.into(), remedy: None }
+    }
+
+    fn warning(check: &'static str, detail: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { check, status: Status::Warning, detail: detail.into(), remedy: Some(remedy.into()) }
+    }
+
+    fn problem(check: &'static str, detail: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { check, status: Status::Problem, detail: detail.into(), remedy: Some(remedy.into()) }
+    }
+}
+
+/// Runs the command.
+pub(crate) async fn run(options: &Doctor) -> Result<u8, Trouble> {
+    let mut stops = Stops::listen()?;
+    let look = look::of_stdout();
+    let mut worst = Status::Ok;
+    let mut show = |check: Check| {
+        if check.status != Status::Ok && worst != Status::Problem {
+            worst = check.status;
+        }
+        print(&if options.json { json_line(&check) } else { table_row(&check, look) })
+    };
+    unless_stopped(&mut stops, checks::run(&mut show)).await?;
+    if !options.json {
+        print(conclusion(worst))?;
+    }
+    Ok(if worst == Status::Problem { exit::FAILED } else { 0 })
+}
+
+fn json_line(check: &Check) -> String {
+    // A check is plain text; it always has a JSON form.
+    serde_json::to_string(check).unwrap_or_default() + "\n"
+}
+
+fn table_row(check: &Check, look: Look) -> String {
+    let (word, color) = match check.status {
+        Status::Ok => ("ok", "32"),
+        Status::Warning => ("warning", "33"),
+        Status::Problem => ("problem", "31"),
+    };
+    let padded = format!("{word:<8}");
+    let status = if look.color { format!("\u{1b}[{color}m{padded}\u{1b}[0m") } else { padded };
+    let detail = check.detail.trim_end().replace('\n', "\n                       ");
+    let mut row = format!("{status} {:<13} {detail}\n", check.check);
+    if let Some(remedy) = &check.remedy {
+        row.push_str(&format!("{:22} -> {remedy}\n", ""));
+    }
+    row
+}
+
+fn conclusion(worst: Status) -> &'static str {
+    match worst {
+        Status::Ok => "\nEverything a turn needs is there. Try: talaria exec \"explain this repo\"\n",
+        Status::Warning => "\nTurns will run; look at the warnings above.\n",
+        Status::Problem => "\nTurns will not run until the problems above are solved.\n",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    #[test]
+    fn a_row_has_the_remedy_below_it() {
+        let plain = Look { color: false, width: None, live: false, unicode: true };
+        let rows = [
+            Check::ok("config", "no file; defaults hold"),
+            Check::problem("login", "nobody is logged in\nsecond line", "run `codex login`"),
+        ];
+        let text: String = rows.iter().map(|row| table_row(row, plain)).collect();
+        expect![[r#"
+            ok       config        no file; defaults hold
+            problem  login         nobody is logged in
+                                   second line
+                                   -> run `codex login`
+        "#]]
+        .assert_eq(&text);
+    }
+}

@@ -1,0 +1,30 @@
+//! What the output can do: colours, width, redrawing. Asked once, at the start.
+
+use std::io::{self, IsTerminal};
+
+use crate::render::Look;
+
+/// What standard output can do.
+pub(crate) fn of_stdout() -> Look {
+    let live = io::stdout().is_terminal();
+    let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    let width = crossterm::terminal::size().ok().map(|(columns, _)| usize::from(columns));
+    Look {
+        color: live && !set("NO_COLOR") && !dumb,
+        width: width.filter(|columns| live && *columns > 0),
+        live: live && !dumb,
+        unicode: is_unicode(),
+    }
+}
+
+/// The locale decides, in the order in which C programs look; without one UTF-8 is assumed, as everywhere today.
+fn is_unicode() -> bool {
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .iter()
+        .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
+    locale.is_none_or(|locale| {
+        let locale = locale.to_ascii_lowercase();
+        locale.contains("utf-8") || locale.contains("utf8")
+    })
+}

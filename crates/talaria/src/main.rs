@@ -1,0 +1,60 @@
+//! Talaria: an agent runtime for people who use Codex. This crate reads the command line and shows what happens; what
+//! acts is in `talaria-engine`, what decides in `talaria-core`.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Parser;
+
+use crate::args::{Cli, Command};
+use crate::trouble::{Trouble, exit};
+
+mod args;
+mod bar;
+mod conversation;
+mod demo;
+mod doctor;
+mod exec;
+mod face;
+mod keyboard;
+mod look;
+mod output;
+mod patience;
+mod render;
+mod settings;
+mod setup;
+mod trouble;
+
+/// How long tasks may take to end after the command did. They wait for nothing, so this is only a net.
+const LAST_TASKS: Duration = Duration::from_secs(2);
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match run(cli.command) {
+        Ok(code) => ExitCode::from(code),
+        Err(trouble) => {
+            trouble.tell();
+            ExitCode::from(trouble.exit)
+        }
+    }
+}
+
+fn run(command: Command) -> Result<u8, Trouble> {
+    // Two threads at least: one may wait for a slow terminal while the other reads what Codex says.
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(|error| Trouble::new(exit::FAILED, "cannot start").because(error))?;
+    let result = runtime.block_on(async {
+        match command {
+            Command::Exec(options) => exec::run(*options).await,
+            Command::Demo => demo::run().await,
+            Command::Doctor(options) => doctor::run(&options).await,
+            Command::Setup => setup::run().await,
+        }
+    });
+    // Tasks that were left running hold a Codex and its directory: they must be dropped before the program ends.
+    runtime.shutdown_timeout(LAST_TASKS);
+    result
+}

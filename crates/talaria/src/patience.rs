@@ -1,0 +1,45 @@
+//! Tells a waiting person what is going on: after a second, on a terminal, in one line that goes away again.
+
+use std::io::{self, IsTerminal, Write};
+use std::time::Duration;
+
+use unicode_width::UnicodeWidthStr;
+
+/// From when on a person wonders.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Does the work; says `what` for as long as it takes longer than a second.
+pub(crate) async fn patiently<T>(what: &str, work: impl Future<Output = T>) -> T {
+    tokio::pin!(work);
+    tokio::select! {
+        done = &mut work => return done,
+        () = tokio::time::sleep(PATIENCE) => {}
+    }
+    let _note = Note::show(what);
+    work.await
+}
+
+/// A line that is there until it is dropped.
+struct Note {
+    columns: usize,
+}
+
+impl Note {
+    fn show(what: &str) -> Self {
+        if !io::stderr().is_terminal() {
+            return Self { columns: 0 };
+        }
+        let text = format!("{what} …");
+        // A closed standard error is nobody's problem.
+        let _ = write!(io::stderr(), "{text}");
+        Self { columns: text.width() }
+    }
+}
+
+impl Drop for Note {
+    fn drop(&mut self) {
+        if self.columns > 0 {
+            let _ = write!(io::stderr(), "\r{}\r", " ".repeat(self.columns));
+        }
+    }
+}

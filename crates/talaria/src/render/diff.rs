@@ -1,0 +1,160 @@
+//! Changes of files, for people: a header for each file and its lines, coloured.
+//!
+//! Codex sends an updated file as a unified diff, an added or deleted one as its content.
+
+use talaria_core::item::{FileAction, FileChange};
+
+use super::sanitize::{reveal, reveal_line};
+use super::style::{Color, Paint, Style};
+
+/// How much of a change is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Amount {
+    /// Everything, since a person is about to approve it.
+    All,
+    /// So many lines, then how many are missing.
+    Lines(usize),
+}
+
+/// Shows changes as lines.
+pub(crate) fn show(changes: &[FileChange], amount: Amount, paint: Paint) -> String {
+    let mut out = String::new();
+    let mut left = match amount {
+        Amount::All => usize::MAX,
+        Amount::Lines(lines) => lines,
+    };
+    let mut missing = 0;
+    for change in changes {
+        out.push_str(&header(change, paint));
+        out.push('\n');
+        for (style, mark, text) in rows(change) {
+            if left == 0 {
+                missing += 1;
+                continue;
+            }
+            left -= 1;
+            out.push_str("  ");
+            paint.push(&mut out, style, &format!("{mark}{}", reveal(text)));
+            out.push('\n');
+        }
+    }
+    if missing > 0 {
+        let note = format!("  {} {missing} more lines", paint.sign("…", "..."));
+        paint.push(&mut out, Style::DIM, &note);
+        out.push('\n');
+    }
+    out
+}
+
+/// One line about all files: `src/a.rs (+3 −1), b.rs (new, +2)`.
+pub(crate) fn summary(changes: &[FileChange], paint: Paint) -> String {
+    let files: Vec<String> = changes.iter().map(|change| file(change, paint)).collect();
+    if files.is_empty() { "no files".to_owned() } else { files.join(", ") }
+}
+
+fn header(change: &FileChange, paint: Paint) -> String {
+    paint.text(Style::BOLD, &format!("{} {}", paint.sign("✎", "*"), file(change, paint)))
+}
+
+fn file(change: &FileChange, paint: Paint) -> String {
+    let (mut added, mut removed) = (0, 0);
+    for (_, mark, text) in rows(change) {
+        match mark.chars().chain(text.chars()).next() {
+            Some('+') => added += 1,
+            Some('-') => removed += 1,
+            _ => {}
+        }
+    }
+    let path = reveal_line(&change.path);
+    let minus = paint.sign("−", "-");
+    let place = match &change.move_to {
+        Some(to) => format!("{path} {} {}", paint.sign("→", "->"), reveal_line(to)),
+        None => path.into_owned(),
+    };
+    match change.action {
+        FileAction::Add => format!("{place} (new, +{added})"),
+        FileAction::Delete => format!("{place} (deleted, {minus}{removed})"),
+        FileAction::Update => format!("{place} (+{added} {minus}{removed})"),
+    }
+}
+
+/// The lines of a change with their look and the mark that their text lacks.
+fn rows(change: &FileChange) -> impl Iterator<Item = (Style, &'static str, &str)> {
+    const ADDED: Style = Style::PLAIN.color(Color::Green);
+    const REMOVED: Style = Style::PLAIN.color(Color::Red);
+    let action = change.action;
+    let mut is_in_hunk = false;
+    change.diff.split_terminator('\n').filter_map(move |line| match action {
+        FileAction::Add => Some((ADDED, "+", line)),
+        FileAction::Delete => Some((REMOVED, "-", line)),
+        FileAction::Update => {
+            is_in_hunk |= line.starts_with("@@");
+            // Before the first hunk these name the file, which the header does; inside one they are content.
+            if !is_in_hunk && (line.starts_with("---") || line.starts_with("+++")) {
+                return None;
+            }
+            let style = match line.as_bytes().first() {
+                Some(b'+') => ADDED,
+                Some(b'-') => REMOVED,
+                Some(b'@') => Style::PLAIN.color(Color::Cyan),
+                _ => Style::DIM,
+            };
+            Some((style, "", line))
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::super::sample;
+    use super::*;
+
+    #[test]
+    fn each_file_has_a_header_and_its_lines() {
+        let shown = show(&sample::changes(), Amount::All, Paint::new(sample::PIPE));
+        expect![[r#"
+            ✎ src/a.rs (+2 −1)
+              @@ -1,3 +1,4 @@
+               fn a() {
+              -    old();
+              +    new();
+              +    newer();
+               }
+            ✎ notes.md (new, +2)
+              +# Notes
+              +    tabbed
+            ✎ gone.txt (deleted, −1)
+              -bye
+        "#]]
+        .assert_eq(&shown);
+    }
+
+    #[test]
+    fn long_changes_are_cut_unless_they_are_to_be_approved() {
+        let diff: String = (0..300).map(|n| format!("{n}\n")).collect();
+        let change = FileChange { path: "long".into(), action: FileAction::Add, move_to: None, diff };
+        let paint = Paint::new(sample::PIPE);
+        let cut = show(std::slice::from_ref(&change), Amount::Lines(200), paint);
+        assert!(cut.ends_with("  +199\n  … 100 more lines\n"), "{cut}");
+        assert!(show(&[change], Amount::All, paint).ends_with("  +299\n"));
+    }
+
+    #[test]
+    fn nothing_in_a_change_is_hidden() {
+        let change = FileChange {
+            path: "a\n\u{1b}[8mb".into(),
+            action: FileAction::Update,
+            move_to: Some("c".into()),
+            diff: "@@ -1 +1 @@\n--- x\r\n+\u{202e}y".into(),
+        };
+        expect![[r#"
+            ✎ a␊␛[8mb → c (+1 −1)
+              @@ -1 +1 @@
+              --- x␍
+              +⟨U+202E⟩y
+        "#]]
+        .assert_eq(&show(&[change], Amount::All, Paint::new(sample::PIPE)));
+    }
+}

@@ -1,0 +1,145 @@
+//! One JSON object per line: what `--json` prints, and nothing else beside it.
+//!
+//! `type`, `session` and `seq` come first, then the event's own fields. The form is a contract with scripts. A reader
+//! that went away shows as the `io::Error` of the call that noticed it.
+
+use std::io::{self, BufWriter, Write};
+use std::time::Duration;
+
+use talaria_core::event::Event;
+use talaria_core::ids::SessionId;
+
+use super::Renderer;
+
+const BUFFER: usize = 64 * 1024;
+
+/// Writes every event as a line of JSON.
+pub(crate) struct JsonLines<W: Write> {
+    out: BufWriter<W>,
+    /// `,"session":"…","seq":`, the same on every line.
+    stamp: Vec<u8>,
+    seq: u64,
+    line: Vec<u8>,
+}
+
+impl<W: Write> JsonLines<W> {
+    /// Starts a stream for a session; lines count from 1.
+    pub(crate) fn new(out: W, session: &SessionId) -> Self {
+        let session = serde_json::Value::from(session.as_str());
+        let stamp = format!(r#","session":{session},"seq":"#).into_bytes();
+        Self { out: BufWriter::with_capacity(BUFFER, out), stamp, seq: 0, line: Vec::new() }
+    }
+}
+
+impl<W: Write> Renderer for JsonLines<W> {
+    fn event(&mut self, _now: Duration, event: &Event) -> io::Result<()> {
+        self.line.clear();
+        serde_json::to_writer(&mut self.line, event)?;
+        self.seq += 1;
+        // Raw messages of Codex may span lines; inside a string an end of line is always escaped.
+        for byte in &mut self.line {
+            if matches!(byte, b'\n' | b'\r') {
+                *byte = b' ';
+            }
+        }
+        // The stamp is spliced in behind the tag, which serde writes first and which holds neither sign. A wrapper
+        // with `serde(flatten)` would give the same line at several times the cost.
+        let tag = self.line.iter().position(|byte| matches!(byte, b',' | b'}')).unwrap_or(self.line.len());
+        let (tag, fields) = self.line.split_at(tag);
+        self.out.write_all(tag)?;
+        self.out.write_all(&self.stamp)?;
+        write!(self.out, "{}", self.seq)?;
+        self.out.write_all(fields)?;
+        self.out.write_all(b"\n")
+    }
+
+    fn tick(&mut self, _now: Duration) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+    use serde_json::Value;
+
+    use super::super::sample;
+    use super::*;
+
+    fn lines(events: &[Event]) -> String {
+        let mut bytes = Vec::new();
+        let mut json = JsonLines::new(&mut bytes, &SessionId::new("s-1"));
+        for event in events {
+            json.event(Duration::ZERO, event).unwrap();
+        }
+        json.flush().unwrap();
+        drop(json);
+        String::from_utf8(bytes).unwrap()
+    }
+
+    #[test]
+    fn a_line_begins_with_type_session_and_seq() {
+        expect![[r#"
+            {"type":"turn_started","session":"s-1","seq":1,"turn":"t-1"}
+            {"type":"text_delta","session":"s-1","seq":2,"item":"m-1","delta":"a, b}\n\u001b[2J"}
+            {"type":"outcome","session":"s-1","seq":3,"outcome":"completed","code":null,"by":null,"message":null,"text":"done","usage":{"input":9600,"cached":4800,"output":12,"reasoning":0,"total":9612},"declined":0,"exit":0}
+        "#]]
+        .assert_eq(&lines(&[
+            sample::turn_started(),
+            sample::text("m-1", "a, b}\n\u{1b}[2J"),
+            sample::completed("done"),
+        ]));
+    }
+
+    #[test]
+    fn every_event_is_one_valid_line_with_one_stamp() {
+        let events = sample::one_of_each();
+        let text = lines(&events);
+        assert_eq!(text.lines().count(), events.len());
+        for (index, line) in text.lines().enumerate() {
+            let value: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+            assert_eq!(value["session"], "s-1", "{line}");
+            assert_eq!(value["seq"], index + 1, "{line}");
+            assert_eq!(line.matches(r#""session":"#).count(), 1, "{line}");
+            assert!(line.starts_with(r#"{"type":""#), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_raw_message_of_several_lines_stays_one_line() {
+        let text = lines(&[sample::unknown("{\r\n\"method\": \"a\\nb\"\n}")]);
+        assert_eq!(text.lines().count(), 1, "{text}");
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap()["raw"]["method"], "a\nb");
+    }
+
+    #[test]
+    fn a_session_id_cannot_break_the_line() {
+        let mut bytes = Vec::new();
+        let mut json = JsonLines::new(&mut bytes, &SessionId::new("a\"\nb"));
+        json.event(Duration::ZERO, &sample::turn_started()).unwrap();
+        drop(json);
+        let text = String::from_utf8(bytes).unwrap();
+        assert_eq!(text.lines().count(), 1);
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap()["session"], "a\"\nb");
+    }
+
+    #[test]
+    fn a_reader_that_went_away_is_an_error_of_the_caller() {
+        struct Gone;
+        impl Write for Gone {
+            fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+                Err(io::ErrorKind::BrokenPipe.into())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let mut json = JsonLines::new(Gone, &SessionId::new("s"));
+        json.event(Duration::ZERO, &sample::turn_started()).unwrap();
+        assert_eq!(json.flush().unwrap_err().kind(), io::ErrorKind::BrokenPipe);
+    }
+}

@@ -1,0 +1,94 @@
+//! The faces of a turn: the same events for people (`terminal`), for scripts (`json`) and for shells (`quiet`).
+//!
+//! A renderer writes to the one stream it was given and decides nothing: it never answers a request, never ends a
+//! turn, never reads a key. Everything that did not originate here passes `sanitize` before it reaches a terminal.
+
+use std::io;
+use std::time::Duration;
+
+use talaria_core::event::Event;
+use talaria_core::ids::TicketId;
+use talaria_core::request::Ask;
+
+mod block;
+mod canvas;
+mod diff;
+mod flow;
+mod inline;
+mod json;
+mod markdown;
+mod message;
+mod notice;
+mod prompt;
+mod quiet;
+mod sanitize;
+mod spinner;
+mod stage;
+mod style;
+mod table;
+mod terminal;
+mod tool_line;
+
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod sample;
+#[cfg(test)]
+mod screen;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use json::JsonLines;
+pub(crate) use prompt::parse_choice;
+pub(crate) use quiet::{Quiet, complaint};
+pub(crate) use terminal::Terminal;
+
+/// Shows what happens in a session.
+pub(crate) trait Renderer {
+    /// Shows one event; `now` is the time since the start of the program. Visible at the latest after `flush`.
+    fn event(&mut self, now: Duration, event: &Event) -> io::Result<()>;
+
+    /// Shows that time passes. Called a few times a second while nothing happens.
+    fn tick(&mut self, now: Duration) -> io::Result<()>;
+
+    /// Makes everything visible. Called when no event is waiting, so that a flood is not flushed piece by piece.
+    fn flush(&mut self) -> io::Result<()>;
+
+    /// Takes back what is not for good and ends the row. Called when the program leaves before the turn has ended.
+    fn close(&mut self) -> io::Result<()> {
+        self.flush()
+    }
+
+    /// Can a person be asked on this face? If not, the other two prompt functions do nothing.
+    fn can_ask(&self) -> bool {
+        false
+    }
+
+    /// Shows the choices for an open request and leaves the cursor behind them. The question was shown with its
+    /// `RequestOpened`; it is shown again if anything came after it, so that nobody answers another one. Called again
+    /// after a line that is no answer.
+    fn prompt(&mut self, _id: &TicketId, _ask: &Ask) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Has something been shown below the choices since they were shown?
+    fn is_prompt_covered(&self) -> bool {
+        false
+    }
+
+    /// Says that the person's line has been read, its echoed end of line included.
+    fn prompt_read(&mut self) {}
+}
+
+/// What the output can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Look {
+    /// Are colours wanted? Without them no escape sequence is written at all: no spinner, Markdown stays as it came.
+    pub(crate) color: bool,
+    /// The width in columns, where there is one.
+    pub(crate) width: Option<usize>,
+    /// Is it a terminal, where a line can be drawn again?
+    pub(crate) live: bool,
+    /// May our own signs be other than ASCII?
+    pub(crate) unicode: bool,
+}

@@ -1,0 +1,190 @@
+//! The lines around the work: what is in force, the plan, who decided, warnings, and how it ended.
+//!
+//! Pure: values in, lines out. A message to a person says what failed, why, and what to do next.
+
+use talaria_core::event::{PlanStatus, PlanStep, Started, Usage};
+use talaria_core::outcome::{Outcome, Report};
+use talaria_core::request::{Decision, Who};
+
+use super::sanitize::one_line;
+use super::style::{Color, Paint, Style};
+use super::tool_line::elapsed;
+
+/// What is in force, as Codex reported it.
+pub(crate) fn started(started: &Started, paint: Paint) -> String {
+    let effort = started.effort.as_ref().map(|effort| format!(" ({effort})")).unwrap_or_default();
+    let rows = [
+        format!(
+            "model     {}{effort}, provider {}, Codex {}",
+            started.model, started.provider, started.codex
+        ),
+        format!("cwd       {}", started.cwd),
+        format!("sandbox   {}, approval {}", started.sandbox, started.approval),
+    ];
+    rows.map(|row| paint.text(Style::DIM, &one_line(&row))).join("\n")
+}
+
+/// The plan as a check list.
+pub(crate) fn plan(explanation: Option<&str>, steps: &[PlanStep], paint: Paint) -> String {
+    let mut lines = vec![paint.text(Style::BOLD, "plan")];
+    lines.extend(explanation.filter(|text| !text.is_empty()).map(|text| dim(text, paint)));
+    lines.extend(steps.iter().map(|step| {
+        let text = one_line(&step.step);
+        match step.status {
+            PlanStatus::Pending => format!("{} {text}", paint.sign("☐", "[ ]")),
+            PlanStatus::InProgress => paint.text(Style::BOLD, &format!("{} {text}", paint.sign("◐", "[~]"))),
+            PlanStatus::Completed => paint.text(Style::DIM, &format!("{} {text}", paint.sign("☑", "[x]"))),
+        }
+    }));
+    lines.join("\n")
+}
+
+/// Who decided what.
+pub(crate) fn decided(decision: Decision, by: Who, paint: Paint) -> String {
+    let arrow = paint.sign("→", "->");
+    match (decision, by) {
+        (Decision::Void, _) => dim(&format!("{arrow} {decision}: it was not answered in time"), paint),
+        (_, Who::Nobody) => warn(&format!("{arrow} {decision}: there was {by}"), paint),
+        (_, Who::Demo) => {
+            warn(&format!("{arrow} {decision} automatically by {by}: this is not a terminal"), paint)
+        }
+        (_, Who::Talaria) => {
+            warn(&format!("{arrow} {decision} by {by}, which cannot put this question yet"), paint)
+        }
+        _ => dim(&format!("{arrow} {decision} by {by}"), paint),
+    }
+}
+
+/// A line that stands back.
+pub(crate) fn dim(text: &str, paint: Paint) -> String {
+    paint.text(Style::DIM, &one_line(text))
+}
+
+/// A line worth a look.
+pub(crate) fn warn(text: &str, paint: Paint) -> String {
+    paint.text(Style::PLAIN.color(Color::Yellow), &one_line(text))
+}
+
+/// How the turn ended, and what it cost. `took` is how long it ran, in milliseconds.
+pub(crate) fn outcome(report: &Report, took: u64, paint: Paint) -> String {
+    let mut lines = ending(report, paint);
+    // A turn that never reached the model has nothing to count.
+    if report.usage.total > 0 || report.outcome == Outcome::Completed {
+        lines.push(dim(&format!("tokens: {}, {}", tokens(report.usage), elapsed(took)), paint));
+    }
+    lines.join("\n")
+}
+
+/// What there is to say about the end of a turn; nothing if all went well.
+pub(crate) fn ending(report: &Report, paint: Paint) -> Vec<String> {
+    let error = paint.text(Style::BOLD.color(Color::Red), "error:");
+    let cause = |text: &str| labelled("cause:", text, paint);
+    let hint = |text: &str| labelled("hint:", text, paint);
+    let mut lines = Vec::new();
+    match &report.outcome {
+        Outcome::Completed => {}
+        Outcome::Failed { code, message } => lines.extend([
+            format!("{error} the turn failed ({code})"),
+            cause(message),
+            hint(code.hint()),
+        ]),
+        Outcome::Interrupted { by: Who::Deadline } => lines.extend([
+            format!("{error} the turn ran out of time and was stopped"),
+            hint("give it longer with --timeout"),
+        ]),
+        Outcome::Interrupted { by } => lines.push(warn(&format!("interrupted by {by}"), paint)),
+        Outcome::Lost { why } => lines.extend([
+            format!("{error} the turn was lost; how it ended is not known"),
+            cause(why),
+            hint("check what it did before you send the prompt again; `talaria doctor` checks the installation"),
+        ]),
+    }
+    if report.declined > 0 {
+        let what = match report.declined {
+            1 => "1 request was declined, since it".to_owned(),
+            count => format!("{count} requests were declined, since they"),
+        };
+        lines.push(warn(&format!("{what} could not be put to anyone"), paint));
+        lines.push(hint("run it in a terminal, or with --approval never --sandbox workspace-write"));
+    }
+    lines
+}
+
+fn labelled(label: &str, text: &str, paint: Paint) -> String {
+    format!("{} {}", paint.text(Style::BOLD, label), one_line(text.trim()))
+}
+
+fn tokens(usage: Usage) -> String {
+    let cached = if usage.cached > 0 { format!(" ({} cached)", short(usage.cached)) } else { String::new() };
+    let reasoning =
+        if usage.reasoning > 0 { format!(" ({} reasoning)", short(usage.reasoning)) } else { String::new() };
+    format!("{} in{cached}, {} out{reasoning}", short(usage.input), short(usage.output))
+}
+
+/// A count that fits a glance: `12`, `9.6k`, `1.2M`.
+fn short(count: u64) -> String {
+    match count {
+        0..1000 => count.to_string(),
+        1000..1_000_000 => format!("{}.{}k", count / 1000, count % 1000 / 100),
+        _ => format!("{}.{}M", count / 1_000_000, count % 1_000_000 / 100_000),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+    use talaria_core::event::Event;
+
+    use super::super::sample;
+    use super::*;
+
+    fn told(event: &Event) -> String {
+        let Event::Outcome(report) = event else { panic!("not an outcome") };
+        outcome(report, 3210, Paint::new(sample::PIPE))
+    }
+
+    #[test]
+    fn an_end_says_what_why_and_what_next() {
+        let ends = [
+            sample::completed("x"),
+            sample::failed(),
+            sample::interrupted(),
+            sample::lost(),
+            sample::declined(2),
+        ];
+        expect![[r#"
+            tokens: 9.6k in (4.8k cached), 12 out, 3.2s
+            --
+            error: the turn failed (rate_limit)
+            cause: 429 Too Many Requests
+            hint: wait a little, then send the prompt again
+            tokens: 9.6k in (4.8k cached), 12 out, 3.2s
+            --
+            interrupted by you
+            tokens: 9.6k in (4.8k cached), 12 out, 3.2s
+            --
+            error: the turn was lost; how it ended is not known
+            cause: codex was killed
+            hint: check what it did before you send the prompt again; `talaria doctor` checks the installation
+            tokens: 9.6k in (4.8k cached), 12 out, 3.2s
+            --
+            2 requests were declined, since they could not be put to anyone
+            hint: run it in a terminal, or with --approval never --sandbox workspace-write
+            tokens: 9.6k in (4.8k cached), 12 out, 3.2s"#]]
+        .assert_eq(&ends.iter().map(told).collect::<Vec<_>>().join("\n--\n"));
+    }
+
+    #[test]
+    fn a_decision_names_who_took_it() {
+        let paint = Paint::new(sample::PIPE);
+        let lines = [Who::User, Who::Nobody, Who::Demo, Who::Talaria, Who::Deadline]
+            .map(|who| decided(Decision::Decline, who, paint));
+        expect![[r#"
+            → declined by you
+            → declined: there was nobody to ask
+            → declined automatically by the demo: this is not a terminal
+            → declined by Talaria, which cannot put this question yet
+            → declined by the deadline"#]]
+        .assert_eq(&lines.join("\n"));
+    }
+}

@@ -1,0 +1,175 @@
+//! Colours and signs. The one place that knows escape sequences for looks; `canvas` knows those that move the cursor.
+//!
+//! Without colour nothing here writes an escape. Without Unicode our own signs are ASCII; the text of others stays.
+
+use unicode_width::UnicodeWidthStr;
+
+use super::Look;
+
+/// How a piece of text looks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Style {
+    bold: bool,
+    dim: bool,
+    italic: bool,
+    underline: bool,
+    strike: bool,
+    color: Option<Color>,
+}
+
+/// The colours in use, from the terminal's own palette.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Color {
+    /// Bad, or taken away.
+    Red,
+    /// Good, or added.
+    Green,
+    /// Worth a look.
+    Yellow,
+    /// Code, and places.
+    Cyan,
+}
+
+impl Style {
+    /// As the terminal has it.
+    pub(crate) const PLAIN: Self =
+        Self { bold: false, dim: false, italic: false, underline: false, strike: false, color: None };
+    /// Stands back.
+    pub(crate) const DIM: Self = Self::PLAIN.dim();
+    /// Stands out.
+    pub(crate) const BOLD: Self = Self::PLAIN.bold();
+
+    /// Adds bold.
+    pub(crate) const fn bold(self) -> Self {
+        Self { bold: true, ..self }
+    }
+
+    /// Adds faint.
+    pub(crate) const fn dim(self) -> Self {
+        Self { dim: true, ..self }
+    }
+
+    /// Adds italic.
+    pub(crate) const fn italic(self) -> Self {
+        Self { italic: true, ..self }
+    }
+
+    /// Adds a line below.
+    pub(crate) const fn underline(self) -> Self {
+        Self { underline: true, ..self }
+    }
+
+    /// Adds a line through.
+    pub(crate) const fn strike(self) -> Self {
+        Self { strike: true, ..self }
+    }
+
+    /// Sets the colour.
+    pub(crate) const fn color(self, color: Color) -> Self {
+        Self { color: Some(color), ..self }
+    }
+
+    fn codes(self) -> impl Iterator<Item = &'static str> {
+        let color = self.color.map(|color| match color {
+            Color::Red => "31",
+            Color::Green => "32",
+            Color::Yellow => "33",
+            Color::Cyan => "36",
+        });
+        let flags = [
+            (self.bold, "1"),
+            (self.dim, "2"),
+            (self.italic, "3"),
+            (self.underline, "4"),
+            (self.strike, "9"),
+        ];
+        flags.into_iter().filter_map(|(is_set, code)| is_set.then_some(code)).chain(color)
+    }
+}
+
+/// Puts looks on text, as far as the output can show them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Paint {
+    color: bool,
+    unicode: bool,
+}
+
+impl Paint {
+    /// Takes what the output can do.
+    pub(crate) fn new(look: Look) -> Self {
+        Self { color: look.color, unicode: look.unicode }
+    }
+
+    /// Appends text in a style.
+    pub(crate) fn push(self, out: &mut String, style: Style, text: &str) {
+        if !self.color || style == Style::PLAIN || text.is_empty() {
+            out.push_str(text);
+            return;
+        }
+        out.push_str("\x1b[");
+        for (index, code) in style.codes().enumerate() {
+            if index > 0 {
+                out.push(';');
+            }
+            out.push_str(code);
+        }
+        out.push('m');
+        out.push_str(text);
+        out.push_str("\x1b[0m");
+    }
+
+    /// Gives text in a style.
+    pub(crate) fn text(self, style: Style, text: &str) -> String {
+        let mut out = String::with_capacity(text.len() + 8);
+        self.push(&mut out, style, text);
+        out
+    }
+
+    /// Picks one of two spellings of a sign of ours.
+    pub(crate) fn sign(self, unicode: &'static str, ascii: &'static str) -> &'static str {
+        if self.unicode { unicode } else { ascii }
+    }
+}
+
+/// Counts the columns that text takes, escape sequences for looks left out.
+pub(crate) fn visible_width(text: &str) -> usize {
+    let mut parts = text.split('\x1b');
+    let first = parts.next().unwrap_or_default().width();
+    first + parts.map(|part| part.split_once('m').map_or(0, |(_, shown)| shown.width())).sum::<usize>()
+}
+
+/// Cuts text without escapes to a width, with a sign where something is missing.
+pub(crate) fn cut(text: &str, width: usize, paint: Paint) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let mark = paint.sign("…", "~");
+    let (mut out, mut used) = (String::new(), mark.width());
+    for c in text.chars() {
+        used += unicode_width::UnicodeWidthChar::width(c).unwrap_or(0);
+        if used > width {
+            break;
+        }
+        out.push(c);
+    }
+    out + mark
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample;
+    use super::*;
+
+    #[test]
+    fn without_colour_no_escape_is_written() {
+        let style = Style::BOLD.color(Color::Red).underline();
+        assert_eq!(Paint::new(sample::PIPE).text(style, "x"), "x");
+        assert_eq!(Paint::new(sample::TERMINAL).text(style, "x"), "\x1b[1;4;31mx\x1b[0m");
+    }
+
+    #[test]
+    fn width_counts_wide_characters_and_no_escapes() {
+        assert_eq!(visible_width("\x1b[1;4;31m世界\x1b[0m!"), 5);
+        assert_eq!(cut("世界世界", 5, Paint::new(sample::TERMINAL)), "世界…");
+    }
+}

@@ -1,0 +1,323 @@
+//! A turn for people: each event put where it belongs on screen.
+//!
+//! Decides the order and the distances only; how things look is decided by the modules this one calls. Used for pipes
+//! too, without colours and drafts.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use talaria_core::event::{Event, PlanStep};
+use talaria_core::ids::{ItemId, TicketId};
+use talaria_core::item::{FileChange, Item, ItemBody, Status};
+use talaria_core::outcome::Report;
+use talaria_core::request::Ask;
+
+use super::diff::{self, Amount};
+use super::message::Message;
+use super::prompt::{self, Rules};
+use super::spinner::{self, Running};
+use super::stage::{Section, Stage};
+use super::style::Paint;
+use super::{Look, Renderer, notice, tool_line};
+
+/// Lines of a diff that nobody is asked about.
+const DIFF_LINES: usize = 200;
+/// A message that pauses for longer gets a spinner below.
+const PAUSE: Duration = Duration::from_secs(1);
+/// What Codex has not told.
+const UNTOLD: &str = "unknown";
+
+/// Shows a turn on a terminal, or as text without escapes.
+pub(crate) struct Terminal<W: Write> {
+    stage: Stage<W>,
+    look: Look,
+    paint: Paint,
+    now: Duration,
+    last_event: Duration,
+    turn_start: Option<Duration>,
+    running: Vec<Running>,
+    shown_patches: HashSet<ItemId>,
+    shown_unknown: HashSet<String>,
+    plan: Vec<PlanStep>,
+    open_requests: usize,
+    /// The question that was shown last.
+    asked: Option<TicketId>,
+    sandbox: String,
+    approval: String,
+    cwd: PathBuf,
+}
+
+impl<W: Write> Terminal<W> {
+    /// Starts at the beginning of a row.
+    pub(crate) fn new(out: W, look: Look) -> Self {
+        let look = Look { width: look.width.or(look.live.then_some(80)), ..look };
+        Self {
+            stage: Stage::new(out, look),
+            look,
+            paint: Paint::new(look),
+            now: Duration::ZERO,
+            last_event: Duration::ZERO,
+            turn_start: None,
+            running: Vec::new(),
+            shown_patches: HashSet::new(),
+            shown_unknown: HashSet::new(),
+            plan: Vec::new(),
+            open_requests: 0,
+            asked: None,
+            sandbox: UNTOLD.to_owned(),
+            approval: UNTOLD.to_owned(),
+            cwd: PathBuf::new(),
+        }
+    }
+
+    /// Names files as seen from the session's directory; what lies elsewhere keeps its whole path.
+    fn nearby(&self, changes: &[FileChange]) -> Vec<FileChange> {
+        let near = |path: &str| match Path::new(path).strip_prefix(&self.cwd) {
+            Ok(rest) if !rest.as_os_str().is_empty() => rest.display().to_string(),
+            _ => path.to_owned(),
+        };
+        let convert = |change: &FileChange| FileChange {
+            path: near(&change.path),
+            move_to: change.move_to.as_deref().map(near),
+            ..change.clone()
+        };
+        changes.iter().map(convert).collect()
+    }
+
+    fn nearby_item<'a>(&self, item: &'a Item) -> Cow<'a, Item> {
+        match &item.body {
+            ItemBody::Patch { status, changes } => {
+                let body = ItemBody::Patch { status: *status, changes: self.nearby(changes) };
+                Cow::Owned(Item { id: item.id.clone(), body })
+            }
+            _ => Cow::Borrowed(item),
+        }
+    }
+
+    fn nearby_ask<'a>(&self, ask: &'a Ask) -> Cow<'a, Ask> {
+        let mut ask = Cow::Borrowed(ask);
+        if let Ask::Patch { changes: Some(changes), .. } = ask.as_ref() {
+            let near = self.nearby(changes);
+            if let Ask::Patch { changes, .. } = ask.to_mut() {
+                *changes = Some(near);
+            }
+        }
+        ask
+    }
+
+    fn begin(&mut self, item: &Item) -> io::Result<()> {
+        self.note_phase(item);
+        let Some(label) = tool_line::label(&item.body, self.paint) else { return Ok(()) };
+        self.running.retain(|step| step.item != item.id);
+        // A patch is shown with its question or at its end: a line here would only announce one of them.
+        if !self.stage.canvas.can_redraw() && !matches!(item.body, ItemBody::Patch { .. }) {
+            self.stage.put(Section::Step, &tool_line::started(&label, self.paint))?;
+        }
+        self.running.push(Running::new(item.id.clone(), label, self.now));
+        Ok(())
+    }
+
+    fn end(&mut self, item: &Item) -> io::Result<()> {
+        self.running.retain(|step| step.item != item.id);
+        self.note_phase(item);
+        match &item.body {
+            ItemBody::AgentMessage { text, .. } | ItemBody::Plan { text } => {
+                self.stage.complete_text(&item.id, text)
+            }
+            ItemBody::Reasoning { summary } => self.stage.complete_reasoning(&item.id, summary),
+            ItemBody::Patch { status: Status::Completed, changes }
+                if !self.shown_patches.contains(&item.id) =>
+            {
+                self.stage.put(Section::Change, &diff::show(changes, Amount::Lines(DIFF_LINES), self.paint))
+            }
+            ItemBody::Compaction => {
+                self.stage.dim("the conversation was shortened to fit the model's context")
+            }
+            ItemBody::Other { name, .. } => self.stage.dim(&format!("step: {name}")),
+            ItemBody::UserMessage { .. } => Ok(()),
+            body => {
+                // In a log the whole name stays; on a terminal it takes one row.
+                let width = self.look.width.filter(|_| self.look.live);
+                match tool_line::ended(body, width, self.paint) {
+                    Some(lines) => self.stage.put(Section::Step, &lines),
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+
+    fn note_phase(&mut self, item: &Item) {
+        if let ItemBody::AgentMessage { phase, .. } = &item.body
+            && phase.as_deref() == Some("commentary")
+        {
+            self.stage.mark_commentary(&item.id);
+        }
+    }
+
+    fn abandon(&mut self, item: &ItemId) -> io::Result<()> {
+        let Some(index) = self.running.iter().position(|step| step.item == *item) else { return Ok(()) };
+        let step = self.running.remove(index);
+        self.stage.dim(&format!("{}  did not end before the turn did", step.label))
+    }
+
+    fn ask(&mut self, id: &TicketId, ask: &Ask) -> io::Result<()> {
+        self.asked = Some(id.clone());
+        if let Ask::Patch { item, changes: Some(_), .. } = ask {
+            self.shown_patches.insert(item.clone());
+        }
+        let rules = Rules { sandbox: &self.sandbox, approval: &self.approval };
+        let question = prompt::question(&self.nearby_ask(ask), self.paint, self.look.width, rules);
+        self.stage.put(Section::Question, &question)
+    }
+
+    fn finish(&mut self, report: &Report) -> io::Result<()> {
+        self.running.clear();
+        self.open_requests = 0;
+        if let Some(text) = &report.text {
+            self.stage.answer(text)?;
+        }
+        let start = self.turn_start.take().unwrap_or(self.now);
+        let took = u64::try_from(self.now.saturating_sub(start).as_millis()).unwrap_or(u64::MAX);
+        self.stage.put(Section::End, &notice::outcome(report, took, self.paint))
+    }
+
+    fn draw(&mut self) {
+        let Some(width) = self.look.width.filter(|_| self.stage.canvas.can_redraw()) else { return };
+        let message = self.stage.message();
+        let is_paused = message.is_none() || self.now.saturating_sub(self.last_event) > PAUSE;
+        let mut draft = message.map(Message::draft).unwrap_or_default();
+        if let Some(start) = self.turn_start
+            && self.open_requests == 0
+            && is_paused
+        {
+            if !draft.is_empty() || self.stage.canvas.column() > 0 {
+                draft.push('\n');
+            }
+            let waited = self.now.saturating_sub(start);
+            draft +=
+                &spinner::row(self.running.last(), self.now, waited, width.saturating_sub(1), self.paint);
+        }
+        self.stage.canvas.draw(&draft);
+    }
+}
+
+impl<W: Write> Renderer for Terminal<W> {
+    fn event(&mut self, now: Duration, event: &Event) -> io::Result<()> {
+        (self.now, self.last_event) = (now, now);
+        match event {
+            Event::SessionStarted(started) => {
+                started.sandbox.clone_into(&mut self.sandbox);
+                started.approval.clone_into(&mut self.approval);
+                self.cwd = PathBuf::from(&started.cwd);
+                self.stage.put(Section::Head, &notice::started(started, self.paint))
+            }
+            Event::TurnStarted { .. } => {
+                self.turn_start = Some(now);
+                self.stage.begin_turn();
+                Ok(())
+            }
+            Event::TextDelta { item, delta } => self.stage.stream_text(item, delta),
+            Event::ReasoningDelta { item, delta } => self.stage.stream_reasoning(item, delta),
+            Event::OutputDelta { item, delta } => {
+                if let Some(step) = self.running.iter_mut().find(|step| step.item == *item) {
+                    step.print(delta);
+                }
+                Ok(())
+            }
+            Event::ItemStarted { item } => self.begin(&self.nearby_item(item)),
+            Event::ItemCompleted { item } => self.end(&self.nearby_item(item)),
+            Event::ItemAbandoned { item } => self.abandon(item),
+            Event::PlanUpdated { explanation, steps } => {
+                if *steps == self.plan {
+                    return Ok(());
+                }
+                steps.clone_into(&mut self.plan);
+                self.stage.put(Section::Change, &notice::plan(explanation.as_deref(), steps, self.paint))
+            }
+            Event::RequestOpened { id, ask } => {
+                self.open_requests += 1;
+                self.ask(id, ask)
+            }
+            Event::RequestClosed { decision, by, .. } => {
+                self.open_requests = self.open_requests.saturating_sub(1);
+                self.asked = None;
+                self.stage.end_message()?;
+                self.stage.canvas.lines(&notice::decided(*decision, *by, self.paint))
+            }
+            Event::Retrying { message } => {
+                self.stage.warn(&format!("{} Codex tries again: {message}", self.paint.sign("↻", "!")))
+            }
+            Event::Warning { message } => self.stage.warn(&format!("warning: {message}")),
+            Event::Interrupting { by } => self.stage.warn(&format!("stopping the turn, as {by} wanted")),
+            Event::Steered { .. } => self.stage.dim("Codex took the further input"),
+            Event::Unknown { method, raw } => {
+                if is_request(raw.get()) && self.shown_unknown.insert(method.clone()) {
+                    return self
+                        .stage
+                        .dim(&format!("Codex asked something this version does not know: {method}"));
+                }
+                Ok(())
+            }
+            Event::Corrupt { reason, bytes } => {
+                self.stage.warn(&format!("warning: Codex sent {bytes} bytes that are no message: {reason}"))
+            }
+            Event::DiffUpdated { .. } | Event::UsageUpdated { .. } => Ok(()),
+            Event::Outcome(report) => self.finish(report),
+        }
+    }
+
+    fn tick(&mut self, now: Duration) -> io::Result<()> {
+        self.now = now;
+        self.flush()
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.draw();
+        self.stage.canvas.flush()
+    }
+
+    fn close(&mut self) -> io::Result<()> {
+        self.stage.end_message()?;
+        self.stage.canvas.draw("");
+        self.stage.canvas.fresh_row()?;
+        self.stage.canvas.flush()
+    }
+
+    fn can_ask(&self) -> bool {
+        self.look.live
+    }
+
+    fn prompt(&mut self, id: &TicketId, ask: &Ask) -> io::Result<()> {
+        if !self.can_ask() {
+            return Ok(());
+        }
+        if self.asked.as_ref() != Some(id) || self.stage.section() != Section::Question {
+            self.ask(id, ask)?;
+        }
+        self.stage.canvas.fresh_row()?;
+        self.stage.canvas.text(&prompt::choices(self.paint))?;
+        self.flush()
+    }
+
+    fn is_prompt_covered(&self) -> bool {
+        self.stage.section() != Section::Question
+    }
+
+    fn prompt_read(&mut self) {
+        self.stage.canvas.row_ended();
+    }
+}
+
+/// Only an unknown request matters to people: Codex waits for its answer.
+fn is_request(raw: &str) -> bool {
+    #[derive(Deserialize)]
+    struct Envelope {
+        id: Option<IgnoredAny>,
+    }
+    serde_json::from_str::<Envelope>(raw).is_ok_and(|envelope| envelope.id.is_some())
+}

@@ -1,0 +1,337 @@
+//! Whole turns, as a person sees them.
+
+use std::time::Duration;
+
+use expect_test::expect;
+use talaria_core::event::{Event, PlanStatus};
+use talaria_core::ids::{ItemId, TicketId};
+use talaria_core::item::Status;
+use talaria_core::request::{Decision, Who};
+
+use super::screen::Screen;
+use super::{Look, Renderer, Terminal, sample};
+
+/// Renders events half a second apart; where it is live, everything is flushed and ticked in between.
+pub(crate) fn rendered(look: Look, events: &[Event]) -> String {
+    let mut bytes = Vec::new();
+    let mut terminal = Terminal::new(&mut bytes, look);
+    let mut now = Duration::ZERO;
+    for event in events {
+        terminal.event(now, event).unwrap();
+        terminal.flush().unwrap();
+        now += Duration::from_millis(500);
+        terminal.tick(now).unwrap();
+    }
+    terminal.flush().unwrap();
+    drop(terminal);
+    String::from_utf8(bytes).unwrap()
+}
+
+/// What a person sees on a terminal of 80 columns when all is over.
+pub(crate) fn seen(events: &[Event]) -> String {
+    let mut screen = Screen::new(80);
+    screen.feed(&rendered(sample::TERMINAL, events));
+    screen.text()
+}
+
+/// A turn with a bit of everything.
+pub(crate) fn turn() -> Vec<Event> {
+    vec![
+        sample::session_started(),
+        sample::turn_started(),
+        sample::reasoning("r-1", "**Looking** at"),
+        sample::reasoning("r-1", " the tests"),
+        sample::began("m-1", sample::message_body("", Some("commentary"))),
+        sample::text("m-1", "I will create"),
+        sample::text("m-1", " a file."),
+        sample::ended("m-1", sample::message_body("I will create a file.", Some("commentary"))),
+        sample::plan(PlanStatus::InProgress),
+        sample::plan(PlanStatus::InProgress),
+        sample::began("c-1", sample::command_body("/bin/bash -lc 'touch x'", Status::InProgress, None, None)),
+        sample::opened(sample::ask_command("/bin/bash -lc 'touch x'")),
+        sample::closed(Decision::Accept, Who::Demo),
+        sample::output("c-1", "made x\n"),
+        sample::ended(
+            "c-1",
+            sample::command_body("/bin/bash -lc 'touch x'", Status::Completed, Some(0), Some("made x\n")),
+        ),
+        sample::began("p-1", sample::patch_body(Status::InProgress)),
+        sample::opened(sample::ask_patch(Some(sample::changes()))),
+        sample::closed(Decision::Accept, Who::User),
+        sample::ended("p-1", sample::patch_body(Status::Completed)),
+        sample::text("m-2", "All **do"),
+        sample::text("m-2", "ne**:\n\n- `x` is the"),
+        sample::text("m-2", "re\n"),
+        sample::ended("m-2", sample::message_body("All **done**:\n\n- `x` is there\n", None)),
+        sample::completed("All **done**:\n\n- `x` is there\n"),
+    ]
+}
+
+#[test]
+fn a_turn_in_a_pipe_is_plain_text() {
+    expect![[r#"
+        model     gpt-5.5 (high), provider openai, Codex 0.166.0
+        cwd       /home/me/project
+        sandbox   workspace-write, approval on-request
+
+        ┆ **Looking** at the tests
+
+        · I will create a file.
+
+        plan
+        two things
+        ◐ look
+        ☐ leap
+
+        • running  touch x
+
+        ? Codex asks to run a command
+          │ /bin/bash -lc 'touch x'
+          in      /home/me/project
+          reason  may I?
+                  sure
+          note    Codex asks when it wants to leave the sandbox (workspace-write): if you accept, the command may run outside it, with all your rights
+        → accepted automatically by the demo: this is not a terminal
+
+        ✓ touch x  (0.4s)
+          made x
+
+        ? Codex asks to change 3 files
+        ✎ src/a.rs (+2 −1)
+          @@ -1,3 +1,4 @@
+           fn a() {
+          -    old();
+          +    new();
+          +    newer();
+           }
+        ✎ notes.md (new, +2)
+          +# Notes
+          +    tabbed
+        ✎ gone.txt (deleted, −1)
+          -bye
+          note    accepting also makes /etc writable for the rest of the session
+        → accepted by you
+
+        ✓ src/a.rs (+2 −1), notes.md (new, +2), gone.txt (deleted, −1)
+
+        All **done**:
+
+        - `x` is there
+
+        tokens: 9.6k in (4.8k cached), 12 out, 11.0s
+    "#]].assert_eq(&rendered(sample::PIPE, &turn()));
+}
+
+#[test]
+fn a_turn_on_a_terminal_leaves_no_trace_of_drafts_and_spinners() {
+    expect![[r#"
+        model     gpt-5.5 (high), provider openai, Codex 0.166.0
+        cwd       /home/me/project
+        sandbox   workspace-write, approval on-request
+
+        ┆ Looking at the tests
+
+        I will create a file.
+
+        plan
+        two things
+        ◐ look
+        ☐ leap
+
+        ? Codex asks to run a command
+          │ /bin/bash -lc 'touch x'
+          in      /home/me/project
+          reason  may I?
+                  sure
+          note    Codex asks when it wants to leave the sandbox (workspace-write): if
+                  you accept, the command may run outside it, with all your rights
+        → accepted automatically by the demo: this is not a terminal
+
+        ✓ touch x  (0.4s)
+          made x
+
+        ? Codex asks to change 3 files
+        ✎ src/a.rs (+2 −1)
+          @@ -1,3 +1,4 @@
+           fn a() {
+          -    old();
+          +    new();
+          +    newer();
+           }
+        ✎ notes.md (new, +2)
+          +# Notes
+          +    tabbed
+        ✎ gone.txt (deleted, −1)
+          -bye
+          note    accepting also makes /etc writable for the rest of the session
+        → accepted by you
+
+        ✓ src/a.rs (+2 −1), notes.md (new, +2), gone.txt (deleted, −1)
+
+        All done:
+
+        • x is there
+
+        tokens: 9.6k in (4.8k cached), 12 out, 11.0s
+    "#]]
+    .assert_eq(&seen(&turn()));
+}
+
+#[test]
+fn looks_are_escape_sequences_of_the_plainest_kind() {
+    let look = Look { live: false, ..sample::TERMINAL };
+    let events = [
+        sample::reasoning("r-1", "hm"),
+        sample::text("m-1", "# Head\n**bold** `code`"),
+        sample::ended("c-1", sample::command_body("false", Status::Failed, Some(1), Some("no"))),
+        sample::ended("p-1", sample::patch_body(Status::Completed)),
+        sample::failed(),
+    ];
+    expect![[r#"
+        ␛[2;3m┆ ␛[0m␛[2;3mhm␛[0m
+
+        ␛[1;4mHead␛[0m
+        ␛[1mbold␛[0m ␛[36mcode␛[0m
+
+        ␛[31m✗␛[0m false  ␛[2mexit 1 (0.4s)␛[0m
+        ␛[2m  no␛[0m
+
+        ␛[1m✎ src/a.rs (+2 −1)␛[0m
+          ␛[36m@@ -1,3 +1,4 @@␛[0m
+          ␛[2m fn a() {␛[0m
+          ␛[31m-    old();␛[0m
+          ␛[32m+    new();␛[0m
+          ␛[32m+    newer();␛[0m
+          ␛[2m }␛[0m
+        ␛[1m✎ notes.md (new, +2)␛[0m
+          ␛[32m+# Notes␛[0m
+          ␛[32m+    tabbed␛[0m
+        ␛[1m✎ gone.txt (deleted, −1)␛[0m
+          ␛[31m-bye␛[0m
+
+        ␛[1;31merror:␛[0m the turn failed (rate_limit)
+        ␛[1mcause:␛[0m 429 Too Many Requests
+        ␛[1mhint:␛[0m wait a little, then send the prompt again
+        ␛[2mtokens: 9.6k in (4.8k cached), 12 out, 0.0s␛[0m
+    "#]]
+    .assert_eq(&rendered(look, &events).replace('\x1b', "␛"));
+}
+
+#[test]
+fn a_turn_that_is_left_leaves_no_draft() {
+    let mut bytes = Vec::new();
+    let mut terminal = Terminal::new(&mut bytes, sample::TERMINAL);
+    terminal.event(Duration::ZERO, &sample::turn_started()).unwrap();
+    terminal.event(Duration::ZERO, &sample::text("m", "half a **sent")).unwrap();
+    terminal.tick(Duration::from_secs(9)).unwrap();
+    terminal.close().unwrap();
+    drop(terminal);
+    let mut screen = Screen::new(80);
+    screen.feed(&String::from_utf8(bytes).unwrap());
+    assert_eq!(screen.text(), "half a **sent\n");
+}
+
+#[test]
+fn our_own_signs_can_be_ascii() {
+    let look = Look { unicode: false, ..sample::PIPE };
+    let text =
+        rendered(look, &[sample::plan(PlanStatus::Completed), sample::opened(sample::ask_command("ls"))]);
+    assert!(text.is_ascii(), "{text}");
+}
+
+#[test]
+fn everything_else_gets_a_line() {
+    expect![[r#"
+        ✓ docs.search  (1m 01s)
+        step: newKind
+        the conversation was shortened to fit the model's context
+        ↻ Codex tries again: Reconnecting… 1/5
+        warning: careful
+        stopping the turn, as you wanted
+        Codex took the further input
+        Codex asked something this version does not know: item/new/thing
+        warning: Codex sent 7 bytes that are no message: not UTF-8
+
+        interrupted by you
+        tokens: 9.6k in (4.8k cached), 12 out, 0.0s
+    "#]]
+    .assert_eq(&rendered(sample::PIPE, &sample::one_of_each()[13..]));
+}
+
+#[test]
+fn messages_of_one_turn_are_separated_and_the_completed_text_wins() {
+    let events = [
+        sample::text("a", "first"),
+        sample::text("b", "second, as stre"),
+        sample::ended("b", sample::message_body("second, after a retry", None)),
+        sample::ended("a", sample::message_body("first and its end", None)),
+        sample::ended("c", sample::message_body("never streamed", None)),
+    ];
+    expect![[r#"
+        first
+
+        second, as stre
+
+        Codex replaced the message above by this one:
+
+        second, after a retry
+
+        … and its end
+
+        never streamed
+    "#]]
+    .assert_eq(&rendered(sample::PIPE, &events));
+}
+
+#[test]
+fn a_spinner_shows_what_runs_and_is_gone_while_a_person_is_asked() {
+    let mut bytes = Vec::new();
+    let mut terminal = Terminal::new(&mut bytes, sample::TERMINAL);
+    let second = Duration::from_secs(1);
+    let command = || sample::command_body("make", Status::InProgress, None, None);
+    terminal.event(second, &sample::turn_started()).unwrap();
+    terminal.event(second, &sample::began("c-1", command())).unwrap();
+    terminal.event(second, &sample::output("c-1", "[1/9] a.o\n")).unwrap();
+    terminal.tick(4 * second).unwrap();
+    terminal.event(5 * second, &sample::opened(sample::ask_command("make"))).unwrap();
+    terminal.prompt(&sample::ticket(), &sample::ask_command("make")).unwrap();
+    terminal.prompt_read();
+    terminal.tick(6 * second).unwrap();
+    drop(terminal);
+    let text = String::from_utf8(bytes).unwrap();
+    let (before, asked) = text.split_once("? Codex asks").unwrap();
+    assert!(before.contains("⠋ running  make  3s  [1/9] a.o"), "{before:?}");
+    assert!(!asked.contains("running"), "{asked:?}");
+    assert!(asked.ends_with("no, and stop the turn: "), "{asked:?}");
+}
+
+#[test]
+fn a_step_without_an_end_is_named() {
+    let events = [
+        sample::began("c-2", sample::command_body("sleep 9", Status::InProgress, None, None)),
+        Event::ItemAbandoned { item: ItemId::new("c-2") },
+    ];
+    assert_eq!(
+        rendered(sample::PIPE, &events),
+        "• running  sleep 9\nsleep 9  did not end before the turn did\n"
+    );
+}
+
+#[test]
+fn a_question_is_shown_again_when_another_came_after_it() {
+    let mut bytes = Vec::new();
+    let mut terminal = Terminal::new(&mut bytes, Look { color: false, ..sample::TERMINAL });
+    let (first, second) = (sample::ask_command("first"), sample::ask_command("second"));
+    terminal.event(Duration::ZERO, &sample::opened(first.clone())).unwrap();
+    let id = TicketId::new("req-2");
+    terminal.event(Duration::ZERO, &Event::RequestOpened { id, ask: second }).unwrap();
+    for _ in 0..2 {
+        terminal.prompt(&sample::ticket(), &first).unwrap();
+        terminal.prompt_read();
+    }
+    drop(terminal);
+    let text = String::from_utf8(bytes).unwrap();
+    let titles: Vec<&str> = text.lines().filter_map(|line| line.trim().strip_prefix("│ ")).collect();
+    assert_eq!(titles, ["first", "second", "first"], "{text}");
+    assert_eq!(text.matches("[y]").count(), 2, "{text}");
+}

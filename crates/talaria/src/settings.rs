@@ -1,0 +1,92 @@
+//! What holds for this run: Talaria's home, its configuration file, and the Codex to use.
+
+use std::path::PathBuf;
+
+use talaria_core::config::{Config, Problem, Severity};
+use talaria_core::version::{PINNED, Support, support};
+use talaria_engine::codex::locate::{CodexBinary, LocateError, Search, locate};
+use talaria_engine::home::{TalariaHome, user_path};
+
+use crate::trouble::{Trouble, complain, exit};
+
+/// What holds for this run.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    pub(crate) home: TalariaHome,
+    pub(crate) config: Config,
+    pub(crate) problems: Vec<Problem>,
+}
+
+impl Settings {
+    /// Reads the configuration; a file that does not parse ends the command.
+    pub(crate) fn load() -> Result<Self, Trouble> {
+        let unusable = |error: talaria_engine::home::HomeError| {
+            Trouble::new(exit::USAGE, "cannot use Talaria's configuration")
+                .because(&error)
+                .try_this(error.hint())
+        };
+        let home = TalariaHome::from_env().map_err(unusable)?;
+        let (config, problems) = home.load_config().map_err(unusable)?;
+        Ok(Self { home, config, problems })
+    }
+
+    /// Tells the person about problems in the file; an error among them ends the command.
+    pub(crate) fn accept(self) -> Result<Self, Trouble> {
+        let file = self.home.config_file();
+        for problem in &self.problems {
+            match problem.severity {
+                Severity::Warning => complain(&format!("warning: {}: {problem}\n", file.display())),
+                Severity::Error => {
+                    let what = format!("{} is not valid", file.display());
+                    return Err(Trouble::new(exit::USAGE, what)
+                        .because(problem)
+                        .try_this("correct that line, or move the file away"));
+                }
+            }
+        }
+        Ok(self)
+    }
+
+    /// The directory with Codex's own files, if it is configured.
+    pub(crate) fn codex_home(&self) -> Option<PathBuf> {
+        self.config.codex.home.as_deref().map(|path| self.path(path))
+    }
+
+    /// Where to look for Codex.
+    pub(crate) fn search(&self) -> Search {
+        let explicit = self.config.codex.bin.as_deref().map(|path| self.path(path));
+        Search::from_env(explicit, &self.home)
+    }
+
+    /// Finds Codex, and warns about a version that was not tested.
+    pub(crate) async fn codex(&self) -> Result<CodexBinary, Trouble> {
+        let codex = locate(&self.search()).await.map_err(|error| codex_trouble(&error))?;
+        if let Some(note) = version_note(&codex) {
+            complain(&format!("warning: {note}\n"));
+        }
+        Ok(codex)
+    }
+
+    fn path(&self, text: &str) -> PathBuf {
+        let user_home = std::env::var_os("HOME").map(PathBuf::from);
+        user_path(text, user_home.as_deref())
+    }
+}
+
+/// What a person is told when Codex cannot be found or used.
+pub(crate) fn codex_trouble(error: &LocateError) -> Trouble {
+    Trouble::new(exit::CODEX, "cannot use Codex").because(error).try_this(error.hint())
+}
+
+/// What there is to say about the version of Codex, if anything.
+pub(crate) fn version_note(codex: &CodexBinary) -> Option<String> {
+    let version = &codex.version;
+    match support(version) {
+        Support::Newer => Some(format!("Codex {version} is newer than {PINNED}, the newest that was tested")),
+        Support::Untested => Some(format!(
+            "Codex {version} is older than 0.130.0: it works over stdio, so a turn ends when Talaria does; \
+             `talaria setup` installs {PINNED}"
+        )),
+        Support::Tested | Support::TooOld => None,
+    }
+}

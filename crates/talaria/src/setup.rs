@@ -1,0 +1,54 @@
+//! `talaria setup`: installs or updates the Codex that Talaria is tested with.
+
+use talaria_core::version::PINNED;
+use talaria_engine::codex::install::{Installed, install};
+use talaria_engine::codex::locate::{CodexBinary, Origin};
+use talaria_engine::home::TalariaHome;
+
+use crate::bar::Bar;
+use crate::conversation::{Stops, unless_stopped};
+use crate::settings::Settings;
+use crate::trouble::{Trouble, complain, exit};
+
+/// Runs the command.
+pub(crate) async fn run() -> Result<u8, Trouble> {
+    let mut stops = Stops::listen()?;
+    let settings = Settings::load()?.accept()?;
+    let installed = unless_stopped(&mut stops, install_pinned(&settings.home)).await?;
+    let codex = installed.binary();
+    let words = match installed {
+        Installed::AlreadyThere(_) => "is already installed",
+        Installed::Fresh(_) => "is installed",
+    };
+    complain(&format!("Codex {} {words}: {}\n", codex.version, codex.path.display()));
+    // The one that is used may be another one: say so, or the person wonders why nothing changed.
+    match settings.codex().await {
+        Ok(used) if used.origin == Origin::Installed => {
+            complain("Next: `codex login` (or set OPENAI_API_KEY), then `talaria doctor`.\n");
+        }
+        Ok(used) => complain(&used_instead(&used)),
+        Err(trouble) => return Err(trouble),
+    }
+    Ok(0)
+}
+
+fn used_instead(used: &CodexBinary) -> String {
+    let (path, version) = (used.path.display(), &used.version);
+    let why = match used.origin {
+        Origin::Configured => "codex.bin in Talaria's configuration names it",
+        Origin::Path | Origin::Installed => "it is on PATH",
+    };
+    format!("Talaria uses {path} ({version}) instead, because {why}.\n")
+}
+
+/// Installs the tested version, with a progress bar. Dropping the future undoes what it began.
+pub(crate) async fn install_pinned(home: &TalariaHome) -> Result<Installed, Trouble> {
+    let mut bar = Bar::new(format!("Codex {PINNED}"));
+    let result = install(home, &PINNED, &mut |progress| bar.show(progress)).await;
+    bar.end();
+    result.map_err(|error| {
+        Trouble::new(exit::CODEX, format!("cannot install Codex {PINNED}"))
+            .because(&error)
+            .try_this(error.hint())
+    })
+}

@@ -1,0 +1,70 @@
+//! What a person is told when a command cannot do its work: what failed, why, what to do next, and the exit code.
+
+use std::fmt::Display;
+use std::io::{self, Write};
+
+/// The exit codes that are not those of a turn.
+pub(crate) mod exit {
+    /// Something failed.
+    pub(crate) const FAILED: u8 = 1;
+    /// The command line or a file that it names is wrong.
+    pub(crate) const USAGE: u8 = 2;
+    /// Stopped by the person.
+    pub(crate) const INTERRUPTED: u8 = 4;
+    /// Codex is missing, or nobody is logged in.
+    pub(crate) const CODEX: u8 = 6;
+}
+
+/// Why a command ended early.
+#[derive(Debug)]
+pub(crate) struct Trouble {
+    what: String,
+    cause: Option<String>,
+    hint: Option<String>,
+    pub(crate) exit: u8,
+}
+
+impl Trouble {
+    /// Something failed.
+    pub(crate) fn new(exit: u8, what: impl Into<String>) -> Self {
+        Self { what: what.into(), cause: None, hint: None, exit }
+    }
+
+    /// Why.
+    pub(crate) fn because(mut self, cause: impl Display) -> Self {
+        self.cause = Some(cause.to_string());
+        self
+    }
+
+    /// What to do next.
+    pub(crate) fn try_this(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Why it failed; what failed where nothing more is known.
+    pub(crate) fn cause(&self) -> &str {
+        self.cause.as_deref().unwrap_or(&self.what)
+    }
+
+    /// What to do next.
+    pub(crate) fn hint(&self) -> &str {
+        self.hint.as_deref().unwrap_or_default()
+    }
+
+    /// Tells the person, on standard error.
+    pub(crate) fn tell(&self) {
+        let mut text = format!("error: {}\n", self.what);
+        for (word, line) in [("cause", &self.cause), ("hint", &self.hint)] {
+            if let Some(line) = line {
+                text.push_str(&format!("{word}: {line}\n"));
+            }
+        }
+        complain(&text);
+    }
+}
+
+/// Writes to standard error. A closed one is nobody's problem.
+pub(crate) fn complain(text: &str) {
+    let _ = io::stderr().write_all(text.as_bytes());
+}

@@ -1,0 +1,87 @@
+//! What `talaria exec` prints when all goes well: for people, for scripts, for shells.
+
+use serde_json::json;
+use talaria_scripted::{Gate, Reply, Usage};
+use talaria_testkit::Codex;
+use talaria_testkit::app_server::directive::{send, stderr};
+use talaria_testkit::app_server::{AppServer, agent_delta, complete_turn, start_turn};
+
+use crate::scene::{Scene, both_versions, of_type};
+
+both_versions!(
+    a_piped_turn_is_streamed_as_text,
+    quiet_prints_only_the_answer,
+    json_prints_one_numbered_event_per_line_and_nothing_else,
+);
+
+async fn a_piped_turn_is_streamed_as_text(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    let gate = Gate::new();
+    scene.model.push(Reply::new().text("first line\n").gate(&gate).text("second line"));
+    let mut running = scene.start(&["exec", "say two lines"]);
+    running.wait_for("first line").await;
+    gate.open();
+    let ended = running.end().await.exits(0);
+    let version = format!("Codex {}", codex.version);
+    let ended = ended.prints(&[
+        "first line\nsecond line\n",
+        &version,
+        "gpt-5.5",
+        "tokens: 1.0k in (600 cached), 50 out",
+    ]);
+    assert!(!ended.stdout.contains('\u{1b}'), "no escapes in a pipe: {ended}");
+    assert_eq!(ended.stderr, "");
+    assert_eq!(scene.model.requests()[0].prompt(), "say two lines");
+    scene.close().await;
+}
+
+async fn quiet_prints_only_the_answer(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    scene.model.push(Reply::new().reasoning("hm").text("forty").text("-two"));
+    let ended = scene.run(&["exec", "--quiet", "what is it?"]).await.exits(0);
+    assert_eq!((ended.stdout.as_str(), ended.stderr.as_str()), ("forty-two\n", ""));
+    scene.close().await;
+}
+
+async fn json_prints_one_numbered_event_per_line_and_nothing_else(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    let usage = Usage { input: 900, cached: 500, output: 40, reasoning: 7 };
+    scene.model.push(Reply::new().text_chunks(["Hel", "lo,\n", "\"wörld\"\u{1b}[2J"]).usage(usage));
+    let ended = scene.run(&["exec", "--json", "greet me"]).await.exits(0);
+    let events = ended.events();
+    assert_eq!(events[0]["type"], "session_started");
+    let text = "Hello,\n\"wörld\"\u{1b}[2J";
+    let streamed: String =
+        of_type(&events, "text_delta").iter().map(|event| event["delta"].as_str().unwrap()).collect();
+    assert_eq!(streamed, text);
+    let mut outcome = events.last().unwrap().clone();
+    for stamp in ["session", "seq"] {
+        outcome.as_object_mut().unwrap().remove(stamp);
+    }
+    let expected = json!({
+        "type": "outcome", "outcome": "completed", "code": null, "by": null, "message": null, "text": text,
+        "usage": { "input": 900, "cached": 500, "output": 40, "reasoning": 7, "total": 940 },
+        "declined": 0, "exit": 0,
+    });
+    assert_eq!(outcome, expected);
+    scene.close().await;
+}
+
+#[tokio::test]
+async fn what_codex_prints_to_standard_error_does_not_reach_the_json() {
+    // Over the socket and over pipes.
+    for version in ["0.166.0", "0.126.0"] {
+        let noise = || stderr("thread 'main' panicked at nothing\n{\"type\":\"outcome\"}\nWARN a warning");
+        let mut directives = vec![noise()];
+        directives.extend(start_turn());
+        directives.extend([noise(), send(agent_delta("fine")), noise()]);
+        directives.extend(complete_turn("fine"));
+        let (scene, _) = Scene::scripted(AppServer::ready(directives).version(version)).await;
+        let ended = scene.run(&["exec", "--json", "go"]).await;
+        assert_eq!(ended.code, Some(0), "{ended}");
+        let events = ended.events();
+        assert_eq!(events.last().unwrap()["text"], "fine");
+        assert!(!ended.stdout.contains("WARN"), "{ended}");
+        scene.close().await;
+    }
+}

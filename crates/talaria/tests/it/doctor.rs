@@ -1,0 +1,150 @@
+//! `talaria doctor` looks at everything a turn needs, and each row has evidence for it.
+
+use serde_json::{Value, json};
+use talaria_testkit::app_server::directive::{on, reply, reply_error};
+use talaria_testkit::{AppServer, Codex};
+
+use crate::scene::{Ended, Scene, both_versions, names};
+
+both_versions!(everything_is_in_order, json_prints_one_check_per_line, nobody_logged_in_is_a_problem,);
+
+/// The status and remedy of one check in `--json` output.
+fn check(ended: &Ended, name: &str) -> Value {
+    let rows = ended.json();
+    let found: Vec<&Value> = rows.iter().filter(|row| row["check"] == name).collect();
+    let [row] = found[..] else { panic!("not one {name}: {ended}") };
+    row.clone()
+}
+
+async fn everything_is_in_order(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    let ended = scene.run(&["doctor"]).await.exits(0);
+    assert_eq!(ended.stderr, "");
+    let rows: Vec<&str> = ended.stdout.lines().take_while(|line| !line.is_empty()).collect();
+    let checks: Vec<&str> = rows.iter().filter_map(|row| row.split_whitespace().nth(1)).collect();
+    assert_eq!(checks, ["config", "codex", "version", "schema", "app-server", "login", "sandbox"], "{ended}");
+    assert!(rows.iter().all(|row| row.starts_with("ok ")), "{ended}");
+    let home = scene.codex_home.path();
+    let ended = ended.prints(&[
+        codex.native.to_str().unwrap(),
+        &format!("{} (supported from 0.125.0, tested up to 0.166.0)", codex.version),
+        home.to_str().unwrap(),
+        "not needed: the configured provider is not OpenAI",
+        "a command could write ",
+        "Everything a turn needs is there.",
+    ]);
+    assert!(!ended.stdout.contains('\u{1b}'), "{ended}");
+    assert_eq!(scene.model.requests().len(), 0, "a check costs nothing");
+    assert_eq!(names(&scene.work()), [""; 0], "nothing is changed");
+    assert_eq!(names(&scene.user_home()), [""; 0], "nothing is changed");
+    scene.close().await;
+}
+
+async fn json_prints_one_check_per_line(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    let ended = scene.run(&["doctor", "--json"]).await.exits(0);
+    let rows = ended.json();
+    assert_eq!(rows.len(), 7, "{ended}");
+    for row in &rows {
+        assert_eq!(row["status"], "ok", "{ended}");
+        assert!(
+            row["check"].is_string() && row["detail"].is_string() && row.get("remedy").is_none(),
+            "{row}"
+        );
+    }
+    scene.close().await;
+}
+
+async fn nobody_logged_in_is_a_problem(codex: Codex) {
+    let scene = Scene::without_login(&codex).await;
+    let ended = scene.run(&["doctor"]).await.exits(1);
+    ended.prints(&[
+        "problem  login         nobody is logged in\n",
+        "-> run `codex login`\n",
+        "ok       sandbox ",
+        "Turns will not run until the problems above are solved.",
+    ]);
+    scene.close().await;
+}
+
+#[tokio::test]
+async fn a_missing_codex_is_a_problem() {
+    let mut scene = Scene::empty().await;
+    scene.only_programs(&[]);
+    let ended = scene.run(&["doctor"]).await.exits(1);
+    ended.prints(&[
+        "ok       config ",
+        "problem  codex         codex was not found; looked in ",
+        "-> run talaria setup",
+    ]);
+    let row = check(&scene.run(&["doctor", "--json"]).await.exits(1), "codex");
+    assert_eq!(row["status"], "problem");
+    scene.close().await;
+}
+
+#[tokio::test]
+async fn a_configuration_with_mistakes_is_a_problem_or_a_warning() {
+    let mut scene = Scene::empty().await;
+    scene.only_programs(&[]);
+    scene.configure("[codex\n");
+    scene.run(&["doctor"]).await.exits(1).prints(&["problem  config ", "line 1, column "]);
+    scene.configure("[codex]\nsandbox = \"none\"\nsandbx = 1\n");
+    let ended = scene.run(&["doctor"]).await.exits(1);
+    ended.prints(&[
+        "problem  config        line 2: codex.sandbox: ",
+        "warning  config        line 3: codex.sandbx: ",
+    ]);
+    scene.close().await;
+}
+
+/// A Codex in whose sandbox a command comes out like this.
+fn with_sandbox(exit: i32, stdout: &str, stderr: &str) -> AppServer {
+    AppServer::ready([on(
+        "command/exec",
+        [reply(json!({ "exitCode": exit, "stdout": stdout, "stderr": stderr }))],
+    )])
+}
+
+#[tokio::test]
+async fn an_untested_version_is_a_warning_and_no_problem() {
+    for (version, note) in [("0.999.0", "is newer than 0.166.0"), ("0.126.0", "it works over stdio")] {
+        let (scene, _) = Scene::scripted(with_sandbox(0, "inside\n", "").version(version)).await;
+        let ended = scene.run(&["doctor", "--json"]).await.exits(0);
+        let row = check(&ended, "version");
+        assert_eq!(row["status"], "warning", "{ended}");
+        assert!(row["remedy"].as_str().unwrap().contains(note), "{row}");
+        scene.run(&["doctor"]).await.exits(0).prints(&["Turns will run; look at the warnings above."]);
+        scene.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_sandbox_that_does_not_hold_is_a_problem() {
+    let refused = on("command/exec", [reply_error(json!({ "code": -32603, "message": "no sandbox here" }))]);
+    let cases = [
+        (with_sandbox(1, "", "bwrap: no permissions"), "(exit 1): bwrap: no permissions"),
+        (with_sandbox(0, "inside\noutside\n", ""), "a command could write outside its directory"),
+        (with_sandbox(0, "outside\n", ""), "a command could write outside its directory"),
+        (AppServer::ready([refused]), "no sandbox here"),
+    ];
+    for (server, detail) in cases {
+        let (scene, installed) = Scene::scripted(server).await;
+        let ended = scene.run(&["doctor", "--json"]).await.exits(1);
+        let row = check(&ended, "sandbox");
+        assert_eq!(row["status"], "problem", "{ended}");
+        assert!(row["detail"].as_str().unwrap().contains(detail), "{row}");
+        let calls = installed.received();
+        let call = calls.iter().find(|message| message["method"] == "command/exec").unwrap();
+        let roots = &call["params"]["sandboxPolicy"]["writableRoots"];
+        assert_eq!(roots[0], call["params"]["cwd"], "the writable roots are named: {call}");
+        scene.close().await;
+    }
+}
+
+#[tokio::test]
+async fn an_app_server_that_does_not_come_up_is_a_problem() {
+    use talaria_testkit::app_server::directive::{exit, stderr};
+    let (scene, _) = Scene::scripted(AppServer::script([stderr("no cheese"), exit(9)])).await;
+    scene.run(&["doctor"]).await.exits(1).prints(&["problem  app-server ", "no cheese"]);
+    scene.close().await;
+}

@@ -1,0 +1,205 @@
+//! Bad input: each mistake has its exit code, its cause and a hint, and nothing was started for it.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use talaria_scripted::Reply;
+use talaria_testkit::{AppServer, Codex};
+
+use crate::scene::{Scene, both_versions, names, write_program};
+
+both_versions!(
+    the_longest_prompt_is_taken_and_a_longer_one_is_not,
+    nobody_logged_in_is_found_out_before_the_model_is_asked,
+    an_unknown_key_is_a_warning_and_the_turn_runs,
+    the_codex_on_path_is_used,
+);
+
+/// The longest input that Codex takes, in characters.
+const LONGEST: usize = 1_048_576;
+
+async fn the_longest_prompt_is_taken_and_a_longer_one_is_not(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    scene.model.push(Reply::say("read"));
+    let longest = "ä".repeat(LONGEST);
+    scene.run_with_input(&["exec", "--quiet", "-"], longest.as_bytes()).await.exits(0).prints(&["read"]);
+    assert!(scene.model.requests()[0].prompt() == longest, "the prompt came whole");
+    for longer in [format!("{longest}x"), "ä".repeat(5 * LONGEST)] {
+        let ended = scene.run_with_input(&["exec", "-"], longer.as_bytes()).await.exits(2);
+        ended.complains(&["error: the prompt is too long: ", "cause: Codex takes at most 1048576", "hint: "]);
+    }
+    assert_eq!(scene.model.requests().len(), 1);
+    scene.close().await;
+}
+
+async fn nobody_logged_in_is_found_out_before_the_model_is_asked(codex: Codex) {
+    let scene = Scene::without_login(&codex).await;
+    let ended = scene.run(&["exec", "go"]).await.exits(6);
+    assert_eq!(ended.stdout, "");
+    ended.complains(&["error: Codex is not logged in", "hint: run `codex login`"]);
+    scene.close().await;
+}
+
+async fn an_unknown_key_is_a_warning_and_the_turn_runs(codex: Codex) {
+    let scene = Scene::empty().await;
+    scene
+        .configure(&format!("[codex]\nbin = {:?}\nsandbx = \"read-only\"\n", codex.native.to_str().unwrap()));
+    scene.model.push(Reply::say("fine"));
+    let ended = scene.run(&["exec", "--quiet", "go"]).await.exits(0);
+    assert_eq!(ended.stdout, "fine\n");
+    ended.complains(&["warning: ", "config.toml: line 3: codex.sandbx: ", "codex.sandbox"]);
+    scene.close().await;
+}
+
+async fn the_codex_on_path_is_used(codex: Codex) {
+    let mut scene = Scene::empty().await;
+    // The commands of a turn need their programs too.
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let first = codex.native.parent().unwrap().to_owned();
+    let path = std::env::join_paths(std::iter::once(first).chain(std::env::split_paths(&path))).unwrap();
+    scene.set("PATH", path);
+    scene.model.push(Reply::say("fine"));
+    scene.run(&["exec", "go"]).await.exits(0).prints(&[&format!("Codex {}", codex.version), "fine"]);
+    scene.close().await;
+}
+
+#[tokio::test]
+async fn a_command_line_that_makes_no_sense_is_a_usage_error() {
+    let scene = Scene::empty().await;
+    let cases: [(&[&str], &str); 10] = [
+        (&[], "Usage: talaria <COMMAND>"),
+        (&["exec"], "<PROMPT>"),
+        (&["exec", "go", "--timeout", "abc"], "\"abc\" is not a duration; write 90s, 15m, 1h30m"),
+        (&["exec", "go", "--timeout", "0"], "longer than zero"),
+        (&["exec", "go", "--sandbox", "none"], "read-only"),
+        (&["exec", "go", "--approval", "sometimes"], "on-request"),
+        (&["exec", "go", "--approve", "all"], "decline"),
+        (&["exec", "go", "--json", "--quiet"], "cannot be used with"),
+        (&["exec", "go", "away"], "unexpected argument 'away'"),
+        (&["execute"], "unrecognized subcommand"),
+    ];
+    for (arguments, complaint) in cases {
+        let ended = scene.run(arguments).await.exits(2).complains(&[complaint]);
+        assert_eq!(ended.stdout, "", "{arguments:?}");
+    }
+    scene.close().await;
+}
+
+#[tokio::test]
+async fn an_input_that_cannot_be_sent_is_a_usage_error() {
+    let scene = Scene::empty().await;
+    fs::create_dir(scene.work().join("directory")).unwrap();
+    let cases: [(&[&str], &[u8], &str); 7] = [
+        (&["exec", ""], b"", "error: the prompt is empty\nhint: "),
+        (&["exec", " \n\t "], b"", "error: the prompt is empty\nhint: "),
+        (&["exec", "-"], b"", "error: the prompt is empty\nhint: "),
+        (&["exec", "-"], b" \n", "error: the prompt is empty\nhint: "),
+        (
+            &["exec", "-"],
+            b"good \xff bad",
+            "error: the prompt on standard input is not text\ncause: byte 6 is not valid UTF-8",
+        ),
+        (
+            &["exec", "--image", "none.png", "look"],
+            b"",
+            "error: cannot use the image none.png\ncause: No such file",
+        ),
+        (
+            &["exec", "--image", "directory", "look"],
+            b"",
+            "error: cannot use the image directory\ncause: it is not a file",
+        ),
+    ];
+    for (arguments, input, complaint) in cases {
+        let ended = scene.run_with_input(arguments, input).await.exits(2).complains(&[complaint]);
+        assert_eq!(ended.stdout, "", "{arguments:?}");
+    }
+    scene.close().await;
+}
+
+#[tokio::test]
+async fn a_directory_to_work_in_must_be_one() {
+    let scene = Scene::empty().await;
+    fs::write(scene.work().join("file"), "").unwrap();
+    for (cwd, cause) in [("missing", "No such file"), ("file", "it is not a directory")] {
+        let ended = scene.run(&["exec", "--cwd", cwd, "go"]).await.exits(2);
+        ended.complains(&[&format!("error: cannot work in {cwd}\ncause: {cause}"), "hint: name a directory"]);
+    }
+    scene.close().await;
+}
+
+#[tokio::test]
+async fn a_configuration_that_cannot_be_used_names_file_and_line() {
+    let scene = Scene::empty().await;
+    let file = scene.home().join("config.toml").display().to_string();
+    let cases = [
+        ("[codex]\nbin = \n", format!("{file}: line 2, column 7: ")),
+        ("[codex]\n\nsandbox = \"none\"\n", format!("{file} is not valid\ncause: line 3: codex.sandbox: ")),
+        (
+            "[codex]\nturn_timeout = \"soon\"\n",
+            format!("{file} is not valid\ncause: line 2: codex.turn_timeout: "),
+        ),
+    ];
+    for (toml, complaint) in cases {
+        scene.configure(toml);
+        for command in [&["exec", "go"][..], &["demo"], &["setup"]] {
+            let ended = scene.run(command).await.exits(2).complains(&[&complaint, "hint: correct that line"]);
+            assert_eq!(ended.stdout, "", "{command:?}");
+        }
+    }
+    assert_eq!(names(&scene.home()), ["config.toml"], "nothing was made for it");
+    scene.close().await;
+}
+
+#[tokio::test]
+async fn a_codex_that_cannot_be_used_is_told_with_the_way_out() {
+    let mut scene = Scene::empty().await;
+    scene.only_programs(&[]);
+    let ended = scene.run(&["exec", "go"]).await.exits(6);
+    ended.complains(&[
+        "error: cannot use Codex\ncause: codex was not found; looked in ",
+        "hint: run talaria setup",
+    ]);
+
+    let folder = scene.codex_home.root().to_owned();
+    let old = AppServer::script([]).version("0.124.0").install(&folder.join("old")).codex;
+    let plain = folder.join("plain");
+    fs::write(&plain, "not a program").unwrap();
+    let broken = folder.join("broken");
+    write_program(&broken, "echo 'no such luck' >&2; exit 3");
+    let stranger = folder.join("stranger");
+    write_program(&stranger, "echo hello");
+    let unreadable = folder.join("unreadable");
+    fs::write(&unreadable, "not a program either").unwrap();
+    fs::set_permissions(&unreadable, fs::Permissions::from_mode(0o755)).unwrap();
+    let cases = [
+        (folder.join("missing"), "missing does not exist"),
+        (folder.clone(), "is not a file"),
+        (plain, "plain is not executable\nhint: run chmod +x"),
+        (old, "is codex 0.124.0; the oldest that works is 0.125.0"),
+        (broken, "no such luck"),
+        (stranger, "told no version, but \"hello"),
+        (unreadable, "unreadable --version failed"),
+    ];
+    for (codex, complaint) in cases {
+        scene.use_codex(&codex);
+        let ended = scene.run(&["exec", "go"]).await.exits(6);
+        ended.complains(&["error: cannot use Codex\ncause: ", complaint, "hint: "]);
+    }
+    scene.close().await;
+}
+
+#[tokio::test]
+async fn an_untested_codex_runs_with_a_warning() {
+    use talaria_testkit::app_server::{complete_turn, start_turn};
+    for (version, warning) in [
+        ("0.999.0", "warning: Codex 0.999.0 is newer than 0.166.0, the newest that was tested\n"),
+        ("0.126.0", "warning: Codex 0.126.0 is older than 0.130.0: it works over stdio"),
+    ] {
+        let turn = start_turn().into_iter().chain(complete_turn("fine"));
+        let (scene, _) = Scene::scripted(AppServer::ready(turn).version(version)).await;
+        let ended = scene.run(&["exec", "--quiet", "go"]).await.exits(0).complains(&[warning]);
+        assert_eq!(ended.stdout, "fine\n");
+        scene.close().await;
+    }
+}

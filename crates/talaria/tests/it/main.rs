@@ -1,0 +1,17 @@
+//! The program as a person or a script uses it: command line in; output, files and exit code out.
+//!
+//! Codex is the real one of both versions wherever it can show the behaviour; a scripted one where it will not.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a scene that cannot be played fails its test")]
+
+mod answers;
+mod approvals;
+mod demo;
+mod doctor;
+mod faults;
+mod help;
+mod input;
+mod options;
+mod scene;
+mod setup;
+mod stops;

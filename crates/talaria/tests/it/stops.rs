@@ -1,0 +1,114 @@
+//! The ways to end a turn before its end: Ctrl-C, signals, the time limit.
+
+use rustix::process::{Signal, kill_process};
+use talaria_scripted::{Gate, Reply};
+use talaria_testkit::Codex;
+use talaria_testkit::app_server::directive::{ignore_signals, on, send};
+use talaria_testkit::app_server::{AppServer, agent_delta, start_turn};
+
+use crate::scene::{Scene, both_versions, only};
+
+both_versions!(
+    ctrl_c_interrupts_the_turn_and_says_who,
+    ctrl_c_at_a_question_interrupts_the_turn,
+    a_signal_to_end_interrupts_the_turn,
+    the_time_limit_ends_a_turn_that_stalls,
+);
+
+async fn ctrl_c_interrupts_the_turn_and_says_who(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    scene.model.push(Reply::new().text("Endless").stall());
+    let mut terminal = scene.terminal(&["exec", "talk"]);
+    terminal.wait_for("Endless").await;
+    terminal.ctrl_c().await;
+    terminal.wait_for("stopping the turn, as you wanted").await;
+    terminal.wait_for("interrupted by you").await;
+    assert_eq!(terminal.exit_code().await, Some(4), "{}", terminal.transcript());
+    scene.close().await;
+}
+
+async fn ctrl_c_at_a_question_interrupts_the_turn(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    scene.model.push(Reply::new().command("touch forbidden"));
+    let mut terminal =
+        scene.terminal(&["exec", "--sandbox", "danger-full-access", "--approval", "untrusted", "touch"]);
+    terminal.wait_for("stop the turn: ").await;
+    terminal.ctrl_c().await;
+    terminal.wait_for("interrupted by you").await;
+    assert_eq!(terminal.exit_code().await, Some(4), "{}", terminal.transcript());
+    assert!(!scene.work().join("forbidden").exists());
+    scene.close().await;
+}
+
+async fn a_signal_to_end_interrupts_the_turn(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    let gate = Gate::new();
+    scene.model.push(Reply::new().gate(&gate).text("never said"));
+    let running = scene.start(&["exec", "--json", "talk"]);
+    gate.reached().await;
+    kill_process(running.pid(), Signal::TERM).unwrap();
+    let ended = running.end().await.exits(4);
+    let events = ended.events();
+    assert_eq!(only(&events, "interrupting")["by"], "user");
+    let outcome = events.last().unwrap();
+    assert_eq!((&outcome["outcome"], &outcome["by"]), (&"interrupted".into(), &"user".into()));
+    scene.close().await;
+}
+
+async fn the_time_limit_ends_a_turn_that_stalls(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    scene.model.push(Reply::new().stall());
+    let ended = scene.run(&["exec", "--timeout", "1s", "talk"]).await.exits(5);
+    ended.prints(&["error: the turn ran out of time and was stopped", "hint: give it longer with --timeout"]);
+    scene.close().await;
+}
+
+/// An app-server that ignores everything that could end it or its turn.
+async fn deaf() -> Scene {
+    let mut directives = vec![ignore_signals(), on("turn/interrupt", [])];
+    directives.extend(start_turn());
+    directives.push(send(agent_delta("Endless\n")));
+    Scene::scripted(AppServer::ready(directives)).await.0
+}
+
+#[tokio::test]
+async fn a_second_ctrl_c_leaves_although_codex_ignores_the_interrupt() {
+    let scene = deaf().await;
+    let mut terminal = scene.terminal(&["exec", "talk"]);
+    terminal.wait_for("Endless").await;
+    terminal.ctrl_c().await;
+    terminal.wait_for("stopping the turn, as you wanted").await;
+    terminal.ctrl_c().await;
+    terminal.wait_for("error: left before the turn ended").await;
+    assert_eq!(terminal.exit_code().await, Some(4), "{}", terminal.transcript());
+    scene.close().await;
+}
+
+#[tokio::test]
+async fn a_second_signal_leaves_although_codex_ignores_the_interrupt() {
+    let scene = deaf().await;
+    let mut running = scene.start(&["exec", "talk"]);
+    running.wait_for("Endless").await;
+    kill_process(running.pid(), Signal::TERM).unwrap();
+    running.wait_for("stopping the turn").await;
+    kill_process(running.pid(), Signal::INT).unwrap();
+    running.end().await.exits(4).complains(&["error: left before the turn ended", "Codex was ended"]);
+    scene.close().await;
+}
+
+#[tokio::test]
+async fn a_signal_before_the_turn_began_leaves_nothing_behind() {
+    for method in ["initialize", "account/read", "thread/start"] {
+        // It comes up and never answers this.
+        let server = AppServer::ready([ignore_signals(), on(method, [])]);
+        let (scene, installed) = Scene::scripted(server).await;
+        let running = scene.start(&["exec", "talk"]);
+        let asked = || installed.received().iter().any(|message| message["method"] == method);
+        while !asked() {
+            tokio::task::yield_now().await;
+        }
+        kill_process(running.pid(), Signal::INT).unwrap();
+        running.end().await.exits(4).complains(&["error: stopped before the turn began"]);
+        scene.close().await;
+    }
+}
