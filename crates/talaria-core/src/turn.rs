@@ -43,6 +43,8 @@ pub struct Turn {
     thread: ThreadId,
     phase: Phase,
     id: Option<TurnId>,
+    /// Codex said `turn/started`. From its answer to `turn/start` until then it refuses an interrupt ("no active turn").
+    begun: bool,
     deadline: Deadline,
     open_items: BTreeMap<ItemId, Option<Vec<FileChange>>>,
     open_requests: Vec<OpenRequest>,
@@ -157,6 +159,7 @@ impl Turn {
             thread,
             phase: Phase::Starting,
             id: None,
+            begun: false,
             deadline: Deadline { left: limit, running_since: Some(now) },
             open_items: BTreeMap::new(),
             open_requests: Vec::new(),
@@ -175,7 +178,7 @@ impl Turn {
             return;
         }
         match input {
-            Input::Accepted(id) => self.accept(now, id),
+            Input::Accepted(id) => self.accept(id),
             Input::Refused(error) => self.finish(failure::refused(&error)),
             Input::Notification(notification) => self.notice(now, notification),
             Input::Request { ticket, id, request } => self.open_request(now, ticket, id, request),
@@ -215,24 +218,21 @@ impl Turn {
     }
 
     /// The id comes twice, in the answer to `turn/start` and in `turn/started`, in either order.
-    fn accept(&mut self, now: Moment, id: TurnId) {
+    fn accept(&mut self, id: TurnId) {
         if self.id.is_some() {
             return;
         }
         self.emit(Event::TurnStarted { turn: id.clone() });
         self.id = Some(id);
-        match self.phase {
-            Phase::Starting => self.phase = Phase::Running,
-            Phase::Interrupting { .. } => self.send_interrupt(now),
-            Phase::Running | Phase::Ending { .. } | Phase::Done => {}
+        if matches!(self.phase, Phase::Starting) {
+            self.phase = Phase::Running;
         }
     }
 
-    /// Between its answer to `turn/start` and this notice Codex refuses an interrupt ("no active turn"): it is sent again.
     fn begin(&mut self, now: Moment, id: TurnId) {
-        let accepted = self.id.is_some();
-        self.accept(now, id);
-        if accepted && matches!(self.phase, Phase::Interrupting { .. }) {
+        self.accept(id);
+        self.begun = true;
+        if matches!(self.phase, Phase::Interrupting { .. }) {
             self.send_interrupt(now);
         }
     }
@@ -443,9 +443,9 @@ impl Turn {
         self.send_interrupt(now);
     }
 
-    /// Sends the interrupt once the turn has a name; until then `accept` will.
+    /// Sends the interrupt once the turn has begun; until then `begin` will. Never twice: 0.130 does not answer a second.
     fn send_interrupt(&mut self, now: Moment) {
-        if let Some(id) = &self.id {
+        if let (Some(id), true) = (&self.id, self.begun) {
             self.outputs.push_back(Output::Interrupt(id.clone()));
             self.phase = Phase::Interrupting { until: now + INTERRUPT_LIMIT };
         }
