@@ -129,6 +129,8 @@ pub fn ask(request: &ServerRequest, changes: Option<Vec<FileChange>>) -> Ask {
             thread: Some(p.thread_id.clone()),
             server: p.server_name.clone(),
             message: p.message.clone(),
+            description: p.tool_fact("tool_description").and_then(Value::as_str).map(str::to_owned),
+            arguments: p.tool_fact("tool_params").map(Value::to_string),
         },
         ServerRequest::Elicitation(p) => {
             unsupported(request, format!("the MCP server {} asks: {}", p.server_name, p.message))

@@ -48,6 +48,10 @@ pub enum Ask {
         server: String,
         /// What Codex says about it.
         message: String,
+        /// What the tool does, in the server's words.
+        description: Option<String>,
+        /// The arguments of the call, as JSON; `None` when Codex does not tell them.
+        arguments: Option<String>,
     },
     /// A form of an MCP server, further permissions, or questions of the model: declined by this version.
     Unsupported {

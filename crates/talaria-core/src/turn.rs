@@ -99,6 +99,8 @@ pub enum Input {
     Accepted(TurnId),
     /// Codex refused the turn.
     Refused(RpcError),
+    /// Codex did not answer `turn/start`, or not in a way that is understood.
+    Unanswered(String),
     /// Codex told something about this thread or one of its sub-agents.
     Notification(Notification<'static>),
     /// Codex asks something; the shell minted the ticket.
@@ -180,6 +182,9 @@ impl Turn {
         match input {
             Input::Accepted(id) => self.accept(id),
             Input::Refused(error) => self.finish(failure::refused(&error)),
+            // A turn that was seen to begin needs no answer.
+            Input::Unanswered(_) if self.id.is_some() => {}
+            Input::Unanswered(why) => self.lose(why),
             Input::Notification(notification) => self.notice(now, notification),
             Input::Request { ticket, id, request } => self.open_request(now, ticket, id, request),
             Input::Answer { ticket, decision, by } => self.take_answer(now, &ticket, decision, by),

@@ -13,11 +13,15 @@ use talaria_core::request::{Decision, Who};
 use talaria_core::turn::{Input, Moment, Output, Turn, sub_agents};
 use talaria_core::wire::call::{ThreadStart, TurnInterrupt, TurnStart, TurnSteer, UserInput};
 use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::codex::client::CallError;
 use crate::codex::host::Host;
 use crate::codex::queue::{Delivery, Queue};
+
+/// How long the answer to further input is waited for when the turn has ended.
+const STEER_GRACE: Duration = Duration::from_secs(1);
 
 /// Looks at what happens in a turn. Called by the session's own task, so a slow one delays only this session.
 pub trait Watcher {
@@ -105,8 +109,9 @@ impl Session {
         tokio::pin!(starting);
         let mut is_starting = true;
         let mut has_commands = true;
+        let mut steering = JoinSet::new();
         loop {
-            if let Some(report) = self.carry_out(&mut turn, watcher).await {
+            if let Some(report) = self.carry_out(&mut turn, watcher, &mut steering).await {
                 return report;
             }
             let wake = turn.wake_at().map(|at| self.epoch + at);
@@ -115,30 +120,41 @@ impl Session {
                     is_starting = false;
                     turn.handle(self.now(), admission(reply.map(|reply| reply.turn.id)));
                 }
-                batch = self.queue.take() => {
+                mut batch = self.queue.take() => {
                     let now = self.now();
-                    for delivery in batch {
+                    while let Some(delivery) = batch.pop_front() {
                         turn.handle(now, arrival(delivery));
-                        if let Some(report) = self.carry_out(&mut turn, watcher).await {
+                        if let Some(report) = self.carry_out(&mut turn, watcher, &mut steering).await {
+                            // What came after the end is for the next turn to look at.
+                            self.queue.give_back(batch);
                             return report;
                         }
                     }
                     watcher.caught_up();
                 }
                 command = commands.recv(), if has_commands => match command {
-                    Some(command) => self.obey(&mut turn, command, watcher).await,
+                    Some(command) => self.obey(&mut turn, command, &mut steering),
                     None => has_commands = false,
                 },
+                Some(Ok(event)) = steering.join_next() => watcher.event(event),
                 () = sleep_until(wake) => turn.handle(self.now(), Input::Tick),
             }
         }
     }
 
     /// Does what the turn wants done, until it wants nothing or is over.
-    async fn carry_out(&mut self, turn: &mut Turn, watcher: &mut impl Watcher) -> Option<Report> {
+    async fn carry_out(
+        &mut self,
+        turn: &mut Turn,
+        watcher: &mut impl Watcher,
+        steering: &mut JoinSet<Event>,
+    ) -> Option<Report> {
         while let Some(output) = turn.poll() {
             match output {
                 Output::Emit(event) => {
+                    if matches!(event, Event::Outcome(_)) {
+                        settle(steering, watcher).await;
+                    }
                     if let Event::ItemStarted { item } | Event::ItemCompleted { item } = &event {
                         for thread in sub_agents(item) {
                             self.host.adopt(thread, &self.queue);
@@ -163,28 +179,27 @@ impl Session {
         None
     }
 
-    async fn obey(&self, turn: &mut Turn, command: Command, watcher: &mut impl Watcher) {
+    fn obey(&self, turn: &mut Turn, command: Command, steering: &mut JoinSet<Event>) {
         match command {
             Command::Answer { ticket, decision, by } => {
                 turn.handle(self.now(), Input::Answer { ticket, decision, by });
             }
             Command::Interrupt { by } => turn.handle(self.now(), Input::Interrupt { by }),
-            Command::Steer(text) => {
-                let event = match turn.steerable().cloned() {
-                    Some(turn_id) => self.steer(turn_id, text).await,
-                    None => Event::Warning { message: "no turn is running that could take this".to_owned() },
-                };
-                watcher.event(event);
-            }
-        }
-    }
-
-    async fn steer(&self, expected_turn_id: talaria_core::ids::TurnId, text: String) -> Event {
-        let thread_id = self.started.thread.clone();
-        let steer = TurnSteer { thread_id, expected_turn_id, input: vec![UserInput::Text { text }] };
-        match self.host.call(&steer).await {
-            Ok(reply) => Event::Steered { turn: reply.turn_id },
-            Err(error) => Event::Warning { message: format!("the running turn did not take this: {error}") },
+            // Beside the turn: an answer that does not come must not hold up what else happens.
+            Command::Steer(text) => match turn.steerable() {
+                Some(turn_id) => {
+                    let steer = TurnSteer {
+                        thread_id: self.started.thread.clone(),
+                        expected_turn_id: turn_id.clone(),
+                        input: vec![UserInput::Text { text }],
+                    };
+                    steering.spawn(steer_turn(Arc::clone(&self.host), steer));
+                }
+                None => {
+                    let message = "no turn is running that could take this".to_owned();
+                    steering.spawn(async { Event::Warning { message } });
+                }
+            },
         }
     }
 
@@ -199,12 +214,37 @@ impl Drop for Session {
     }
 }
 
+async fn steer_turn(host: Arc<Host>, steer: TurnSteer) -> Event {
+    match host.call(&steer).await {
+        Ok(reply) => Event::Steered { turn: reply.turn_id },
+        Err(error) => Event::Warning { message: format!("the running turn did not take this: {error}") },
+    }
+}
+
+/// Tells what became of further input before the turn is reported as over, as far as that is known by then.
+async fn settle(steering: &mut JoinSet<Event>, watcher: &mut impl Watcher) {
+    let deadline = Instant::now() + STEER_GRACE;
+    while !steering.is_empty() {
+        let event = match tokio::time::timeout_at(deadline, steering.join_next()).await {
+            Ok(Some(Ok(event))) => event,
+            Ok(_) => continue,
+            Err(_) => {
+                steering.abort_all();
+                let message = "the turn ended before Codex said whether it took the further input".to_owned();
+                return watcher.event(Event::Warning { message });
+            }
+        };
+        watcher.event(event);
+    }
+}
+
 /// What the answer to `turn/start` means. No answer is not a refusal: whether the turn runs is then not known.
 fn admission(reply: Result<talaria_core::ids::TurnId, CallError>) -> Input {
     match reply {
         Ok(turn) => Input::Accepted(turn),
         Err(CallError::Refused { error, .. }) => Input::Refused(error),
-        Err(error) => Input::Gone(error.to_string()),
+        Err(CallError::Gone { why }) => Input::Gone(why),
+        Err(error @ (CallError::TimedOut { .. } | CallError::Shape { .. })) => Input::Unanswered(error.to_string()),
     }
 }
 

@@ -9,8 +9,9 @@ mod program;
 mod stage;
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -77,11 +78,21 @@ impl AppServer {
             quoted(&installed.log),
             quoted(&program::path()?),
         );
-        fs::write(&installed.codex, wrapper).context("write the program")?;
-        fs::set_permissions(&installed.codex, fs::Permissions::from_mode(0o755))
-            .context("make it executable")?;
+        write_program(&installed.codex, &wrapper)?;
         Ok(installed)
     }
+}
+
+/// Writes an executable script, from a process of its own: a file that this process had open for writing may have been
+/// inherited by whatever another test started meanwhile, and could then not be run ("text file busy").
+pub fn write_program(path: &Path, script: &str) -> Result<()> {
+    let writer = ["-c", "cat > \"$0\" && chmod 755 \"$0\""];
+    let mut shell = Command::new("/bin/sh").args(writer).arg(path).stdin(Stdio::piped()).spawn()?;
+    if let Some(mut stdin) = shell.stdin.take() {
+        stdin.write_all(script.as_bytes())?;
+    }
+    anyhow::ensure!(shell.wait()?.success(), "cannot write {}", path.display());
+    Ok(())
 }
 
 impl Installed {

@@ -76,6 +76,8 @@ impl CodexHome {
         let loopback = || OsString::from("127.0.0.1,localhost");
         vec![
             ("CODEX_HOME", self.path().into()),
+            // Commands run in a login shell: what the machine's owner put into its profile must not take part.
+            ("HOME", self.folder.path().join("user").into()),
             // Not above CODEX_HOME even when the build directory lies under /tmp.
             ("TMPDIR", self.folder.path().join("tmp").into()),
             // A proxy of this machine must not be asked for the scripted model.
@@ -89,7 +91,7 @@ impl CodexHome {
     fn create(config: &str) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("t").tempdir_in(build_dir::folder("test-homes"))?;
         let home = Self { folder };
-        for name in ["home", "work", "tmp"] {
+        for name in ["home", "user", "work", "tmp"] {
             fs::create_dir(home.folder.path().join(name)).context("create a directory")?;
         }
         fs::write(home.path().join("config.toml"), config).context("write config.toml")?;

@@ -15,7 +15,7 @@ use talaria_engine::session::Session;
 use talaria_scripted::ScriptedModel;
 
 use crate::conversation::{self, Say, Stops, unless_stopped};
-use crate::exec::{call_trouble, person_or, start_host};
+use crate::exec::{call_trouble, end_host, person_or, start_host};
 use crate::face::Answerer;
 use crate::look;
 use crate::output::print;
@@ -38,8 +38,7 @@ pub(crate) async fn run() -> Result<u8, Trouble> {
     let spec = HostSpec::new(&codex, Some(place.codex_home.clone()), settings.home.hosts_dir());
     let host = unless_stopped(&mut stops, patiently("starting Codex", start_host(spec))).await?;
     let told = tell(&host, &place, &mut stops).await;
-    host.close().await;
-    let (exit, transcript) = told?;
+    let (exit, transcript) = end_host(&host, told).await?;
     conclude(&place, transcript.as_deref())?;
     Ok(exit)
 }

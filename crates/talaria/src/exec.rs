@@ -50,13 +50,20 @@ pub(crate) async fn run(options: Exec) -> Result<u8, Trouble> {
         };
         conversation::run(&mut session, say, renderer, answerer, lines, &mut stops).await
     };
-    let report = turn.await;
-    host.close().await;
-    let report = report?;
+    let report = end_host(&host, turn.await).await?;
     if options.quiet {
         complain(&complaint(&report));
     }
     Ok(report.exit)
+}
+
+/// Ends Codex: politely after a turn, at once when the turn was left.
+pub(crate) async fn end_host<T>(host: &Host, turn: Result<T, Trouble>) -> Result<T, Trouble> {
+    match &turn {
+        Ok(_) => host.close().await,
+        Err(_) => host.kill(),
+    }
+    turn
 }
 
 fn input(options: &Exec) -> Result<Vec<UserInput>, Trouble> {

@@ -159,7 +159,11 @@ pub struct Elicitation {
 impl Elicitation {
     /// Is this Codex asking whether a tool may run?
     pub fn is_tool_approval(&self) -> bool {
-        self.meta.as_ref().and_then(|m| m.get("codex_approval_kind")).and_then(Value::as_str)
-            == Some("mcp_tool_call")
+        self.tool_fact("codex_approval_kind").and_then(Value::as_str) == Some("mcp_tool_call")
+    }
+
+    /// What Codex tells about the tool under this name.
+    pub fn tool_fact(&self, name: &str) -> Option<&Value> {
+        self.meta.as_ref()?.get(name).filter(|fact| !fact.is_null())
     }
 }

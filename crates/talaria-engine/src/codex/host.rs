@@ -255,6 +255,12 @@ impl Host {
         self.shared.process.end().await;
         self.directory.remove();
     }
+
+    /// Kills the process and everything below it at once, for a person who does not want to wait.
+    pub fn kill(&self) {
+        self.shared.process.kill_all();
+        self.directory.remove();
+    }
 }
 
 impl Drop for Host {
@@ -387,7 +393,7 @@ async fn last_words(process: &Process) -> String {
         None => "Codex ended unexpectedly".to_owned(),
     };
     // The last lines may still be in the pipe.
-    tokio::time::sleep(Duration::from_millis(20)).await;
+    process.drain(EXIT_GRACE).await;
     format!("{how}{}", quoted(&process.stderr_tail(5)))
 }
 

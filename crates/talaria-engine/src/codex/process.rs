@@ -35,6 +35,8 @@ pub(crate) struct Process {
     nonce: Option<String>,
     exit: watch::Receiver<Option<ExitStatus>>,
     stderr: Arc<Mutex<VecDeque<String>>>,
+    /// Turns true at the end of standard error.
+    drained: watch::Receiver<bool>,
 }
 
 /// The pipes of a Codex on stdio.
@@ -61,12 +63,17 @@ impl Process {
         let pid = pid.ok_or_else(|| io::Error::other("the process ended at once"))?;
         let pipes = child.stdin().take().zip(child.stdout().take());
         let stderr = Arc::new(Mutex::new(VecDeque::new()));
+        let (end, drained) = watch::channel(false);
         if let Some(pipe) = child.stderr().take() {
-            tokio::spawn(keep_stderr(pipe, Arc::clone(&stderr)));
+            let kept = Arc::clone(&stderr);
+            tokio::spawn(async move {
+                keep_stderr(pipe, kept).await;
+                end.send_replace(true);
+            });
         }
         let (sender, exit) = watch::channel(None);
         tokio::spawn(observe(child, sender));
-        Ok((Self { pid, nonce, exit, stderr }, pipes))
+        Ok((Self { pid, nonce, exit, stderr, drained }, pipes))
     }
 
     /// Its pid.
@@ -84,6 +91,12 @@ impl Process {
         let mut exit = self.exit.clone();
         let ended = tokio::time::timeout(limit, exit.wait_for(Option::is_some)).await;
         ended.ok()?.ok().and_then(|status| *status)
+    }
+
+    /// Waits until standard error was read to its end, at most for `limit`: something below it may keep it open.
+    pub(crate) async fn drain(&self, limit: Duration) {
+        let mut drained = self.drained.clone();
+        let _ = tokio::time::timeout(limit, drained.wait_for(|drained| *drained)).await;
     }
 
     /// The last lines that it wrote to standard error.

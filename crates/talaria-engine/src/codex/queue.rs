@@ -71,6 +71,16 @@ impl Queue {
         }
     }
 
+    /// Puts back what was taken and not looked at, in front of what came meanwhile.
+    pub(crate) fn give_back(&self, mut batch: VecDeque<Delivery>) {
+        let mut waiting = self.lock();
+        batch.append(&mut waiting);
+        *waiting = batch;
+        if !waiting.is_empty() {
+            self.arrived.notify_one();
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, VecDeque<Delivery>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }

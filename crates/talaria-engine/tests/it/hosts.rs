@@ -203,8 +203,7 @@ async fn a_host_that_panics_away_leaves_nothing_behind(version: &str) {
 
 fn write_program(folder: &Path, text: &str) -> std::path::PathBuf {
     let program = folder.join("codex");
-    fs::write(&program, text).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    talaria_testkit::app_server::write_program(&program, text).unwrap();
     program
 }
 

@@ -113,10 +113,6 @@ pub(crate) fn real_spec(codex: &Codex, home: &CodexHome, marker: &Marker) -> Hos
     let binary = binary(&codex.native, codex.version);
     let mut spec = HostSpec::new(&binary, Some(home.path()), home.root().join("hosts"));
     spec.environment = home.environment().into_iter().map(|(name, value)| (name.into(), value)).collect();
-    // Commands run in a login shell: the start-up files of whoever runs the tests must not slow or change them.
-    let nobody = home.root().join("nobody");
-    fs::create_dir_all(&nobody).unwrap();
-    spec.environment.push(("HOME".into(), nobody.into()));
     spec.environment.push(marked(marker));
     spec
 }

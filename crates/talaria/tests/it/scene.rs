@@ -243,9 +243,7 @@ pub(crate) fn names(directory: &Path) -> Vec<String> {
 
 /// Writes a shell script that can be run.
 pub(crate) fn write_program(path: &Path, script: &str) {
-    use std::os::unix::fs::PermissionsExt;
-    fs::write(path, format!("#!/bin/sh\n{script}\n")).unwrap();
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    talaria_testkit::app_server::write_program(path, &format!("#!/bin/sh\n{script}\n")).unwrap();
 }
 
 /// The program while it runs with pipes.

@@ -187,7 +187,6 @@ fn codex_gone_while_it_interrupts_is_lost() {
           => emit turn_started turn=u
         interrupt by user
           => emit interrupting by=user
-          => interrupt u
         gone killed
           => emit outcome exit=7 message=killed outcome=lost
           => finish lost exit 7
@@ -378,5 +377,22 @@ fn an_end_in_an_unknown_form_is_lost_if_it_is_of_this_turn() {
           => emit unknown method=turn/completed raw.method=turn/completed raw.params.threadId=t raw.params.turn.id=u raw.params.turn.status=[]
           => emit outcome exit=7 message="Codex ended the turn in a form that this version does not understand" outcome=lost
           => finish lost exit 7
+    "#]]);
+}
+
+#[test]
+fn a_turn_start_without_an_answer_is_lost_unless_the_turn_was_seen_to_begin() {
+    check(expect![[r#"
+        unanswered no answer within 30 s
+          => emit outcome exit=7 message="no answer within 30 s" outcome=lost
+          => finish lost exit 7
+    "#]]);
+    check(expect![[r#"
+        < u begins
+          => emit turn_started turn=u
+        unanswered no answer within 30 s
+        < u ends completed
+          => emit outcome exit=0 outcome=completed
+          => finish completed exit 0
     "#]]);
 }

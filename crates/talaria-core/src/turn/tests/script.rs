@@ -137,6 +137,7 @@ fn command(word: &str, rest: &str) -> Option<Input> {
     Some(match (word, words.as_slice()) {
         ("tick", _) => Input::Tick,
         ("gone", _) => Input::Gone(rest.to_owned()),
+        ("unanswered", _) => Input::Unanswered(rest.to_owned()),
         ("accepted", [turn]) => Input::Accepted(TurnId::new(*turn)),
         ("refused", [code, why]) => Input::Refused(RpcError {
             code: code.parse().unwrap(),

@@ -11,7 +11,6 @@ fn an_interrupt_is_sent_once_and_the_outcome_says_by_whom() {
           => emit turn_started turn=u
         interrupt by user
           => emit interrupting by=user
-          => interrupt u
         interrupt by user
         interrupt by deadline
         wake
@@ -33,9 +32,8 @@ fn an_interrupt_before_acceptance_is_sent_on_acceptance_and_again_when_the_turn_
         at 2s
         accepted u
           => emit turn_started turn=u
-          => interrupt u
         wake
-          => wake 12000ms
+          => wake 10000ms
         < u begins
           => interrupt u
         < u ends interrupted
@@ -67,7 +65,6 @@ fn an_interrupt_that_came_too_early_for_codex_is_sent_again_when_the_turn_begins
         at 1s
         interrupt by user
           => emit interrupting by=user
-          => interrupt u
         at 2s
         < old begins
         < u begins
@@ -106,7 +103,6 @@ fn no_end_after_an_interrupt_within_the_limit_is_lost() {
         at 1s
         interrupt by user
           => emit interrupting by=user
-          => interrupt u
         at 10999ms
         tick
         at 11s
@@ -139,7 +135,6 @@ fn a_turn_that_completes_in_spite_of_an_interrupt_completed() {
           => emit turn_started turn=u
         interrupt by user
           => emit interrupting by=user
-          => interrupt u
         < u item completed message m1 done anyway
           => emit item_completed item.id=m1 item.kind=agent_message item.text="done anyway"
         < u ends completed
@@ -155,7 +150,6 @@ fn a_turn_that_fails_in_spite_of_an_interrupt_failed() {
           => emit turn_started turn=u
         interrupt by user
           => emit interrupting by=user
-          => interrupt u
         < u ends failed boom
           => emit outcome code=other exit=1 message=boom outcome=failed
           => finish failed exit 1
@@ -191,7 +185,6 @@ fn an_interrupt_voids_open_requests_when_the_turn_ends() {
           => emit request_opened command=ls cwd=/w id=req-1 item=c1 kind=command thread=t
         interrupt by user
           => emit interrupting by=user
-          => interrupt u
         < u resolved 0
           => emit request_closed by=codex decision=void id=req-1
         < u ends interrupted
@@ -207,7 +200,6 @@ fn a_request_can_still_be_answered_while_codex_stops() {
           => emit turn_started turn=u
         interrupt by user
           => emit interrupting by=user
-          => interrupt u
         < u asks 0 command c1
           => emit request_opened command=ls cwd=/w id=req-1 item=c1 kind=command thread=t
         answer req-1 decline by user
@@ -228,7 +220,6 @@ fn a_cancel_after_the_deadline_does_not_hide_the_deadline() {
         at 100ms
         tick
           => emit interrupting by=deadline
-          => interrupt u
         < u asks 0 command c1
           => emit request_opened command=ls cwd=/w id=req-1 item=c1 kind=command thread=t
         answer req-1 cancel by user

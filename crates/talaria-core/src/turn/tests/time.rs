@@ -17,7 +17,6 @@ fn the_deadline_interrupts_and_the_exit_code_says_so() {
         at 100ms
         tick
           => emit interrupting by=deadline
-          => interrupt u
         wake
           => wake 10100ms
         at 110ms
@@ -37,7 +36,6 @@ fn the_deadline_runs_before_acceptance_too() {
         at 120ms
         accepted u
           => emit turn_started turn=u
-          => interrupt u
         at 130ms
         < u ends interrupted
           => emit outcome by=deadline exit=5 outcome=interrupted
@@ -55,7 +53,6 @@ fn any_input_after_the_deadline_notices_it() {
         < u delta m1 text
           => emit text_delta delta=text item=m1
           => emit interrupting by=deadline
-          => interrupt u
     "#]]);
 }
 
@@ -95,7 +92,6 @@ fn the_deadline_stops_while_a_person_is_asked_and_runs_on_after_the_answer() {
         at 3600060ms
         tick
           => emit interrupting by=deadline
-          => interrupt u
     "#]]);
 }
 
@@ -180,7 +176,6 @@ fn a_request_that_comes_after_the_deadline_does_not_win_time() {
           => emit request_closed by=user decision=accept id=req-1
           => reply id=0 {"decision":"accept"}
           => emit interrupting by=deadline
-          => interrupt u
     "#]]);
 }
 
@@ -241,7 +236,6 @@ fn early_and_repeated_ticks_change_nothing() {
         at 100ms
         tick
           => emit interrupting by=deadline
-          => interrupt u
         tick
         tick
         wake
