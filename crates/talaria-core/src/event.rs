@@ -134,13 +134,6 @@ pub enum Event {
     Outcome(Report),
 }
 
-impl Event {
-    /// Is this a piece of something whose completed item brings the whole?
-    pub fn is_delta(&self) -> bool {
-        matches!(self, Self::TextDelta { .. } | Self::ReasoningDelta { .. } | Self::OutputDelta { .. })
-    }
-}
-
 /// What is in force on a thread, as Codex reported it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Started {

@@ -1,7 +1,7 @@
 //! Puts a failure that Codex reports into a class, so that people are told what to do and programs can branch.
 //!
-//! Codex's own code decides. Where 0.130 only says `other`, the HTTP status that it writes into the message in a fixed
-//! form is used; no other text is looked at.
+//! Codex's own code decides. Where it only says `other`, two fixed beginnings of its message are used: the HTTP status
+//! that 0.130 writes there, and the words of both versions for a stream that broke.
 
 use serde_json::Value;
 

@@ -9,7 +9,7 @@ use crate::request::Ask;
 use crate::wire::call::{ThreadStartReply, UserInput};
 use crate::wire::item::{WireBody, WireChange, WireChangeKind, WireItem};
 use crate::wire::notification::{Tokens, WirePlanStep};
-use crate::wire::server_request::ServerRequest;
+use crate::wire::server_request::{CommandApproval, ServerRequest};
 
 /// Converts an item.
 pub fn item(wire: WireItem) -> Item {
@@ -107,16 +107,19 @@ pub fn usage(tokens: Tokens) -> Usage {
 /// Converts a question. `changes` are those of the item that a patch belongs to, if it was announced.
 pub fn ask(request: &ServerRequest, changes: Option<Vec<FileChange>>) -> Ask {
     match request {
-        ServerRequest::Command(p) => match &p.command {
-            Some(command) => Ask::Command {
+        ServerRequest::Command(p) => match (&p.command, beyond_a_command(p)) {
+            (Some(command), None) => Ask::Command {
                 thread: p.thread_id.clone(),
                 item: p.item_id.clone(),
                 command: command.clone(),
                 cwd: p.cwd.clone(),
                 reason: p.reason.clone(),
             },
+            (_, Some(what)) => unsupported(request, what),
             // Nobody can agree to something that is not shown.
-            None => unsupported(request, "Codex asks to run something, but does not say what".to_owned()),
+            (None, None) => {
+                unsupported(request, "Codex asks to run something, but does not say what".to_owned())
+            }
         },
         ServerRequest::Patch(p) => Ask::Patch {
             thread: p.thread_id.clone(),
@@ -143,6 +146,21 @@ pub fn ask(request: &ServerRequest, changes: Option<Vec<FileChange>>) -> Ask {
             let questions: Vec<&str> = p.questions.iter().map(|q| q.question.as_str()).collect();
             unsupported(request, format!("the model asks: {}", questions.join(" / ")))
         }
+    }
+}
+
+/// What a request grants besides running a command; this version cannot show that well enough to ask for it.
+fn beyond_a_command(request: &CommandApproval) -> Option<String> {
+    let (command, kind) = (request.command.as_deref().unwrap_or("something"), request.kind.as_deref());
+    match (kind, &request.additional_permissions, &request.network_approval_context) {
+        (None | Some("command"), None, None) => None,
+        (None | Some("command"), Some(wider), _) => {
+            Some(format!("Codex asks to run {command} with a wider sandbox: {wider}"))
+        }
+        (None | Some("command"), None, Some(network)) => {
+            Some(format!("Codex asks for network access for {command}: {network}"))
+        }
+        (Some(kind), _, _) => Some(format!("Codex asks for {kind}: {command}")),
     }
 }
 
@@ -330,7 +348,9 @@ mod tests {
         check_ask(
             method,
             &elicitation(json!({ "codex_approval_kind": "mcp_tool_call" })),
-            expect![[r#"{"kind":"tool","thread":"t","server":"tiny","message":"Run?"}"#]],
+            expect![[
+                r#"{"kind":"tool","thread":"t","server":"tiny","message":"Run?","description":null,"arguments":null}"#
+            ]],
         );
         check_ask(
             method,
@@ -370,5 +390,35 @@ mod tests {
             "strange" / granular
             null / null"#]]
         .assert_eq(&table.join("\n"));
+    }
+
+    #[test]
+    fn a_command_request_that_grants_more_than_a_command_cannot_be_put() {
+        let base =
+            json!({ "threadId": "t", "turnId": "u", "itemId": "i", "command": "ls", "kind": "command" });
+        let with = |name: &str, value: Value| {
+            let mut params = base.clone();
+            params[name] = value;
+            params
+        };
+        let method = "item/commandExecution/requestApproval";
+        let unsupported = [
+            with("kind", json!("writeStdin")),
+            with("additionalPermissions", json!({ "network": { "enabled": true } })),
+            with("networkApprovalContext", json!({ "host": "example.org" })),
+            with("command", Value::Null),
+        ];
+        for params in unsupported {
+            let text = json!({ "method": method, "id": 0, "params": params }).to_string();
+            let Decoded::Known(Frame::Request { request, .. }) = decode_text(&text) else { panic!("{text}") };
+            assert!(!ask(&request, None).is_answerable(), "{text}");
+        }
+        check_ask(
+            method,
+            &base,
+            expect![[
+                r#"{"kind":"command","thread":"t","item":"i","command":"ls","cwd":null,"reason":null}"#
+            ]],
+        );
     }
 }

@@ -6,7 +6,7 @@
 //!
 //! Called by the session loop in `talaria-engine`, which owns the clock, the socket and the people.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -46,7 +46,9 @@ pub struct Turn {
     /// Codex said `turn/started`. From its answer to `turn/start` until then it refuses an interrupt ("no active turn").
     begun: bool,
     deadline: Deadline,
-    open_items: BTreeMap<ItemId, Option<Vec<FileChange>>>,
+    open_items: BTreeSet<ItemId>,
+    /// What announced patches would change, those of sub-agents included.
+    announced: HashMap<(ThreadId, ItemId), Vec<FileChange>>,
     open_requests: Vec<OpenRequest>,
     answer: AnswerText,
     baseline: Usage,
@@ -163,7 +165,8 @@ impl Turn {
             id: None,
             begun: false,
             deadline: Deadline { left: limit, running_since: Some(now) },
-            open_items: BTreeMap::new(),
+            open_items: BTreeSet::new(),
+            announced: HashMap::new(),
             open_requests: Vec::new(),
             answer: AnswerText::default(),
             baseline,
@@ -236,8 +239,8 @@ impl Turn {
 
     fn begin(&mut self, now: Moment, id: TurnId) {
         self.accept(id);
-        self.begun = true;
-        if matches!(self.phase, Phase::Interrupting { .. }) {
+        let is_first = !std::mem::replace(&mut self.begun, true);
+        if is_first && matches!(self.phase, Phase::Interrupting { .. }) {
             self.send_interrupt(now);
         }
     }
@@ -260,7 +263,7 @@ impl Turn {
             return self.close_request(now, &resolved.request_id, Who::Codex);
         }
         if !self.is_ours(&notification) {
-            return;
+            return self.overhear(notification);
         }
         match notification {
             Notification::AgentMessageDelta(d) => {
@@ -317,16 +320,30 @@ impl Turn {
         }
     }
 
+    /// Of a sub-agent's steps only the patches matter here: it may ask about them, under its own thread id.
+    fn overhear(&mut self, notification: Notification<'static>) {
+        if let Notification::ItemStarted(params) = notification
+            && params.thread_id != self.thread
+        {
+            let thread = params.thread_id;
+            self.announce(thread, &project::item(params.item));
+        }
+    }
+
+    /// Remembers what a patch would change: the request about it does not say.
+    fn announce(&mut self, thread: ThreadId, item: &Item) {
+        if let ItemBody::Patch { changes, .. } = &item.body {
+            self.announced.insert((thread, item.id.clone()), changes.clone());
+        }
+    }
+
     fn start_item(&mut self, params: ItemParams) {
         let item = project::item(params.item);
         if matches!(item.body, ItemBody::UserMessage { .. }) {
             return;
         }
-        let changes = match &item.body {
-            ItemBody::Patch { changes, .. } => Some(changes.clone()),
-            _ => None,
-        };
-        self.open_items.insert(item.id.clone(), changes);
+        self.announce(params.thread_id, &item);
+        self.open_items.insert(item.id.clone());
         self.emit(Event::ItemStarted { item });
     }
 
@@ -375,10 +392,7 @@ impl Turn {
             return;
         }
         let changes = match &request {
-            // A sub-agent's items are not followed; one of ours with the same name would show the wrong files.
-            ServerRequest::Patch(p) if p.thread_id == self.thread => {
-                self.open_items.get(&p.item_id).cloned().flatten()
-            }
+            ServerRequest::Patch(p) => self.announced.get(&(p.thread_id.clone(), p.item_id.clone())).cloned(),
             _ => None,
         };
         let ask = project::ask(&request, changes);
@@ -406,11 +420,22 @@ impl Turn {
         if is_no && matches!(by, Who::Nobody | Who::Talaria) {
             self.declined += 1;
         }
+        self.resume_clock(now);
         if decision == Decision::Cancel {
+            self.stop_by_cancel(now, at, by);
+        }
+    }
+
+    /// To cancel means to stop the turn. Codex does so by itself only for commands and patches of this thread.
+    fn stop_by_cancel(&mut self, now: Moment, at: usize, by: Who) {
+        let request = &self.open_requests[at].request;
+        let is_ours = request.scope().thread == Some(self.thread.as_str());
+        if is_ours && matches!(request, ServerRequest::Command(_) | ServerRequest::Patch(_)) {
             // A deadline that fired before stays the reason.
             self.stopped_by.get_or_insert(by);
+        } else {
+            self.interrupt(now, by);
         }
-        self.resume_clock(now);
     }
 
     fn close_request(&mut self, now: Moment, id: &RequestId, by: Who) {
@@ -477,6 +502,8 @@ impl Turn {
     fn keep_unknown(&mut self, unknown: Unknown) {
         let is_end = unknown.method == "turn/completed" && unknown.thread.as_ref() == Some(&self.thread);
         let is_ours = unknown.turn.is_none() || unknown.turn == self.id;
+        // The host has refused it: nobody could be asked.
+        self.declined += u32::from(unknown.id.is_some());
         self.emit(Event::Unknown { method: unknown.method, raw: unknown.raw });
         if is_end && is_ours && self.id.is_some() {
             self.lose("Codex ended the turn in a form that this version does not understand".to_owned());
@@ -494,7 +521,7 @@ impl Turn {
 
     fn finish(&mut self, outcome: Outcome) {
         self.void_requests();
-        for item in std::mem::take(&mut self.open_items).into_keys() {
+        for item in std::mem::take(&mut self.open_items) {
             self.emit(Event::ItemAbandoned { item });
         }
         let usage = self.total.since(self.baseline);

@@ -99,7 +99,7 @@ impl Session {
         &mut self,
         input: Vec<UserInput>,
         limit: Option<Duration>,
-        commands: &mut mpsc::Receiver<Command>,
+        commands: &mut mpsc::UnboundedReceiver<Command>,
         watcher: &mut impl Watcher,
     ) -> Report {
         let mut turn = Turn::new(self.now(), self.started.thread.clone(), self.total, limit);
@@ -162,7 +162,7 @@ impl Session {
                     }
                     watcher.event(event);
                 }
-                Output::Reply { id, result } => self.host.respond(&id, &result).await,
+                Output::Reply { id, result } => self.host.respond(&id, &result),
                 Output::Interrupt(turn_id) => {
                     let host = Arc::clone(&self.host);
                     let interrupt = TurnInterrupt { thread_id: self.started.thread.clone(), turn_id };
@@ -244,7 +244,9 @@ fn admission(reply: Result<talaria_core::ids::TurnId, CallError>) -> Input {
         Ok(turn) => Input::Accepted(turn),
         Err(CallError::Refused { error, .. }) => Input::Refused(error),
         Err(CallError::Gone { why }) => Input::Gone(why),
-        Err(error @ (CallError::TimedOut { .. } | CallError::Shape { .. })) => Input::Unanswered(error.to_string()),
+        Err(error @ (CallError::TimedOut { .. } | CallError::Shape { .. })) => {
+            Input::Unanswered(error.to_string())
+        }
     }
 }
 

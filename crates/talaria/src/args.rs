@@ -46,7 +46,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Run one turn of Codex and stream it
     Exec(Box<Exec>),
-    /// Run a real Codex turn on a scripted model: no account, no network
+    /// Run a real Codex turn on a scripted model: no account needed
     #[command(after_help = DEMO_EXAMPLES)]
     Demo,
     /// Check Codex, its login, the sandbox and the configuration
@@ -78,7 +78,7 @@ pub(crate) struct Exec {
     /// When Codex asks: untrusted, on-request or never (on-failure with old versions of Codex)
     #[arg(long, value_name = "POLICY")]
     pub(crate) approval: Option<ApprovalPolicy>,
-    /// What happens when Codex asks: `ask` you (needs a terminal), or `decline`
+    /// What happens when Codex asks: `ask` you (on a terminal, without --json and --quiet), or `decline`
     #[arg(long, value_enum, default_value_t = Approve::Ask)]
     pub(crate) approve: Approve,
     /// Send an image file along (may be given several times)

@@ -9,16 +9,13 @@ use talaria_core::outcome::Report;
 use talaria_core::request::Who;
 use talaria_core::wire::call::UserInput;
 use talaria_engine::session::{Command, Session};
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 
 use crate::face::{Answerer, Face, Shared, TICK};
-use crate::keyboard::TypedLine;
+use crate::keyboard::{Lines, Typed};
 use crate::render::Renderer;
+use crate::stops::Stops;
 use crate::trouble::{Trouble, exit};
-
-/// How many answers and wishes may wait for the session.
-const COMMANDS: usize = 256;
 
 /// What is said, and for how long.
 #[derive(Debug)]
@@ -27,16 +24,16 @@ pub(crate) struct Say {
     pub(crate) limit: Option<Duration>,
 }
 
-/// Runs one turn. `Err` means that it was left before its end, or that nothing can be shown any more.
+/// Runs one turn. A turn that the person left before its end is `lost`. `Err` means that nothing can be shown any more.
 pub(crate) async fn run(
     session: &mut Session,
     say: Say,
     renderer: Box<dyn Renderer + Send>,
     answerer: Answerer,
-    mut lines: Option<mpsc::UnboundedReceiver<TypedLine>>,
+    mut lines: Option<Lines>,
     stops: &mut Stops,
 ) -> Result<Report, Trouble> {
-    let (commands, mut wishes) = mpsc::channel(COMMANDS);
+    let (commands, mut wishes) = mpsc::unbounded_channel();
     let face = Mutex::new(Face::new(renderer, answerer, commands.clone()));
     let shared = Shared(&face);
     let started = Event::SessionStarted(session.started().clone());
@@ -50,16 +47,14 @@ pub(crate) async fn run(
         tokio::select! {
             report = &mut turn => break report,
             _ = ticks.tick() => shared.with(Face::tick),
-            line = next_line(&mut lines) => shared.with(|face| face.take_line(line)),
+            typed = next_line(&mut lines) => shared.with(|face| face.take_line(&typed)),
             () = stops.next() => {
                 if asked_to_stop {
-                    shared.with(Face::leave);
-                    return Err(Trouble::new(exit::INTERRUPTED, "left before the turn ended")
-                        .because("you pressed Ctrl-C twice; Codex was ended"));
+                    break shared.with(Face::leave);
                 }
                 asked_to_stop = true;
-                // A full channel means that the session is being told so much already that this comes through later.
-                let _ = commands.try_send(Command::Interrupt { by: Who::User });
+                // A session that takes no commands any more has ended.
+                let _ = commands.send(Command::Interrupt { by: Who::User });
             }
         }
     };
@@ -72,59 +67,12 @@ pub(crate) async fn run(
     })
 }
 
-async fn next_line(lines: &mut Option<mpsc::UnboundedReceiver<TypedLine>>) -> TypedLine {
-    match lines {
-        Some(receiver) => match receiver.recv().await {
-            Some(line) => line,
-            None => {
-                // The reader is gone: as if the person had closed the input, once.
-                *lines = None;
-                None
-            }
-        },
-        None => std::future::pending().await,
+/// The next line that was typed. The reader says why it ends before it does; then nothing comes any more.
+async fn next_line(lines: &mut Option<Lines>) -> Typed {
+    if let Some(receiver) = lines
+        && let Some(typed) = receiver.recv().await
+    {
+        return typed;
     }
-}
-
-/// The ways in which a person or the system says stop.
-#[derive(Debug)]
-pub(crate) struct Stops {
-    interrupt: Signal,
-    terminate: Signal,
-    hang_up: Signal,
-}
-
-impl Stops {
-    /// From now on signals no longer end the program by themselves.
-    pub(crate) fn listen() -> Result<Self, Trouble> {
-        let listen = |kind| {
-            signal(kind)
-                .map_err(|error| Trouble::new(exit::FAILED, "cannot listen for Ctrl-C").because(error))
-        };
-        Ok(Self {
-            interrupt: listen(SignalKind::interrupt())?,
-            terminate: listen(SignalKind::terminate())?,
-            hang_up: listen(SignalKind::hangup())?,
-        })
-    }
-
-    /// Waits for the next one.
-    pub(crate) async fn next(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-            _ = self.hang_up.recv() => {}
-        }
-    }
-}
-
-/// Does `work` unless somebody says stop first; then the work is dropped.
-pub(crate) async fn unless_stopped<T>(
-    stops: &mut Stops,
-    work: impl Future<Output = Result<T, Trouble>>,
-) -> Result<T, Trouble> {
-    tokio::select! {
-        done = work => done,
-        () = stops.next() => Err(Trouble::new(exit::INTERRUPTED, "stopped before the turn began")),
-    }
+    std::future::pending().await
 }

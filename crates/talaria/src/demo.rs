@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use talaria_core::outcome::Report;
 use talaria_core::policy::{ApprovalPolicy, Sandbox};
 use talaria_core::wire::call::{ThreadStart, UserInput};
 use talaria_engine::codex::host::{Host, HostSpec};
@@ -14,7 +15,7 @@ use talaria_engine::home::{TalariaHome, ensure_dir};
 use talaria_engine::session::Session;
 use talaria_scripted::ScriptedModel;
 
-use crate::conversation::{self, Say, Stops, unless_stopped};
+use crate::conversation::{self, Say};
 use crate::exec::{call_trouble, end_host, person_or, start_host};
 use crate::face::Answerer;
 use crate::look;
@@ -23,6 +24,7 @@ use crate::patience::patiently;
 use crate::render::Terminal;
 use crate::settings::{Settings, codex_trouble, version_note};
 use crate::setup::install_pinned;
+use crate::stops::{Stops, unless_stopped};
 use crate::trouble::{Trouble, complain, exit};
 
 mod script;
@@ -37,10 +39,12 @@ pub(crate) async fn run() -> Result<u8, Trouble> {
     introduce(&codex, &model)?;
     let spec = HostSpec::new(&codex, Some(place.codex_home.clone()), settings.home.hosts_dir());
     let host = unless_stopped(&mut stops, patiently("starting Codex", start_host(spec))).await?;
+    stops.guard(&host);
     let told = tell(&host, &place, &mut stops).await;
-    let (exit, transcript) = end_host(&host, told).await?;
+    end_host(&host, told.as_ref().ok().map(|(report, _)| report)).await;
+    let (report, transcript) = told?;
     conclude(&place, transcript.as_deref())?;
-    Ok(exit)
+    Ok(report.exit)
 }
 
 async fn find_or_fetch(settings: &Settings) -> Result<CodexBinary, Trouble> {
@@ -110,8 +114,12 @@ fn introduce(codex: &CodexBinary, model: &ScriptedModel) -> Result<(), Trouble> 
     ))
 }
 
-/// Runs the turn. Gives the exit code and the file in which Codex keeps the conversation.
-async fn tell(host: &Arc<Host>, place: &Place, stops: &mut Stops) -> Result<(u8, Option<String>), Trouble> {
+/// Runs the turn. Gives how it ended, and the file in which Codex keeps the conversation.
+async fn tell(
+    host: &Arc<Host>,
+    place: &Place,
+    stops: &mut Stops,
+) -> Result<(Report, Option<String>), Trouble> {
     let start = ThreadStart {
         cwd: place.work.display().to_string(),
         sandbox: Some(Sandbox::WorkspaceWrite),
@@ -127,7 +135,7 @@ async fn tell(host: &Arc<Host>, place: &Place, stops: &mut Stops) -> Result<(u8,
     let renderer = Box::new(Terminal::new(io::stdout(), look::of_stdout()));
     let (answerer, lines) = person_or(Answerer::Demo, renderer.as_ref());
     let report = conversation::run(&mut session, say, renderer, answerer, lines, stops).await?;
-    Ok((report.exit, session.started().path.clone()))
+    Ok((report, session.started().path.clone()))
 }
 
 /// How to call this program from here: by its name if that finds it, else by its path.
@@ -145,7 +153,9 @@ fn program() -> String {
 
 fn conclude(place: &Place, transcript: Option<&str>) -> Result<(), Trouble> {
     let mut stored = vec![("files", place.work.display().to_string())];
-    stored.extend(transcript.map(|path| ("transcript", path.to_owned())));
+    // Codex writes it with the first turn; a turn that was left early may have none.
+    let written = transcript.filter(|path| Path::new(path).is_file());
+    stored.extend(written.map(|path| ("transcript", path.to_owned())));
     stored.push(("everything", place.root.display().to_string()));
     let stored: String = stored.iter().map(|(what, path)| format!("  {what:<11} {path}\n")).collect();
     let program = program();

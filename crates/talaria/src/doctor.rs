@@ -5,10 +5,10 @@
 use serde::Serialize;
 
 use crate::args::Doctor;
-use crate::conversation::{Stops, unless_stopped};
 use crate::look;
 use crate::output::print;
-use crate::render::Look;
+use crate::render::{Look, plain};
+use crate::stops::{Stops, unless_stopped};
 use crate::trouble::{Trouble, exit};
 
 mod checks;
@@ -77,7 +77,7 @@ fn table_row(check: &Check, look: Look) -> String {
     };
     let padded = format!("{word:<8}");
     let status = if look.color { format!("\u{1b}[{color}m{padded}\u{1b}[0m") } else { padded };
-    let detail = check.detail.trim_end().replace('\n', "\n                       ");
+    let detail = plain(check.detail.trim_end()).replace('\n', "\n                       ");
     let mut row = format!("{status} {:<13} {detail}\n", check.check);
     if let Some(remedy) = &check.remedy {
         row.push_str(&format!("{:22} -> {remedy}\n", ""));
@@ -89,7 +89,7 @@ fn conclusion(worst: Status) -> &'static str {
     match worst {
         Status::Ok => "\nEverything a turn needs is there. Try: talaria exec \"explain this repo\"\n",
         Status::Warning => "\nTurns will run; look at the warnings above.\n",
-        Status::Problem => "\nTurns will not run until the problems above are solved.\n",
+        Status::Problem => "\nTurns may not run until the problems above are solved.\n",
     }
 }
 

@@ -8,14 +8,17 @@ use std::io;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use talaria_core::event::Event;
+use talaria_core::event::{Event, Usage};
 use talaria_core::ids::TicketId;
+use talaria_core::outcome::{Outcome, Report};
 use talaria_core::request::{Ask, Decision, Who};
 use talaria_engine::session::{Command, Watcher};
 use tokio::sync::mpsc;
 
-use crate::keyboard::{Keyboard, TypedLine};
+use crate::keyboard::{Keyboard, Keys, Typed};
+use crate::look;
 use crate::render::{Renderer, parse_choice};
+use crate::trouble::exit;
 
 /// Who answers when Codex asks.
 #[derive(Debug)]
@@ -32,9 +35,11 @@ pub(crate) enum Answerer {
 pub(crate) struct Face {
     renderer: Box<dyn Renderer + Send>,
     answerer: Answerer,
-    commands: mpsc::Sender<Command>,
+    commands: mpsc::UnboundedSender<Command>,
     questions: VecDeque<Question>,
     since: Instant,
+    /// The last count that was told.
+    usage: Usage,
     broken: Option<io::Error>,
 }
 
@@ -42,6 +47,8 @@ pub(crate) struct Face {
 struct Question {
     ticket: TicketId,
     ask: Ask,
+    /// The answer is on its way; it is not asked again.
+    answered: bool,
 }
 
 impl Face {
@@ -49,10 +56,11 @@ impl Face {
     pub(crate) fn new(
         renderer: Box<dyn Renderer + Send>,
         answerer: Answerer,
-        commands: mpsc::Sender<Command>,
+        commands: mpsc::UnboundedSender<Command>,
     ) -> Self {
         let questions = VecDeque::new();
-        Self { renderer, answerer, commands, questions, since: Instant::now(), broken: None }
+        let (since, usage) = (Instant::now(), Usage::default());
+        Self { renderer, answerer, commands, questions, since, usage, broken: None }
     }
 
     /// Shows an event, and puts the question that it may be.
@@ -62,42 +70,57 @@ impl Face {
         match event {
             Event::RequestOpened { id, ask } if ask.is_answerable() => self.put(id, ask),
             Event::RequestClosed { id, .. } => self.drop_question(id),
+            Event::UsageUpdated { turn, .. } => self.usage = *turn,
             _ => {}
         }
     }
 
-    /// Lets the spinner turn.
+    /// Lets the spinner turn, in the window as wide as it is now.
     pub(crate) fn tick(&mut self) {
         let now = self.since.elapsed();
+        if self.renderer.can_ask() {
+            self.renderer.resize(look::columns());
+        }
         self.write(|renderer| renderer.tick(now));
         self.flush();
     }
 
     /// Takes what the person typed.
-    pub(crate) fn take_line(&mut self, line: TypedLine) {
+    pub(crate) fn take_line(&mut self, typed: &Typed) {
         if let Answerer::Person(keyboard) = &mut self.answerer {
             keyboard.line_came();
         }
         self.renderer.prompt_read();
-        let Some(question) = self.questions.front() else { return };
-        let decision = match line.as_deref() {
+        let Some(question) = self.questions.front_mut().filter(|question| !question.answered) else { return };
+        // It was typed for a question that is gone: the person has not seen this one.
+        if typed.ticket.as_ref() != Some(&question.ticket) {
+            return self.prompt();
+        }
+        let decision = match &typed.keys {
+            Keys::Line(text) => parse_choice(text).map(|decision| (decision, Who::User)),
             // Closing the input is a no.
-            None => Some(Decision::Decline),
-            Some(text) => parse_choice(text),
+            Keys::Closed => Some((Decision::Decline, Who::User)),
+            Keys::Failed => Some((Decision::Decline, Who::Nobody)),
         };
         match decision {
-            Some(Decision::AcceptForSession) if !question.ask.has_session_choice() => self.prompt(),
-            Some(decision) => {
+            Some((Decision::AcceptForSession, _)) if !question.ask.has_session_choice() => self.prompt(),
+            Some((decision, by)) => {
+                question.answered = true;
                 let ticket = question.ticket.clone();
-                self.answer(ticket, decision, Who::User);
+                self.answer(ticket, decision, by);
             }
             None => self.prompt(),
         }
     }
 
-    /// Leaves the screen tidy although the turn goes on.
-    pub(crate) fn leave(&mut self) {
+    /// Ends the show although the turn has not ended. What becomes of it is not known.
+    pub(crate) fn leave(&mut self) -> Report {
+        let why = "you left before the turn ended".to_owned();
+        let report = Report::new(Outcome::Lost { why }, None, self.usage, 0);
+        let report = Report { exit: exit::INTERRUPTED, ..report };
+        self.show(&Event::Outcome(report.clone()));
         self.write(|renderer| renderer.close());
+        report
     }
 
     /// Why nothing more can be shown, if so.
@@ -107,7 +130,7 @@ impl Face {
 
     /// Makes everything visible. A question that other things were shown below is asked again.
     fn catch_up(&mut self) {
-        if !self.questions.is_empty() && self.renderer.is_prompt_covered() {
+        if self.renderer.is_prompt_covered() {
             self.prompt();
         }
         self.flush();
@@ -118,7 +141,11 @@ impl Face {
             Answerer::Nobody => self.answer(ticket.clone(), Decision::Decline, Who::Nobody),
             Answerer::Demo => self.answer(ticket.clone(), Decision::Accept, Who::Demo),
             Answerer::Person(_) => {
-                self.questions.push_back(Question { ticket: ticket.clone(), ask: ask.clone() });
+                self.questions.push_back(Question {
+                    ticket: ticket.clone(),
+                    ask: ask.clone(),
+                    answered: false,
+                });
                 // Also when another one is open: the new question now stands last on the screen, and an answer would
                 // be taken for the old one, so that one is asked again below it.
                 self.prompt();
@@ -128,16 +155,16 @@ impl Face {
 
     /// Asks the first question, again if need be.
     fn prompt(&mut self) {
-        let Some(question) = self.questions.pop_front() else { return };
+        let Some(question) = self.questions.pop_front_if(|question| !question.answered) else { return };
         if let Answerer::Person(keyboard) = &self.answerer {
             keyboard.forget_typed();
         }
         self.write(|renderer| renderer.prompt(&question.ticket, &question.ask));
-        self.questions.push_front(question);
         self.flush();
         if let Answerer::Person(keyboard) = &mut self.answerer {
-            keyboard.want_line();
+            keyboard.want_line(&question.ticket);
         }
+        self.questions.push_front(question);
     }
 
     fn drop_question(&mut self, ticket: &TicketId) {
@@ -152,12 +179,9 @@ impl Face {
         self.command(Command::Answer { ticket, decision, by });
     }
 
-    /// At most one command for each open request waits at a time, so the channel has room.
+    /// A session that takes no commands any more has ended, and with it the question.
     fn command(&mut self, command: Command) {
-        if let Err(error) = self.commands.try_send(command) {
-            self.broken
-                .get_or_insert_with(|| io::Error::other(format!("the turn takes no answers: {error}")));
-        }
+        let _ = self.commands.send(command);
     }
 
     fn flush(&mut self) {

@@ -6,8 +6,10 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::termios::{QueueSelector, tcflush};
+use talaria_core::ids::TicketId;
 use tokio::sync::mpsc;
 
 /// The terminal's keyboard.
@@ -15,22 +17,46 @@ use tokio::sync::mpsc;
 pub(crate) struct Keyboard {
     terminal: File,
     wanted: mpsc::UnboundedSender<()>,
+    /// The question that stands on the screen.
+    asked: Asked,
     waiting: bool,
 }
 
-/// A line, or `None` when the person closed the input.
-pub(crate) type TypedLine = Option<String>;
+type Asked = Arc<Mutex<Option<TicketId>>>;
+
+/// What came from the keyboard, and the question that stood on the screen when it came.
+#[derive(Debug)]
+pub(crate) struct Typed {
+    pub(crate) ticket: Option<TicketId>,
+    pub(crate) keys: Keys,
+}
+
+/// What came from the keyboard.
+#[derive(Debug)]
+pub(crate) enum Keys {
+    /// A line.
+    Line(String),
+    /// The person closed the input.
+    Closed,
+    /// The terminal is gone.
+    Failed,
+}
+
+/// Where lines arrive.
+pub(crate) type Lines = mpsc::UnboundedReceiver<Typed>;
 
 impl Keyboard {
     /// Opens the terminal; `None` if there is none.
-    pub(crate) fn open() -> Option<(Self, mpsc::UnboundedReceiver<TypedLine>)> {
+    pub(crate) fn open() -> Option<(Self, Lines)> {
         let terminal = OpenOptions::new().read(true).write(true).open("/dev/tty").ok()?;
         let reader = terminal.try_clone().ok()?;
         // Unbounded in type, bounded by use: one line is asked for at a time.
         let (wanted, wants) = mpsc::unbounded_channel();
         let (lines, receiver) = mpsc::unbounded_channel();
-        std::thread::spawn(move || read_lines(reader, wants, lines));
-        Some((Self { terminal, wanted, waiting: false }, receiver))
+        let asked = Asked::default();
+        let known = Arc::clone(&asked);
+        std::thread::spawn(move || read_lines(reader, wants, &known, &lines));
+        Some((Self { terminal, wanted, asked, waiting: false }, receiver))
     }
 
     /// Throws away what was typed so far; to be called before a question is shown.
@@ -39,8 +65,9 @@ impl Keyboard {
         let _ = tcflush(&self.terminal, QueueSelector::IFlush);
     }
 
-    /// Asks for one line. A line that was asked for and has not come yet counts.
-    pub(crate) fn want_line(&mut self) {
+    /// Asks for one line, as an answer to this question. One that was asked for and has not come yet counts.
+    pub(crate) fn want_line(&mut self, ticket: &TicketId) {
+        *self.asked.lock().unwrap_or_else(PoisonError::into_inner) = Some(ticket.clone());
         if !self.waiting {
             self.waiting = self.wanted.send(()).is_ok();
         }
@@ -55,16 +82,19 @@ impl Keyboard {
 fn read_lines(
     terminal: File,
     mut wants: mpsc::UnboundedReceiver<()>,
-    lines: mpsc::UnboundedSender<TypedLine>,
+    asked: &Asked,
+    lines: &mpsc::UnboundedSender<Typed>,
 ) {
     let mut terminal = BufReader::new(terminal);
     while wants.blocking_recv().is_some() {
         let mut line = Vec::new();
-        let typed = match terminal.read_until(b'\n', &mut line) {
-            Ok(1..) => Some(String::from_utf8_lossy(&line).trim().to_owned()),
-            Ok(0) | Err(_) => None,
+        let keys = match terminal.read_until(b'\n', &mut line) {
+            Ok(1..) => Keys::Line(String::from_utf8_lossy(&line).trim().to_owned()),
+            Ok(0) => Keys::Closed,
+            Err(_) => Keys::Failed,
         };
-        if lines.send(typed).is_err() {
+        let ticket = asked.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if lines.send(Typed { ticket, keys }).is_err() {
             return;
         }
     }

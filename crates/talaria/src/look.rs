@@ -1,6 +1,8 @@
-//! What the output can do: colours, width, redrawing. Asked once, at the start.
+//! What the output can do: colours, width, redrawing. Asked once, at the start; only the width changes later.
 
 use std::io::{self, IsTerminal};
+
+use rustix::termios::tcgetwinsize;
 
 use crate::render::Look;
 
@@ -9,13 +11,18 @@ pub(crate) fn of_stdout() -> Look {
     let live = io::stdout().is_terminal();
     let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-    let width = crossterm::terminal::size().ok().map(|(columns, _)| usize::from(columns));
     Look {
         color: live && !set("NO_COLOR") && !dumb,
-        width: width.filter(|columns| live && *columns > 0),
+        width: columns(),
         live: live && !dumb,
         unicode: is_unicode(),
     }
+}
+
+/// How wide standard output is now; `None` if it is no terminal, or one that does not know. One system call.
+pub(crate) fn columns() -> Option<usize> {
+    let size = tcgetwinsize(io::stdout()).ok()?;
+    Some(usize::from(size.ws_col)).filter(|&columns| columns > 0)
 }
 
 /// The locale decides, in the order in which C programs look; without one UTF-8 is assumed, as everywhere today.

@@ -16,6 +16,7 @@ mod demo;
 mod doctor;
 mod exec;
 mod face;
+mod input;
 mod keyboard;
 mod look;
 mod output;
@@ -23,6 +24,7 @@ mod patience;
 mod render;
 mod settings;
 mod setup;
+mod stops;
 mod trouble;
 
 /// How long tasks may take to end after the command did. They wait for nothing, so this is only a net.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use talaria_core::config::{Config, Problem, Severity};
 use talaria_core::version::{PINNED, Support, support};
-use talaria_engine::codex::locate::{CodexBinary, LocateError, Search, locate};
+use talaria_engine::codex::locate::{CodexBinary, LocateError, Origin, Search, locate};
 use talaria_engine::home::{TalariaHome, user_path};
 
 use crate::trouble::{Trouble, complain, exit};
@@ -67,15 +67,24 @@ impl Settings {
         Ok(codex)
     }
 
+    /// A path in the configuration; a relative one is seen from the file's own directory.
     fn path(&self, text: &str) -> PathBuf {
         let user_home = std::env::var_os("HOME").map(PathBuf::from);
-        user_path(text, user_home.as_deref())
+        self.home.root().join(user_path(text, user_home.as_deref()))
     }
 }
 
 /// What a person is told when Codex cannot be found or used.
 pub(crate) fn codex_trouble(error: &LocateError) -> Trouble {
     Trouble::new(exit::CODEX, "cannot use Codex").because(error).try_this(error.hint())
+}
+
+/// How to log in to this Codex: one that is not on PATH has to be named in full.
+pub(crate) fn login_hint(codex: &CodexBinary) -> String {
+    match codex.origin {
+        Origin::Path => "run `codex login`".to_owned(),
+        Origin::Configured | Origin::Installed => format!("run `{} login`", codex.path.display()),
+    }
 }
 
 /// What there is to say about the version of Codex, if anything.

@@ -6,8 +6,8 @@ use talaria_engine::codex::locate::{CodexBinary, Origin};
 use talaria_engine::home::TalariaHome;
 
 use crate::bar::Bar;
-use crate::conversation::{Stops, unless_stopped};
-use crate::settings::Settings;
+use crate::settings::{Settings, login_hint};
+use crate::stops::{Stops, unless_stopped};
 use crate::trouble::{Trouble, complain, exit};
 
 /// Runs the command.
@@ -24,7 +24,7 @@ pub(crate) async fn run() -> Result<u8, Trouble> {
     // The one that is used may be another one: say so, or the person wonders why nothing changed.
     match settings.codex().await {
         Ok(used) if used.origin == Origin::Installed => {
-            complain("Next: `codex login` (or set OPENAI_API_KEY), then `talaria doctor`.\n");
+            complain(&format!("Next: {}, then `talaria doctor`.\n", login_hint(&used)));
         }
         Ok(used) => complain(&used_instead(&used)),
         Err(trouble) => return Err(trouble),

@@ -3,6 +3,8 @@
 use std::fmt::Display;
 use std::io::{self, Write};
 
+use crate::render::plain;
+
 /// The exit codes that are not those of a turn.
 pub(crate) mod exit {
     /// Something failed.
@@ -52,6 +54,14 @@ impl Trouble {
         self.hint.as_deref().unwrap_or_default()
     }
 
+    /// What failed and why, in one line.
+    pub(crate) fn summary(&self) -> String {
+        match &self.cause {
+            Some(cause) => format!("{}: {cause}", self.what),
+            None => self.what.clone(),
+        }
+    }
+
     /// Tells the person, on standard error.
     pub(crate) fn tell(&self) {
         let mut text = format!("error: {}\n", self.what);
@@ -64,7 +74,8 @@ impl Trouble {
     }
 }
 
-/// Writes to standard error. A closed one is nobody's problem.
+/// Writes to standard error. Part of the text may be of others, so nothing in it reaches the terminal as a command. A
+/// closed standard error is nobody's problem.
 pub(crate) fn complain(text: &str) {
-    let _ = io::stderr().write_all(text.as_bytes());
+    let _ = io::stderr().write_all(plain(text).as_bytes());
 }

@@ -270,6 +270,9 @@ pub struct EffectiveConfig {
     /// When to ask, if the user said so.
     #[serde(default)]
     pub approval_policy: Option<Value>,
+    /// The sandbox, if the user said so.
+    #[serde(default)]
+    pub sandbox_mode: Option<String>,
     /// What the user said about directories.
     #[serde(default)]
     pub projects: Option<Map<String, Value>>,

@@ -84,6 +84,15 @@ pub struct CommandApproval {
     /// Why.
     #[serde(default)]
     pub reason: Option<String>,
+    /// What is asked for: `command` (0.130 does not say), or something newer, such as input for a running one.
+    #[serde(default)]
+    pub kind: Option<String>,
+    /// A wider sandbox that accepting would grant.
+    #[serde(default)]
+    pub additional_permissions: Option<Value>,
+    /// A network address that accepting would open.
+    #[serde(default)]
+    pub network_approval_context: Option<Value>,
 }
 
 /// May files be changed? The changes are in the item.

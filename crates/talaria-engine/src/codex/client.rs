@@ -10,6 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde::Serialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 use talaria_core::frame::RpcError;
 use talaria_core::ids::RequestId;
@@ -65,7 +66,8 @@ type Answer = Result<Box<RawValue>, RpcError>;
 pub(crate) struct Client {
     next_id: AtomicI64,
     waiting: Mutex<Waiting>,
-    outgoing: mpsc::Sender<String>,
+    /// Unbounded in type, bounded by use: at most 64 requests, and one answer for each request of Codex.
+    outgoing: mpsc::UnboundedSender<String>,
     in_flight: Semaphore,
 }
 
@@ -77,16 +79,14 @@ struct Waiting {
 
 #[derive(Serialize)]
 struct Envelope<'a, P> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<i64>,
+    id: i64,
     method: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    params: Option<P>,
+    params: &'a P,
 }
 
 impl Client {
     /// Makes a client that writes messages to `outgoing`.
-    pub(crate) fn new(outgoing: mpsc::Sender<String>) -> Self {
+    pub(crate) fn new(outgoing: mpsc::UnboundedSender<String>) -> Self {
         let waiting = Mutex::default();
         Self { next_id: AtomicI64::new(1), waiting, outgoing, in_flight: Semaphore::new(IN_FLIGHT) }
     }
@@ -118,7 +118,7 @@ impl Client {
     async fn call_once<C: Call>(&self, params: &C) -> Result<Answer, CallError> {
         let permit = self.in_flight.acquire().await;
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        let envelope = Envelope { id: Some(id), method: C::METHOD, params: Some(params) };
+        let envelope = Envelope { id, method: C::METHOD, params };
         let text = serde_json::to_string(&envelope)
             .map_err(|error| CallError::Shape { method: C::METHOD, error })?;
         let (sender, receiver) = oneshot::channel();
@@ -130,7 +130,7 @@ impl Client {
             waiting.calls.insert(id, sender);
         }
         let _forget = Forget { client: self, id };
-        let answer = match self.outgoing.send(text).await {
+        let answer = match self.outgoing.send(text) {
             Ok(()) => receiver.await.ok(),
             Err(_) => None,
         };
@@ -139,30 +139,25 @@ impl Client {
     }
 
     /// Sends a notification.
-    pub(crate) async fn notify(&self, method: &str) {
-        let envelope = Envelope::<()> { id: None, method, params: None };
-        if let Ok(text) = serde_json::to_string(&envelope) {
-            self.send(text).await;
-        }
+    pub(crate) fn notify(&self, method: &str) {
+        self.send(&serde_json::json!({ "method": method }));
     }
 
     /// Answers a request of Codex.
-    pub(crate) async fn respond(&self, id: &RequestId, result: &serde_json::Value) {
-        self.send(serde_json::json!({ "id": id, "result": result }).to_string()).await;
+    pub(crate) fn respond(&self, id: &RequestId, result: &Value) {
+        self.send(&serde_json::json!({ "id": id, "result": result }));
     }
 
-    /// Tells Codex that its request is not known here. Does not wait: it is called by the reader of the socket.
+    /// Tells Codex that its request is not known here.
     pub(crate) fn refuse(&self, id: &RequestId, method: &str) {
         let code = RpcError::METHOD_NOT_FOUND;
         let message = format!("{method} is not supported by this client");
-        let text = serde_json::json!({ "id": id, "error": { "code": code, "message": message } }).to_string();
-        // A full queue means that Codex does not read; then the refusal would not arrive either.
-        let _ = self.outgoing.try_send(text);
+        self.send(&serde_json::json!({ "id": id, "error": { "code": code, "message": message } }));
     }
 
     /// A message that cannot be sent any more has no receiver either: the end is reported to every session.
-    async fn send(&self, text: String) {
-        let _ = self.outgoing.send(text).await;
+    fn send(&self, message: &Value) {
+        let _ = self.outgoing.send(message.to_string());
     }
 
     /// Brings an answer to whoever waits for it.

@@ -47,10 +47,20 @@ pub(crate) fn carrying(variable: &str) -> Vec<Entry> {
     table().into_iter().filter(carries).collect()
 }
 
-/// Elsewhere the environment of a process is not to be had for certain.
+/// Elsewhere `ps` shows the environment behind the command, for processes of the same user.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn carrying(_variable: &str) -> Vec<Entry> {
-    Vec::new()
+pub(crate) fn carrying(variable: &str) -> Vec<Entry> {
+    let shown = ps(&["-axEww", "-o", "pid=,command="]);
+    let pids: HashSet<i32> = shown.lines().filter_map(|line| pid_carrying(line, variable)).collect();
+    table().into_iter().filter(|entry| pids.contains(&entry.pid)).collect()
+}
+
+/// Reads a line of `ps -E`: the pid, and behind it the command and the environment as words.
+#[cfg(any(test, not(target_os = "linux")))]
+fn pid_carrying(line: &str, variable: &str) -> Option<i32> {
+    let mut words = line.split_whitespace();
+    let pid = words.next()?.parse().ok()?;
+    words.any(|word| word == variable).then_some(pid)
 }
 
 /// Kills those of `entries` that still are the processes they were. Gives how many.
@@ -101,15 +111,25 @@ fn parse_stat(stat: &str) -> Option<Entry> {
 
 #[cfg(not(target_os = "linux"))]
 fn table() -> Vec<Entry> {
-    let ps = std::process::Command::new("ps").args(["-axo", "pid=,ppid=,pgid=,lstart="]).output();
-    let Ok(output) = ps else { return Vec::new() };
-    let parse = |line: &str| {
-        let mut fields = line.split_whitespace();
-        let mut number = || fields.next()?.parse::<i32>().ok();
-        let (pid, parent, session) = (number()?, number()?, number()?);
-        Some(Entry { pid, parent, session, started: fields.collect::<Vec<_>>().join(" ") })
-    };
-    String::from_utf8_lossy(&output.stdout).lines().filter_map(parse).collect()
+    ps(&["-axo", "pid=,ppid=,pgid=,stat=,lstart="]).lines().filter_map(parse_ps).collect()
+}
+
+/// The time of start is compared as text, so language and time zone must always be the same.
+#[cfg(not(target_os = "linux"))]
+fn ps(arguments: &[&str]) -> String {
+    let ps = std::process::Command::new("ps").args(arguments).env("LC_ALL", "C").env("TZ", "UTC").output();
+    ps.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default()
+}
+
+/// Reads a line of `ps`; one that has ended and is only waiting to be reaped does not count.
+#[cfg(any(test, not(target_os = "linux")))]
+fn parse_ps(line: &str) -> Option<Entry> {
+    let mut fields = line.split_whitespace();
+    let mut number = || fields.next()?.parse::<i32>().ok();
+    let (pid, parent, session) = (number()?, number()?, number()?);
+    let has_ended = fields.next()?.starts_with('Z');
+    let started = fields.collect::<Vec<_>>().join(" ");
+    (!has_ended).then_some(Entry { pid, parent, session, started })
 }
 
 #[cfg(test)]
@@ -122,6 +142,20 @@ mod tests {
         let stat = "42 (a ) (b) R) S 7 42 41 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 12345 1 2";
         let entry = parse_stat(stat).unwrap();
         assert_eq!((entry.pid, entry.parent, entry.session, entry.started.as_str()), (42, 7, 41, "12345"));
+    }
+
+    #[test]
+    fn the_lines_of_ps_are_read() {
+        let line = "  812     1   812 Ss   Sun Nov 15 22:01:15 2026    ";
+        let entry = parse_ps(line).unwrap();
+        assert_eq!((entry.pid, entry.parent, entry.session), (812, 1, 812));
+        assert_eq!(entry.started, "Sun Nov 15 22:01:15 2026");
+        assert_eq!(parse_ps("  813   812   812 Z    Sun Nov 15 22:01:15 2026"), None);
+        assert_eq!(
+            pid_carrying(" 812 codex app-server HOME=/h TALARIA_HOST=ab1 X=y", "TALARIA_HOST=ab1"),
+            Some(812)
+        );
+        assert_eq!(pid_carrying(" 812 codex app-server HOME=/h TALARIA_HOST=ab12", "TALARIA_HOST=ab1"), None);
     }
 
     #[test]

@@ -11,6 +11,9 @@ use std::path::{Path, PathBuf};
 /// The longest socket path that every supported system takes (104 on macOS, 108 on Linux, with the final zero).
 const SOCKET_PATH_LIMIT: usize = 103;
 
+/// How the name of a directory begins that is not finished.
+pub(crate) const BUILDING: &str = ".";
+
 /// The private directory of one host.
 #[derive(Debug)]
 pub(crate) struct HostDirectory {
@@ -22,21 +25,29 @@ pub(crate) struct HostDirectory {
 }
 
 impl HostDirectory {
-    /// Makes the directory below `hosts`, or in the system's runtime directory if the path would be too long.
+    /// Makes the directory below `hosts`, or in the system's runtime directory if the path would be too long. It
+    /// appears in `hosts` only when it is locked, so that nobody takes it for one whose owner died.
     pub(crate) fn create(hosts: &Path, nonce: &str) -> io::Result<Self> {
         let private = |path: &Path| DirBuilder::new().recursive(true).mode(0o700).create(path);
         private(hosts)?;
         let listed = hosts.join(nonce);
         let fits = listed.join("s").as_os_str().len() <= SOCKET_PATH_LIMIT;
-        let root = if fits { listed.clone() } else { short_parent().join(format!("talaria-{nonce}")) };
-        private(&root)?;
-        if !fits {
+        let (root, building) = if fits {
+            (listed.clone(), hosts.join(format!("{BUILDING}{nonce}")))
+        } else {
+            let root = short_parent().join(format!("talaria-{nonce}"));
+            (root.clone(), root)
+        };
+        private(&building)?;
+        let lock = File::create(building.join("lock"))?;
+        lock.try_lock().map_err(io::Error::from)?;
+        private(&building.join("empty"))?;
+        private(&building.join("tmp"))?;
+        if fits {
+            fs::rename(&building, &root)?;
+        } else {
             symlink(&root, &listed)?;
         }
-        let lock = File::create(root.join("lock"))?;
-        lock.try_lock().map_err(io::Error::from)?;
-        private(&root.join("empty"))?;
-        private(&root.join("tmp"))?;
         Ok(Self { root, listed, _lock: lock })
     }
 

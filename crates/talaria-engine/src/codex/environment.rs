@@ -43,7 +43,10 @@ pub(crate) fn compose(
     let mut variables: Vec<(OsString, OsString)> = caller.filter(|(name, _)| is_passed_on(name)).collect();
     replace(&mut variables, "RUST_LOG", OsStr::new("warn"));
     replace(&mut variables, NONCE, OsStr::new(overlay.nonce));
-    if let Some(home) = overlay.codex_home {
+    let codex_home = overlay.codex_home.map(Path::to_owned);
+    let codex_home = codex_home.or_else(|| value(&variables, "CODEX_HOME").map(PathBuf::from));
+    // The host has another working directory than the caller.
+    if let Some(home) = codex_home.and_then(|home| std::path::absolute(home).ok()) {
         replace(&mut variables, "CODEX_HOME", home.as_os_str());
     }
     if let Some(first) = overlay.path_dir {
@@ -125,6 +128,14 @@ mod tests {
                 "TALARIA_HOST=n"
             ]
         );
+    }
+
+    #[test]
+    fn a_relative_codex_home_means_the_callers_directory() {
+        let here = std::env::current_dir().unwrap().join("rel").display().to_string();
+        for found in [composed(&[("CODEX_HOME", "rel")], None), composed(&[], Some("rel"))] {
+            assert!(found.contains(&format!("CODEX_HOME={here}")), "{found:?}");
+        }
     }
 
     #[test]

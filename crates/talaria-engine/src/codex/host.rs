@@ -17,8 +17,8 @@ use talaria_core::ids::{RequestId, ThreadId};
 use talaria_core::project;
 use talaria_core::version::Version;
 use talaria_core::wire::call::{
-    AccountRead, AccountReadReply, Call, Capabilities, ClientInfo, ConfigRead, Initialize, InitializeReply,
-    ThreadStart,
+    AccountRead, AccountReadReply, Call, Capabilities, ClientInfo, ConfigRead, EffectiveConfig, Initialize,
+    InitializeReply, ThreadStart,
 };
 use tokio::sync::mpsc;
 
@@ -38,8 +38,6 @@ const START_LIMIT: Duration = Duration::from_secs(30);
 pub(crate) const CALL_LIMIT: Duration = Duration::from_secs(30);
 /// How long the exit status may come after the end of the connection.
 const EXIT_GRACE: Duration = Duration::from_millis(500);
-/// How many messages may wait to be written.
-const OUTGOING: usize = 256;
 
 /// What to start.
 #[derive(Clone, Debug)]
@@ -134,14 +132,14 @@ impl Host {
     /// Starts a Codex and greets it. First ends what dead owners left behind.
     pub async fn start(spec: HostSpec) -> Result<Self, HostError> {
         sweep::sweep(&spec.hosts);
-        let nonce = uuid::Uuid::new_v4().simple().to_string();
+        let nonce = &uuid::Uuid::new_v4().simple().to_string()[..16];
         let directory_error = |cause| HostError::Directory { path: spec.hosts.clone(), cause };
-        let directory = HostDirectory::create(&spec.hosts, &nonce[..16]).map_err(directory_error)?;
+        let directory = HostDirectory::create(&spec.hosts, nonce).map_err(directory_error)?;
         let private_tmp = directory.tmp();
         let overlay = Overlay {
             codex_home: spec.codex_home.as_deref(),
             path_dir: spec.path_dir.as_deref(),
-            nonce: &nonce,
+            nonce,
             private_tmp: &private_tmp,
         };
         let mut environment = environment::compose(std::env::vars_os(), &overlay);
@@ -157,7 +155,7 @@ impl Host {
             Some((stdin, stdout)) => transport::stdio(stdin, stdout),
             None => connect(&process, &directory.socket()).await?,
         };
-        let (sender, receiver) = mpsc::channel(OUTGOING);
+        let (sender, receiver) = mpsc::unbounded_channel();
         let shared = Arc::new(Shared {
             process,
             client: Client::new(sender),
@@ -199,6 +197,11 @@ impl Host {
         self.shared.gone.get().map(String::as_str)
     }
 
+    /// What Codex warned about at its start, before any conversation.
+    pub fn warnings(&self) -> Vec<String> {
+        self.shared.router.early_warnings()
+    }
+
     /// The last lines of Codex's standard error.
     pub fn stderr_tail(&self, lines: usize) -> Vec<String> {
         self.shared.process.stderr_tail(lines)
@@ -225,12 +228,15 @@ impl Host {
         &self,
         mut start: ThreadStart,
     ) -> Result<(Started, Arc<Queue>), CallError> {
-        if trust::is_needed(&start) {
-            let read = ConfigRead { cwd: start.cwd.clone(), include_layers: false };
-            let config = self.call(&read).await?.config;
-            let git_root = trust::git_root(Path::new(&start.cwd));
-            trust::add(&mut start, &config, git_root.as_deref());
-        }
+        let read = ConfigRead { cwd: start.cwd.clone(), include_layers: false };
+        let config = match self.call(&read).await {
+            Ok(reply) => reply.config,
+            // A Codex that cannot tell its configuration: what is known is what we ask for ourselves.
+            Err(CallError::Refused { .. }) => EffectiveConfig::default(),
+            Err(error) => return Err(error),
+        };
+        let git_root = trust::git_root(Path::new(&start.cwd));
+        trust::add_where_needed(&mut start, &config, git_root.as_deref());
         let reply = self.call(&start).await?;
         let started = project::started(reply, self.version.to_string());
         let queue = self.shared.router.follow(started.thread.clone());
@@ -238,8 +244,8 @@ impl Host {
     }
 
     /// Answers a request of Codex.
-    pub(crate) async fn respond(&self, id: &RequestId, result: &Value) {
-        self.shared.client.respond(id, result).await;
+    pub(crate) fn respond(&self, id: &RequestId, result: &Value) {
+        self.shared.client.respond(id, result);
     }
 
     pub(crate) fn adopt(&self, thread: &ThreadId, queue: &Arc<Queue>) {
@@ -256,9 +262,9 @@ impl Host {
         self.directory.remove();
     }
 
-    /// Kills the process and everything below it at once, for a person who does not want to wait.
-    pub fn kill(&self) {
-        self.shared.process.kill_all();
+    /// Ends the process and everything below it without asking, for a person who does not want to wait.
+    pub async fn kill(&self) {
+        self.shared.process.end_now().await;
         self.directory.remove();
     }
 }
@@ -325,7 +331,7 @@ async fn greet(client: &Client) -> Result<InitializeReply, CallError> {
         capabilities: Capabilities { experimental_api: true },
     };
     let reply = client.call(&greeting, CALL_LIMIT).await?;
-    client.notify("initialized").await;
+    client.notify("initialized");
     Ok(reply)
 }
 
@@ -377,7 +383,7 @@ impl Shared {
 }
 
 /// Writes until nobody sends any more, or Codex does not take it.
-async fn write(mut outgoing: Outgoing, mut messages: mpsc::Receiver<String>) {
+async fn write(mut outgoing: Outgoing, mut messages: mpsc::UnboundedReceiver<String>) {
     while let Some(message) = messages.recv().await {
         if outgoing.send(message).await.is_err() {
             // The reader learns of the end by itself and says why.

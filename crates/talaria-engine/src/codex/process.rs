@@ -117,9 +117,22 @@ impl Process {
                 self.wait(IMPATIENT).await;
             }
         }
+        self.reap(&below).await;
+    }
+
+    /// Ends it and everything below it without asking.
+    pub(crate) async fn end_now(&self) {
+        let below = self.below();
+        self.signal(Signal::KILL);
+        self.wait(IMPATIENT).await;
+        self.reap(&below).await;
+    }
+
+    /// Kills what is left below it, until nothing is.
+    async fn reap(&self, below: &[Entry]) {
         // What is killed takes a moment to go; when this returns, it is gone.
         let gone = async {
-            while descendants::kill_survivors(&below) + self.kill_detached() > 0 {
+            while descendants::kill_survivors(below) + self.kill_detached() > 0 {
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }
         };

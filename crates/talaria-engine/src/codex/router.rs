@@ -73,6 +73,15 @@ impl Router {
         }
     }
 
+    /// What Codex warned about before anybody followed a thread.
+    pub(crate) fn early_warnings(&self) -> Vec<String> {
+        let summary = |delivery: &Delivery| match delivery {
+            Delivery::Notification(Notification::ConfigWarning(warning)) => Some(warning.summary.clone()),
+            _ => None,
+        };
+        self.lock().early.iter().filter_map(summary).collect()
+    }
+
     /// Stops following every thread of a queue.
     pub(crate) fn forget(&self, queue: &Arc<Queue>) {
         self.lock().followed.retain(|_, followed| !Arc::ptr_eq(followed, queue));
@@ -97,9 +106,20 @@ impl Routes {
     }
 
     fn keep_stray(&mut self, thread: ThreadId, delivery: Delivery) {
-        if self.stray.contains_key(&thread) || self.stray.len() < STRAY_THREADS {
-            keep(self.stray.entry(thread).or_default(), delivery);
+        if let Delivery::Notification(Notification::ThreadClosed(_)) = delivery {
+            self.stray.remove(&thread);
+            return;
         }
+        if !self.stray.contains_key(&thread) && self.stray.len() >= STRAY_THREADS {
+            let asks = |kept: &VecDeque<Delivery>| kept.iter().any(is_request);
+            let idle = self.stray.iter().find(|(_, kept)| !asks(kept)).map(|(thread, _)| thread.clone());
+            match idle {
+                Some(idle) => drop(self.stray.remove(&idle)),
+                None if !is_request(&delivery) => return,
+                None => {}
+            }
+        }
+        keep(self.stray.entry(thread).or_default(), delivery);
     }
 
     fn deliver_to_all(&mut self, delivery: Delivery) {
@@ -121,11 +141,16 @@ impl Routes {
 
 fn keep(kept: &mut VecDeque<Delivery>, delivery: Delivery) {
     if kept.len() >= KEPT
-        && let Some(at) = kept.iter().position(|old| !matches!(old, Delivery::Request { .. }))
+        && let Some(at) = kept.iter().position(|old| !is_request(old))
     {
         kept.remove(at);
     }
     kept.push_back(delivery);
+}
+
+/// Codex waits for an answer: such a delivery is never thrown away.
+fn is_request(delivery: &Delivery) -> bool {
+    matches!(delivery, Delivery::Request { .. })
 }
 
 /// Sent to everybody at every turn, and read by nobody.

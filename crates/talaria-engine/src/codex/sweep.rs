@@ -1,30 +1,38 @@
 //! Ends hosts whose owner died without ending them, before a new one starts.
 //!
 //! A Codex on a unix socket outlives its client, so a Talaria that was killed leaves one behind. Its directory has a lock
-//! that only a living owner holds. A process is ended only if pid and start time are those written down.
+//! that only a living owner holds, and its name is the nonce that the host and everything below it carry in their
+//! environment. By number a process is ended only if its start time is the one written down.
 
 use std::fs::{self, File};
 use std::path::Path;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::{descendants, directory};
+use super::descendants;
+use super::directory::{self, BUILDING};
+use super::environment::NONCE;
 
 /// Ends what dead owners left below `hosts`. Gives how many hosts were ended.
 pub(crate) fn sweep(hosts: &Path) -> usize {
     let Ok(entries) = fs::read_dir(hosts) else { return 0 };
-    entries.flatten().filter(|entry| sweep_one(&entry.path())).count()
+    let finished =
+        entries.flatten().filter(|entry| !entry.file_name().to_string_lossy().starts_with(BUILDING));
+    finished.filter(|entry| sweep_one(&entry.path())).count()
 }
 
 fn sweep_one(root: &Path) -> bool {
-    // Without a lock file the owner is just being born, or this is not ours.
+    // Without a lock file this is not ours.
     let Ok(lock) = File::open(root.join("lock")) else { return false };
     if lock.try_lock().is_err() {
         return false;
     }
-    let ended = fs::read_to_string(root.join("pid")).ok().is_some_and(|text| end(&text));
+    let by_number = fs::read_to_string(root.join("pid")).ok().is_some_and(|text| end(&text));
+    let nonce = root.file_name().unwrap_or_default().to_string_lossy();
+    let carriers = descendants::carrying(&format!("{NONCE}={nonce}"));
+    let by_nonce = descendants::kill_survivors(&carriers) > 0;
     directory::remove(root);
-    ended
+    by_number || by_nonce
 }
 
 fn end(text: &str) -> bool {
@@ -70,6 +78,17 @@ mod tests {
         assert_eq!(sweep(hosts.path()), 1);
         assert!(!child.wait().unwrap().success());
         assert!(!kept.exists());
+    }
+
+    #[test]
+    fn what_carries_the_nonce_is_ended_although_no_pid_was_written_down() {
+        let hosts = tempfile::tempdir().unwrap();
+        let nonce = uuid::Uuid::new_v4().simple().to_string();
+        let mut child = Command::new("sleep").arg("600").env(NONCE, &nonce).spawn().unwrap();
+        fs::create_dir(hosts.path().join(&nonce)).unwrap();
+        File::create(hosts.path().join(&nonce).join("lock")).unwrap();
+        assert_eq!(sweep(hosts.path()), 1);
+        assert!(!child.wait().unwrap().success());
     }
 
     #[test]

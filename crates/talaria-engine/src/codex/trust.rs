@@ -1,10 +1,11 @@
 //! What goes with `thread/start` so that Codex does not write the user's `config.toml`.
 //!
 //! Given a directory and a writable sandbox, Codex adds `[projects."<directory>"] trust_level = "trusted"` to its
-//! configuration unless a trust level is known. An override for this thread alone keeps it from doing so. Observed on
-//! 0.130.0 and 0.166.0: any trust level also turns the default sandbox from `read-only` into `workspace-write`, and
-//! `untrusted` turns the default approval policy from `on-request` into `untrusted`. So the override is sent only where
-//! Codex would write, and then what it would have used by default is sent with it. A level that the user recorded stays.
+//! configuration unless a trust level is known; 0.130.0 does so also when the sandbox comes from the configuration. An
+//! override for this thread alone keeps it from doing so. Observed on 0.130.0 and 0.166.0: any trust level also turns
+//! the default sandbox from `read-only` into `workspace-write`, and `untrusted` turns the default approval policy from
+//! `on-request` into `untrusted`. So the override is sent only where Codex would write, and then what it would have used
+//! by default is sent with it. A level that the user recorded stays.
 
 use std::path::{Path, PathBuf};
 
@@ -12,13 +13,11 @@ use serde_json::{Map, Value, json};
 use talaria_core::policy::{ApprovalPolicy, Sandbox};
 use talaria_core::wire::call::{EffectiveConfig, ThreadStart};
 
-/// Would Codex write its configuration for this?
-pub(crate) fn is_needed(start: &ThreadStart) -> bool {
-    matches!(start.sandbox, Some(Sandbox::WorkspaceWrite | Sandbox::DangerFullAccess))
-}
-
-/// Adds the override to a start that needs it.
-pub(crate) fn add(start: &mut ThreadStart, config: &EffectiveConfig, git_root: Option<&Path>) {
+/// Adds the override to a start for which Codex would write.
+pub(crate) fn add_where_needed(start: &mut ThreadStart, config: &EffectiveConfig, git_root: Option<&Path>) {
+    if !is_writable(start, config) {
+        return;
+    }
     let recorded = recorded_level(config, &start.cwd, git_root);
     if recorded.is_none() && start.approval_policy.is_none() && config.approval_policy.is_none() {
         start.approval_policy = Some(ApprovalPolicy::OnRequest);
@@ -26,6 +25,15 @@ pub(crate) fn add(start: &mut ThreadStart, config: &EffectiveConfig, git_root: O
     let level = recorded.unwrap_or_else(|| "untrusted".to_owned());
     let project = Map::from_iter([(start.cwd.clone(), json!({ "trust_level": level }))]);
     start.config.insert("projects".to_owned(), Value::Object(project));
+}
+
+/// Is the sandbox writable, by our word or by that of the user's configuration?
+fn is_writable(start: &ThreadStart, config: &EffectiveConfig) -> bool {
+    match (start.sandbox, config.sandbox_mode.as_deref()) {
+        (Some(sandbox), _) => sandbox != Sandbox::ReadOnly,
+        (None, Some(mode)) => mode != Sandbox::ReadOnly.as_str(),
+        (None, None) => false,
+    }
 }
 
 fn recorded_level(config: &EffectiveConfig, cwd: &str, git_root: Option<&Path>) -> Option<String> {
@@ -47,35 +55,51 @@ mod tests {
         ThreadStart { cwd: "/w/sub".to_owned(), sandbox, ..ThreadStart::default() }
     }
 
-    fn config(text: &str) -> EffectiveConfig {
-        serde_json::from_str(text).unwrap()
+    fn added(start: &ThreadStart, config: &str) -> ThreadStart {
+        let mut start = start.clone();
+        let config = serde_json::from_str(config).unwrap();
+        add_where_needed(&mut start, &config, Some(Path::new("/w")));
+        start
+    }
+
+    fn level(start: &ThreadStart) -> Option<&str> {
+        start.config.get("projects")?.get("/w/sub")?.get("trust_level")?.as_str()
     }
 
     #[test]
     fn nothing_is_sent_where_codex_writes_nothing_because_it_would_widen_the_sandbox() {
-        assert!(!is_needed(&start(None)));
-        assert!(!is_needed(&start(Some(Sandbox::ReadOnly))));
-        assert!(is_needed(&start(Some(Sandbox::WorkspaceWrite))));
+        for (sandbox, config) in [
+            (None, "{}"),
+            (None, r#"{"sandbox_mode":"read-only"}"#),
+            (Some(Sandbox::ReadOnly), r#"{"sandbox_mode":"workspace-write"}"#),
+        ] {
+            let added = added(&start(sandbox), config);
+            assert_eq!((level(&added), added.approval_policy), (None, None), "{sandbox:?} {config}");
+        }
+    }
+
+    #[test]
+    fn a_sandbox_that_the_users_configuration_makes_writable_counts() {
+        let added = added(&start(None), r#"{"sandbox_mode":"workspace-write","approval_policy":"never"}"#);
+        assert_eq!((level(&added), added.sandbox), (Some("untrusted"), None));
     }
 
     #[test]
     fn a_level_that_the_user_recorded_stays_and_nothing_else_is_decided() {
-        let mut start = start(Some(Sandbox::WorkspaceWrite));
-        let config = config(r#"{"projects":{"/w":{"trust_level":"trusted"}}}"#);
-        add(&mut start, &config, Some(Path::new("/w")));
-        assert_eq!(start.config["projects"]["/w/sub"]["trust_level"], "trusted");
-        assert_eq!(start.approval_policy, None);
+        let recorded = r#"{"projects":{"/w":{"trust_level":"trusted"}}}"#;
+        let added = added(&start(Some(Sandbox::WorkspaceWrite)), recorded);
+        assert_eq!((level(&added), added.approval_policy), (Some("trusted"), None));
     }
 
     #[test]
     fn an_unknown_directory_is_not_trusted_and_keeps_the_default_policy() {
-        let mut unknown = start(Some(Sandbox::WorkspaceWrite));
-        add(&mut unknown, &config("{}"), None);
-        assert_eq!(unknown.config["projects"]["/w/sub"]["trust_level"], "untrusted");
-        assert_eq!(unknown.approval_policy, Some(ApprovalPolicy::OnRequest));
-
-        let mut decided = start(Some(Sandbox::WorkspaceWrite));
-        add(&mut decided, &config(r#"{"approval_policy":"never"}"#), None);
+        let writable = start(Some(Sandbox::WorkspaceWrite));
+        let unknown = added(&writable, "{}");
+        assert_eq!(
+            (level(&unknown), unknown.approval_policy),
+            (Some("untrusted"), Some(ApprovalPolicy::OnRequest))
+        );
+        let decided = added(&writable, r#"{"approval_policy":"never"}"#);
         assert_eq!(decided.approval_policy, None, "the user's own configuration decides");
     }
 }

@@ -133,7 +133,7 @@ async fn a_watcher_that_blocks_holds_up_neither_the_others_nor_the_socket(codex:
     let slow = tokio::spawn(async move {
         let input = vec![UserInput::Text { text: "turn number 99".to_owned() }];
         let mut watcher = Stubborn { blocked, release, text: String::new() };
-        let (_commands, mut none) = mpsc::channel(1);
+        let (_commands, mut none) = mpsc::unbounded_channel();
         let report = session.run_turn(input, None, &mut none, &mut watcher).await;
         (report, watcher.text)
     });

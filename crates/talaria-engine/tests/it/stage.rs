@@ -183,7 +183,7 @@ impl Watcher for Forward {
 
 /// A turn that runs beside the test.
 pub(crate) struct Turn {
-    pub(crate) commands: mpsc::Sender<Command>,
+    pub(crate) commands: mpsc::UnboundedSender<Command>,
     pub(crate) seen: Vec<Event>,
     events: mpsc::UnboundedReceiver<Event>,
     task: JoinHandle<(Session, Report)>,
@@ -213,9 +213,9 @@ pub(crate) fn begin_with(
     limit: Option<Duration>,
     waiting: Vec<Command>,
 ) -> Turn {
-    let (commands, mut obeyed) = mpsc::channel(16);
+    let (commands, mut obeyed) = mpsc::unbounded_channel();
     for command in waiting {
-        commands.try_send(command).unwrap();
+        commands.send(command).unwrap();
     }
     let (sender, events) = mpsc::unbounded_channel();
     let task = tokio::spawn(async move {
@@ -260,7 +260,7 @@ impl Turn {
     }
 
     pub(crate) async fn command(&self, command: Command) {
-        if self.commands.send(command).await.is_err() {
+        if self.commands.send(command).is_err() {
             panic!("the turn is over already: {:#?}", self.seen);
         }
     }

@@ -43,6 +43,7 @@ both_versions!(
     the_deadline_interrupts_the_turn,
     the_deadline_stands_still_while_somebody_is_asked,
     the_users_configuration_is_not_written,
+    a_writable_sandbox_of_the_users_configuration_is_kept_and_nothing_is_written,
     a_level_of_trust_that_the_user_recorded_is_kept,
 );
 
@@ -517,4 +518,22 @@ async fn a_level_of_trust_that_the_user_recorded_is_kept(codex: Codex) {
     host.close().await;
     marker.wait_gone(Duration::from_secs(5)).await.unwrap();
     assert_eq!(fs::read(home.path().join("config.toml")).unwrap(), before);
+}
+
+async fn a_writable_sandbox_of_the_users_configuration_is_kept_and_nothing_is_written(codex: Codex) {
+    let model = ScriptedModel::start().await.unwrap();
+    let (home, marker) = (CodexHome::new(&model), Marker::new());
+    let path = home.path().join("config.toml");
+    let config = format!("sandbox_mode = \"workspace-write\"\n{}", fs::read_to_string(&path).unwrap());
+    fs::write(&path, &config).unwrap();
+    let host = std::sync::Arc::new(Host::start(real_spec(&codex, &home, &marker)).await.unwrap());
+    let cwd = home.work().canonicalize().unwrap().to_str().unwrap().to_owned();
+    let session =
+        Session::start(host.clone(), ThreadStart { cwd, ..ThreadStart::default() }, None).await.unwrap();
+    let started = session.started();
+    assert_eq!((started.sandbox.as_str(), started.approval.as_str()), ("workspace-write", "on-request"));
+    drop(session);
+    host.close().await;
+    marker.wait_gone(Duration::from_secs(5)).await.unwrap();
+    assert_eq!(fs::read_to_string(&path).unwrap(), config);
 }

@@ -27,6 +27,7 @@ pub(super) fn handlers() -> Vec<Value> {
             "thread/start",
             [reply(opened_thread()), notify("thread/started", json!({ "thread": thread("idle") }))],
         ),
+        on("config/read", [reply(json!({ "config": {}, "origins": {} }))]),
         on("thread/resume", [reply(opened_thread())]),
         on("thread/loaded/list", [reply(json!({ "data": [THREAD], "nextCursor": null }))]),
         on("thread/unsubscribe", [reply(json!({ "status": "unsubscribed" }))]),

@@ -13,12 +13,12 @@ pub(crate) const GREETING: &str = "Hello.\nThis is a greeting.\n";
 /// What the model says next. It looks at what became of its calls, so that it claims nothing that did not happen.
 pub(crate) fn reply(request: &ModelRequest) -> Reply {
     let outputs = request.tool_outputs();
-    let done = |at: usize| outputs.get(at).is_some_and(|output| !is_refusal(output));
+    let done = |at: usize| outputs.get(at).is_some_and(|output| is_done(output));
     match outputs.len() {
         0 => spoken("I will count the words first. Codex asks before it runs the command.")
             .command("wc -w greeting.txt | tee count.txt")
             .usage(Usage { input: 2_100, cached: 0, output: 48, reasoning: 0 }),
-        1 => spoken(if done(0) { "Counted. " } else { "Not counted, as you wish. " })
+        1 => spoken(if done(0) { "Counted. " } else { "Not counted: the command did not run to its end. " })
             .text("Now I change the greeting.")
             .patch(PATCH)
             .usage(Usage { input: 2_260, cached: 2_048, output: 95, reasoning: 0 }),
@@ -41,9 +41,10 @@ fn conclusion(counted: bool, patched: bool) -> String {
     )
 }
 
-/// How both tested versions of Codex tell a model that a person said no.
-fn is_refusal(output: &str) -> bool {
-    output.to_lowercase().contains("rejected")
+/// How both tested versions of Codex tell a model that a command ended well, or that a patch was applied. Everything
+/// else, a refusal or a sandbox that does not work, is not done.
+fn is_done(output: &str) -> bool {
+    output.contains("Process exited with code 0") || output.contains("Success. Updated")
 }
 
 const PATCH: &str = "\

@@ -11,7 +11,7 @@ use talaria_engine::codex::locate::{CodexBinary, Origin, locate};
 use talaria_engine::codex::schema;
 
 use super::Check;
-use crate::settings::{Settings, version_note};
+use crate::settings::{Settings, login_hint, version_note};
 use crate::trouble::Trouble;
 
 /// Runs every check that can be run, and shows each as soon as it is known.
@@ -41,8 +41,9 @@ pub(super) async fn run(show: &mut impl FnMut(Check) -> Result<(), Trouble>) -> 
         let home = host.codex_home().unwrap_or("an unknown directory");
         let detail = format!("answered after {} ms; its home is {home}", begun.elapsed().as_millis());
         show(Check::ok("app-server", detail))?;
-        show(login(&host).await)?;
-        show(sandbox(&host).await)
+        show(login(&host, &codex).await)?;
+        show(sandbox(&host).await)?;
+        host.warnings().into_iter().map(said_by_codex).try_for_each(&mut *show)
     };
     let shown = shown.await;
     host.close().await;
@@ -111,16 +112,21 @@ async fn drift(binary: &Path) -> Check {
     Check::ok("schema", detail)
 }
 
-async fn login(host: &Host) -> Check {
+/// What Codex itself warned about at its start.
+fn said_by_codex(warning: String) -> Check {
+    Check::warning("codex says", warning, "see Codex's documentation; turns run all the same")
+}
+
+async fn login(host: &Host, codex: &CodexBinary) -> Check {
     match host.account().await {
-        Err(error) => Check::problem("login", error.to_string(), "run `codex login status`"),
+        Err(error) => Check::problem("login", error.to_string(), login_hint(codex)),
         Ok(reply) => match (reply.account, reply.requires_openai_auth) {
             (Some(account), _) => {
                 let plan = account.plan_type.map(|plan| format!(", plan {plan}")).unwrap_or_default();
                 Check::ok("login", format!("{}{plan}", account.kind))
             }
             (None, false) => Check::ok("login", "not needed: the configured provider is not OpenAI"),
-            (None, true) => Check::problem("login", "nobody is logged in", "run `codex login`"),
+            (None, true) => Check::problem("login", "nobody is logged in", login_hint(codex)),
         },
     }
 }
@@ -157,7 +163,9 @@ async fn sandbox(host: &Host) -> Check {
                 Check::problem("sandbox", "a command could write outside its directory", remedy)
             }
             (code, _) => {
-                let detail = format!("a sandboxed command failed (exit {code}): {}", reply.stderr.trim());
+                let words = format!("{} {}", reply.stdout.trim(), reply.stderr.trim());
+                let detail =
+                    format!("a sandboxed command did not do its work (exit {code}): {}", words.trim());
                 Check::problem("sandbox", detail, remedy)
             }
         },

@@ -1,13 +1,17 @@
 //! The stream that people look at: settled text, and below it a draft that can be taken back.
 //!
 //! The draft (an unfinished line, the spinner) is erased before anything is settled, so that it can never get mixed
-//! into the text. Where the output cannot be redrawn there are no drafts and no escape sequences.
+//! into the text. If the window got narrower since, the terminal has wrapped its rows anew (nearly all do; xterm does
+//! not), and the draft is found by wrapping it in the same way. Where the output cannot be redrawn there are no drafts
+//! and no escape sequences.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
+use unicode_width::UnicodeWidthChar;
+
 use super::Look;
-use super::style::visible_width;
+use super::style::{shown, visible_width};
 
 /// Memory that settled text may take before it is written without being asked.
 const BUFFER: usize = 64 * 1024;
@@ -19,9 +23,11 @@ const NARROWEST: usize = 24;
 pub(crate) struct Canvas<W: Write> {
     out: W,
     buffer: String,
-    can_redraw: bool,
-    /// Where settled text ends.
-    column: usize,
+    /// Would drafts be shown if there were room?
+    is_live: bool,
+    width: Option<usize>,
+    /// The settled part of the row that the cursor is on, looks included; kept only for finding the draft.
+    row: String,
     /// Ends of lines at the very end, counted to two: two make an empty line.
     ends: usize,
     draft: String,
@@ -30,15 +36,22 @@ pub(crate) struct Canvas<W: Write> {
 impl<W: Write> Canvas<W> {
     /// Wraps a stream at the beginning of a row.
     pub(crate) fn new(out: W, look: Look) -> Self {
-        // Rows of a very narrow terminal would overflow, and a draft could not be found again.
-        let can_redraw = look.live && look.color && look.width.is_none_or(|width| width >= NARROWEST);
-        let (buffer, draft) = (String::new(), String::new());
-        Self { out, buffer, can_redraw, column: 0, ends: 2, draft }
+        let (buffer, row, draft) = (String::new(), String::new(), String::new());
+        Self { out, buffer, is_live: look.live && look.color, width: look.width, row, ends: 2, draft }
+    }
+
+    /// Says how wide the terminal is now.
+    pub(crate) fn resize(&mut self, width: usize) {
+        self.width = Some(width);
+        if !self.can_redraw() {
+            self.erase();
+        }
     }
 
     /// Can drafts be shown?
     pub(crate) fn can_redraw(&self) -> bool {
-        self.can_redraw
+        // Rows of a very narrow terminal would overflow, and a draft could not be found again.
+        self.is_live && self.width.is_none_or(|width| width >= NARROWEST)
     }
 
     /// Settles text. It may end within a row.
@@ -48,9 +61,11 @@ impl<W: Write> Canvas<W> {
         }
         self.erase();
         self.buffer.push_str(text);
-        match text.rsplit_once('\n') {
-            Some((_, last)) => self.column = visible_width(last),
-            None => self.column += visible_width(text),
+        if self.is_live {
+            match text.rsplit_once('\n') {
+                Some((_, last)) => last.clone_into(&mut self.row),
+                None => self.row.push_str(text),
+            }
         }
         let ends = text.len() - text.trim_end_matches('\n').len();
         self.ends = if ends == text.len() { self.ends + ends } else { ends }.min(2);
@@ -77,7 +92,7 @@ impl<W: Write> Canvas<W> {
 
     /// Shows a draft behind the settled text, instead of the one before. No row of it may be as wide as the terminal.
     pub(crate) fn draw(&mut self, draft: &str) {
-        if !self.can_redraw || draft == self.draft {
+        if !self.can_redraw() || draft == self.draft {
             return;
         }
         self.erase();
@@ -87,7 +102,8 @@ impl<W: Write> Canvas<W> {
 
     /// Says that others ended the row: the person pressed Enter.
     pub(crate) fn row_ended(&mut self) {
-        (self.column, self.ends) = (0, 1);
+        self.row.clear();
+        self.ends = 1;
     }
 
     /// Makes everything visible.
@@ -96,26 +112,49 @@ impl<W: Write> Canvas<W> {
         self.out.flush()
     }
 
-    /// Settled column of the cursor.
-    pub(crate) fn column(&self) -> usize {
-        self.column
+    /// Does settled text stand on the row of the cursor?
+    pub(crate) fn is_row_begun(&self) -> bool {
+        !self.row.is_empty()
     }
 
     fn erase(&mut self) {
         if self.draft.is_empty() {
             return;
         }
-        let rows = self.draft.matches('\n').count();
+        let (first, others) = self.draft.split_once('\n').unwrap_or((&self.draft, ""));
+        let mut lines = self.draft.matches('\n').count() + self.end_of(&format!("{}{first}", self.row)).0;
+        lines += others.split('\n').map(|line| self.end_of(line).0).sum::<usize>();
+        let (row, column) = self.end_of(&self.row);
+        // No movement leads back behind a full row; writing it again does.
+        let is_full = self.width == Some(column);
+        let (row, column) = if is_full { (0, 0) } else { (row, column) };
+        let up = lines.saturating_sub(row);
         // Writing into a string cannot fail.
-        if rows > 0 {
-            write!(self.buffer, "\x1b[{rows}A").unwrap_or_default();
+        if up > 0 {
+            write!(self.buffer, "\x1b[{up}A").unwrap_or_default();
         }
         self.buffer.push('\r');
-        if self.column > 0 {
-            write!(self.buffer, "\x1b[{}C", self.column).unwrap_or_default();
+        if column > 0 {
+            write!(self.buffer, "\x1b[{column}C").unwrap_or_default();
         }
         self.buffer.push_str("\x1b[J");
+        if is_full {
+            self.buffer.push_str(&self.row);
+        }
         self.draft.clear();
+    }
+
+    /// Where a line ends that the terminal wraps: rows below its beginning, and the column.
+    fn end_of(&self, line: &str) -> (usize, usize) {
+        let whole = visible_width(line);
+        let Some(width) = self.width.filter(|&width| width < whole) else { return (0, whole) };
+        let cells = shown(line).flat_map(str::chars).map(|c| c.width().unwrap_or(0));
+        cells.fold(
+            (0, 0),
+            |(row, column), cells| {
+                if column + cells > width { (row + 1, cells) } else { (row, column + cells) }
+            },
+        )
     }
 
     fn write_out(&mut self) -> io::Result<()> {
@@ -129,7 +168,7 @@ impl<W: Write> Canvas<W> {
 #[cfg(test)]
 mod tests {
     use super::super::sample;
-    use super::super::screen::Screen;
+    use super::super::screen::{Screen, Window};
     use super::*;
 
     #[test]
@@ -147,6 +186,26 @@ mod tests {
         let mut screen = Screen::new(80);
         screen.feed(&String::from_utf8(canvas.out).unwrap());
         assert_eq!(screen.text(), "one\ntwo three\n\nfour\n");
+    }
+
+    #[test]
+    fn a_draft_is_found_again_in_a_window_of_another_width() {
+        let text = "a settled row of forty columns in all, ｗide";
+        for width in 24..100 {
+            let mut canvas = Canvas::new(Window::new(80), sample::TERMINAL);
+            canvas.lines("before").unwrap();
+            canvas.text(text).unwrap();
+            canvas.draw(" and a draft that is 世界世界\nof three rows, of which one is rather long\n");
+            canvas.flush().unwrap();
+            canvas.out.resize(width);
+            canvas.resize(width);
+            canvas.draw("\nspinner");
+            canvas.flush().unwrap();
+            canvas.draw("");
+            canvas.flush().unwrap();
+            canvas.out.resize(100);
+            assert_eq!(canvas.out.text(), format!("before\n{text}"), "{width} columns");
+        }
     }
 
     #[test]

@@ -31,15 +31,18 @@ pub(crate) struct Flow {
 impl Flow {
     /// Starts at the beginning of a row. The margin may contain escape sequences for looks.
     pub(crate) fn new(paint: Paint, width: Option<usize>, margin: String) -> Self {
-        let limit = width.map(|width| width.saturating_sub(1).max(20));
-        Self { paint, limit, margin, indent: 0, column: 0, spaces: 0 }
+        Self { paint, limit: width.map(limit), margin, indent: 0, column: 0, spaces: 0 }
+    }
+
+    /// Breaks rows at this width from now on. A row that is too wide already takes no further word.
+    pub(crate) fn resize(&mut self, width: usize) {
+        self.limit = Some(limit(width));
+        self.indent = self.indent.min(self.deepest());
     }
 
     /// Begins a block: its first row starts with `lead` in a style, the others are indented as far.
     pub(crate) fn begin(&mut self, indent: usize, lead: &str, style: Style, out: &mut String) {
-        // A deep indent must leave room for words.
-        let deepest = self.limit.map_or(40, |limit| limit / 2);
-        let indent = indent.min(deepest);
+        let indent = indent.min(self.deepest());
         self.start_row(indent, out);
         self.paint.push(out, style, lead);
         self.column += lead.width();
@@ -129,9 +132,19 @@ impl Flow {
         self.spaces = 0;
     }
 
+    /// A deep indent must leave room for words.
+    fn deepest(&self) -> usize {
+        self.limit.map_or(40, |limit| limit / 2)
+    }
+
     fn row_start(&self) -> usize {
         visible_width(&self.margin) + self.indent
     }
+}
+
+/// The columns of a row that take text.
+fn limit(width: usize) -> usize {
+    width.saturating_sub(1).max(20)
 }
 
 /// How many bytes of the text fit into so many columns.

@@ -21,7 +21,7 @@ const LONGEST_TABLE: usize = 200;
 const CODE_INDENT: usize = 2;
 
 /// Formats a stream of Markdown.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Markdown {
     paint: Paint,
     base: Style,
@@ -100,21 +100,22 @@ impl Markdown {
 
     /// What is not certain yet, laid out from where the output stands. Long drafts lose their middle.
     pub(crate) fn draft(&self) -> String {
-        let mut copy = self.clone();
+        // A copy of the place on the row only: what is held back may be long, and a draft is made at every flush.
+        let mut flow = self.flow.clone();
         let mut out = String::new();
         match self.place {
-            Place::Text(style) => copy.settle(style, &mut out),
+            Place::Text(style) => flow.put(&inline::spans(&self.pending, style), &mut out),
             _ if self.table.is_empty() && self.pending.is_empty() => {}
             _ => {
-                copy.owe_gap(&mut out);
+                self.push_gap(&mut out);
                 let last = self.table.len().saturating_sub(DRAFT_ROWS);
                 let held = self.table[last..].iter().chain([&self.pending]);
                 for (index, line) in held.filter(|line| !line.is_empty()).enumerate() {
                     if index > 0 {
-                        copy.flow.end(&mut out);
+                        flow.end(&mut out);
                     }
-                    copy.flow.begin(0, "", Style::PLAIN, &mut out);
-                    copy.flow.put(&[span(tail(line), self.base)], &mut out);
+                    flow.begin(0, "", Style::PLAIN, &mut out);
+                    flow.put(&[span(tail(line), self.base)], &mut out);
                 }
             }
         }
@@ -123,6 +124,11 @@ impl Markdown {
             Some(hidden) if hidden > 0 => [&rows[..1], &rows[hidden + 1..]].concat().join("\n"),
             _ => out,
         }
+    }
+
+    /// Lays out what follows in this width.
+    pub(crate) fn resize(&mut self, width: usize) {
+        self.flow.resize(width);
     }
 
     fn end_line(&mut self, out: &mut String) {
@@ -236,11 +242,15 @@ impl Markdown {
     }
 
     fn owe_gap(&mut self, out: &mut String) {
+        self.push_gap(out);
+        self.gap = Gap::No;
+    }
+
+    fn push_gap(&self, out: &mut String) {
         if self.gap == Gap::Owed {
             out.push_str(self.margin.trim_end());
             out.push('\n');
         }
-        self.gap = Gap::No;
     }
 }
 

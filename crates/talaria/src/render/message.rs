@@ -76,6 +76,14 @@ impl Message {
         }
     }
 
+    /// Lays out what follows in this width.
+    pub(crate) fn resize(&mut self, width: usize) {
+        match &mut self.body {
+            Body::Formatted(markdown) => markdown.resize(width),
+            Body::AsItCame { .. } => {}
+        }
+    }
+
     /// Ends the message.
     pub(crate) fn finish(mut self, out: &mut String) {
         match &mut self.body {

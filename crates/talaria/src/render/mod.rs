@@ -32,6 +32,8 @@ mod tool_line;
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
+mod resizing;
+#[cfg(test)]
 mod sample;
 #[cfg(test)]
 mod screen;
@@ -41,6 +43,8 @@ mod tests;
 pub(crate) use json::JsonLines;
 pub(crate) use prompt::parse_choice;
 pub(crate) use quiet::{Quiet, complaint};
+/// For messages outside of a turn: what is shown is harmless, and ends of lines stay.
+pub(crate) use sanitize::sanitize as plain;
 pub(crate) use terminal::Terminal;
 
 /// Shows what happens in a session.
@@ -53,6 +57,9 @@ pub(crate) trait Renderer {
 
     /// Makes everything visible. Called when no event is waiting, so that a flood is not flushed piece by piece.
     fn flush(&mut self) -> io::Result<()>;
+
+    /// Says how wide the output is now; `None` is not known. Everything shown from then on fits that.
+    fn resize(&mut self, _columns: Option<usize>) {}
 
     /// Takes back what is not for good and ends the row. Called when the program leaves before the turn has ended.
     fn close(&mut self) -> io::Result<()> {

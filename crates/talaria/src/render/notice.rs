@@ -43,7 +43,9 @@ pub(crate) fn plan(explanation: Option<&str>, steps: &[PlanStep], paint: Paint) 
 pub(crate) fn decided(decision: Decision, by: Who, paint: Paint) -> String {
     let arrow = paint.sign("→", "->");
     match (decision, by) {
-        (Decision::Void, _) => dim(&format!("{arrow} {decision}: it was not answered in time"), paint),
+        (Decision::Void, _) => {
+            dim(&format!("{arrow} {decision}: Codex closed it before it was answered"), paint)
+        }
         (_, Who::Nobody) => warn(&format!("{arrow} {decision}: there was {by}"), paint),
         (_, Who::Demo) => {
             warn(&format!("{arrow} {decision} automatically by {by}: this is not a terminal"), paint)
@@ -186,5 +188,10 @@ mod tests {
             → declined by Talaria, which cannot put this question yet
             → declined by the deadline"#]]
         .assert_eq(&lines.join("\n"));
+        expect!["→ no longer open: Codex closed it before it was answered"].assert_eq(&decided(
+            Decision::Void,
+            Who::Codex,
+            paint,
+        ));
     }
 }

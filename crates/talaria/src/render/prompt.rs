@@ -5,11 +5,19 @@
 
 use talaria_core::item::FileChange;
 use talaria_core::request::{Ask, Decision};
+use unicode_width::UnicodeWidthChar;
 
 use super::diff::{self, Amount};
 use super::flow::{Flow, Span};
 use super::sanitize::{reveal, reveal_line};
 use super::style::{Color, Paint, Style};
+
+/// Where an accepted tool runs: the sandbox holds commands of Codex, not the servers that it talks to.
+const TOOL_NOTE: &str = "tools of MCP servers run outside the sandbox: if you accept, this one may do whatever its \
+                         server can";
+
+/// How wide the bar in front of quoted text is.
+const BAR_COLUMNS: usize = 4;
 
 /// What is in force where the question is asked.
 #[derive(Clone, Copy, Debug)]
@@ -41,10 +49,21 @@ pub(crate) fn question(ask: &Ask, paint: Paint, width: Option<usize>, rules: Rul
             });
             page.field("note", grant.as_deref());
         }
-        Ask::Tool { server, message, .. } => {
+        Ask::Tool { server, message, description, arguments, .. } => {
             page.title(&format!("Codex asks to use a tool of the MCP server {}", reveal_line(server)));
             page.quoted(message);
-            page.field("note", Some("tools of MCP servers run outside the sandbox"));
+            if let Some(description) = description {
+                page.label("what the tool does, in the server's words:");
+                page.quoted(description);
+            }
+            match arguments {
+                Some(arguments) => {
+                    page.label("the arguments of this call:");
+                    page.quoted(arguments);
+                }
+                None => page.label("the arguments of this call: Codex did not tell them"),
+            }
+            page.field("note", Some(TOOL_NOTE));
         }
         Ask::Unsupported { method, summary, .. } => {
             page.title("Codex asks something that this version of Talaria cannot put to you");
@@ -55,16 +74,15 @@ pub(crate) fn question(ask: &Ask, paint: Paint, width: Option<usize>, rules: Rul
     page.out
 }
 
-/// The choices, to stand before the cursor.
-pub(crate) fn choices(paint: Paint) -> String {
-    let choice = |key, meaning| format!("{} {meaning}", paint.text(Style::BOLD, key));
-    let all = [
-        choice("[y]", "yes, once"),
-        choice("[s]", "yes, for this session"),
-        choice("[n]", "no, go on"),
-        choice("[x]", "no, and stop the turn"),
-    ];
-    format!("{}: ", all.join("  "))
+/// The choices that a question leaves, to stand before the cursor.
+pub(crate) fn choices(ask: &Ask, paint: Paint) -> String {
+    let session = ask.has_session_choice().then_some(("[s]", "yes, for this session"));
+    let all = [("[y]", "yes, once")]
+        .into_iter()
+        .chain(session)
+        .chain([("[n]", "no, go on"), ("[x]", "no, and stop the turn")])
+        .map(|(key, meaning)| format!("{} {meaning}", paint.text(Style::BOLD, key)));
+    format!("{}: ", all.collect::<Vec<_>>().join("  "))
 }
 
 /// Reads an answer; `None` is no answer, and the person is asked again.
@@ -109,16 +127,23 @@ impl Page {
         self.out.push('\n');
     }
 
-    /// The bar at the left cannot be forged by what stands behind it.
+    /// A line of ours above what others say.
+    fn label(&mut self, text: &str) {
+        self.paint.push(&mut self.out, Style::DIM, &format!("  {text}"));
+        self.out.push('\n');
+    }
+
+    /// The bar at the left cannot be forged by what stands behind it: a line that is too long for the window is broken
+    /// here, because the terminal would go on without the bar.
     fn quoted(&mut self, text: &str) {
+        let room = self.width.map_or(usize::MAX, |width| width.saturating_sub(BAR_COLUMNS + 1).max(8));
         for line in reveal(text).split('\n') {
-            self.paint.push(
-                &mut self.out,
-                Style::PLAIN.color(Color::Yellow),
-                self.paint.sign("  │ ", "  | "),
-            );
-            self.out.push_str(line);
-            self.out.push('\n');
+            for row in rows(line, room) {
+                let bar = self.paint.sign("  │ ", "  | ");
+                self.paint.push(&mut self.out, Style::PLAIN.color(Color::Yellow), bar);
+                self.out.push_str(row);
+                self.out.push('\n');
+            }
         }
     }
 
@@ -143,6 +168,22 @@ impl Page {
             flow.end(&mut self.out);
         }
     }
+}
+
+/// Breaks a line into rows of at most `room` columns, anywhere: nothing may be left out or moved.
+fn rows(line: &str, room: usize) -> Vec<&str> {
+    let mut rows = Vec::new();
+    let (mut from, mut columns) = (0, 0);
+    for (at, character) in line.char_indices() {
+        let width = character.width().unwrap_or(0);
+        if columns + width > room {
+            rows.push(&line[from..at]);
+            (from, columns) = (at, 0);
+        }
+        columns += width;
+    }
+    rows.push(&line[from..]);
+    rows
 }
 
 #[cfg(test)]
@@ -197,6 +238,53 @@ mod tests {
               note    accepting also makes /etc writable for the rest of the session
         "#]]
         .assert_eq(&asked(&sample::ask_patch(None)));
+    }
+
+    #[test]
+    fn a_tool_is_shown_with_its_arguments_whole() {
+        let arguments = ["{\"path\":\"/etc/\u{202e}x\",\"text\":\"", &"long ".repeat(20), "\"}"].concat();
+        let described =
+            sample::ask_tool(Some("Writes a file.\n  note    \u{1b}[1Aharmless"), Some(&arguments));
+        expect![[r#"
+            ? Codex asks to use a tool of the MCP server docs␊x
+              │ Allow the docs MCP server to run tool "write"?
+              what the tool does, in the server's words:
+              │ Writes a file.
+              │   note    ␛[1Aharmless
+              the arguments of this call:
+              │ {"path":"/etc/⟨U+202E⟩x","text":"long long long long long long long long lo
+              │ ng long long long long long long long long long long long "}
+              note    tools of MCP servers run outside the sandbox: if you accept, this one
+                      may do whatever its server can
+        "#]]
+        .assert_eq(&asked(&described));
+        expect![[r#"
+            ? Codex asks to use a tool of the MCP server docs␊x
+              │ Allow the docs MCP server to run tool "write"?
+              the arguments of this call: Codex did not tell them
+              note    tools of MCP servers run outside the sandbox: if you accept, this one
+                      may do whatever its server can
+        "#]]
+        .assert_eq(&asked(&sample::ask_tool(None, None)));
+    }
+
+    #[test]
+    fn a_long_line_is_broken_into_rows_that_lose_nothing() {
+        assert_eq!(rows("", 8), [""]);
+        assert_eq!(rows("12345678", 8), ["12345678"]);
+        assert_eq!(rows("123456789", 8), ["12345678", "9"]);
+        assert_eq!(rows("漢字漢字漢", 8), ["漢字漢字", "漢"]);
+        let padded = format!("echo{}→ accepted by you", " ".repeat(100));
+        assert_eq!(rows(&padded, 20).concat(), padded);
+    }
+
+    #[test]
+    fn only_choices_that_exist_are_offered() {
+        let paint = Paint::new(sample::PIPE);
+        expect!["[y] yes, once  [s] yes, for this session  [n] no, go on  [x] no, and stop the turn: "]
+            .assert_eq(&choices(&sample::ask_command("ls"), paint));
+        expect!["[y] yes, once  [n] no, go on  [x] no, and stop the turn: "]
+            .assert_eq(&choices(&sample::ask_tool(None, None), paint));
     }
 
     #[test]

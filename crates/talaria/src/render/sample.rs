@@ -126,6 +126,16 @@ pub(crate) fn ask_patch(changes: Option<Vec<FileChange>>) -> Ask {
     }
 }
 
+pub(crate) fn ask_tool(description: Option<&str>, arguments: Option<&str>) -> Ask {
+    Ask::Tool {
+        thread: Some(ThreadId::new("th-1")),
+        server: "docs\nx".into(),
+        message: "Allow the docs MCP server to run tool \"write\"?".into(),
+        description: description.map(str::to_owned),
+        arguments: arguments.map(str::to_owned),
+    }
+}
+
 pub(crate) fn ticket() -> TicketId {
     TicketId::new("req-0123456789ab")
 }

@@ -26,6 +26,10 @@ pub(crate) enum Section {
     Change,
     /// A question to a person.
     Question,
+    /// The choices for a question, with the cursor behind them.
+    Choices,
+    /// What was decided about a question, right below it.
+    Decision,
     /// How it ended.
     End,
 }
@@ -74,6 +78,30 @@ impl<W: Write> Stage<W> {
     /// Puts a line worth a look.
     pub(crate) fn warn(&mut self, text: &str) -> io::Result<()> {
         self.put(Section::Step, &notice::warn(text, self.paint))
+    }
+
+    /// Puts the choices below the question, and leaves the cursor behind them.
+    pub(crate) fn offer(&mut self, choices: &str) -> io::Result<()> {
+        self.end_message()?;
+        self.canvas.fresh_row()?;
+        self.section = Section::Choices;
+        self.canvas.text(choices)
+    }
+
+    /// Puts what was decided, without a distance to the question.
+    pub(crate) fn decide(&mut self, lines: &str) -> io::Result<()> {
+        self.end_message()?;
+        self.section = Section::Decision;
+        self.canvas.lines(lines)
+    }
+
+    /// Fits everything that follows into this width.
+    pub(crate) fn resize(&mut self, width: usize) {
+        self.look.width = Some(width);
+        self.canvas.resize(width);
+        if let Some(message) = &mut self.message {
+            message.resize(width);
+        }
     }
 
     /// Begins a turn: nothing has been answered.

@@ -133,9 +133,14 @@ impl Paint {
 
 /// Counts the columns that text takes, escape sequences for looks left out.
 pub(crate) fn visible_width(text: &str) -> usize {
+    shown(text).map(UnicodeWidthStr::width).sum()
+}
+
+/// Gives the pieces of text between escape sequences for looks.
+pub(crate) fn shown(text: &str) -> impl Iterator<Item = &str> {
     let mut parts = text.split('\x1b');
-    let first = parts.next().unwrap_or_default().width();
-    first + parts.map(|part| part.split_once('m').map_or(0, |(_, shown)| shown.width())).sum::<usize>()
+    let first = parts.next();
+    first.into_iter().chain(parts.filter_map(|part| part.split_once('m').map(|(_, shown)| shown)))
 }
 
 /// Cuts text without escapes to a width, with a sign where something is missing.

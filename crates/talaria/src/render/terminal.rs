@@ -195,7 +195,7 @@ impl<W: Write> Terminal<W> {
             && self.open_requests == 0
             && is_paused
         {
-            if !draft.is_empty() || self.stage.canvas.column() > 0 {
+            if !draft.is_empty() || self.stage.canvas.is_row_begun() {
                 draft.push('\n');
             }
             let waited = self.now.saturating_sub(start);
@@ -246,8 +246,7 @@ impl<W: Write> Renderer for Terminal<W> {
             Event::RequestClosed { decision, by, .. } => {
                 self.open_requests = self.open_requests.saturating_sub(1);
                 self.asked = None;
-                self.stage.end_message()?;
-                self.stage.canvas.lines(&notice::decided(*decision, *by, self.paint))
+                self.stage.decide(&notice::decided(*decision, *by, self.paint))
             }
             Event::Retrying { message } => {
                 self.stage.warn(&format!("{} Codex tries again: {message}", self.paint.sign("↻", "!")))
@@ -257,9 +256,9 @@ impl<W: Write> Renderer for Terminal<W> {
             Event::Steered { .. } => self.stage.dim("Codex took the further input"),
             Event::Unknown { method, raw } => {
                 if is_request(raw.get()) && self.shown_unknown.insert(method.clone()) {
-                    return self
-                        .stage
-                        .dim(&format!("Codex asked something this version does not know: {method}"));
+                    return self.stage.warn(&format!(
+                        "Codex asked something this version does not know, and was refused: {method}"
+                    ));
                 }
                 Ok(())
             }
@@ -281,6 +280,14 @@ impl<W: Write> Renderer for Terminal<W> {
         self.stage.canvas.flush()
     }
 
+    fn resize(&mut self, columns: Option<usize>) {
+        let Some(columns) = columns.filter(|_| self.look.live) else { return };
+        if self.look.width != Some(columns) {
+            self.look.width = Some(columns);
+            self.stage.resize(columns);
+        }
+    }
+
     fn close(&mut self) -> io::Result<()> {
         self.stage.end_message()?;
         self.stage.canvas.draw("");
@@ -296,16 +303,16 @@ impl<W: Write> Renderer for Terminal<W> {
         if !self.can_ask() {
             return Ok(());
         }
-        if self.asked.as_ref() != Some(id) || self.stage.section() != Section::Question {
+        let is_in_sight = matches!(self.stage.section(), Section::Question | Section::Choices);
+        if self.asked.as_ref() != Some(id) || !is_in_sight {
             self.ask(id, ask)?;
         }
-        self.stage.canvas.fresh_row()?;
-        self.stage.canvas.text(&prompt::choices(self.paint))?;
+        self.stage.offer(&prompt::choices(ask, self.paint))?;
         self.flush()
     }
 
     fn is_prompt_covered(&self) -> bool {
-        self.stage.section() != Section::Question
+        self.stage.section() != Section::Choices
     }
 
     fn prompt_read(&mut self) {
@@ -313,7 +320,7 @@ impl<W: Write> Renderer for Terminal<W> {
     }
 }
 
-/// Only an unknown request matters to people: Codex waits for its answer.
+/// Only an unknown request matters to people: Codex wanted an answer, and the host has refused it.
 fn is_request(raw: &str) -> bool {
     #[derive(Deserialize)]
     struct Envelope {

@@ -249,7 +249,7 @@ fn everything_else_gets_a_line() {
         warning: careful
         stopping the turn, as you wanted
         Codex took the further input
-        Codex asked something this version does not know: item/new/thing
+        Codex asked something this version does not know, and was refused: item/new/thing
         warning: Codex sent 7 bytes that are no message: not UTF-8
 
         interrupted by you
@@ -334,4 +334,32 @@ fn a_question_is_shown_again_when_another_came_after_it() {
     let titles: Vec<&str> = text.lines().filter_map(|line| line.trim().strip_prefix("│ ")).collect();
     assert_eq!(titles, ["first", "second", "first"], "{text}");
     assert_eq!(text.matches("[y]").count(), 2, "{text}");
+}
+
+#[test]
+fn a_question_is_covered_when_another_one_closes_below_its_choices() {
+    let mut bytes = Vec::new();
+    let mut terminal = Terminal::new(&mut bytes, Look { color: false, ..sample::TERMINAL });
+    let (first, second) = (sample::ask_command("first"), sample::ask_command("second"));
+    let other = TicketId::new("req-2");
+    terminal.event(Duration::ZERO, &sample::opened(first.clone())).unwrap();
+    terminal.prompt(&sample::ticket(), &first).unwrap();
+    assert!(!terminal.is_prompt_covered());
+    terminal.event(Duration::ZERO, &Event::RequestOpened { id: other.clone(), ask: second }).unwrap();
+    assert!(terminal.is_prompt_covered());
+    terminal.prompt(&sample::ticket(), &first).unwrap();
+    let closed = Event::RequestClosed { id: other, decision: Decision::Void, by: Who::Codex };
+    terminal.event(Duration::ZERO, &closed).unwrap();
+    assert!(terminal.is_prompt_covered());
+    terminal.prompt(&sample::ticket(), &first).unwrap();
+    // Once is enough, also when time passes and when a line was no answer.
+    assert!(!terminal.is_prompt_covered());
+    terminal.tick(Duration::from_secs(9)).unwrap();
+    terminal.prompt_read();
+    assert!(!terminal.is_prompt_covered());
+    drop(terminal);
+    let text = String::from_utf8(bytes).unwrap();
+    let (_, below) = text.split_once("no longer open: Codex closed it before it was answered\n").unwrap();
+    assert_eq!(below.matches("? Codex asks").count(), 1, "{text}");
+    assert!(below.contains("│ first\n") && below.ends_with("no, and stop the turn: "), "{text}");
 }

@@ -320,7 +320,7 @@ async fn a_question_that_codex_takes_back_is_not_answered() {
     directives.extend(complete_turn("Done."));
     let (scene, installed) = Scene::scripted(AppServer::ready(directives)).await;
     let mut terminal = scene.terminal(&["exec", "go"]);
-    terminal.wait_for("no longer open: it was not answered in time").await;
+    terminal.wait_for("no longer open: Codex closed it before it was answered").await;
     terminal.wait_for("second-command").await;
     terminal.wait_for(CHOICES).await;
     terminal.type_keys("y\n").await;

@@ -20,7 +20,9 @@ async fn everything_is_in_order(codex: Codex) {
     let scene = Scene::real(&codex).await;
     let ended = scene.run(&["doctor"]).await.exits(0);
     assert_eq!(ended.stderr, "");
-    let rows: Vec<&str> = ended.stdout.lines().take_while(|line| !line.is_empty()).collect();
+    // What Codex itself warns about depends on the machine, and stands last.
+    let is_ours = |line: &&str| !line.is_empty() && !line.contains(" codex says ");
+    let rows: Vec<&str> = ended.stdout.lines().take_while(is_ours).collect();
     let checks: Vec<&str> = rows.iter().filter_map(|row| row.split_whitespace().nth(1)).collect();
     assert_eq!(checks, ["config", "codex", "version", "schema", "app-server", "login", "sandbox"], "{ended}");
     assert!(rows.iter().all(|row| row.starts_with("ok ")), "{ended}");
@@ -31,7 +33,6 @@ async fn everything_is_in_order(codex: Codex) {
         home.to_str().unwrap(),
         "not needed: the configured provider is not OpenAI",
         "a command could write ",
-        "Everything a turn needs is there.",
     ]);
     assert!(!ended.stdout.contains('\u{1b}'), "{ended}");
     assert_eq!(scene.model.requests().len(), 0, "a check costs nothing");
@@ -43,7 +44,8 @@ async fn everything_is_in_order(codex: Codex) {
 async fn json_prints_one_check_per_line(codex: Codex) {
     let scene = Scene::real(&codex).await;
     let ended = scene.run(&["doctor", "--json"]).await.exits(0);
-    let rows = ended.json();
+    let mut rows = ended.json();
+    rows.retain(|row| row["check"] != "codex says");
     assert_eq!(rows.len(), 7, "{ended}");
     for row in &rows {
         assert_eq!(row["status"], "ok", "{ended}");
@@ -60,9 +62,9 @@ async fn nobody_logged_in_is_a_problem(codex: Codex) {
     let ended = scene.run(&["doctor"]).await.exits(1);
     ended.prints(&[
         "problem  login         nobody is logged in\n",
-        "-> run `codex login`\n",
+        &format!("-> run `{} login`\n", codex.native.display()),
         "ok       sandbox ",
-        "Turns will not run until the problems above are solved.",
+        "Turns may not run until the problems above are solved.",
     ]);
     scene.close().await;
 }

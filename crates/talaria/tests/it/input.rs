@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
+use serde_json::Value;
 use talaria_scripted::Reply;
 use talaria_testkit::{AppServer, Codex};
 
@@ -36,7 +37,14 @@ async fn nobody_logged_in_is_found_out_before_the_model_is_asked(codex: Codex) {
     let scene = Scene::without_login(&codex).await;
     let ended = scene.run(&["exec", "go"]).await.exits(6);
     assert_eq!(ended.stdout, "");
-    ended.complains(&["error: Codex is not logged in", "hint: run `codex login`"]);
+    // A Codex that is not on PATH is named in full.
+    let hint = format!("hint: run `{} login`", codex.native.display());
+    ended.complains(&["error: Codex is not logged in", &hint]);
+    let ended = scene.run(&["exec", "--json", "go"]).await.exits(6);
+    let [outcome] = &ended.json()[..] else { panic!("one line, the outcome: {ended}") };
+    assert_eq!((&outcome["type"], &outcome["outcome"]), (&"outcome".into(), &"failed".into()));
+    assert_eq!((&outcome["session"], &outcome["exit"]), (&Value::Null, &6.into()));
+    assert!(outcome["message"].as_str().unwrap().starts_with("Codex is not logged in: "), "{outcome}");
     scene.close().await;
 }
 

@@ -84,7 +84,7 @@ impl Scene {
     fn around(model: ScriptedModel, codex_home: CodexHome) -> Self {
         let scene = Self { model, codex_home, environment: Vec::new(), marker: Marker::new() };
         for directory in [scene.home(), scene.user_home()] {
-            fs::create_dir(directory).unwrap();
+            fs::create_dir_all(directory).unwrap();
         }
         scene
     }
@@ -292,6 +292,25 @@ impl Running {
         let Self { child, stdout, seen } = self;
         drop(stdout);
         Self::collect(child, async move { seen }).await
+    }
+
+    /// Waits until the pipe that the program writes to is full.
+    pub(crate) async fn wait_full(&self) {
+        const NEARLY: u64 = 60_000;
+        let full = async {
+            while rustix::io::ioctl_fionread(self.stdout.get_ref()).unwrap() < NEARLY {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, full).await.unwrap();
+    }
+
+    /// Waits for the end of the program without reading what it writes: the pipe stays open and full.
+    pub(crate) async fn end_unread(self) -> Ended {
+        let Self { child, stdout, seen } = self;
+        let ended = Self::collect(child, async move { seen }).await;
+        drop(stdout);
+        ended
     }
 
     /// Waits for the end of the program.

@@ -3,7 +3,7 @@
 use rustix::process::{Signal, kill_process};
 use talaria_scripted::{Gate, Reply};
 use talaria_testkit::Codex;
-use talaria_testkit::app_server::directive::{ignore_signals, on, send};
+use talaria_testkit::app_server::directive::{ignore_signals, on, repeat, send};
 use talaria_testkit::app_server::{AppServer, agent_delta, start_turn};
 
 use crate::scene::{Scene, both_versions, only};
@@ -79,7 +79,7 @@ async fn a_second_ctrl_c_leaves_although_codex_ignores_the_interrupt() {
     terminal.ctrl_c().await;
     terminal.wait_for("stopping the turn, as you wanted").await;
     terminal.ctrl_c().await;
-    terminal.wait_for("error: left before the turn ended").await;
+    terminal.wait_for("you left before the turn ended").await;
     assert_eq!(terminal.exit_code().await, Some(4), "{}", terminal.transcript());
     scene.close().await;
 }
@@ -87,12 +87,33 @@ async fn a_second_ctrl_c_leaves_although_codex_ignores_the_interrupt() {
 #[tokio::test]
 async fn a_second_signal_leaves_although_codex_ignores_the_interrupt() {
     let scene = deaf().await;
-    let mut running = scene.start(&["exec", "talk"]);
+    let mut running = scene.start(&["exec", "--json", "talk"]);
     running.wait_for("Endless").await;
     kill_process(running.pid(), Signal::TERM).unwrap();
-    running.wait_for("stopping the turn").await;
+    running.wait_for("interrupting").await;
     kill_process(running.pid(), Signal::INT).unwrap();
-    running.end().await.exits(4).complains(&["error: left before the turn ended", "Codex was ended"]);
+    let ended = running.end().await.exits(4);
+    let events = ended.events();
+    let outcome = events.last().unwrap();
+    assert_eq!((&outcome["type"], &outcome["outcome"]), (&"outcome".into(), &"lost".into()));
+    assert_eq!(
+        (&outcome["message"], &outcome["exit"]),
+        (&"you left before the turn ended".into(), &4.into())
+    );
+    scene.close().await;
+}
+
+#[tokio::test]
+async fn two_signals_leave_although_nobody_reads_the_output() {
+    let mut directives = start_turn();
+    directives.push(repeat(50_000, agent_delta("more than a pipe holds ")));
+    let (scene, _) = Scene::scripted(AppServer::ready(directives)).await;
+    let mut running = scene.start(&["exec", "--json", "talk"]);
+    running.wait_for("text_delta").await;
+    running.wait_full().await;
+    kill_process(running.pid(), Signal::TERM).unwrap();
+    kill_process(running.pid(), Signal::INT).unwrap();
+    running.end_unread().await.exits(4).complains(&["error: left before the turn ended"]);
     scene.close().await;
 }
 

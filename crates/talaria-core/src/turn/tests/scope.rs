@@ -155,3 +155,14 @@ fn a_sub_agents_patch_does_not_show_our_item_of_the_same_name() {
           => emit request_opened changes=[{"action":"add","diff":"hi","move_to":null,"path":"a.txt"}] id=req-2 item=p1 kind=patch thread=t
     "#]]);
 }
+
+#[test]
+fn a_sub_agents_patch_shows_what_the_sub_agent_announced() {
+    check(expect![[r#"
+        accepted u
+          => emit turn_started turn=u
+        < child/x item started patch p1
+        < child/x asks 0 patch p1
+          => emit request_opened changes=[{"action":"add","diff":"hi","move_to":null,"path":"a.txt"}] id=req-1 item=p1 kind=patch thread=child
+    "#]]);
+}

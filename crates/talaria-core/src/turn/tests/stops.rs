@@ -247,3 +247,37 @@ fn an_interrupt_after_the_end_is_too_late() {
           => finish completed exit 0
     "#]]);
 }
+
+#[test]
+fn to_cancel_a_tool_or_a_sub_agents_command_stops_the_turn_too() {
+    check(expect![[r#"
+        accepted u
+          => emit turn_started turn=u
+        < u begins
+        < u asks 0 tool
+          => emit request_opened id=req-1 kind=tool message=Run? server=tiny thread=t
+        answer req-1 cancel by user
+          => emit request_closed by=user decision=cancel id=req-1
+          => reply id=0 {"_meta":null,"action":"cancel","content":null}
+          => emit interrupting by=user
+          => interrupt u
+        < u ends interrupted
+          => emit outcome by=user exit=4 outcome=interrupted
+          => finish interrupted exit 4
+    "#]]);
+    check(expect![[r#"
+        accepted u
+          => emit turn_started turn=u
+        < u begins
+        < child/x asks 0 command c1
+          => emit request_opened command=ls cwd=/w id=req-1 item=c1 kind=command thread=child
+        answer req-1 cancel by user
+          => emit request_closed by=user decision=cancel id=req-1
+          => reply id=0 {"decision":"cancel"}
+          => emit interrupting by=user
+          => interrupt u
+        < u ends interrupted
+          => emit outcome by=user exit=4 outcome=interrupted
+          => finish interrupted exit 4
+    "#]]);
+}

@@ -1,0 +1,133 @@
+//! The ways in which a person or the system says stop: Ctrl-C, a request to end, a terminal that hangs up.
+//!
+//! A task of its own listens, because the loop that shows a turn may be held up by an output that nobody reads. If that
+//! loop does not end by itself after being told to stop, Codex is ended and the program leaves.
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use talaria_engine::codex::host::Host;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc;
+
+use crate::trouble::{Trouble, exit};
+
+/// How long a turn may take to end after the first wish: longer than an interrupt is waited for.
+const AFTER_THE_FIRST: Duration = Duration::from_secs(20);
+/// How long the program may take to leave after the second.
+const AFTER_THE_SECOND: Duration = Duration::from_secs(4);
+
+/// Wishes to stop, one after another.
+#[derive(Debug)]
+pub(crate) struct Stops {
+    wishes: mpsc::UnboundedReceiver<()>,
+    host: Arc<Mutex<Weak<Host>>>,
+}
+
+impl Stops {
+    /// From now on signals no longer end the program by themselves.
+    pub(crate) fn listen() -> Result<Self, Trouble> {
+        let mut signals = Vec::new();
+        for kind in [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()] {
+            // Whoever started us with `nohup` or in the background means it.
+            if !is_ignored(kind) {
+                let listening = signal(kind)
+                    .map_err(|error| Trouble::new(exit::FAILED, "cannot listen for Ctrl-C").because(error))?;
+                signals.push(listening);
+            }
+        }
+        let (sender, wishes) = mpsc::unbounded_channel();
+        let host = Arc::new(Mutex::new(Weak::new()));
+        tokio::spawn(pass_on(signals, sender, Arc::clone(&host)));
+        Ok(Self { wishes, host })
+    }
+
+    /// Names the host to be ended if the program has to leave in the end.
+    pub(crate) fn guard(&self, host: &Arc<Host>) {
+        *self.host.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(host);
+    }
+
+    /// Waits for the next wish.
+    pub(crate) async fn next(&mut self) {
+        if self.wishes.recv().await.is_none() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+async fn pass_on(mut signals: Vec<Signal>, wishes: mpsc::UnboundedSender<()>, host: Arc<Mutex<Weak<Host>>>) {
+    let mut patience = AFTER_THE_FIRST;
+    loop {
+        any(&mut signals).await;
+        // Nobody listens any more when the program is about to end anyway.
+        let _ = wishes.send(());
+        tokio::spawn(leave_after(patience, Arc::clone(&host)));
+        patience = AFTER_THE_SECOND;
+    }
+}
+
+/// Waits for any of the signals.
+async fn any(signals: &mut [Signal]) {
+    std::future::poll_fn(|context| {
+        let came = signals.iter_mut().any(|signal| signal.poll_recv(context).is_ready());
+        if came { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
+    })
+    .await;
+}
+
+/// The last resort: ends Codex and the program, whatever the rest of it waits for.
+async fn leave_after(patience: Duration, host: Arc<Mutex<Weak<Host>>>) {
+    tokio::time::sleep(patience).await;
+    let host = host.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
+    if let Some(host) = host {
+        host.kill().await;
+    }
+    Trouble::new(exit::INTERRUPTED, "left before the turn ended")
+        .because("the output could not be written, or the turn did not end")
+        .tell();
+    std::process::exit(exit::INTERRUPTED.into());
+}
+
+/// Was the signal ignored already when we were started?
+#[cfg(target_os = "linux")]
+fn is_ignored(kind: SignalKind) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    ignored_in(&status, kind)
+}
+
+#[cfg(target_os = "linux")]
+fn ignored_in(status: &str, kind: SignalKind) -> bool {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    u32::try_from(kind.as_raw_value() - 1).is_ok_and(|bit| mask >> bit & 1 == 1)
+}
+
+/// Elsewhere there is no way to ask without unsafe code.
+#[cfg(not(target_os = "linux"))]
+fn is_ignored(_kind: SignalKind) -> bool {
+    false
+}
+
+/// Does `work` unless somebody says stop first; then the work is dropped.
+pub(crate) async fn unless_stopped<T>(
+    stops: &mut Stops,
+    work: impl Future<Output = Result<T, Trouble>>,
+) -> Result<T, Trouble> {
+    tokio::select! {
+        done = work => done,
+        () = stops.next() => Err(Trouble::new(exit::INTERRUPTED, "stopped before the turn began")),
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_that_was_ignored_at_the_start_is_known() {
+        let status = "Name:\ttalaria\nSigBlk:\t0000000000000000\nSigIgn:\t0000000000001001\n";
+        assert!(ignored_in(status, SignalKind::hangup()));
+        assert!(!ignored_in(status, SignalKind::interrupt()));
+        assert!(!ignored_in("", SignalKind::hangup()));
+    }
+}
