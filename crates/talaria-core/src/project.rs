@@ -7,7 +7,7 @@ use crate::ids::ThreadId;
 use crate::item::{FileAction, FileChange, Item, ItemBody, Status};
 use crate::request::Ask;
 use crate::wire::call::{ThreadStartReply, UserInput};
-use crate::wire::item::{WireBody, WireChange, WireChangeKind, WireItem};
+use crate::wire::item::{WireBody, WireChange, WireChangeKind, WireItem, WireStatus};
 use crate::wire::notification::{Tokens, WirePlanStep};
 use crate::wire::server_request::{CommandApproval, ServerRequest};
 
@@ -20,23 +20,23 @@ pub fn item(wire: WireItem) -> Item {
         WireBody::Reasoning { summary } => ItemBody::Reasoning { summary },
         WireBody::Plan { text } => ItemBody::Plan { text },
         WireBody::CommandExecution { command, cwd, status, aggregated_output, exit_code, duration_ms } => {
-            let status = self::status(&status);
+            let status = self::status(status);
             ItemBody::Command { command, cwd, status, exit_code, duration_ms, output: aggregated_output }
         }
         WireBody::FileChange { changes, status } => ItemBody::Patch {
-            status: self::status(&status),
+            status: self::status(status),
             changes: changes.into_iter().map(file_change).collect(),
         },
         WireBody::McpToolCall { server, tool, status, error, duration_ms } => {
             let error = error.as_ref().map(error_text);
-            ItemBody::Tool { server, tool, status: self::status(&status), duration_ms, error }
+            ItemBody::Tool { server, tool, status: self::status(status), duration_ms, error }
         }
         WireBody::DynamicToolCall { tool, status, duration_ms } => {
-            let status = self::status(&status);
+            let status = self::status(status);
             ItemBody::Tool { server: "client".to_owned(), tool, status, duration_ms, error: None }
         }
         WireBody::CollabAgentToolCall { tool, status, receiver_thread_ids } => {
-            ItemBody::Agents { action: tool, status: self::status(&status), threads: receiver_thread_ids }
+            ItemBody::Agents { action: tool, status: self::status(status), threads: receiver_thread_ids }
         }
         WireBody::ContextCompaction => ItemBody::Compaction,
         WireBody::WebSearch { query } => ItemBody::WebSearch { query },
@@ -60,13 +60,13 @@ fn error_text(error: &Value) -> String {
     }
 }
 
-fn status(word: &str) -> Status {
-    match word {
-        "inProgress" => Status::InProgress,
-        "completed" => Status::Completed,
-        "failed" => Status::Failed,
-        "declined" => Status::Declined,
-        _ => Status::Unknown,
+fn status(wire: WireStatus) -> Status {
+    match wire {
+        WireStatus::InProgress => Status::InProgress,
+        WireStatus::Completed => Status::Completed,
+        WireStatus::Failed => Status::Failed,
+        WireStatus::Declined => Status::Declined,
+        WireStatus::Other => Status::Unknown,
     }
 }
 

@@ -3,6 +3,7 @@
 //! The loop here is the shell around `talaria_core::turn`: it owns clock, socket and commands, decides nothing, and can
 //! be dropped at any point; Codex then goes on by itself until its host ends.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,6 +23,9 @@ use crate::codex::queue::{Delivery, Queue};
 
 /// How long the answer to further input is waited for when the turn has ended.
 const STEER_GRACE: Duration = Duration::from_secs(1);
+
+/// How often pieces of text are looked at, at most: waking up for each of a thousand a second costs more than they do.
+const PACE: Duration = Duration::from_millis(2);
 
 /// Looks at what happens in a turn. Called by the session's own task, so a slow one delays only this session.
 pub trait Watcher {
@@ -110,6 +114,7 @@ impl Session {
         let mut is_starting = true;
         let mut has_commands = true;
         let mut steering = JoinSet::new();
+        let mut not_before = None;
         loop {
             if let Some(report) = self.carry_out(&mut turn, watcher, &mut steering).await {
                 return report;
@@ -120,7 +125,8 @@ impl Session {
                     is_starting = false;
                     turn.handle(self.now(), admission(reply.map(|reply| reply.turn.id)));
                 }
-                mut batch = self.queue.take() => {
+                mut batch = take_paced(&self.queue, not_before) => {
+                    not_before = batch.iter().all(Delivery::is_piece).then(|| Instant::now() + PACE);
                     let now = self.now();
                     while let Some(delivery) = batch.pop_front() {
                         turn.handle(now, arrival(delivery));
@@ -250,7 +256,7 @@ fn admission(reply: Result<talaria_core::ids::TurnId, CallError>) -> Input {
     }
 }
 
-fn arrival(delivery: Delivery) -> Input {
+fn arrival(delivery: Delivery<'static>) -> Input {
     match delivery {
         Delivery::Notification(notification) => Input::Notification(notification),
         Delivery::Request { id, request } => Input::Request { ticket: mint_ticket(), id, request },
@@ -268,6 +274,14 @@ pub fn new_id() -> SessionId {
 fn mint_ticket() -> TicketId {
     let random = uuid::Uuid::new_v4().simple().to_string();
     TicketId::new(format!("req-{}", &random[..12]))
+}
+
+/// Takes what waits, but not before a certain time. Cancel-safe.
+async fn take_paced(queue: &Queue, not_before: Option<Instant>) -> VecDeque<Delivery<'static>> {
+    if let Some(at) = not_before {
+        tokio::time::sleep_until(at).await;
+    }
+    queue.take().await
 }
 
 async fn sleep_until(at: Option<Instant>) {

@@ -3,8 +3,10 @@
 //! A field that is `None` is not written: then the user's own Codex configuration decides. Each shape is validated in
 //! the tests against the JSON schema that the installed Codex generates.
 
+use std::borrow::Cow;
+
 use serde::de::{DeserializeOwned, IgnoredAny};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use crate::ids::{ThreadId, TurnId};
@@ -154,7 +156,7 @@ pub struct TurnStart {
 }
 
 /// A part of what a person says.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum UserInput {
     /// Text.
@@ -167,9 +169,30 @@ pub enum UserInput {
         /// Its absolute path.
         path: String,
     },
-    /// Anything else that Codex echoes.
-    #[serde(other)]
+    /// Anything else that Codex echoes; never sent.
+    #[serde(skip)]
     Other,
+}
+
+impl<'de> Deserialize<'de> for UserInput {
+    /// All fields at once: every turn echoes its input, and choosing by the type first would read it twice.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Fields<'a> {
+            #[serde(rename = "type", borrow)]
+            kind: Cow<'a, str>,
+            #[serde(default)]
+            text: Option<String>,
+            #[serde(default)]
+            path: Option<String>,
+        }
+        let Fields { kind, text, path } = Fields::deserialize(deserializer)?;
+        Ok(match (kind.as_ref(), text, path) {
+            ("text", Some(text), _) => Self::Text { text },
+            ("localImage", _, Some(path)) => Self::LocalImage { path },
+            _ => Self::Other,
+        })
+    }
 }
 
 /// The turn that began.

@@ -63,7 +63,7 @@ struct Fields<'a> {
     #[serde(default)]
     cwd: Option<String>,
     #[serde(default)]
-    status: Option<String>,
+    status: Option<WireStatus>,
     #[serde(default)]
     aggregated_output: Option<String>,
     #[serde(default)]
@@ -160,7 +160,7 @@ pub enum WireBody {
         /// Where.
         cwd: String,
         /// How it stands.
-        status: String,
+        status: WireStatus,
         /// What it printed.
         aggregated_output: Option<String>,
         /// Its exit code.
@@ -173,7 +173,7 @@ pub enum WireBody {
         /// The files.
         changes: Vec<WireChange>,
         /// How it stands.
-        status: String,
+        status: WireStatus,
     },
     /// A call of an MCP server's tool.
     McpToolCall {
@@ -182,7 +182,7 @@ pub enum WireBody {
         /// The tool.
         tool: String,
         /// How it stands.
-        status: String,
+        status: WireStatus,
         /// What went wrong.
         error: Option<Value>,
         /// How long it took.
@@ -193,7 +193,7 @@ pub enum WireBody {
         /// The tool.
         tool: String,
         /// How it stands.
-        status: String,
+        status: WireStatus,
         /// How long it took.
         duration_ms: Option<u64>,
     },
@@ -202,7 +202,7 @@ pub enum WireBody {
         /// What is asked of them.
         tool: String,
         /// How it stands.
-        status: String,
+        status: WireStatus,
         /// Their conversations.
         receiver_thread_ids: Vec<ThreadId>,
     },
@@ -220,6 +220,23 @@ pub enum WireBody {
         /// All of it.
         raw: Box<RawValue>,
     },
+}
+
+/// How an item stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum WireStatus {
+    /// Not ended.
+    InProgress,
+    /// Ended well.
+    Completed,
+    /// Ended badly.
+    Failed,
+    /// Not allowed.
+    Declined,
+    /// A word that this build does not know.
+    #[serde(other)]
+    Other,
 }
 
 /// A change of a file.

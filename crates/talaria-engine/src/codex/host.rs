@@ -362,7 +362,7 @@ impl Shared {
                 self.client.resolve(&id, result.map(RawValue::to_owned));
             }
             Decoded::Known(Frame::Notification(notification)) => {
-                self.router.deliver(Delivery::Notification(notification.into_owned()));
+                self.router.deliver(Delivery::Notification(notification));
             }
             Decoded::Known(Frame::Request { id, request }) => {
                 self.router.deliver(Delivery::Request { id, request });

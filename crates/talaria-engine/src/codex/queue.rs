@@ -1,8 +1,8 @@
 //! What waits for one consumer. The reader of the socket never waits for it.
 //!
-//! Bounded in frames: past `COALESCE_AT` a piece of text is appended to the piece before it if both belong to the same
-//! item, which loses nothing. What cannot be appended is kept: a turn's steps are few, and Codex would otherwise wait
-//! for ever for the answer to a request that was thrown away.
+//! While the consumer is behind, a piece of text is appended to the piece before it if both belong to the same item: that
+//! loses nothing, keeps a flood small, and costs less than a delivery of its own. What cannot be appended is kept: a
+//! turn's steps are few, and Codex would otherwise wait for ever for the answer to a request that was thrown away.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -13,14 +13,14 @@ use talaria_core::wire::notification::{Delta, Notification};
 use talaria_core::wire::server_request::ServerRequest;
 use tokio::sync::Notify;
 
-/// From how many waiting frames on pieces of text are joined.
-const COALESCE_AT: usize = 4096;
+/// How long a piece of text may get by appending: longer ones would come in jerks.
+const PIECE: usize = 4096;
 
 /// Something for a consumer.
 #[derive(Clone, Debug)]
-pub(crate) enum Delivery {
+pub(crate) enum Delivery<'a> {
     /// Something happened.
-    Notification(Notification<'static>),
+    Notification(Notification<'a>),
     /// Codex asks something.
     Request {
         /// To be echoed in the answer.
@@ -36,23 +36,51 @@ pub(crate) enum Delivery {
     Gone(String),
 }
 
+impl Delivery<'_> {
+    /// Is it a piece of text, of which the completed item brings the whole?
+    pub(crate) fn is_piece(&self) -> bool {
+        use Notification::{
+            AgentMessageDelta, CommandOutputDelta, ReasoningSummaryDelta, ReasoningTextDelta,
+        };
+        matches!(
+            self,
+            Self::Notification(
+                AgentMessageDelta(_)
+                    | CommandOutputDelta(_)
+                    | ReasoningSummaryDelta(_)
+                    | ReasoningTextDelta(_)
+            )
+        )
+    }
+
+    /// Makes it outlive the message.
+    pub(crate) fn into_owned(self) -> Delivery<'static> {
+        match self {
+            Self::Notification(notification) => Delivery::Notification(notification.into_owned()),
+            Self::Request { id, request } => Delivery::Request { id, request },
+            Self::Unknown(unknown) => Delivery::Unknown(unknown),
+            Self::Corrupt(corrupt) => Delivery::Corrupt(corrupt),
+            Self::Gone(why) => Delivery::Gone(why),
+        }
+    }
+}
+
 /// The waiting deliveries of one consumer.
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
-    waiting: Mutex<VecDeque<Delivery>>,
+    waiting: Mutex<VecDeque<Delivery<'static>>>,
     arrived: Notify,
 }
 
 impl Queue {
     /// Adds a delivery. Never waits.
-    pub(crate) fn push(&self, delivery: Delivery) {
+    pub(crate) fn push(&self, delivery: Delivery<'_>) {
         let mut waiting = self.lock();
-        let was_empty = waiting.is_empty();
-        if waiting.len() < COALESCE_AT {
-            waiting.push_back(delivery);
-        } else if let Some(rest) = append(waiting.back_mut(), delivery) {
-            waiting.push_back(rest);
+        if waiting.back_mut().is_some_and(|last| append(last, &delivery)) {
+            return;
         }
+        let was_empty = waiting.is_empty();
+        waiting.push_back(delivery.into_owned());
         drop(waiting);
         // Whoever finds something takes all of it, so only the first needs a call.
         if was_empty {
@@ -61,7 +89,7 @@ impl Queue {
     }
 
     /// Takes everything that waits, or waits for the first. Cancel-safe: nothing is taken before it is returned.
-    pub(crate) async fn take(&self) -> VecDeque<Delivery> {
+    pub(crate) async fn take(&self) -> VecDeque<Delivery<'static>> {
         loop {
             let batch = std::mem::take(&mut *self.lock());
             if !batch.is_empty() {
@@ -72,7 +100,7 @@ impl Queue {
     }
 
     /// Puts back what was taken and not looked at, in front of what came meanwhile.
-    pub(crate) fn give_back(&self, mut batch: VecDeque<Delivery>) {
+    pub(crate) fn give_back(&self, mut batch: VecDeque<Delivery<'static>>) {
         let mut waiting = self.lock();
         batch.append(&mut waiting);
         *waiting = batch;
@@ -81,28 +109,26 @@ impl Queue {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Delivery>> {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Delivery<'static>>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Appends a piece of text to the last delivery if it continues it; otherwise gives the delivery back.
-fn append(last: Option<&mut Delivery>, delivery: Delivery) -> Option<Delivery> {
+/// Appends a piece of text to the last delivery if it continues it, and says whether it did.
+fn append(last: &mut Delivery<'static>, next: &Delivery<'_>) -> bool {
     use Notification::{AgentMessageDelta, CommandOutputDelta, ReasoningSummaryDelta, ReasoningTextDelta};
-    let (Some(Delivery::Notification(last)), Delivery::Notification(next)) = (last, &delivery) else {
-        return Some(delivery);
-    };
+    let (Delivery::Notification(last), Delivery::Notification(next)) = (last, next) else { return false };
     match (last, next) {
         (AgentMessageDelta(last), AgentMessageDelta(next))
         | (CommandOutputDelta(last), CommandOutputDelta(next))
         | (ReasoningSummaryDelta(last), ReasoningSummaryDelta(next))
         | (ReasoningTextDelta(last), ReasoningTextDelta(next))
-            if same_item(last, next) =>
+            if last.delta.len() < PIECE && same_item(last, next) =>
         {
             last.delta.to_mut().push_str(&next.delta);
-            None
+            true
         }
-        _ => Some(delivery),
+        _ => false,
     }
 }
 
@@ -114,7 +140,7 @@ fn same_item(a: &Delta<'_>, b: &Delta<'_>) -> bool {
 mod tests {
     use super::*;
 
-    fn piece(item: &str, text: &str) -> Delivery {
+    fn piece(item: &str, text: &str) -> Delivery<'static> {
         Delivery::Notification(Notification::AgentMessageDelta(Delta {
             thread_id: "t".into(),
             turn_id: "u".into(),
@@ -123,34 +149,43 @@ mod tests {
         }))
     }
 
+    fn text(delivery: Delivery<'_>) -> String {
+        match delivery {
+            Delivery::Notification(Notification::AgentMessageDelta(delta)) => delta.delta.into_owned(),
+            other => panic!("{other:?}"),
+        }
+    }
+
     #[tokio::test]
-    async fn a_flood_of_text_stays_bounded_in_frames_and_loses_nothing() {
+    async fn a_flood_of_text_stays_small_and_loses_nothing() {
         let queue = Queue::default();
+        let whole: String = (0..100_000).map(|n| format!("{n} ")).collect();
         for n in 0..100_000 {
             queue.push(piece("i", &format!("{n} ")));
         }
         let batch = queue.take().await;
-        assert!(batch.len() <= COALESCE_AT + 1, "{}", batch.len());
-        let text: String = batch
-            .into_iter()
-            .map(|delivery| match delivery {
-                Delivery::Notification(Notification::AgentMessageDelta(delta)) => delta.delta.into_owned(),
-                other => panic!("{other:?}"),
-            })
-            .collect();
-        let whole: String = (0..100_000).map(|n| format!("{n} ")).collect();
-        assert_eq!(text, whole);
+        assert!(batch.len() <= whole.len() / PIECE + 1, "{}", batch.len());
+        assert_eq!(batch.into_iter().map(text).collect::<String>(), whole);
+    }
+
+    #[tokio::test]
+    async fn a_consumer_that_keeps_up_gets_every_piece_by_itself() {
+        let queue = Queue::default();
+        for n in 0..10 {
+            queue.push(piece("i", &n.to_string()));
+            assert_eq!(queue.take().await.into_iter().map(text).collect::<Vec<_>>(), [n.to_string()]);
+        }
     }
 
     #[tokio::test]
     async fn text_of_another_item_and_everything_else_is_kept_apart() {
         let queue = Queue::default();
-        for _ in 0..COALESCE_AT {
-            queue.push(piece("a", "x"));
+        for text in ["x", "y"] {
+            queue.push(piece("a", text));
         }
         queue.push(piece("b", "y"));
         queue.push(Delivery::Gone("end".to_owned()));
         queue.push(piece("b", "z"));
-        assert_eq!(queue.take().await.len(), COALESCE_AT + 3);
+        assert_eq!(queue.take().await.len(), 4);
     }
 }

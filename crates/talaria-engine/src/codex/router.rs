@@ -26,15 +26,15 @@ pub(crate) struct Router {
 #[derive(Debug, Default)]
 struct Routes {
     followed: HashMap<ThreadId, Arc<Queue>>,
-    stray: HashMap<ThreadId, VecDeque<Delivery>>,
+    stray: HashMap<ThreadId, VecDeque<Delivery<'static>>>,
     /// What concerned no thread before anybody followed one.
-    early: VecDeque<Delivery>,
+    early: VecDeque<Delivery<'static>>,
     gone: Option<String>,
 }
 
 impl Router {
     /// Brings a delivery to the sessions it is for.
-    pub(crate) fn deliver(&self, delivery: Delivery) {
+    pub(crate) fn deliver(&self, delivery: Delivery<'_>) {
         let mut routes = self.lock();
         if let Delivery::Gone(why) = &delivery {
             routes.gone = Some(why.clone());
@@ -48,12 +48,12 @@ impl Router {
             Delivery::Unknown(unknown) => unknown.thread.as_ref().map(ThreadId::as_str),
             Delivery::Corrupt(_) | Delivery::Gone(_) => None,
         };
-        let Some(thread) = thread else { return routes.deliver_to_all(delivery) };
+        let Some(thread) = thread else { return routes.deliver_to_all(delivery.into_owned()) };
         match routes.followed.get(thread) {
             Some(queue) => queue.push(delivery),
             None => {
                 let thread = ThreadId::new(thread);
-                routes.keep_stray(thread, delivery);
+                routes.keep_stray(thread, delivery.into_owned());
             }
         }
     }
@@ -75,7 +75,7 @@ impl Router {
 
     /// What Codex warned about before anybody followed a thread.
     pub(crate) fn early_warnings(&self) -> Vec<String> {
-        let summary = |delivery: &Delivery| match delivery {
+        let summary = |delivery: &Delivery<'_>| match delivery {
             Delivery::Notification(Notification::ConfigWarning(warning)) => Some(warning.summary.clone()),
             _ => None,
         };
@@ -105,13 +105,13 @@ impl Routes {
         self.followed.insert(thread, queue);
     }
 
-    fn keep_stray(&mut self, thread: ThreadId, delivery: Delivery) {
+    fn keep_stray(&mut self, thread: ThreadId, delivery: Delivery<'static>) {
         if let Delivery::Notification(Notification::ThreadClosed(_)) = delivery {
             self.stray.remove(&thread);
             return;
         }
         if !self.stray.contains_key(&thread) && self.stray.len() >= STRAY_THREADS {
-            let asks = |kept: &VecDeque<Delivery>| kept.iter().any(is_request);
+            let asks = |kept: &VecDeque<Delivery<'static>>| kept.iter().any(is_request);
             let idle = self.stray.iter().find(|(_, kept)| !asks(kept)).map(|(thread, _)| thread.clone());
             match idle {
                 Some(idle) => drop(self.stray.remove(&idle)),
@@ -122,7 +122,7 @@ impl Routes {
         keep(self.stray.entry(thread).or_default(), delivery);
     }
 
-    fn deliver_to_all(&mut self, delivery: Delivery) {
+    fn deliver_to_all(&mut self, delivery: Delivery<'static>) {
         if self.followed.is_empty() {
             if self.gone.is_none() {
                 keep(&mut self.early, delivery);
@@ -139,7 +139,7 @@ impl Routes {
     }
 }
 
-fn keep(kept: &mut VecDeque<Delivery>, delivery: Delivery) {
+fn keep(kept: &mut VecDeque<Delivery<'static>>, delivery: Delivery<'static>) {
     if kept.len() >= KEPT
         && let Some(at) = kept.iter().position(|old| !is_request(old))
     {
@@ -149,12 +149,12 @@ fn keep(kept: &mut VecDeque<Delivery>, delivery: Delivery) {
 }
 
 /// Codex waits for an answer: such a delivery is never thrown away.
-fn is_request(delivery: &Delivery) -> bool {
+fn is_request(delivery: &Delivery<'_>) -> bool {
     matches!(delivery, Delivery::Request { .. })
 }
 
 /// Sent to everybody at every turn, and read by nobody.
-fn is_of_no_interest(delivery: &Delivery) -> bool {
+fn is_of_no_interest(delivery: &Delivery<'_>) -> bool {
     use Notification::{RateLimitsUpdated, RemoteControlChanged};
     matches!(delivery, Delivery::Notification(RateLimitsUpdated(_) | RemoteControlChanged(_)))
 }
@@ -165,7 +165,7 @@ mod tests {
 
     use super::*;
 
-    fn notification(text: &str) -> Delivery {
+    fn notification(text: &str) -> Delivery<'static> {
         match decode_text(text) {
             Decoded::Known(Frame::Notification(notification)) => {
                 Delivery::Notification(notification.into_owned())
@@ -174,9 +174,9 @@ mod tests {
         }
     }
 
-    fn delta(thread: &str) -> Delivery {
+    fn delta(thread: &str, item: &str) -> Delivery<'static> {
         notification(&format!(
-            r#"{{"method":"item/agentMessage/delta","params":{{"threadId":"{thread}","turnId":"u","itemId":"i","delta":"x"}}}}"#
+            r#"{{"method":"item/agentMessage/delta","params":{{"threadId":"{thread}","turnId":"u","itemId":"{item}","delta":"x"}}}}"#
         ))
     }
 
@@ -184,9 +184,9 @@ mod tests {
     async fn each_thread_gets_its_own_frames_and_nothing_else() {
         let router = Router::default();
         let (a, b) = (router.follow(ThreadId::new("a")), router.follow(ThreadId::new("b")));
-        router.deliver(delta("a"));
-        router.deliver(delta("b"));
-        router.deliver(delta("a"));
+        router.deliver(delta("a", "one"));
+        router.deliver(delta("b", "one"));
+        router.deliver(delta("a", "two"));
         assert_eq!((a.take().await.len(), b.take().await.len()), (2, 1));
     }
 
@@ -194,7 +194,7 @@ mod tests {
     async fn what_came_before_anybody_followed_is_not_lost() {
         let router = Router::default();
         router.deliver(notification(r#"{"method":"configWarning","params":{"summary":"s"}}"#));
-        router.deliver(delta("a"));
+        router.deliver(delta("a", "one"));
         assert_eq!(router.follow(ThreadId::new("a")).take().await.len(), 2);
     }
 
@@ -202,9 +202,9 @@ mod tests {
     async fn an_adopted_thread_comes_with_what_waited_for_it() {
         let router = Router::default();
         let parent = router.follow(ThreadId::new("parent"));
-        router.deliver(delta("child"));
+        router.deliver(delta("child", "one"));
         router.adopt(&ThreadId::new("child"), &parent);
-        router.deliver(delta("child"));
+        router.deliver(delta("child", "two"));
         router.deliver(Delivery::Corrupt(Corrupt { reason: "r".to_owned(), bytes: 1 }));
         assert_eq!(parent.take().await.len(), 3, "and a message for all comes once");
     }

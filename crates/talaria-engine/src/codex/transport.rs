@@ -75,8 +75,7 @@ pub(crate) async fn connect(socket: &Path) -> io::Result<(Incoming, Outgoing)> {
     let config = WebSocketConfig::default()
         .max_message_size(Some(MAX_MESSAGE))
         .max_frame_size(Some(MAX_MESSAGE))
-        // Read into 64 KiB, written at once: requests are few and somebody waits for each.
-        .read_buffer_size(64 * 1024)
+        // Written at once: requests are few and somebody waits for each.
         .write_buffer_size(0);
     let (websocket, _) =
         client_async_with_config("ws://localhost/", stream, Some(config)).await.map_err(io::Error::other)?;
