@@ -82,8 +82,18 @@ fn drawn(progress: Progress) -> String {
                 megabytes(expected)
             )
         }
-        _ => format!("{here} MB"),
+        // The size is not known: something moves while something arrives.
+        _ => format!("[{}] {here} MB", pacing(bytes_on_disk)),
     }
+}
+
+/// A block that goes to and fro, a step for every five megabytes.
+fn pacing(bytes_on_disk: u64) -> String {
+    const BLOCK: usize = 5;
+    let way = WIDTH - BLOCK;
+    let step = usize::try_from(bytes_on_disk / 5_000_000).unwrap_or(0) % (2 * way);
+    let before = if step < way { step } else { 2 * way - step };
+    format!("{}{}{}", ".".repeat(before), "#".repeat(BLOCK), ".".repeat(way - before))
 }
 
 fn megabytes(bytes: u64) -> u64 {
@@ -100,5 +110,14 @@ mod tests {
         assert_eq!(at(0), format!("[{}]   0 %  0 of 400 MB", ".".repeat(30)));
         assert_eq!(at(200_000_000), format!("[{}{}]  50 %  200 of 400 MB", "#".repeat(15), ".".repeat(15)));
         assert_eq!(at(500_000_000), format!("[{}] 100 %  500 of 400 MB", "#".repeat(30)));
+    }
+
+    #[test]
+    fn a_bar_of_unknown_length_moves_to_and_fro_and_keeps_its_width() {
+        let at = |megabytes: u64| pacing(megabytes * 1_000_000);
+        assert_eq!(at(0), format!("#####{}", ".".repeat(25)));
+        assert_eq!(at(125), format!("{}#####", ".".repeat(25)));
+        assert_eq!(at(130), format!("{}#####.", ".".repeat(24)));
+        assert!((0..2000).all(|megabytes| at(megabytes).len() == WIDTH));
     }
 }

@@ -6,6 +6,7 @@ use talaria_core::event::{PlanStatus, PlanStep, Started, Usage};
 use talaria_core::outcome::{Outcome, Report};
 use talaria_core::request::{Decision, Who};
 
+use super::flow::{Flow, Span};
 use super::sanitize::one_line;
 use super::style::{Color, Paint, Style};
 use super::tool_line::elapsed;
@@ -65,6 +66,17 @@ pub(crate) fn dim(text: &str, paint: Paint) -> String {
 /// A line worth a look.
 pub(crate) fn warn(text: &str, paint: Paint) -> String {
     paint.text(Style::PLAIN.color(Color::Yellow), &one_line(text))
+}
+
+/// The same for a text of any length, in as many rows as it needs.
+pub(crate) fn warn_in_rows(text: &str, width: Option<usize>, paint: Paint) -> String {
+    let mut flow = Flow::new(paint, width, String::new());
+    let mut out = String::new();
+    flow.begin(0, "", Style::PLAIN, &mut out);
+    let style = Style::PLAIN.color(Color::Yellow);
+    flow.put(&[Span { text: one_line(text).into_owned(), style }], &mut out);
+    flow.end(&mut out);
+    out
 }
 
 /// How the turn ended, and what it cost. `took` is how long it ran, in milliseconds.

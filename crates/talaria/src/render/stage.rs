@@ -77,7 +77,7 @@ impl<W: Write> Stage<W> {
 
     /// Puts a line worth a look.
     pub(crate) fn warn(&mut self, text: &str) -> io::Result<()> {
-        self.put(Section::Step, &notice::warn(text, self.paint))
+        self.put(Section::Step, &notice::warn_in_rows(text, self.look.width, self.paint))
     }
 
     /// Puts the choices below the question, and leaves the cursor behind them.
