@@ -19,15 +19,19 @@ use crate::item::{FileChange, Item, ItemBody};
 use crate::outcome::{Outcome, Report};
 use crate::project;
 use crate::request::{Decision, Who};
-use crate::wire::notification::{ItemParams, Notification, TurnParams, TurnStatus};
-use crate::wire::reply;
+use crate::wire::notification::{Notification, TurnParams, TurnStatus};
 use crate::wire::server_request::ServerRequest;
 
 mod answer_text;
+mod deadline;
+mod items;
+mod requests;
 #[cfg(test)]
 mod tests;
 
 use answer_text::AnswerText;
+use deadline::Deadline;
+use requests::OpenRequest;
 
 /// How long after its end a turn's last items may still come: 0.130 sends them 50 to 100 ms late.
 const LATE_ITEMS: Duration = Duration::from_millis(400);
@@ -75,23 +79,6 @@ enum Phase {
         until: Moment,
     },
     Done,
-}
-
-#[derive(Debug)]
-struct OpenRequest {
-    ticket: TicketId,
-    id: RequestId,
-    request: ServerRequest,
-    /// Something was sent to Codex already; only its echo is awaited.
-    answered: bool,
-}
-
-/// The caller's limit, which runs only while nobody is being asked.
-#[derive(Debug)]
-struct Deadline {
-    left: Option<Duration>,
-    /// Since when the clock runs; `None` while a person is being asked.
-    running_since: Option<Moment>,
 }
 
 /// What happened.
@@ -164,7 +151,7 @@ impl Turn {
             phase: Phase::Starting,
             id: None,
             begun: false,
-            deadline: Deadline { left: limit, running_since: Some(now) },
+            deadline: Deadline::new(now, limit),
             open_items: BTreeSet::new(),
             announced: HashMap::new(),
             open_requests: Vec::new(),
@@ -320,49 +307,6 @@ impl Turn {
         }
     }
 
-    /// Of a sub-agent's steps only the patches matter here: it may ask about them, under its own thread id.
-    fn overhear(&mut self, notification: Notification<'static>) {
-        if let Notification::ItemStarted(params) = notification
-            && params.thread_id != self.thread
-        {
-            let thread = params.thread_id;
-            self.announce(thread, &project::item(params.item));
-        }
-    }
-
-    /// Remembers what a patch would change: the request about it does not say.
-    fn announce(&mut self, thread: ThreadId, item: &Item) {
-        if let ItemBody::Patch { changes, .. } = &item.body {
-            self.announced.insert((thread, item.id.clone()), changes.clone());
-        }
-    }
-
-    fn start_item(&mut self, params: ItemParams) {
-        let item = project::item(params.item);
-        if matches!(item.body, ItemBody::UserMessage { .. }) {
-            return;
-        }
-        self.announce(params.thread_id, &item);
-        self.open_items.insert(item.id.clone());
-        self.emit(Event::ItemStarted { item });
-    }
-
-    fn complete_item(&mut self, params: ItemParams) {
-        let item = project::item(params.item);
-        match &item.body {
-            ItemBody::UserMessage { .. } => return,
-            ItemBody::AgentMessage { text, phase } => self.answer.take(text, phase.as_deref()),
-            _ => {}
-        }
-        self.open_items.remove(&item.id);
-        self.emit(Event::ItemCompleted { item });
-        if self.open_items.is_empty()
-            && let Phase::Ending { outcome, .. } = &self.phase
-        {
-            self.finish(outcome.clone());
-        }
-    }
-
     fn end(&mut self, now: Moment, params: &TurnParams) {
         // The first end is the end: another one neither changes the outcome nor prolongs the wait.
         if matches!(self.phase, Phase::Ending { .. }) {
@@ -383,83 +327,6 @@ impl Turn {
         } else {
             self.void_requests();
             self.phase = Phase::Ending { outcome, until: now + LATE_ITEMS };
-        }
-    }
-
-    fn open_request(&mut self, now: Moment, ticket: TicketId, id: RequestId, request: ServerRequest) {
-        let known = self.open_requests.iter().any(|open| open.id == id);
-        if known {
-            return;
-        }
-        let changes = match &request {
-            ServerRequest::Patch(p) => self.announced.get(&(p.thread_id.clone(), p.item_id.clone())).cloned(),
-            _ => None,
-        };
-        let ask = project::ask(&request, changes);
-        let answerable = ask.is_answerable();
-        self.emit(Event::RequestOpened { id: ticket.clone(), ask });
-        self.open_requests.push(OpenRequest { ticket: ticket.clone(), id, request, answered: false });
-        self.deadline.pause(now);
-        if !answerable {
-            self.take_answer(now, &ticket, Decision::Decline, Who::Talaria);
-        }
-    }
-
-    fn take_answer(&mut self, now: Moment, ticket: &TicketId, decision: Decision, by: Who) {
-        let Some(at) = self.open_requests.iter().position(|open| open.ticket == *ticket && !open.answered)
-        else {
-            return;
-        };
-        let open = &mut self.open_requests[at];
-        let Some(result) = reply::answer(&open.request, decision) else { return };
-        open.answered = true;
-        let id = open.id.clone();
-        self.emit(Event::RequestClosed { id: ticket.clone(), decision, by });
-        self.outputs.push_back(Output::Reply { id, result });
-        let is_no = matches!(decision, Decision::Decline | Decision::Cancel);
-        if is_no && matches!(by, Who::Nobody | Who::Talaria) {
-            self.declined += 1;
-        }
-        self.resume_clock(now);
-        if decision == Decision::Cancel {
-            self.stop_by_cancel(now, at, by);
-        }
-    }
-
-    /// To cancel means to stop the turn. Codex does so by itself only for commands and patches of this thread.
-    fn stop_by_cancel(&mut self, now: Moment, at: usize, by: Who) {
-        let request = &self.open_requests[at].request;
-        let is_ours = request.scope().thread == Some(self.thread.as_str());
-        if is_ours && matches!(request, ServerRequest::Command(_) | ServerRequest::Patch(_)) {
-            // A deadline that fired before stays the reason.
-            self.stopped_by.get_or_insert(by);
-        } else {
-            self.interrupt(now, by);
-        }
-    }
-
-    fn close_request(&mut self, now: Moment, id: &RequestId, by: Who) {
-        let Some(at) = self.open_requests.iter().position(|open| open.id == *id) else { return };
-        let open = self.open_requests.remove(at);
-        if !open.answered {
-            self.emit(Event::RequestClosed { id: open.ticket, decision: Decision::Void, by });
-        }
-        self.resume_clock(now);
-    }
-
-    fn void_requests(&mut self) {
-        for open in std::mem::take(&mut self.open_requests) {
-            if !open.answered {
-                let closed =
-                    Event::RequestClosed { id: open.ticket, decision: Decision::Void, by: Who::Codex };
-                self.emit(closed);
-            }
-        }
-    }
-
-    fn resume_clock(&mut self, now: Moment) {
-        if self.open_requests.iter().all(|open| open.answered) {
-            self.deadline.resume(now);
         }
     }
 
@@ -529,22 +396,6 @@ impl Turn {
         self.emit(Event::Outcome(report.clone()));
         self.outputs.push_back(Output::Finish(report, self.total));
         self.phase = Phase::Done;
-    }
-}
-
-impl Deadline {
-    fn at(&self) -> Option<Moment> {
-        Some(self.running_since? + self.left?)
-    }
-
-    fn pause(&mut self, now: Moment) {
-        if let (Some(since), Some(left)) = (self.running_since.take(), self.left) {
-            self.left = Some(left.saturating_sub(now.saturating_sub(since)));
-        }
-    }
-
-    fn resume(&mut self, now: Moment) {
-        self.running_since.get_or_insert(now);
     }
 }
 
