@@ -294,18 +294,20 @@ impl Running {
         Self::collect(child, async move { seen }).await
     }
 
-    /// Waits until the pipe that the program writes to is full.
-    pub(crate) async fn wait_full(&self) {
-        const NEARLY: u64 = 60_000;
-        let full = async {
-            while rustix::io::ioctl_fionread(self.stdout.get_ref()).unwrap() < NEARLY {
+    /// Waits until the program is held up because nobody reads what it writes; the kernel says what it waits for.
+    #[cfg(target_os = "linux")]
+    pub(crate) async fn wait_held_up(&self) {
+        let waits_for = format!("/proc/{}/wchan", self.child.id().unwrap());
+        let held_up = async {
+            while !fs::read_to_string(&waits_for).unwrap().contains("pipe_write") {
                 tokio::task::yield_now().await;
             }
         };
-        tokio::time::timeout(PATIENCE, full).await.unwrap();
+        tokio::time::timeout(PATIENCE, held_up).await.unwrap();
     }
 
     /// Waits for the end of the program without reading what it writes: the pipe stays open and full.
+    #[cfg(target_os = "linux")]
     pub(crate) async fn end_unread(self) -> Ended {
         let Self { child, stdout, seen } = self;
         let ended = Self::collect(child, async move { seen }).await;
