@@ -1,6 +1,7 @@
 //! Everything about the Codex program: finding and installing it, running it as a host, talking to it.
 
 pub mod client;
+mod connection;
 mod descendants;
 mod directory;
 mod environment;

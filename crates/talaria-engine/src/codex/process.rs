@@ -27,6 +27,9 @@ const POLITE: Duration = Duration::from_millis(400);
 /// How long a repeated request may take before the process is killed.
 const IMPATIENT: Duration = Duration::from_secs(2);
 
+/// How long the exit status may come after the end of the connection, and the last words after that.
+pub(crate) const EXIT_GRACE: Duration = Duration::from_millis(500);
+
 /// One running Codex.
 #[derive(Debug)]
 pub(crate) struct Process {
@@ -94,7 +97,7 @@ impl Process {
     }
 
     /// Waits until standard error was read to its end, at most for `limit`: something below it may keep it open.
-    pub(crate) async fn drain(&self, limit: Duration) {
+    async fn drain(&self, limit: Duration) {
         let mut drained = self.drained.clone();
         let _ = tokio::time::timeout(limit, drained.wait_for(|drained| *drained)).await;
     }
@@ -103,6 +106,22 @@ impl Process {
     pub(crate) fn stderr_tail(&self, lines: usize) -> Vec<String> {
         let kept = lock(&self.stderr);
         kept.iter().skip(kept.len().saturating_sub(lines)).cloned().collect()
+    }
+
+    /// How it ended, in a sentence, with the last lines of its standard error.
+    pub(crate) async fn last_words(&self) -> String {
+        let how = match self.exit_status() {
+            Some(status) => format!("Codex ended unexpectedly ({status})"),
+            None => "Codex ended unexpectedly".to_owned(),
+        };
+        // The last lines may still be in the pipe.
+        self.drain(EXIT_GRACE).await;
+        how + &self.quoted_stderr()
+    }
+
+    /// The last lines of its standard error, below one another.
+    pub(crate) fn quoted_stderr(&self) -> String {
+        self.stderr_tail(5).iter().map(|line| format!("\n  {line}")).collect()
     }
 
     /// Ends it and everything below it: asks twice, then kills.

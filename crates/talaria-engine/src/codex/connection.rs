@@ -1,0 +1,161 @@
+//! The connection to one running Codex: one task reads and never waits for anybody, one task writes.
+//!
+//! When Codex goes by itself, every waiting call and every session is told why.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use serde_json::value::RawValue;
+use talaria_core::frame::{Decoded, Frame};
+use talaria_core::wire::call::{Capabilities, ClientInfo, Initialize, InitializeReply};
+use tokio::sync::mpsc;
+
+use super::client::{CallError, Client};
+use super::process::{EXIT_GRACE, Process};
+use super::queue::Delivery;
+use super::router::Router;
+use super::transport::{Incoming, Outgoing};
+
+/// How long an ordinary request may take.
+pub(crate) const CALL_LIMIT: Duration = Duration::from_secs(30);
+
+/// The connection to one running Codex.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    pub(crate) process: Process,
+    pub(crate) client: Client,
+    pub(crate) router: Router,
+    tally: Tally,
+    gone: OnceLock<String>,
+}
+
+/// Counts of what came in that could not be used.
+#[derive(Debug, Default)]
+struct Tally {
+    unknown: AtomicU64,
+    corrupt: AtomicU64,
+}
+
+impl Connection {
+    /// Starts reading and writing, and greets Codex. A Codex that does not greet back is ended.
+    pub(crate) async fn open(
+        process: Process,
+        incoming: Incoming,
+        outgoing: Outgoing,
+    ) -> Result<(Arc<Self>, InitializeReply), CallError> {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        let connection = Arc::new(Self {
+            process,
+            client: Client::new(sender),
+            router: Router::default(),
+            tally: Tally::default(),
+            gone: OnceLock::new(),
+        });
+        tokio::spawn(read(incoming, Arc::clone(&connection)));
+        tokio::spawn(write(outgoing, receiver));
+        let mut unfinished = Unfinished(Some(Arc::clone(&connection)));
+        match greet(&connection.client).await {
+            Ok(greeting) => {
+                unfinished.0 = None;
+                Ok((connection, greeting))
+            }
+            Err(error) => {
+                connection.process.end().await;
+                Err(error)
+            }
+        }
+    }
+
+    /// Why Codex is gone, if it is.
+    pub(crate) fn gone(&self) -> Option<&str> {
+        self.gone.get().map(String::as_str)
+    }
+
+    /// How many messages came that this build does not know, and how many that were none.
+    pub(crate) fn strangers(&self) -> (u64, u64) {
+        (self.tally.unknown.load(Ordering::Relaxed), self.tally.corrupt.load(Ordering::Relaxed))
+    }
+}
+
+/// A start that is given up half-way: the tasks hold the process, so nobody else would end it.
+struct Unfinished(Option<Arc<Connection>>);
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        if let Some(connection) = self.0.take() {
+            connection.process.kill_all();
+        }
+    }
+}
+
+async fn greet(client: &Client) -> Result<InitializeReply, CallError> {
+    let greeting = Initialize {
+        client_info: ClientInfo {
+            name: "talaria".to_owned(),
+            title: "Talaria".to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        },
+        capabilities: Capabilities { experimental_api: true },
+    };
+    let reply = client.call(&greeting, CALL_LIMIT).await?;
+    client.notify("initialized");
+    Ok(reply)
+}
+
+/// Reads to the end of the connection. Nothing in the loop waits for a consumer.
+async fn read(mut incoming: Incoming, connection: Arc<Connection>) {
+    let end = loop {
+        match incoming.next().await {
+            Ok(message) => connection.take(message.decode()),
+            Err(why) => break why,
+        }
+    };
+    // Closing our half also tells a Codex that only stopped talking.
+    drop(incoming);
+    connection.process.wait(EXIT_GRACE).await;
+    let why = match connection.process.exit_status() {
+        Some(_) => connection.process.last_words().await,
+        None => end,
+    };
+    let why = connection.gone.get_or_init(|| why).clone();
+    connection.client.fail_all(&why);
+    connection.router.deliver(Delivery::Gone(why));
+}
+
+impl Connection {
+    fn take(&self, message: Decoded<'_>) {
+        match message {
+            Decoded::Known(Frame::Response { id, result }) => {
+                self.client.resolve(&id, result.map(RawValue::to_owned));
+            }
+            Decoded::Known(Frame::Notification(notification)) => {
+                self.router.deliver(Delivery::Notification(notification));
+            }
+            Decoded::Known(Frame::Request { id, request }) => {
+                self.router.deliver(Delivery::Request { id, request });
+            }
+            Decoded::Unknown(unknown) => {
+                self.tally.unknown.fetch_add(1, Ordering::Relaxed);
+                if let Some(id) = &unknown.id {
+                    self.client.refuse(id, &unknown.method);
+                }
+                self.router.deliver(Delivery::Unknown(unknown));
+            }
+            Decoded::Corrupt(corrupt) => {
+                self.tally.corrupt.fetch_add(1, Ordering::Relaxed);
+                self.router.deliver(Delivery::Corrupt(corrupt));
+            }
+        }
+    }
+}
+
+/// Writes until nobody sends any more, or Codex does not take it.
+async fn write(mut outgoing: Outgoing, mut messages: mpsc::UnboundedReceiver<String>) {
+    while let Some(message) = messages.recv().await {
+        if outgoing.send(message).await.is_err() {
+            // The reader learns of the end by itself and says why.
+            return;
+        }
+    }
+}
