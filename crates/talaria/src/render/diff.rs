@@ -4,8 +4,12 @@
 
 use talaria_core::item::{FileAction, FileChange};
 
+use super::flow::break_anywhere;
 use super::sanitize::{reveal, reveal_line};
 use super::style::{Color, Paint, Style};
+
+/// How far the rows of a change are indented, at most.
+const INDENT_COLUMNS: usize = 3;
 
 /// How much of a change is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +21,8 @@ pub(crate) enum Amount {
 }
 
 /// Shows changes as lines.
-pub(crate) fn show(changes: &[FileChange], amount: Amount, paint: Paint) -> String {
+pub(crate) fn show(changes: &[FileChange], amount: Amount, width: Option<usize>, paint: Paint) -> String {
+    let room = width.map_or(usize::MAX, |width| width.saturating_sub(INDENT_COLUMNS + 1).max(8));
     let mut out = String::new();
     let mut left = match amount {
         Amount::All => usize::MAX,
@@ -33,9 +38,13 @@ pub(crate) fn show(changes: &[FileChange], amount: Amount, paint: Paint) -> Stri
                 continue;
             }
             left -= 1;
-            out.push_str("  ");
-            paint.push(&mut out, style, &format!("{mark}{}", reveal(text)));
-            out.push('\n');
+            let line = format!("{mark}{}", reveal(text));
+            // A row that the terminal broke would begin at its edge, where our own lines do.
+            for (at, row) in break_anywhere(&line, room).into_iter().enumerate() {
+                out.push_str(if at == 0 { "  " } else { paint.sign("  ⋮", "  :") });
+                paint.push(&mut out, style, row);
+                out.push('\n');
+            }
         }
     }
     if missing > 0 {
@@ -113,7 +122,7 @@ mod tests {
 
     #[test]
     fn each_file_has_a_header_and_its_lines() {
-        let shown = show(&sample::changes(), Amount::All, Paint::new(sample::PIPE));
+        let shown = show(&sample::changes(), Amount::All, None, Paint::new(sample::PIPE));
         expect![[r#"
             ✎ src/a.rs (+2 −1)
               @@ -1,3 +1,4 @@
@@ -136,9 +145,9 @@ mod tests {
         let diff: String = (0..300).map(|n| format!("{n}\n")).collect();
         let change = FileChange { path: "long".into(), action: FileAction::Add, move_to: None, diff };
         let paint = Paint::new(sample::PIPE);
-        let cut = show(std::slice::from_ref(&change), Amount::Lines(200), paint);
+        let cut = show(std::slice::from_ref(&change), Amount::Lines(200), None, paint);
         assert!(cut.ends_with("  +199\n  … 100 more lines\n"), "{cut}");
-        assert!(show(&[change], Amount::All, paint).ends_with("  +299\n"));
+        assert!(show(&[change], Amount::All, None, paint).ends_with("  +299\n"));
     }
 
     #[test]
@@ -155,6 +164,15 @@ mod tests {
               --- x␍
               +⟨U+202E⟩y
         "#]]
-        .assert_eq(&show(&[change], Amount::All, Paint::new(sample::PIPE)));
+        .assert_eq(&show(&[change], Amount::All, None, Paint::new(sample::PIPE)));
+    }
+
+    #[test]
+    fn a_long_line_is_broken_so_that_it_cannot_look_like_one_of_ours() {
+        let diff = format!("x{}[y] yes", " ".repeat(40));
+        let change = FileChange { path: "a".into(), action: FileAction::Add, move_to: None, diff };
+        let shown = show(&[change], Amount::All, Some(24), Paint::new(sample::PIPE));
+        assert!(shown.lines().skip(1).all(|row| row.starts_with("  ")), "{shown}");
+        assert_eq!(shown.lines().count(), 4, "{shown}");
     }
 }

@@ -157,6 +157,22 @@ fn fitting(text: &str, columns: usize) -> usize {
     over.map_or(text.len(), |(index, _)| index)
 }
 
+/// Breaks a line into rows of at most `room` columns, anywhere: nothing may be left out or moved.
+pub(crate) fn break_anywhere(line: &str, room: usize) -> Vec<&str> {
+    let mut rows = Vec::new();
+    let (mut from, mut columns) = (0, 0);
+    for (at, character) in line.char_indices() {
+        let width = character.width().unwrap_or(0);
+        if columns + width > room {
+            rows.push(&line[from..at]);
+            (from, columns) = (at, 0);
+        }
+        columns += width;
+    }
+    rows.push(&line[from..]);
+    rows
+}
+
 #[cfg(test)]
 mod tests {
     use expect_test::expect;
@@ -190,5 +206,15 @@ mod tests {
         let text = laid(21, "", &["世界世界世界世界世界世界 aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"]);
         assert!(text.lines().all(|row| row.width() <= 20), "{text}");
         assert_eq!(text.matches('a').count(), 32);
+    }
+
+    #[test]
+    fn a_long_line_is_broken_into_rows_that_lose_nothing() {
+        assert_eq!(break_anywhere("", 8), [""]);
+        assert_eq!(break_anywhere("12345678", 8), ["12345678"]);
+        assert_eq!(break_anywhere("123456789", 8), ["12345678", "9"]);
+        assert_eq!(break_anywhere("漢字漢字漢", 8), ["漢字漢字", "漢"]);
+        let padded = format!("echo{}→ accepted by you", " ".repeat(100));
+        assert_eq!(break_anywhere(&padded, 20).concat(), padded);
     }
 }

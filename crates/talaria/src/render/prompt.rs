@@ -5,10 +5,9 @@
 
 use talaria_core::item::FileChange;
 use talaria_core::request::{Ask, Decision};
-use unicode_width::UnicodeWidthChar;
 
 use super::diff::{self, Amount};
-use super::flow::{Flow, Span};
+use super::flow::{Flow, Span, break_anywhere};
 use super::sanitize::{reveal, reveal_line};
 use super::style::{Color, Paint, Style};
 
@@ -138,7 +137,7 @@ impl Page {
     fn quoted(&mut self, text: &str) {
         let room = self.width.map_or(usize::MAX, |width| width.saturating_sub(BAR_COLUMNS + 1).max(8));
         for line in reveal(text).split('\n') {
-            for row in rows(line, room) {
+            for row in break_anywhere(line, room) {
                 let bar = self.paint.sign("  │ ", "  | ");
                 self.paint.push(&mut self.out, Style::PLAIN.color(Color::Yellow), bar);
                 self.out.push_str(row);
@@ -154,7 +153,7 @@ impl Page {
         };
         let files = if changes.len() == 1 { "1 file".to_owned() } else { format!("{} files", changes.len()) };
         self.title(&format!("Codex asks to change {files}"));
-        self.out.push_str(&diff::show(changes, Amount::All, self.paint));
+        self.out.push_str(&diff::show(changes, Amount::All, self.width, self.paint));
     }
 
     fn field(&mut self, name: &str, text: Option<&str>) {
@@ -168,22 +167,6 @@ impl Page {
             flow.end(&mut self.out);
         }
     }
-}
-
-/// Breaks a line into rows of at most `room` columns, anywhere: nothing may be left out or moved.
-fn rows(line: &str, room: usize) -> Vec<&str> {
-    let mut rows = Vec::new();
-    let (mut from, mut columns) = (0, 0);
-    for (at, character) in line.char_indices() {
-        let width = character.width().unwrap_or(0);
-        if columns + width > room {
-            rows.push(&line[from..at]);
-            (from, columns) = (at, 0);
-        }
-        columns += width;
-    }
-    rows.push(&line[from..]);
-    rows
 }
 
 #[cfg(test)]
@@ -266,16 +249,6 @@ mod tests {
                       may do whatever its server can
         "#]]
         .assert_eq(&asked(&sample::ask_tool(None, None)));
-    }
-
-    #[test]
-    fn a_long_line_is_broken_into_rows_that_lose_nothing() {
-        assert_eq!(rows("", 8), [""]);
-        assert_eq!(rows("12345678", 8), ["12345678"]);
-        assert_eq!(rows("123456789", 8), ["12345678", "9"]);
-        assert_eq!(rows("漢字漢字漢", 8), ["漢字漢字", "漢"]);
-        let padded = format!("echo{}→ accepted by you", " ".repeat(100));
-        assert_eq!(rows(&padded, 20).concat(), padded);
     }
 
     #[test]

@@ -133,7 +133,8 @@ impl<W: Write> Terminal<W> {
             ItemBody::Patch { status: Status::Completed, changes }
                 if !self.shown_patches.contains(&item.id) =>
             {
-                self.stage.put(Section::Change, &diff::show(changes, Amount::Lines(DIFF_LINES), self.paint))
+                let amount = Amount::Lines(DIFF_LINES);
+                self.stage.put(Section::Change, &diff::show(changes, amount, self.look.width, self.paint))
             }
             ItemBody::Compaction => {
                 self.stage.dim("the conversation was shortened to fit the model's context")
