@@ -357,9 +357,9 @@ impl Turn {
             }
             Phase::Ending { outcome, until } if *until <= now => self.finish(outcome.clone()),
             Phase::Interrupting { until } if *until <= now => {
-                let missed = if self.id.is_some() { "end" } else { "accept" };
+                let missed = if self.begun { "end" } else { "begin" };
                 let limit = INTERRUPT_LIMIT.as_secs();
-                self.lose(format!("Codex did not {missed} the turn within {limit} s of the interrupt"));
+                self.lose(format!("Codex did not {missed} the turn within {limit} s of the wish to stop it"));
             }
             Phase::Interrupting { .. } | Phase::Ending { .. } | Phase::Done => {}
         }

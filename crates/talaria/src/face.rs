@@ -38,6 +38,11 @@ pub(crate) struct Face {
     commands: mpsc::UnboundedSender<Command>,
     questions: VecDeque<Question>,
     since: Instant,
+    last_event: Instant,
+    /// The turn was asked to stop: nothing is asked any more.
+    is_stopping: bool,
+    /// The question for which the keyboard was read last.
+    asked: Option<TicketId>,
     /// The last count that was told.
     usage: Usage,
     broken: Option<io::Error>,
@@ -58,18 +63,30 @@ impl Face {
         answerer: Answerer,
         commands: mpsc::UnboundedSender<Command>,
     ) -> Self {
-        let questions = VecDeque::new();
-        let (since, usage) = (Instant::now(), Usage::default());
-        Self { renderer, answerer, commands, questions, since, usage, broken: None }
+        let now = Instant::now();
+        Self {
+            renderer,
+            answerer,
+            commands,
+            questions: VecDeque::new(),
+            since: now,
+            last_event: now,
+            is_stopping: false,
+            asked: None,
+            usage: Usage::default(),
+            broken: None,
+        }
     }
 
     /// Shows an event, and puts the question that it may be.
     pub(crate) fn show(&mut self, event: &Event) {
-        let now = self.since.elapsed();
+        self.last_event = Instant::now();
+        let now = self.last_event.duration_since(self.since);
         self.write(|renderer| renderer.event(now, event));
         match event {
             Event::RequestOpened { id, ask } if ask.is_answerable() => self.put(id, ask),
             Event::RequestClosed { id, .. } => self.drop_question(id),
+            Event::Interrupting { .. } => self.is_stopping = true,
             Event::UsageUpdated { turn, .. } => self.usage = *turn,
             _ => {}
         }
@@ -82,6 +99,10 @@ impl Face {
             self.renderer.resize(look::columns());
         }
         self.write(|renderer| renderer.tick(now));
+        // A question that other things were shown below is asked again, once they pause.
+        if !self.is_stopping && self.renderer.is_prompt_covered() && self.last_event.elapsed() > PAUSE {
+            self.prompt();
+        }
         self.flush();
     }
 
@@ -128,14 +149,6 @@ impl Face {
         self.broken.as_ref()
     }
 
-    /// Makes everything visible. A question that other things were shown below is asked again.
-    fn catch_up(&mut self) {
-        if self.renderer.is_prompt_covered() {
-            self.prompt();
-        }
-        self.flush();
-    }
-
     fn put(&mut self, ticket: &TicketId, ask: &Ask) {
         match &self.answerer {
             Answerer::Nobody => self.answer(ticket.clone(), Decision::Decline, Who::Nobody),
@@ -156,8 +169,12 @@ impl Face {
     /// Asks the first question, again if need be.
     fn prompt(&mut self) {
         let Some(question) = self.questions.pop_front_if(|question| !question.answered) else { return };
-        if let Answerer::Person(keyboard) = &self.answerer {
+        // What was typed while another question stood there is no answer to this one.
+        if let Answerer::Person(keyboard) = &self.answerer
+            && self.asked.as_ref() != Some(&question.ticket)
+        {
             keyboard.forget_typed();
+            self.asked = Some(question.ticket.clone());
         }
         self.write(|renderer| renderer.prompt(&question.ticket, &question.ask));
         self.flush();
@@ -215,9 +232,12 @@ impl Watcher for Shared<'_> {
     }
 
     fn caught_up(&mut self) {
-        self.with(Face::catch_up);
+        self.with(Face::flush);
     }
 }
+
+/// How long it must be quiet before a covered question is asked again.
+const PAUSE: Duration = Duration::from_millis(500);
 
 /// How often the spinner turns.
 pub(crate) const TICK: Duration = Duration::from_millis(100);

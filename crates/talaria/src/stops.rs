@@ -3,6 +3,7 @@
 //! A task of its own listens, because the loop that shows a turn may be held up by an output that nobody reads. If that
 //! loop does not end by itself after being told to stop, Codex is ended and the program leaves.
 
+use std::io::{self, IsTerminal};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
@@ -12,10 +13,13 @@ use tokio::sync::mpsc;
 
 use crate::trouble::{Trouble, exit};
 
-/// How long a turn may take to end after the first wish: longer than an interrupt is waited for.
-const AFTER_THE_FIRST: Duration = Duration::from_secs(20);
+/// How long a turn may take to end after the first wish: longer than its beginning, an interrupt and the end of Codex are
+/// waited for.
+const AFTER_THE_FIRST: Duration = Duration::from_secs(30);
 /// How long the program may take to leave after the second.
 const AFTER_THE_SECOND: Duration = Duration::from_secs(4);
+/// How long the last words may take: whoever does not read the output may not read the complaints either.
+const LAST_WORDS: Duration = Duration::from_millis(300);
 
 /// Wishes to stop, one after another.
 #[derive(Debug)]
@@ -29,8 +33,8 @@ impl Stops {
     pub(crate) fn listen() -> Result<Self, Trouble> {
         let mut signals = Vec::new();
         for kind in [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()] {
-            // Whoever started us with `nohup` or in the background means it.
-            if !is_ignored(kind) {
+            // Whoever started us with `nohup` or in the background means it; a person at the keyboard means Ctrl-C.
+            if io::stdin().is_terminal() || !is_ignored(kind) {
                 let listening = signal(kind)
                     .map_err(|error| Trouble::new(exit::FAILED, "cannot listen for Ctrl-C").because(error))?;
                 signals.push(listening);
@@ -82,9 +86,12 @@ async fn leave_after(patience: Duration, host: Arc<Mutex<Weak<Host>>>) {
     if let Some(host) = host {
         host.kill().await;
     }
-    Trouble::new(exit::INTERRUPTED, "left before the turn ended")
-        .because("the output could not be written, or the turn did not end")
-        .tell();
+    let words = tokio::task::spawn_blocking(|| {
+        Trouble::new(exit::INTERRUPTED, "left before the turn ended")
+            .because("the output could not be written, or the turn did not end")
+            .tell();
+    });
+    let _ = tokio::time::timeout(LAST_WORDS, words).await;
     std::process::exit(exit::INTERRUPTED.into());
 }
 

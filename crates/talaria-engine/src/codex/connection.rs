@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use talaria_core::frame::{Decoded, Frame};
 use talaria_core::wire::call::{Capabilities, ClientInfo, Initialize, InitializeReply};
 use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
 
 use super::client::{CallError, Client};
 use super::process::{EXIT_GRACE, Process};
@@ -52,8 +53,8 @@ impl Connection {
             tally: Tally::default(),
             gone: OnceLock::new(),
         });
-        tokio::spawn(read(incoming, Arc::clone(&connection)));
-        tokio::spawn(write(outgoing, receiver));
+        let writer = tokio::spawn(write(outgoing, receiver));
+        tokio::spawn(read(incoming, writer, Arc::clone(&connection)));
         let mut unfinished = Unfinished(Some(Arc::clone(&connection)));
         match greet(&connection.client).await {
             Ok(greeting) => {
@@ -103,21 +104,26 @@ async fn greet(client: &Client) -> Result<InitializeReply, CallError> {
     Ok(reply)
 }
 
-/// Reads to the end of the connection. Nothing in the loop waits for a consumer.
-async fn read(mut incoming: Incoming, connection: Arc<Connection>) {
+/// Reads to the end of the connection. Nothing in the loop waits for a consumer. A connection that can no longer be written
+/// to has ended as well, and one that can no longer be read from is closed on both sides.
+async fn read(mut incoming: Incoming, mut writer: JoinHandle<()>, connection: Arc<Connection>) {
     let end = loop {
-        match incoming.next().await {
-            Ok(message) => connection.take(message.decode()),
-            Err(why) => break why,
+        tokio::select! {
+            arrival = incoming.next() => match arrival {
+                Ok(message) => connection.take(message.decode()),
+                Err(why) => break why,
+            },
+            _ = &mut writer => break "Codex no longer takes what is sent to it".to_owned(),
         }
     };
-    // Closing our half also tells a Codex that only stopped talking.
-    drop(incoming);
+    // Looked at before our side is closed: a Codex that ends because of that did not end by itself.
     connection.process.wait(EXIT_GRACE).await;
     let why = match connection.process.exit_status() {
         Some(_) => connection.process.last_words().await,
         None => end,
     };
+    writer.abort();
+    drop(incoming);
     let why = connection.gone.get_or_init(|| why).clone();
     connection.client.fail_all(&why);
     connection.router.deliver(Delivery::Gone(why));
@@ -154,7 +160,7 @@ impl Connection {
 async fn write(mut outgoing: Outgoing, mut messages: mpsc::UnboundedReceiver<String>) {
     while let Some(message) = messages.recv().await {
         if outgoing.send(message).await.is_err() {
-            // The reader learns of the end by itself and says why.
+            // The reader notices that this task has ended.
             return;
         }
     }

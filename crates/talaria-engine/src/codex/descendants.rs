@@ -47,7 +47,8 @@ pub(crate) fn carrying(variable: &str) -> Vec<Entry> {
     table().into_iter().filter(carries).collect()
 }
 
-/// Elsewhere `ps` shows the environment behind the command, for processes of the same user.
+/// Elsewhere `ps` shows the environment behind the command, for processes of the same user; macOS hides that of its own
+/// protected programs, which are then found only while Codex lives.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn carrying(variable: &str) -> Vec<Entry> {
     let shown = ps(&["-axEww", "-o", "pid=,command="]);

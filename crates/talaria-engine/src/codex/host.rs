@@ -120,9 +120,15 @@ impl Host {
         environment.extend(spec.environment);
         let arguments = arguments(spec.transport, &directory.socket());
         let working_directory = directory.working_directory();
-        let (process, pipes) =
-            Process::start(&spec.binary, &arguments, &working_directory, environment, spec.transport)
-                .map_err(|cause| HostError::Spawn { path: spec.binary.clone(), cause })?;
+        let (process, pipes) = Process::start(
+            &spec.binary,
+            &arguments,
+            &working_directory,
+            environment,
+            Some(nonce),
+            spec.transport,
+        )
+        .map_err(|cause| HostError::Spawn { path: spec.binary.clone(), cause })?;
         let started = super::descendants::started(process.pid());
         directory.record(process.pid(), started.as_deref()).map_err(directory_error)?;
         let (incoming, outgoing) = match pipes {
@@ -190,8 +196,8 @@ impl Host {
             Err(CallError::Refused { .. }) => EffectiveConfig::default(),
             Err(error) => return Err(error),
         };
-        let git_root = trust::git_root(Path::new(&start.cwd));
-        trust::add_where_needed(&mut start, &config, git_root.as_deref());
+        let git_roots = trust::git_roots(Path::new(&start.cwd));
+        trust::add_where_needed(&mut start, &config, &git_roots);
         let reply = self.call(&start).await?;
         let started = project::started(reply, self.version.to_string());
         let queue = self.connection.router.follow(started.thread.clone());

@@ -46,17 +46,16 @@ pub(crate) struct Process {
 pub(crate) type Pipes = Option<(ChildStdin, ChildStdout)>;
 
 impl Process {
-    /// Starts `binary` with `arguments` in `directory`.
+    /// Starts `binary` with `arguments` in `directory`. `nonce` is what the environment calls this host, if it does.
     pub(crate) fn start(
         binary: &Path,
         arguments: &[OsString],
         directory: &Path,
         environment: Vec<(OsString, OsString)>,
+        nonce: Option<&str>,
         transport: Transport,
     ) -> io::Result<(Self, Pipes)> {
-        let nonce = environment.iter().find(|(name, _)| name == NONCE);
-        let nonce =
-            nonce.map(|(name, value)| format!("{}={}", name.to_string_lossy(), value.to_string_lossy()));
+        let nonce = nonce.map(|nonce| format!("{NONCE}={nonce}"));
         let mut command = Command::new(binary);
         let pipe = || if transport == Transport::Stdio { Stdio::piped() } else { Stdio::null() };
         command.args(arguments).current_dir(directory).env_clear().envs(environment);
@@ -252,7 +251,7 @@ mod tests {
         let arguments = ["-c".into(), script.into()];
         let environment = std::env::vars_os().collect();
         let shell = Path::new("/bin/sh");
-        Process::start(shell, &arguments, Path::new("/"), environment, Transport::UnixSocket).unwrap().0
+        Process::start(shell, &arguments, Path::new("/"), environment, None, Transport::UnixSocket).unwrap().0
     }
 
     #[tokio::test]

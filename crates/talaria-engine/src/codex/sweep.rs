@@ -6,6 +6,7 @@
 
 use std::fs::{self, File};
 use std::path::Path;
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
@@ -13,18 +14,29 @@ use super::descendants;
 use super::directory::{self, BUILDING};
 use super::environment::NONCE;
 
+/// How long a directory may take to be built.
+const BUILDING_TIME: Duration = Duration::from_secs(60);
+
 /// Ends what dead owners left below `hosts`. Gives how many hosts were ended.
 pub(crate) fn sweep(hosts: &Path) -> usize {
     let Ok(entries) = fs::read_dir(hosts) else { return 0 };
-    let finished =
-        entries.flatten().filter(|entry| !entry.file_name().to_string_lossy().starts_with(BUILDING));
-    finished.filter(|entry| sweep_one(&entry.path())).count()
+    entries.flatten().filter(|entry| sweep_one(&entry.path())).count()
 }
 
 fn sweep_one(root: &Path) -> bool {
-    // Without a lock file this is not ours.
-    let Ok(lock) = File::open(root.join("lock")) else { return false };
-    if lock.try_lock().is_err() {
+    let Ok(lock) = File::open(root.join("lock")) else {
+        // A link to a directory that went with a restart of the machine; everything else without a lock is not ours.
+        if root.is_symlink() && !root.exists() {
+            directory::remove(root);
+        }
+        return false;
+    };
+    // One that is being built is locked a moment after its lock file appears.
+    let is_fresh = lock
+        .metadata()
+        .and_then(|file| file.modified())
+        .is_ok_and(|time| time.elapsed().is_ok_and(|age| age < BUILDING_TIME));
+    if lock.try_lock().is_err() || (is_building(root) && is_fresh) {
         return false;
     }
     let by_number = fs::read_to_string(root.join("pid")).ok().is_some_and(|text| end(&text));
@@ -33,6 +45,10 @@ fn sweep_one(root: &Path) -> bool {
     let by_nonce = descendants::kill_survivors(&carriers) > 0;
     directory::remove(root);
     by_number || by_nonce
+}
+
+fn is_building(root: &Path) -> bool {
+    root.file_name().is_some_and(|name| name.to_string_lossy().starts_with(BUILDING))
 }
 
 fn end(text: &str) -> bool {
@@ -89,6 +105,18 @@ mod tests {
         File::create(hosts.path().join(&nonce).join("lock")).unwrap();
         assert_eq!(sweep(hosts.path()), 1);
         assert!(!child.wait().unwrap().success());
+    }
+
+    #[test]
+    fn a_link_to_nowhere_is_removed_and_a_directory_being_built_is_left_alone() {
+        let hosts = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink("/nowhere/at/all", hosts.path().join("gone")).unwrap();
+        fs::create_dir(hosts.path().join(".building")).unwrap();
+        File::create(hosts.path().join(".building/lock")).unwrap();
+        assert_eq!(sweep(hosts.path()), 0);
+        let left: Vec<_> =
+            fs::read_dir(hosts.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(left, [".building"]);
     }
 
     #[test]

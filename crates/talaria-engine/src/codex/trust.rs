@@ -14,11 +14,11 @@ use talaria_core::policy::{ApprovalPolicy, Sandbox};
 use talaria_core::wire::call::{EffectiveConfig, ThreadStart};
 
 /// Adds the override to a start for which Codex would write.
-pub(crate) fn add_where_needed(start: &mut ThreadStart, config: &EffectiveConfig, git_root: Option<&Path>) {
+pub(crate) fn add_where_needed(start: &mut ThreadStart, config: &EffectiveConfig, git_roots: &[PathBuf]) {
     if !is_writable(start, config) {
         return;
     }
-    let recorded = recorded_level(config, &start.cwd, git_root);
+    let recorded = recorded_level(config, &start.cwd, git_roots);
     if recorded.is_none() && start.approval_policy.is_none() && config.approval_policy.is_none() {
         start.approval_policy = Some(ApprovalPolicy::OnRequest);
     }
@@ -36,15 +36,25 @@ fn is_writable(start: &ThreadStart, config: &EffectiveConfig) -> bool {
     }
 }
 
-fn recorded_level(config: &EffectiveConfig, cwd: &str, git_root: Option<&Path>) -> Option<String> {
+fn recorded_level(config: &EffectiveConfig, cwd: &str, git_roots: &[PathBuf]) -> Option<String> {
     let projects = config.projects.as_ref()?;
     let level = |key: &str| projects.get(key)?.get("trust_level")?.as_str().map(str::to_owned);
-    level(cwd).or_else(|| level(git_root?.to_str()?))
+    level(cwd).or_else(|| git_roots.iter().find_map(|root| level(root.to_str()?)))
 }
 
-/// The directory that holds the repository around `cwd`, which is what Codex records.
-pub(crate) fn git_root(cwd: &Path) -> Option<PathBuf> {
-    cwd.ancestors().find(|directory| directory.join(".git").exists()).map(Path::to_owned)
+/// The directories under which Codex may have recorded the repository around `cwd`: its root, and for a linked worktree
+/// the root of the main one.
+pub(crate) fn git_roots(cwd: &Path) -> Vec<PathBuf> {
+    let Some(root) = cwd.ancestors().find(|directory| directory.join(".git").exists()) else {
+        return Vec::new();
+    };
+    let mut roots = vec![root.to_owned()];
+    // A linked worktree has a file there: `gitdir: <main>/.git/worktrees/<name>`.
+    let link = std::fs::read_to_string(root.join(".git")).unwrap_or_default();
+    let git_directory = link.trim().strip_prefix("gitdir: ").map(Path::new);
+    let main = git_directory.and_then(|path| path.ancestors().find(|path| path.ends_with(".git"))?.parent());
+    roots.extend(main.map(Path::to_owned));
+    roots
 }
 
 #[cfg(test)]
@@ -58,7 +68,7 @@ mod tests {
     fn added(start: &ThreadStart, config: &str) -> ThreadStart {
         let mut start = start.clone();
         let config = serde_json::from_str(config).unwrap();
-        add_where_needed(&mut start, &config, Some(Path::new("/w")));
+        add_where_needed(&mut start, &config, &[PathBuf::from("/w")]);
         start
     }
 
@@ -101,5 +111,17 @@ mod tests {
         );
         let decided = added(&writable, r#"{"approval_policy":"never"}"#);
         assert_eq!(decided.approval_policy, None, "the user's own configuration decides");
+    }
+
+    #[test]
+    fn a_linked_worktree_belongs_to_its_main_repository() {
+        let place = tempfile::tempdir().unwrap();
+        let (main, linked) = (place.path().join("main"), place.path().join("linked"));
+        std::fs::create_dir_all(main.join(".git/worktrees/linked")).unwrap();
+        std::fs::create_dir_all(linked.join("sub")).unwrap();
+        let link = format!("gitdir: {}\n", main.join(".git/worktrees/linked").display());
+        std::fs::write(linked.join(".git"), link).unwrap();
+        assert_eq!(git_roots(&linked.join("sub")), [linked, main.clone()]);
+        assert_eq!(git_roots(&main), [main]);
     }
 }

@@ -459,7 +459,7 @@ async fn the_deadline_interrupts_the_turn(codex: Codex) {
 }
 
 async fn the_deadline_stands_still_while_somebody_is_asked(codex: Codex) {
-    const LIMIT: Duration = Duration::from_secs(4);
+    const LIMIT: Duration = Duration::from_secs(10);
     let real = Real::start(&codex).await;
     real.model.route(|request| match request.prompt() {
         "be the clock" => Some(Reply::new().stall()),

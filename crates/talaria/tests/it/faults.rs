@@ -71,9 +71,9 @@ async fn a_reader_that_leaves_ends_the_turn_without_a_panic(codex: Codex) {
         let mut running = scene.start(options);
         running.wait_for("first").await;
         // As `head -1` does.
-        let ended = tokio::spawn(running.hang_up());
+        let ended = running.hang_up();
         gate.open();
-        let ended = ended.await.unwrap();
+        let ended = ended.await;
         assert_eq!((ended.code, ended.stderr.as_str()), (Some(4), ""), "{ended}");
     }
     scene.close().await;

@@ -287,11 +287,11 @@ impl Running {
         self.child.kill().await.unwrap();
     }
 
-    /// Closes the pipe that the program writes to, and waits for its end.
-    pub(crate) async fn hang_up(self) -> Ended {
+    /// Closes the pipe that the program writes to, now; the future waits for its end.
+    pub(crate) fn hang_up(self) -> impl Future<Output = Ended> {
         let Self { child, stdout, seen } = self;
         drop(stdout);
-        Self::collect(child, async move { seen }).await
+        Self::collect(child, async move { seen })
     }
 
     /// Waits until the program is held up because nobody reads what it writes; the kernel says what it waits for.
@@ -304,6 +304,19 @@ impl Running {
             }
         };
         tokio::time::timeout(PATIENCE, held_up).await.unwrap();
+    }
+
+    /// Waits until the program has received what was sent to it: a second signal of the same kind would merge with one
+    /// that is still pending.
+    #[cfg(target_os = "linux")]
+    pub(crate) async fn wait_signalled(&self) {
+        let status = format!("/proc/{}/status", self.child.id().unwrap());
+        let received = async {
+            while !fs::read_to_string(&status).unwrap().contains("ShdPnd:\t0000000000000000") {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, received).await.unwrap();
     }
 
     /// Waits for the end of the program without reading what it writes: the pipe stays open and full.

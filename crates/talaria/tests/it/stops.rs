@@ -91,7 +91,7 @@ async fn a_second_signal_leaves_although_codex_ignores_the_interrupt() {
     running.wait_for("Endless").await;
     kill_process(running.pid(), Signal::TERM).unwrap();
     running.wait_for("interrupting").await;
-    kill_process(running.pid(), Signal::INT).unwrap();
+    kill_process(running.pid(), Signal::TERM).unwrap();
     let ended = running.end().await.exits(4);
     let events = ended.events();
     let outcome = events.last().unwrap();
@@ -113,7 +113,8 @@ async fn two_signals_leave_although_nobody_reads_the_output() {
     running.wait_for("text_delta").await;
     running.wait_held_up().await;
     kill_process(running.pid(), Signal::TERM).unwrap();
-    kill_process(running.pid(), Signal::INT).unwrap();
+    running.wait_signalled().await;
+    kill_process(running.pid(), Signal::TERM).unwrap();
     running.end_unread().await.exits(4).complains(&["error: left before the turn ended"]);
     scene.close().await;
 }
@@ -129,7 +130,7 @@ async fn a_signal_before_the_turn_began_leaves_nothing_behind() {
         while !asked() {
             tokio::task::yield_now().await;
         }
-        kill_process(running.pid(), Signal::INT).unwrap();
+        kill_process(running.pid(), Signal::TERM).unwrap();
         running.end().await.exits(4).complains(&["error: stopped before the turn began"]);
         scene.close().await;
     }

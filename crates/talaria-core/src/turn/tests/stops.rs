@@ -108,7 +108,7 @@ fn no_end_after_an_interrupt_within_the_limit_is_lost() {
         at 11s
         tick
           => emit item_abandoned item=c1
-          => emit outcome exit=7 message="Codex did not end the turn within 10 s of the interrupt" outcome=lost
+          => emit outcome exit=7 message="Codex did not begin the turn within 10 s of the wish to stop it" outcome=lost
           => finish lost exit 7
     "#]]);
 }
@@ -122,7 +122,7 @@ fn no_acceptance_after_an_interrupt_within_the_limit_is_lost() {
         tick
         at 10s
         tick
-          => emit outcome exit=7 message="Codex did not accept the turn within 10 s of the interrupt" outcome=lost
+          => emit outcome exit=7 message="Codex did not begin the turn within 10 s of the wish to stop it" outcome=lost
           => finish lost exit 7
         accepted u
     "#]]);
