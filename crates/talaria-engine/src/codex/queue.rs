@@ -188,4 +188,17 @@ mod tests {
         queue.push(piece("b", "z"));
         assert_eq!(queue.take().await.len(), 4);
     }
+
+    #[tokio::test]
+    async fn what_is_given_back_comes_before_what_came_meanwhile() {
+        let queue = Queue::default();
+        for item in ["a", "b"] {
+            queue.push(piece(item, item));
+        }
+        let mut batch = queue.take().await;
+        assert_eq!(batch.pop_front().map(text).as_deref(), Some("a"));
+        queue.push(piece("c", "c"));
+        queue.give_back(batch);
+        assert_eq!(queue.take().await.into_iter().map(text).collect::<String>(), "bc");
+    }
 }

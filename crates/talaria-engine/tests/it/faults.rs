@@ -39,6 +39,7 @@ both_transports!(
     a_question_that_cannot_be_put_is_declined_visibly,
     a_patch_whose_changes_were_never_told_says_so,
     a_sub_agents_request_reaches_its_parent_and_is_answered,
+    a_request_that_comes_with_the_end_of_a_turn_is_put_in_the_next,
     a_flood_of_text_arrives_whole,
     an_interrupt_waits_until_the_turn_has_begun,
     an_end_without_a_reason_is_not_a_success,
@@ -468,6 +469,31 @@ async fn a_sub_agents_request_reaches_its_parent_and_is_answered(version: &str) 
     for id in [8, 9] {
         assert_eq!(answers(&scripted, &json!(id)), [json!({ "id": id, "result": { "decision": "accept" } })]);
     }
+    scripted.close().await;
+}
+
+async fn a_request_that_comes_with_the_end_of_a_turn_is_put_in_the_next(version: &str) {
+    let spawned = json!({
+        "type": "collabAgentToolCall", "id": "spawn", "tool": "spawnAgent", "status": "completed",
+        "senderThreadId": THREAD, "receiverThreadIds": [CHILD], "agentsStates": {},
+    });
+    // After a piece of text the session pauses for a moment, so that the end and what follows it are taken together.
+    let first = vec![
+        send(agent_delta("a piece")),
+        item_frame("item/completed", THREAD, "a", spawned),
+        ended_frame(THREAD, "a", "completed"),
+        approval(json!(8), CHILD),
+    ];
+    let second = vec![expect_answer(8), ended_frame(THREAD, "b", "completed")];
+    let scripted = play(version, [accept_turn("a"), first, accept_turn("b"), second].concat()).await;
+    let first = begin(scripted.session().await, "go").end().await;
+    let mut turn = begin(first.session, "go on");
+    let (ticket, _) = turn.request().await;
+    // The scripted peer, other than Codex, takes no answer before it has seen the turn.
+    turn.until(|event| matches!(event, Event::TurnStarted { .. }).then_some(())).await;
+    turn.command(Command::Answer { ticket, decision: Decision::Accept, by: Who::User }).await;
+    assert_eq!(turn.end().await.report.outcome, Outcome::Completed);
+    assert_eq!(answers(&scripted, &json!(8)), [json!({ "id": 8, "result": { "decision": "accept" } })]);
     scripted.close().await;
 }
 

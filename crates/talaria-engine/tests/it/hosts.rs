@@ -133,10 +133,13 @@ async fn a_missing_or_broken_program_is_a_clear_error(version: &str) {
     assert!(error.to_string().contains("ermission denied"), "{error}");
 }
 
+/// A process that sleeps, in a session of its own where the system has a command for that; macOS has none.
+const SLEEPER: &str = if cfg!(target_os = "linux") { "setsid sleep 600" } else { "sleep 600" };
+
 async fn closing_reaps_what_codex_started(version: &str) {
-    let children = spawn("setsid sleep 600 & sleep 600 & wait");
+    let children = spawn(&format!("{SLEEPER} & sleep 600 & wait"));
     let scripted = Scripted::start(AppServer::ready([children]), version).await;
-    // The server, the shell, and two sleepers, one of them in a session of its own.
+    // The server, the shell, and two sleepers, one of them in a session of its own if it can be.
     grown_to(&scripted.marker, 4).await;
     scripted.close().await;
 }
@@ -145,7 +148,7 @@ async fn closing_reaps_what_codex_started(version: &str) {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn closing_reaps_what_detached_itself_from_codex() {
-    let scripted = Scripted::start(AppServer::ready([spawn("setsid sleep 600 &")]), "0.166.0").await;
+    let scripted = Scripted::start(AppServer::ready([spawn(&format!("{SLEEPER} &"))]), "0.166.0").await;
     let is_detached = || {
         let all = scripted.marker.survivors();
         all.len() == 2 && all.iter().any(|process| process.command.starts_with("sleep 600"))
@@ -163,7 +166,7 @@ async fn closing_reaps_what_detached_itself_from_codex() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn closing_reaps_what_a_dead_codex_left() {
-    let play = [vec![spawn("setsid sleep 600 & wait")], start_turn(), vec![exit(1)]].concat();
+    let play = [vec![spawn(&format!("{SLEEPER} & wait"))], start_turn(), vec![exit(1)]].concat();
     let scripted = Scripted::start(AppServer::ready(play), "0.166.0").await;
     grown_to(&scripted.marker, 3).await;
     let ended = begin(scripted.session().await, "go").end().await;
@@ -180,7 +183,7 @@ async fn closing_kills_what_does_not_listen(version: &str) {
 }
 
 async fn dropping_a_host_leaves_nothing_behind(version: &str) {
-    let play = [vec![spawn("setsid sleep 600 & wait")], start_turn(), vec![hang()]].concat();
+    let play = [vec![spawn(&format!("{SLEEPER} & wait"))], start_turn(), vec![hang()]].concat();
     let scripted = Scripted::start(AppServer::ready(play), version).await;
     grown_to(&scripted.marker, 3).await;
     let mut turn = begin(scripted.session().await, "go");
@@ -250,7 +253,7 @@ async fn owner_that_another_test_kills() {
     let Some(folder) = std::env::var_os(OWNER) else { return };
     let folder = Path::new(&folder);
     let mark = (std::env::var_os("IT_OWNER_VARIABLE").unwrap(), std::env::var_os("IT_OWNER_MARK").unwrap());
-    let program = AppServer::ready([spawn("setsid sleep 600 & wait")]).install(&folder.join("bin"));
+    let program = AppServer::ready([spawn(&format!("{SLEEPER} & wait"))]).install(&folder.join("bin"));
     let mut spec = scripted_spec(&program.codex, "0.166.0", folder, &Marker::new());
     spec.environment.push(mark);
     let host = Host::start(spec).await.unwrap();
