@@ -479,14 +479,20 @@ async fn a_request_that_comes_with_the_end_of_a_turn_is_put_in_the_next(version:
     });
     // After a piece of text the session pauses for a moment, so that the end and what follows it are taken together.
     let first = vec![
-        send(agent_delta("a piece")),
         item_frame("item/completed", THREAD, "a", spawned),
+        expect("account/read"),
+        reply(json!({ "account": null, "requiresOpenaiAuth": false })),
+        send(agent_delta("a piece")),
         ended_frame(THREAD, "a", "completed"),
         approval(json!(8), CHILD),
     ];
     let second = vec![expect_answer(8), ended_frame(THREAD, "b", "completed")];
     let scripted = play(version, [accept_turn("a"), first, accept_turn("b"), second].concat()).await;
-    let first = begin(scripted.session().await, "go").end().await;
+    let mut turn = begin(scripted.session().await, "go");
+    turn.until(|event| matches!(event, Event::ItemCompleted { .. }).then_some(())).await;
+    // The sub-agent is known by now; lets the play go on.
+    scripted.host.account().await.unwrap();
+    let first = turn.end().await;
     let mut turn = begin(first.session, "go on");
     let (ticket, _) = turn.request().await;
     // The scripted peer, other than Codex, takes no answer before it has seen the turn.
