@@ -15,11 +15,12 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap()
 }
 
-/// The table of crates: name in the first column, what it may use in the third.
+/// The table in the section about crates: name in the first column, what it may use in the third.
 fn drawn() -> Edges {
     let text = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let section = text.split("\n## ").find(|section| section.starts_with("Crates\n")).unwrap();
     let names = |cell: &str| cell.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
-    let rows = text.lines().filter(|line| line.starts_with("| `talaria"));
+    let rows = section.lines().filter(|line| line.starts_with("| `talaria"));
     rows.map(|row| {
         let cells: Vec<&str> = row.trim_matches('|').split('|').collect();
         (names(cells[0]).remove(0), names(cells[2]).into_iter().collect())
