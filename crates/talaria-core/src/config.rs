@@ -4,6 +4,7 @@
 //! stays `None`: no default is invented here, because the user's Codex then decides. Reads no file and no
 //! environment; the engine's `home` reads the file and hands its text over, `doctor` shows the problems.
 
+mod approvals;
 mod keys;
 mod problem;
 
@@ -12,7 +13,8 @@ use std::time::Duration;
 use toml_edit::{Document, Item, TableLike};
 
 use crate::nearest::nearest;
-use crate::policy::{ApprovalPolicy, Sandbox};
+use crate::policy::{ApprovalPolicy, Mode, Sandbox};
+use crate::rules::Rules;
 use keys::{Meaning, Section};
 pub use problem::{Problem, Severity};
 
@@ -23,6 +25,8 @@ pub struct Config {
     pub codex: CodexConfig,
     /// Which model is asked for.
     pub model: ModelConfig,
+    /// What is decided before a person is asked.
+    pub approvals: ApprovalsConfig,
 }
 
 /// The section `[codex]`.
@@ -38,6 +42,8 @@ pub struct CodexConfig {
     pub approval_policy: Option<ApprovalPolicy>,
     /// How long a turn may take.
     pub turn_timeout: Option<Duration>,
+    /// After how much silence of Codex a person is told for the first time.
+    pub idle_warning: Option<Duration>,
 }
 
 /// The section `[model]`.
@@ -47,6 +53,15 @@ pub struct ModelConfig {
     pub default: Option<String>,
     /// The reasoning effort to ask for; the model decides which words it knows.
     pub effort: Option<String>,
+}
+
+/// The section `[approvals]`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ApprovalsConfig {
+    /// How much is done without asking.
+    pub mode: Option<Mode>,
+    /// What is refused and what needs no person.
+    pub rules: Rules,
 }
 
 /// A configuration file that is TOML, with what is wrong in it.
@@ -114,6 +129,12 @@ impl Reader<'_> {
                 if let Err(wrong) = read(item, &mut self.parsed.config) {
                     // The value may stand lines below its key; the key is what a person looks for.
                     self.report(start, &name, Severity::Error, wrong.message, wrong.hint);
+                }
+            }
+            Some(Meaning::ReadList(read)) => {
+                for wrong in read(item, &mut self.parsed.config) {
+                    let at = wrong.start.or(start);
+                    self.report(at, &name, Severity::Error, wrong.message, wrong.hint);
                 }
             }
             Some(Meaning::Later) => {

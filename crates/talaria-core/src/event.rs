@@ -7,8 +7,9 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::ids::{ItemId, ThreadId, TicketId, TurnId};
-use crate::item::Item;
+use crate::item::{FileChange, Item};
 use crate::outcome::Report;
+use crate::place::Place;
 use crate::request::{Ask, Decision, Who};
 
 /// Something that happened in a session.
@@ -17,6 +18,15 @@ use crate::request::{Ask, Decision, Who};
 pub enum Event {
     /// The thread is there, with the settings that Codex says are in force.
     SessionStarted(Started),
+    /// How far the sending of this turn's input is. Written before the next step is taken.
+    Ledger {
+        /// How far it is.
+        stage: Stage,
+        /// Our name for the input, where Codex keeps it with the message.
+        client_id: Option<String>,
+        /// The last turn of the thread that was known before: only a later one can be this one.
+        after: Option<TurnId>,
+    },
     /// Codex accepted the input and began to work.
     TurnStarted {
         /// The turn, as Codex names it.
@@ -42,6 +52,27 @@ pub enum Event {
         item: ItemId,
         /// The piece.
         delta: String,
+    },
+    /// A piece of a plan that is written as text.
+    PlanDelta {
+        /// The plan it belongs to.
+        item: ItemId,
+        /// The piece.
+        delta: String,
+    },
+    /// How far the call of a tool is, in the words of its server.
+    ToolProgress {
+        /// The call.
+        item: ItemId,
+        /// What the server says.
+        message: String,
+    },
+    /// A patch that was announced changes other things by now.
+    PatchUpdated {
+        /// The patch.
+        item: ItemId,
+        /// All of its changes.
+        changes: Vec<FileChange>,
     },
     /// A step began.
     ItemStarted {
@@ -77,6 +108,9 @@ pub enum Event {
         /// What is asked.
         #[serde(flatten)]
         ask: Ask,
+        /// Where it would happen: inside the sandbox, outside, or nobody can tell.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        place: Option<Place>,
     },
     /// A request was answered, or became void.
     RequestClosed {
@@ -86,6 +120,9 @@ pub enum Event {
         decision: Decision,
         /// Who decided.
         by: Who,
+        /// By which rule, where no person decided.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        why: Option<String>,
     },
     /// Tokens, as of the last model request.
     UsageUpdated {
@@ -95,6 +132,53 @@ pub enum Event {
         context: u64,
         /// Size of the model's context window, if Codex knows it.
         window: Option<u64>,
+    },
+    /// How much of the account's allowance is used.
+    RateLimits(RateLimits),
+    /// Another model answers than the one that was asked.
+    ModelRerouted {
+        /// The model that was asked.
+        from: String,
+        /// The model that answers.
+        to: String,
+        /// Why, in Codex's word.
+        reason: Option<String>,
+    },
+    /// Codex shortened the conversation to fit the model's context.
+    Compacted,
+    /// A sub-agent began, or ended.
+    AgentUpdated {
+        /// Its thread.
+        thread: ThreadId,
+        /// How it stands.
+        phase: AgentPhase,
+    },
+    /// A step of a sub-agent began.
+    AgentItemStarted {
+        /// The sub-agent's thread.
+        thread: ThreadId,
+        /// The step as known at its beginning.
+        item: Item,
+    },
+    /// A step of a sub-agent ended.
+    AgentItemCompleted {
+        /// The sub-agent's thread.
+        thread: ThreadId,
+        /// The step with its result.
+        item: Item,
+    },
+    /// The turn has ended, and so many of its sub-agents have not. The outcome is fixed; it is told when they have
+    /// ended, or after a while.
+    ChildrenRunning {
+        /// How many.
+        count: usize,
+    },
+    /// Nothing was heard for a while. It ends nothing.
+    Quiet {
+        /// For how long.
+        seconds: u64,
+        /// The steps that are known to be under way.
+        open_items: Vec<ItemId>,
     },
     /// The model could not be reached; Codex tries again by itself.
     Retrying {
@@ -111,10 +195,30 @@ pub enum Event {
         /// Who wanted it.
         by: Who,
     },
+    /// Codex did not stop in time, and this was done about it.
+    Escalated {
+        /// What was done.
+        action: Escalation,
+    },
+    /// The commands that a stopped turn had left running were ended.
+    TerminalsEnded {
+        /// What was done, in words.
+        message: String,
+    },
+    /// Codex was replaced by a new process.
+    HostReplaced {
+        /// One line about it: why, and what became of the conversation.
+        message: String,
+    },
     /// More input reached the running turn.
     Steered {
         /// The turn that took it.
         turn: TurnId,
+    },
+    /// More input waits for the next turn.
+    Queued {
+        /// How many wait, this one included.
+        waiting: usize,
     },
     /// Codex sent something this build does not know. Kept as it came.
     Unknown {
@@ -155,6 +259,79 @@ pub struct Started {
     pub codex: String,
     /// The file in which Codex keeps the conversation.
     pub path: Option<String>,
+}
+
+/// How far the sending of a turn's input is. Each stage is told before the step that it names is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// It is ready; nothing has been sent.
+    Prepared,
+    /// It is being sent. From here on it may have reached Codex.
+    Sent,
+    /// Codex has it.
+    Accepted,
+    /// The turn has an outcome.
+    Settled,
+    /// Whether Codex has it, or how the turn ended, is not known.
+    Unknown,
+}
+
+/// How a sub-agent stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AgentPhase {
+    /// It works, or is about to.
+    Running,
+    /// It has done its work.
+    Completed,
+    /// It failed.
+    Failed,
+    /// It was stopped.
+    Interrupted,
+}
+
+/// What was done about a Codex that did not stop a turn in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Escalation {
+    /// Its process was ended: no other turn was running there.
+    HostEnded,
+    /// The turn was given up; the process lives on for the other turns that run there.
+    Abandoned,
+}
+
+/// How much of an account's allowance is used.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RateLimits {
+    /// The short window.
+    pub primary: Option<RateWindow>,
+    /// The long window.
+    pub secondary: Option<RateWindow>,
+    /// The account's plan.
+    pub plan: Option<String>,
+    /// Which limit is reached, if one is.
+    pub reached: Option<String>,
+}
+
+/// How much of one window is used.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct RateWindow {
+    /// In percent.
+    pub used_percent: f64,
+    /// How long the window is.
+    pub minutes: Option<u64>,
+    /// When it begins anew, in seconds since 1970.
+    pub resets_at: Option<i64>,
+}
+
+impl RateLimits {
+    /// When the limit that holds one up begins anew: the later one of the windows that are used up.
+    pub fn resets_at(&self) -> Option<i64> {
+        let full = |window: &&RateWindow| window.used_percent >= 100.0;
+        let windows = [self.primary.as_ref(), self.secondary.as_ref()];
+        windows.into_iter().flatten().filter(full).filter_map(|window| window.resets_at).max()
+    }
 }
 
 /// One step of a plan.

@@ -1,7 +1,9 @@
 //! Puts a failure that Codex reports into a class, so that people are told what to do and programs can branch.
 //!
 //! Codex's own code decides. Where it only says `other`, two fixed beginnings of its message are used: the HTTP status
-//! that 0.130 writes there, and the words of both versions for a stream that broke.
+//! that 0.130 writes there, and the words of both versions for a stream that broke. The words for a broken login are the
+//! last resort, and are looked for only in what Codex itself wrote in this turn: an MCP server that speaks of OAuth says
+//! nothing about Codex's login.
 
 use serde_json::Value;
 
@@ -25,6 +27,8 @@ pub fn refused(error: &RpcError) -> Outcome {
     let input_code = error.data.as_ref().and_then(|data| data.get("input_error_code"));
     let code = match input_code.and_then(Value::as_str) {
         Some("input_too_large") => FailureCode::InputTooLarge,
+        _ if error.is_overload() => FailureCode::Server,
+        _ if speaks_of_login(&error.message) => FailureCode::Auth,
         _ => FailureCode::Other,
     };
     Outcome::Failed { code, message: format!("Codex refused the turn: {}", error.message) }
@@ -51,8 +55,52 @@ fn classify(error: &TurnError) -> FailureCode {
             | "responseTooManyFailedAttempts",
         ) => FailureCode::Connection,
         _ if error.message.starts_with("stream disconnected before completion") => FailureCode::Connection,
+        _ if speaks_of_login(&error.message) => FailureCode::Auth,
         _ => FailureCode::Other,
     }
+}
+
+/// Words that speak of a login that is missing or has expired.
+const LOGIN_WORDS: &[&str] = &[
+    "invalid_grant",
+    "invalid grant",
+    "refresh token",
+    "refresh_token",
+    "token refresh",
+    "token_refresh",
+    "token has expired",
+    "expired_token",
+    "expired token",
+    "not authenticated",
+    "unauthenticated",
+    "unauthorized",
+    "re-authenticate",
+    "reauthenticate",
+    "please log in",
+    "please login",
+    "auth profile",
+    "oauth",
+];
+
+fn speaks_of_login(text: &str) -> bool {
+    let text = text.to_lowercase();
+    LOGIN_WORDS.iter().any(|word| text.contains(word))
+}
+
+/// Does Codex itself complain of its login in these lines of its standard error? Lines that others wrote there (MCP
+/// servers, commands) are passed over: Codex's begin with a time, a level and a name of its own.
+pub fn is_login_trouble<'a>(lines: impl IntoIterator<Item = &'a str>) -> bool {
+    lines.into_iter().any(|line| own_words(line).is_some_and(speaks_of_login))
+}
+
+fn own_words(line: &str) -> Option<&str> {
+    let (time, rest) = line.trim_start().split_once(' ')?;
+    let (level, rest) = rest.trim_start().split_once(' ')?;
+    let (target, words) = rest.trim_start().split_once(": ")?;
+    let is_time = time.starts_with("20") && time.ends_with('Z') && time.contains('T');
+    let is_level = matches!(level, "ERROR" | "WARN");
+    let is_codex = target.starts_with("codex_") && !target.contains("mcp");
+    (is_time && is_level && is_codex).then_some(words)
 }
 
 /// `codexErrorInfo` is a word, or an object with that word as its only key.
@@ -107,6 +155,45 @@ mod tests {
     #[test]
     fn a_status_in_the_middle_of_a_text_is_not_looked_at() {
         assert_eq!(code("the file says: unexpected status 401", json!("other")), FailureCode::Other);
+    }
+
+    #[test]
+    fn a_refusal_has_a_class_too() {
+        let class = |code, message: &str| {
+            let error = RpcError { code, message: message.to_owned(), data: None };
+            match refused(&error) {
+                Outcome::Failed { code, .. } => code,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(class(-32600, "not authenticated: please log in"), FailureCode::Auth);
+        assert_eq!(class(-32001, "overloaded"), FailureCode::Server);
+        assert_eq!(class(-32600, "no such thread"), FailureCode::Other);
+    }
+
+    #[test]
+    fn words_for_a_broken_login_are_the_last_resort() {
+        assert_eq!(code("Your refresh token was already used", json!("other")), FailureCode::Auth);
+        assert_eq!(code("401 unauthorized by the tool", json!("sandboxError")), FailureCode::Sandbox);
+        assert_eq!(code("no oauth here", json!("contextWindowExceeded")), FailureCode::ContextWindow);
+    }
+
+    #[test]
+    fn only_codexs_own_lines_speak_of_its_login() {
+        let own =
+            "2026-11-15T10:00:00.123456Z ERROR codex_core::auth: Failed to refresh token: invalid_grant";
+        assert!(is_login_trouble(["x", own]));
+        for line in [
+            "OAuth login required",
+            "2026-11-15T10:00:00Z INFO codex_core::auth: oauth flow done",
+            "2026-11-15T10:00:00Z ERROR codex_core::mcp: github: OAuth login required",
+            "2026-11-15T10:00:00Z ERROR rmcp::transport: unauthorized",
+            "ERROR codex_core: unauthorized",
+            "2026-11-15T10:00:00Z ERROR codex_core::exec: command failed",
+            "",
+        ] {
+            assert!(!is_login_trouble([line]), "{line}");
+        }
     }
 
     #[test]

@@ -94,6 +94,12 @@ impl RpcError {
     /// The method does not exist.
     pub const METHOD_NOT_FOUND: i64 = -32601;
 
+    /// The refusal of a request that nobody here knows.
+    pub fn unknown_method(method: &str) -> Self {
+        let message = format!("{method} is not supported by this client");
+        Self { code: Self::METHOD_NOT_FOUND, message, data: None }
+    }
+
     /// Was the request not looked at because the server had too much to do?
     pub fn is_overload(&self) -> bool {
         self.code == Self::OVERLOADED

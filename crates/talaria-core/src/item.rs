@@ -1,16 +1,24 @@
 //! One step of a turn as people see it: a message, a command, a patch, a tool call.
 //!
-//! A kind that this build does not know is kept whole in `ItemBody::Other`: it is shown by its name, never dropped.
+//! Every kind that Codex 0.130 and 0.166 have is a variant here. A kind that this build does not know is kept whole in
+//! `ItemBody::Other`: it is shown by its name, never dropped. `project` makes these from the wire; events carry them,
+//! renderers show them, `transcript` turns them into messages. Nothing here decides.
 
 use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::ids::{ItemId, ThreadId};
 
+mod parts;
+
+pub use parts::{
+    AgentState, Attachment, CommandSource, FileAction, FileChange, Question, SearchAction, Status, ToolResult,
+};
+
 /// One step of a turn.
 #[derive(Clone, Debug, Serialize)]
 pub struct Item {
-    /// Codex's name for it.
+    /// Codex's name for it. Not always unique: 0.130 gives the beginning and the end of a review the same one.
     pub id: ItemId,
     /// What it is.
     #[serde(flatten)]
@@ -25,18 +33,35 @@ pub enum ItemBody {
     UserMessage {
         /// The text parts of the input.
         text: String,
+        /// What was said besides text.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        attachments: Vec<Attachment>,
+        /// The id that the client gave it; 0.130 does not tell.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        client_id: Option<String>,
+    },
+    /// What a hook of the user's told the model.
+    HookPrompt {
+        /// The text.
+        text: String,
     },
     /// What the model said.
     AgentMessage {
         /// The text.
         text: String,
-        /// `commentary`, `final_answer`, or nothing.
+        /// `commentary`, `partial_answer`, `final_answer`, or nothing.
         phase: Option<String>,
+        /// What it asks without waiting for an answer.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        questions: Vec<Question>,
     },
     /// The model's thinking, as far as it is told.
     Reasoning {
         /// Summary paragraphs.
         summary: Vec<String>,
+        /// The thinking itself, which few models show.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        content: Vec<String>,
     },
     /// A plan written as text.
     Plan {
@@ -49,6 +74,9 @@ pub enum ItemBody {
         command: String,
         /// Where it runs.
         cwd: String,
+        /// Whose it is.
+        #[serde(skip_serializing_if = "CommandSource::is_agent")]
+        source: CommandSource,
         /// How it stands.
         status: Status,
         /// Its exit code, once it ended.
@@ -65,23 +93,55 @@ pub enum ItemBody {
         /// The files.
         changes: Vec<FileChange>,
     },
-    /// A search on the web.
-    WebSearch {
-        /// The words.
-        query: String,
-    },
-    /// A call of a tool.
+    /// A call of an MCP server's tool.
     Tool {
-        /// Where the tool lives: an MCP server's name, or `client` for one that a client of Codex brought.
+        /// The server.
         server: String,
         /// The tool.
         tool: String,
         /// How it stands.
         status: Status,
+        /// What it was called with.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        arguments: Option<Box<RawValue>>,
+        /// What it gave back.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        result: Option<ToolResult>,
         /// How long it took.
         duration_ms: Option<u64>,
         /// What went wrong, if it failed.
         error: Option<String>,
+    },
+    /// A call of a tool that a client of Codex brought.
+    ClientTool {
+        /// The group that the tool belongs to.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        namespace: Option<String>,
+        /// The tool.
+        tool: String,
+        /// How it stands.
+        status: Status,
+        /// What the tool itself said about its success.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        success: Option<bool>,
+        /// What it was called with.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        arguments: Option<Box<RawValue>>,
+        /// What it gave back.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        result: Option<ToolResult>,
+        /// How long it took.
+        duration_ms: Option<u64>,
+    },
+    /// What a function gave back, where Codex does not tell how it was called.
+    ToolOutput {
+        /// The group that the function belongs to.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        namespace: Option<String>,
+        /// The function.
+        tool: String,
+        /// What it gave back.
+        result: ToolResult,
     },
     /// Work handed to other agents.
     Agents {
@@ -91,6 +151,73 @@ pub enum ItemBody {
         status: Status,
         /// The threads of those agents.
         threads: Vec<ThreadId>,
+        /// What they were told.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        prompt: Option<String>,
+        /// The model that was asked for.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        model: Option<String>,
+        /// The effort that was asked for.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        effort: Option<String>,
+        /// How each agent stood, by thread.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        agents: Vec<AgentState>,
+    },
+    /// Something happened to another agent.
+    AgentActivity {
+        /// What: started, interacted, interrupted, completed.
+        activity: String,
+        /// Its thread.
+        thread: ThreadId,
+        /// Its place among the agents.
+        path: String,
+        /// Its model, where that is told.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        model: Option<String>,
+        /// Its effort, likewise.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        effort: Option<String>,
+    },
+    /// A search on the web.
+    WebSearch {
+        /// The words, or the address of a page.
+        query: String,
+        /// What was done exactly.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        action: Option<SearchAction>,
+    },
+    /// The model looked at an image.
+    ImageView {
+        /// The file.
+        path: String,
+    },
+    /// The model made an image.
+    ImageGeneration {
+        /// How it stands.
+        status: Status,
+        /// What was drawn, in the words that were used in the end.
+        prompt: Option<String>,
+        /// Where it was saved.
+        path: Option<String>,
+        /// Why there is none.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        failure: Option<String>,
+    },
+    /// A review began.
+    ReviewStarted {
+        /// What is reviewed.
+        review: String,
+    },
+    /// A review ended.
+    ReviewEnded {
+        /// What it found. The same text comes as a message of its own right after.
+        review: String,
+    },
+    /// The model waited.
+    Sleep {
+        /// How long.
+        duration_ms: u64,
     },
     /// The conversation was shortened to fit the model's context.
     Compaction,
@@ -103,43 +230,30 @@ pub enum ItemBody {
     },
 }
 
-/// How a step stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// Not ended.
-    InProgress,
-    /// Ended well.
-    Completed,
-    /// Ended badly.
-    Failed,
-    /// Not done, because it was not allowed.
-    Declined,
-    /// A word that this build does not know.
-    Unknown,
-}
-
-/// A change of one file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct FileChange {
-    /// The file.
-    pub path: String,
-    /// What happens to it.
-    pub action: FileAction,
-    /// Where it moves to, if it does.
-    pub move_to: Option<String>,
-    /// For an added or deleted file its content, for an updated one a unified diff.
-    pub diff: String,
-}
-
-/// What happens to a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FileAction {
-    /// It is new.
-    Add,
-    /// It goes.
-    Delete,
-    /// It changes.
-    Update,
+impl ItemBody {
+    /// The word for the kind, the same as in JSON.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::UserMessage { .. } => "user_message",
+            Self::HookPrompt { .. } => "hook_prompt",
+            Self::AgentMessage { .. } => "agent_message",
+            Self::Reasoning { .. } => "reasoning",
+            Self::Plan { .. } => "plan",
+            Self::Command { .. } => "command",
+            Self::Patch { .. } => "patch",
+            Self::Tool { .. } => "tool",
+            Self::ClientTool { .. } => "client_tool",
+            Self::ToolOutput { .. } => "tool_output",
+            Self::Agents { .. } => "agents",
+            Self::AgentActivity { .. } => "agent_activity",
+            Self::WebSearch { .. } => "web_search",
+            Self::ImageView { .. } => "image_view",
+            Self::ImageGeneration { .. } => "image_generation",
+            Self::ReviewStarted { .. } => "review_started",
+            Self::ReviewEnded { .. } => "review_ended",
+            Self::Sleep { .. } => "sleep",
+            Self::Compaction => "compaction",
+            Self::Other { .. } => "other",
+        }
+    }
 }

@@ -2,6 +2,10 @@
 //!
 //! Map: `line` and `frame` turn bytes into messages, `wire` holds Codex's own shapes, `project` and `failure` convert
 //! them into our vocabulary (`event`, `item`, `request`, `outcome`), and `turn` decides what a turn does next.
+//! `power` compares what was asked of a thread with what is in force on it; `settle` says what became of input whose
+//! answer never came.
+//! `place` says whether what is accepted stays in the sandbox.
+//! `transcript` turns the steps of a turn into the messages that are kept.
 //! `config`, `policy`, `duration` and `version` are what users and Codex say about themselves, as data.
 
 pub mod config;
@@ -10,14 +14,23 @@ pub mod duration;
 pub mod event;
 pub mod failure;
 pub mod frame;
+pub mod gate;
 pub mod ids;
 pub mod item;
 pub mod line;
 mod nearest;
 pub mod outcome;
+pub mod place;
 pub mod policy;
+pub mod power;
 pub mod project;
+pub mod redact;
 pub mod request;
+pub mod rules;
+pub mod settle;
+pub mod shell;
+pub mod transcript;
 pub mod turn;
+pub mod veil;
 pub mod version;
 pub mod wire;

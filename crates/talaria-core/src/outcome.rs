@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::event::Usage;
+use crate::event::{RateLimits, Usage};
 use crate::request::Who;
 
 /// How a turn ended.
@@ -67,6 +67,8 @@ pub enum FailureCode {
     Connection,
     /// The sandbox could not be set up.
     Sandbox,
+    /// Codex never had the input: nothing was done.
+    NotSent,
     /// Something else: read the message.
     Other,
 }
@@ -85,6 +87,7 @@ impl FailureCode {
             Self::Server => "the provider had an error; try again in a moment",
             Self::Connection => "check the network and the provider's address, then try again",
             Self::Sandbox => "run `talaria doctor` to see why the sandbox does not start",
+            Self::NotSent => "nothing was done; send the prompt again",
             Self::Other => "run `talaria doctor` to check the installation",
         }
     }
@@ -103,6 +106,7 @@ impl fmt::Display for FailureCode {
             Self::Server => "server",
             Self::Connection => "connection",
             Self::Sandbox => "sandbox",
+            Self::NotSent => "not_sent",
             Self::Other => "other",
         })
     }
@@ -126,6 +130,12 @@ pub struct Report {
     pub usage: Usage,
     /// Requests declined because nobody could be asked or this build could not put them.
     pub declined: u32,
+    /// Sub-agents of this turn that had not ended when it was reported.
+    pub children_running: usize,
+    /// What to do next, if it did not complete.
+    pub hint: Option<&'static str>,
+    /// When the limit that stopped it begins anew, in seconds since 1970.
+    pub retry_at: Option<i64>,
     /// The exit code that `talaria exec` ends with.
     pub exit: u8,
 }
@@ -143,8 +153,39 @@ impl Report {
             Outcome::Interrupted { by } => (None, Some(*by), None),
             Outcome::Lost { why } => (None, None, Some(why.clone())),
         };
+        let hint = match &outcome {
+            Outcome::Failed { code, .. } => Some(code.hint()),
+            Outcome::Lost { .. } => Some(
+                "check what it did before you send the prompt again; `talaria doctor` checks the installation",
+            ),
+            Outcome::Completed | Outcome::Interrupted { .. } => None,
+        };
         let exit = exit_code(&outcome, declined);
-        Self { outcome, code, by, message, text, usage, declined, exit }
+        let (children_running, retry_at) = (0, None);
+        Self { outcome, code, by, message, text, usage, declined, children_running, hint, retry_at, exit }
+    }
+
+    /// Says how many sub-agents had not ended.
+    #[must_use]
+    pub fn with_children(mut self, running: usize) -> Self {
+        self.children_running = running;
+        self
+    }
+
+    /// Says that the login has to be renewed, where Codex went and had complained of it.
+    #[must_use]
+    pub fn with_login_hint(mut self) -> Self {
+        self.hint = Some(FailureCode::Auth.hint());
+        self
+    }
+
+    /// Says until when to wait, if a limit stopped the turn and the account's limits are known.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Option<&RateLimits>) -> Self {
+        if matches!(self.code, Some(FailureCode::RateLimit | FailureCode::UsageLimit)) {
+            self.retry_at = limits.and_then(RateLimits::resets_at);
+        }
+        self
     }
 }
 

@@ -1,7 +1,7 @@
-//! The two settings that bound what Codex may do: the sandbox, and when it asks a person.
+//! The two settings that bound what Codex may do: the sandbox, and when it asks a person; and the modes that set both.
 //!
-//! Owns their names, which are Codex's own on the wire, in the configuration file and on the command line.
-//! Decides nothing: no default lives here, because an unset value leaves the decision to the user's Codex.
+//! Owns their names: Codex's own on the wire, in the configuration file and on the command line, and ours for modes.
+//! No default lives here, because an unset value leaves the decision to the user's Codex.
 
 use std::fmt;
 use std::str::FromStr;
@@ -32,6 +32,40 @@ pub enum ApprovalPolicy {
     Never,
     /// After a command failed in the sandbox. Codex 0.130 has it, 0.166 refuses it.
     OnFailure,
+}
+
+/// How much is done without asking: one word for sandbox, approval policy and what Talaria answers by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// Work in the workspace; a person is asked for what leaves it.
+    Auto,
+    /// Nothing but reading without a person.
+    ApprovalRequired,
+    /// No sandbox, and nobody is asked; floor and deny rules hold.
+    #[serde(alias = "yolo")]
+    Unrestricted,
+}
+
+/// What a mode means on the wire and for Talaria.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ModeSettings {
+    /// The sandbox to ask for.
+    pub sandbox: Sandbox,
+    /// The approval policy to ask for.
+    pub approval_policy: ApprovalPolicy,
+    /// Who answers when no rule does.
+    pub answers: Answers,
+}
+
+/// Who answers a question of Codex that neither floor nor rules decide.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Answers {
+    /// A person, or whoever stands in for one.
+    #[default]
+    Person,
+    /// Talaria accepts it, as [`Verdict::accept_all`](crate::rules::Verdict::accept_all) says.
+    Everything,
 }
 
 /// Says that a name is none of the allowed ones.
@@ -70,6 +104,66 @@ impl ApprovalPolicy {
             Self::Never => "never",
             Self::OnFailure => "on-failure",
         }
+    }
+}
+
+impl Mode {
+    /// Every mode.
+    pub const ALL: [Self; 3] = [Self::Auto, Self::ApprovalRequired, Self::Unrestricted];
+
+    /// Every name that is understood, the alias `yolo` included.
+    pub const NAMES: [&'static str; 4] = ["auto", "approval-required", "unrestricted", "yolo"];
+
+    /// The name in files.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::ApprovalRequired => "approval-required",
+            Self::Unrestricted => "unrestricted",
+        }
+    }
+
+    /// What the mode means: the one place where modes become values of Codex.
+    ///
+    /// `Unrestricted` asks for `untrusted` and not for `never`: floor and deny rules only see what Codex asks about,
+    /// and under `never` it asks about nothing.
+    pub const fn settings(self) -> ModeSettings {
+        match self {
+            Self::Auto => ModeSettings {
+                sandbox: Sandbox::WorkspaceWrite,
+                approval_policy: ApprovalPolicy::OnRequest,
+                answers: Answers::Person,
+            },
+            Self::ApprovalRequired => ModeSettings {
+                sandbox: Sandbox::ReadOnly,
+                approval_policy: ApprovalPolicy::Untrusted,
+                answers: Answers::Person,
+            },
+            Self::Unrestricted => ModeSettings {
+                sandbox: Sandbox::DangerFullAccess,
+                approval_policy: ApprovalPolicy::Untrusted,
+                answers: Answers::Everything,
+            },
+        }
+    }
+}
+
+impl FromStr for Mode {
+    type Err = UnknownName;
+
+    fn from_str(text: &str) -> Result<Self, UnknownName> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            "approval-required" => Ok(Self::ApprovalRequired),
+            "unrestricted" | "yolo" => Ok(Self::Unrestricted),
+            _ => Err(UnknownName { given: text.to_owned(), allowed: Self::NAMES.to_vec() }),
+        }
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
     }
 }
 
@@ -124,6 +218,41 @@ mod tests {
             assert_eq!(serde_json::to_value(policy).unwrap(), policy.as_str());
             assert_eq!(serde_json::from_value::<ApprovalPolicy>(policy.as_str().into()).unwrap(), policy);
         }
+    }
+
+    #[test]
+    fn every_name_of_a_mode_is_understood_and_yolo_is_unrestricted() {
+        for mode in Mode::ALL {
+            assert_eq!(mode.as_str().parse(), Ok(mode));
+            assert_eq!(serde_json::to_value(mode).unwrap(), mode.as_str());
+            assert!(Mode::NAMES.contains(&mode.as_str()));
+        }
+        for name in Mode::NAMES {
+            let mode: Mode = name.parse().unwrap();
+            assert_eq!(serde_json::from_value::<Mode>(name.into()).unwrap(), mode);
+        }
+        assert_eq!("yolo".parse(), Ok(Mode::Unrestricted));
+        let error = "full".parse::<Mode>().unwrap_err();
+        let expected = "\"full\" is not known; allowed: auto, approval-required, unrestricted, yolo";
+        assert_eq!(error.to_string(), expected);
+    }
+
+    #[test]
+    fn modes_are_real_values_of_codex_and_each_lets_the_floor_see_what_is_asked() {
+        let told: Vec<String> = Mode::ALL
+            .iter()
+            .map(|mode| {
+                let ModeSettings { sandbox, approval_policy, answers } = mode.settings();
+                assert_ne!(approval_policy, ApprovalPolicy::Never, "{mode}: the floor would be off");
+                format!("{mode}: {sandbox}, {approval_policy}, {answers:?}")
+            })
+            .collect();
+        let expected = [
+            "auto: workspace-write, on-request, Person",
+            "approval-required: read-only, untrusted, Person",
+            "unrestricted: danger-full-access, untrusted, Everything",
+        ];
+        assert_eq!(told, expected);
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Questions that Codex puts to a person, and the answers.
 //!
-//! `Ask` is what people are shown; the wire form of an answer is made in `reply`. A question this build cannot put to
-//! a person is declined visibly, never left hanging.
+//! `Ask` is what people are shown; the wire form of an answer is made in `reply`. What nobody can be asked is declined
+//! visibly, never left hanging. No name of a server, a tool or a command is trusted here: whoever accepts something has
+//! seen it. Made by `project`, answered through the turn machine.
 
 use std::fmt;
 
@@ -9,6 +10,20 @@ use serde::Serialize;
 
 use crate::ids::{ItemId, ThreadId};
 use crate::item::FileChange;
+
+mod answer;
+mod check;
+mod form;
+mod label;
+mod permissions;
+mod question;
+
+pub use answer::{Answer, Content, Given, Grant};
+pub use check::Misfit;
+pub use form::{Field, FieldKind, Form, FormOption};
+pub use label::{patch_summary, shell_words};
+pub use permissions::{Access, PathAccess, Permissions, Place};
+pub use question::{Question, QuestionOption};
 
 /// A question, as shown to people.
 #[derive(Clone, Debug, Serialize)]
@@ -20,12 +35,56 @@ pub enum Ask {
         thread: ThreadId,
         /// The step it belongs to.
         item: ItemId,
+        /// Tells several questions about one step apart.
+        approval: Option<String>,
         /// The command line.
         command: String,
+        /// What Codex reads in it, one phrase each.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        actions: Vec<String>,
         /// Where it would run.
         cwd: Option<String>,
         /// Why, in Codex's or the model's words.
         reason: Option<String>,
+        /// A wider sandbox, for this command.
+        permissions: Option<Permissions>,
+        /// The rule that Codex proposes: commands that begin with these words would no longer be asked about.
+        always: Option<Vec<String>>,
+    },
+    /// May this be typed into a command that runs already?
+    Stdin {
+        /// The thread that asks.
+        thread: ThreadId,
+        /// The step that runs the command.
+        item: ItemId,
+        /// Tells several questions about one step apart.
+        approval: Option<String>,
+        /// What would be typed, as Codex writes it.
+        command: String,
+        /// Where the command was started.
+        cwd: Option<String>,
+        /// Why, and what the command is.
+        reason: Option<String>,
+        /// Is an acceptance remembered until the conversation ends?
+        #[serde(skip)]
+        can_last: bool,
+    },
+    /// May this address be reached?
+    Network {
+        /// The thread that asks.
+        thread: ThreadId,
+        /// The step it belongs to.
+        item: ItemId,
+        /// The host.
+        host: String,
+        /// How it would be reached, in Codex's word.
+        protocol: String,
+        /// The command that wants to, where Codex says so.
+        command: Option<String>,
+        /// Why.
+        reason: Option<String>,
+        /// The host that Codex proposes to allow for good.
+        always: Option<String>,
     },
     /// May these files be changed?
     Patch {
@@ -40,6 +99,42 @@ pub enum Ask {
         /// A directory that accepting would make writable for the rest of the session.
         grant_root: Option<String>,
     },
+    /// May the sandbox be wider?
+    Permissions {
+        /// The thread that asks.
+        thread: ThreadId,
+        /// The step it belongs to.
+        item: ItemId,
+        /// What relative paths are relative to.
+        cwd: Option<String>,
+        /// Why.
+        reason: Option<String>,
+        /// What accepting would grant.
+        permissions: Permissions,
+    },
+    /// What does the person say to the model's questions?
+    Input {
+        /// The thread that asks.
+        thread: ThreadId,
+        /// The step it belongs to.
+        item: Option<ItemId>,
+        /// The questions, all to be answered at once.
+        questions: Vec<Question>,
+        /// Does the model insist on an answer? `None` when Codex does not say.
+        blocking: Option<bool>,
+    },
+    /// An MCP server wants something of the person.
+    Elicitation {
+        /// The thread that asks.
+        thread: ThreadId,
+        /// The server.
+        server: String,
+        /// What it says.
+        message: String,
+        /// What it wants.
+        #[serde(flatten)]
+        wish: Wish,
+    },
     /// May this tool of an MCP server run?
     Tool {
         /// The thread that asks.
@@ -52,8 +147,18 @@ pub enum Ask {
         description: Option<String>,
         /// The arguments of the call, as JSON; `None` when Codex does not tell them.
         arguments: Option<String>,
+        /// How long Codex can remember an acceptance.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        persist: Vec<Persist>,
     },
-    /// A form of an MCP server, further permissions, or questions of the model: declined by this version.
+    /// Something that Codex wants of the program around it, and that this one does not provide.
+    Host {
+        /// The wire's name for it.
+        method: String,
+        /// One line about it.
+        summary: String,
+    },
+    /// Something that cannot be shown wholly, and so cannot be agreed to.
     Unsupported {
         /// The thread that asks.
         thread: Option<ThreadId>,
@@ -64,15 +169,51 @@ pub enum Ask {
     },
 }
 
+/// What an MCP server wants of the person.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "mode", rename_all = "snake_case")]
+pub enum Wish {
+    /// A form to be filled in.
+    Form(Form),
+    /// An address to be visited. Nothing here opens it.
+    Url {
+        /// The address.
+        url: String,
+    },
+}
+
+/// How long an acceptance is remembered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Persist {
+    /// Until the conversation ends.
+    Session,
+    /// For good; Codex writes it into its own configuration.
+    Always,
+}
+
 impl Ask {
     /// Can a person be asked this?
     pub fn is_answerable(&self) -> bool {
-        !matches!(self, Self::Unsupported { .. })
+        !matches!(self, Self::Host { .. } | Self::Unsupported { .. })
     }
 
-    /// Can it be accepted once and for all of this session?
-    pub fn has_session_choice(&self) -> bool {
-        matches!(self, Self::Command { .. } | Self::Patch { .. })
+    /// What a person may decide, the mildest first. Nothing is offered that Codex would not carry out.
+    pub fn choices(&self) -> Vec<Decision> {
+        let (session, always) = match self {
+            Self::Command { always, .. } => (true, always.is_some()),
+            Self::Stdin { can_last, .. } => (*can_last, false),
+            Self::Network { always, .. } => (true, always.is_some()),
+            Self::Patch { .. } | Self::Permissions { .. } => (true, false),
+            Self::Tool { persist, .. } => {
+                (persist.contains(&Persist::Session), persist.contains(&Persist::Always))
+            }
+            Self::Input { .. } | Self::Elicitation { .. } => (false, false),
+            Self::Host { .. } | Self::Unsupported { .. } => return Vec::new(),
+        };
+        let lasting = [(session, Decision::AcceptForSession), (always, Decision::AcceptAlways)];
+        let lasting = lasting.into_iter().filter_map(|(is_offered, decision)| is_offered.then_some(decision));
+        [Decision::Accept].into_iter().chain(lasting).chain([Decision::Decline, Decision::Cancel]).collect()
     }
 }
 
@@ -84,6 +225,8 @@ pub enum Decision {
     Accept,
     /// Yes, and the same thing is not asked again on this thread.
     AcceptForSession,
+    /// Yes, and by a rule that Codex proposed it is not asked again anywhere.
+    AcceptAlways,
     /// No; the turn goes on.
     Decline,
     /// No, and the turn ends.
@@ -92,11 +235,19 @@ pub enum Decision {
     Void,
 }
 
+impl Decision {
+    /// Is it a yes?
+    pub fn is_yes(self) -> bool {
+        matches!(self, Self::Accept | Self::AcceptForSession | Self::AcceptAlways)
+    }
+}
+
 impl fmt::Display for Decision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Accept => "accepted",
             Self::AcceptForSession => "accepted for this session",
+            Self::AcceptAlways => "accepted for good",
             Self::Decline => "declined",
             Self::Cancel => "cancelled",
             Self::Void => "no longer open",
@@ -120,6 +271,12 @@ pub enum Who {
     Codex,
     /// This build, because it cannot put the question to a person.
     Talaria,
+    /// A rule of the user's.
+    Rule,
+    /// The mode: everything that stays inside is accepted.
+    Mode,
+    /// What is never done, in no mode.
+    Floor,
 }
 
 impl fmt::Display for Who {
@@ -131,6 +288,9 @@ impl fmt::Display for Who {
             Self::Deadline => "the deadline",
             Self::Codex => "Codex",
             Self::Talaria => "Talaria",
+            Self::Rule => "a rule of yours",
+            Self::Mode => "the mode",
+            Self::Floor => "Talaria's hard floor",
         })
     }
 }

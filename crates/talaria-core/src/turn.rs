@@ -1,70 +1,122 @@
 //! One turn on one thread, without I/O: feed what happened, drain what to do, sleep until `wake_at`.
 //!
 //! Scope: only frames of this thread and this turn count; an old turn's late end never touches this one. A turn ends
-//! only by evidence: Codex said so, Codex refused it, or Codex is gone. Silence ends nothing. The caller's deadline
-//! stops while a person is being asked. A tick that comes early or twice changes nothing.
+//! only by evidence: Codex said so, Codex refused it, the thread was read, or Codex is gone. Silence ends nothing; it is
+//! told, and looked into. The caller's deadline stops while a person is being asked. A tick that comes early or twice
+//! changes nothing.
 //!
-//! Called by the session loop in `talaria-engine`, which owns the clock, the socket and the people.
+//! This file is the map: what goes in and out, and one match on what happened. `telling` is what Codex tells,
+//! `sending` the way of the input to Codex, `ending` and `stopping` the ways to the end, `requests` the questions,
+//! `children` the sub-agents. Called by the session loop in `talaria-engine`, which owns the clock, the socket and the
+//! people.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::event::{Event, Usage};
-use crate::failure;
+use crate::event::{Escalation, Event, RateLimits, Usage};
 use crate::frame::{Corrupt, RpcError, Unknown};
+use crate::gate::Gate;
 use crate::ids::{ItemId, RequestId, ThreadId, TicketId, TurnId};
-use crate::item::{FileChange, Item, ItemBody};
+use crate::item::{FileChange, Item};
 use crate::outcome::{Outcome, Report};
-use crate::project;
-use crate::request::{Decision, Who};
-use crate::wire::notification::{Notification, TurnParams, TurnStatus};
-use crate::wire::server_request::ServerRequest;
+use crate::place::Bounds;
+use crate::request::{Answer, Who};
+use crate::settle::Settlement;
+use crate::wire::notification::{Notification, TurnError};
+use crate::wire::server_request::{ServerRequest, ToolCall};
 
 mod answer_text;
+mod children;
 mod deadline;
+mod ending;
 mod items;
+mod quiet;
 mod requests;
+mod sending;
+mod stopping;
+mod telling;
 #[cfg(test)]
 mod tests;
 
 use answer_text::AnswerText;
+use children::Children;
+pub use children::sub_agents;
 use deadline::Deadline;
+use ending::Waits;
+use quiet::Quiet;
 use requests::OpenRequest;
-
-/// How long after its end a turn's last items may still come: 0.130 sends them 50 to 100 ms late.
-const LATE_ITEMS: Duration = Duration::from_millis(400);
-/// How long Codex may take to end a turn that it was asked to interrupt (measured: 2 to 103 ms).
-const INTERRUPT_LIMIT: Duration = Duration::from_secs(10);
 
 /// A point in time: how long after the start of the program. It does not jump when the clock is set.
 pub type Moment = Duration;
 
+/// What a turn is to be: everything that is decided before its input is sent.
+#[derive(Clone, Debug)]
+pub struct Order {
+    /// The conversation.
+    pub thread: ThreadId,
+    /// Our name for the input, where Codex keeps it with the message.
+    pub client_id: Option<String>,
+    /// The last turn of the thread that is known: only a later one can be this one.
+    pub after: Option<TurnId>,
+    /// The thread's token total so far.
+    pub baseline: Usage,
+    /// The caller's limit; the time that a person takes to answer does not count.
+    pub limit: Option<Duration>,
+    /// After how much silence a person is told for the first time.
+    pub quiet_after: Option<Duration>,
+    /// What is decided before a person is asked.
+    pub gate: Gate,
+}
+
 /// One turn.
 #[derive(Debug)]
 pub struct Turn {
-    thread: ThreadId,
+    order: Order,
     phase: Phase,
     id: Option<TurnId>,
     /// Codex said `turn/started`. From its answer to `turn/start` until then it refuses an interrupt ("no active turn").
     begun: bool,
     deadline: Deadline,
-    open_items: BTreeSet<ItemId>,
+    quiet: Quiet,
+    open_items: HashMap<ItemId, OpenItem>,
+    /// Steps that have ended, with their kinds: what comes for them later is old. 0.130 gives the beginning and the end
+    /// of a review one id.
+    ended_items: HashMap<ItemId, Vec<&'static str>>,
     /// What announced patches would change, those of sub-agents included.
     announced: HashMap<(ThreadId, ItemId), Vec<FileChange>>,
     open_requests: Vec<OpenRequest>,
+    children: Children,
     answer: AnswerText,
-    baseline: Usage,
     total: Usage,
+    limits: Option<RateLimits>,
+    /// The error that Codex told last and does not try to overcome.
+    last_error: Option<TurnError>,
+    /// A step consisted of nothing but the mark that Codex leaves in an aborted conversation.
+    is_marked_aborted: bool,
+    /// Codex itself complained of its login.
+    has_login_trouble: bool,
     /// Who asked for the end, by an interrupt or by cancelling a request.
     stopped_by: Option<Who>,
+    /// How often commands are being ended right now.
+    ending_terminals: usize,
     declined: u32,
     outputs: VecDeque<Output>,
 }
 
+/// What is remembered of a step that has begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum OpenItem {
+    /// A command: it can outlive an interrupted turn.
+    Command,
+    Other,
+}
+
 #[derive(Debug)]
 enum Phase {
+    /// Nothing has been sent.
+    Prepared,
     /// `turn/start` is on its way.
     Starting,
     /// Codex works.
@@ -73,17 +125,38 @@ enum Phase {
     Interrupting {
         until: Moment,
     },
-    /// Codex said how it ended; late items may still come.
-    Ending {
-        outcome: Outcome,
+    /// Codex did not stop; the shell does something about it.
+    Escalating {
         until: Moment,
     },
+    /// Codex may have the input, or is gone: the thread is being read.
+    Settling {
+        why: String,
+        evidence: Settling,
+        until: Moment,
+    },
+    /// How the turn ended is known; something may still come.
+    Ending {
+        outcome: Outcome,
+        waits: Waits,
+    },
     Done,
+}
+
+/// Why a thread is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Settling {
+    /// Codex lives, but did not answer `turn/start`.
+    Unanswered,
+    /// Codex is gone: whatever ran is over.
+    Gone,
 }
 
 /// What happened.
 #[derive(Debug)]
 pub enum Input {
+    /// The order is recorded: the input may be sent.
+    Send,
     /// Codex accepted the turn.
     Accepted(TurnId),
     /// Codex refused the turn.
@@ -106,7 +179,7 @@ pub enum Input {
         /// Which request.
         ticket: TicketId,
         /// What.
-        decision: Decision,
+        answer: Answer,
         /// Who.
         by: Who,
     },
@@ -115,10 +188,18 @@ pub enum Input {
         /// Who.
         by: Who,
     },
+    /// The thread was read, as asked, and this is what it says.
+    Settled(Settlement),
+    /// What was done about a Codex that did not stop.
+    Escalated(Escalation),
+    /// The commands that the turn left running were seen to; what there is to say about it.
+    TerminalsEnded(Option<String>),
     /// A message that this build does not know; the host has refused it already if it was a request.
     Unknown(Box<Unknown>),
     /// Bytes that are no message.
     Corrupt(Corrupt),
+    /// Codex itself complained of its login during this turn; told before the end that it may explain.
+    LoginTrouble,
     /// Codex is gone.
     Gone(String),
     /// Time passed.
@@ -128,8 +209,35 @@ pub enum Input {
 /// What to do.
 #[derive(Debug)]
 pub enum Output {
-    /// Ask Codex to stop this turn.
-    Interrupt(TurnId),
+    /// Send `turn/start`.
+    Start,
+    /// Ask Codex to stop a turn: this one, or that of a sub-agent.
+    Interrupt {
+        /// The conversation.
+        thread: ThreadId,
+        /// The turn.
+        turn: TurnId,
+    },
+    /// Read the thread and say what it tells about this turn (`settle`). If Codex is gone, on a new one.
+    Read,
+    /// Codex does not stop: end its process if no other turn runs there, and say what was done.
+    Escalate,
+    /// End the commands of these steps, which a turn left running: this one, or that of a sub-agent. And say so.
+    EndTerminals {
+        /// The conversation.
+        thread: ThreadId,
+        /// The steps.
+        items: Vec<ItemId>,
+    },
+    /// Tell the model something, and wait until Codex has taken it before anything else is sent.
+    Steer {
+        /// The thread, which may be a sub-agent's.
+        thread: ThreadId,
+        /// Its turn.
+        turn: TurnId,
+        /// What the model is told.
+        text: String,
+    },
     /// Answer a request of Codex.
     Reply {
         /// The request.
@@ -137,6 +245,15 @@ pub enum Output {
         /// The answer.
         result: Value,
     },
+    /// Call a tool of ours for the model, and answer with what it gives back. No question for people.
+    CallTool {
+        /// The request to be answered.
+        id: RequestId,
+        /// The call.
+        call: Box<ToolCall>,
+    },
+    /// Codex has this as said by the person. It may be our own input, come back.
+    Heard(Item),
     /// Tell everybody.
     Emit(Event),
     /// The turn is over; nothing follows.
@@ -144,23 +261,41 @@ pub enum Output {
 }
 
 impl Turn {
-    /// Begins a turn whose `turn/start` is being sent. `baseline` is the thread's token total so far.
-    pub fn new(now: Moment, thread: ThreadId, baseline: Usage, limit: Option<Duration>) -> Self {
-        Self {
-            thread,
-            phase: Phase::Starting,
+    /// Prepares a turn. Nothing is sent before `Input::Send`.
+    pub fn new(now: Moment, order: Order) -> Self {
+        let mut turn = Self {
+            phase: Phase::Prepared,
             id: None,
             begun: false,
-            deadline: Deadline::new(now, limit),
-            open_items: BTreeSet::new(),
+            deadline: Deadline::new(now, order.limit),
+            quiet: Quiet::new(now, order.quiet_after),
+            open_items: HashMap::new(),
+            ended_items: HashMap::new(),
             announced: HashMap::new(),
             open_requests: Vec::new(),
+            children: Children::default(),
             answer: AnswerText::default(),
-            baseline,
-            total: baseline,
+            total: order.baseline,
+            limits: None,
+            last_error: None,
+            is_marked_aborted: false,
+            has_login_trouble: false,
             stopped_by: None,
+            ending_terminals: 0,
             declined: 0,
             outputs: VecDeque::new(),
+            order,
+        };
+        turn.record_prepared();
+        turn
+    }
+
+    /// Orders the turn anew, because the conversation moved before anything was sent. Later it changes nothing.
+    pub fn reorder(&mut self, order: Order) {
+        if matches!(self.phase, Phase::Prepared) {
+            self.total = order.baseline;
+            self.order = order;
+            self.record_prepared();
         }
     }
 
@@ -170,20 +305,23 @@ impl Turn {
             return;
         }
         match input {
+            Input::Send => self.send(),
             Input::Accepted(id) => self.accept(id),
-            Input::Refused(error) => self.finish(failure::refused(&error)),
-            // A turn that was seen to begin needs no answer.
-            Input::Unanswered(_) if self.id.is_some() => {}
-            Input::Unanswered(why) => self.lose(why),
+            Input::Refused(error) => self.refuse(&error),
+            Input::Unanswered(why) => self.miss_answer(now, why),
             Input::Notification(notification) => self.notice(now, notification),
             Input::Request { ticket, id, request } => self.open_request(now, ticket, id, request),
-            Input::Answer { ticket, decision, by } => self.take_answer(now, &ticket, decision, by),
+            Input::Answer { ticket, answer, by } => self.take_answer(now, &ticket, &answer, by),
             Input::Interrupt { by } => self.interrupt(now, by),
-            Input::Unknown(unknown) => self.keep_unknown(*unknown),
+            Input::Settled(settlement) => self.take_reading(now, settlement),
+            Input::Escalated(action) => self.escalated(action),
+            Input::TerminalsEnded(message) => self.terminals_ended(now, message),
+            Input::Unknown(unknown) => self.keep_unknown(now, *unknown),
             Input::Corrupt(corrupt) => {
                 self.emit(Event::Corrupt { reason: corrupt.reason, bytes: corrupt.bytes });
             }
-            Input::Gone(why) => self.lose(why),
+            Input::LoginTrouble => self.has_login_trouble = true,
+            Input::Gone(why) => self.codex_gone(now, why),
             Input::Tick => {}
         }
         self.pass_time(now);
@@ -197,8 +335,12 @@ impl Turn {
     /// When to call `handle` with a tick, if nothing happens before.
     pub fn wake_at(&self) -> Option<Moment> {
         match &self.phase {
-            Phase::Starting | Phase::Running => self.deadline.at(),
-            Phase::Interrupting { until } | Phase::Ending { until, .. } => Some(*until),
+            Phase::Prepared | Phase::Starting => self.deadline.at(),
+            Phase::Running => [self.deadline.at(), self.quiet_at()].into_iter().flatten().min(),
+            Phase::Interrupting { until } | Phase::Escalating { until } | Phase::Settling { until, .. } => {
+                Some(*until)
+            }
+            Phase::Ending { waits, .. } => waits.next(),
             Phase::Done => None,
         }
     }
@@ -208,201 +350,34 @@ impl Turn {
         if matches!(self.phase, Phase::Running) { self.id.as_ref() } else { None }
     }
 
+    /// The turn, as Codex names it, once that is known.
+    pub fn id(&self) -> Option<&TurnId> {
+        self.id.as_ref()
+    }
+
+    /// The sandbox and policy that hold now; Codex may have said so during the turn.
+    pub fn bounds(&self) -> &Bounds {
+        self.order.gate.bounds()
+    }
+
     fn emit(&mut self, event: Event) {
         self.outputs.push_back(Output::Emit(event));
     }
 
-    /// The id comes twice, in the answer to `turn/start` and in `turn/started`, in either order.
-    fn accept(&mut self, id: TurnId) {
-        if self.id.is_some() {
-            return;
-        }
-        self.emit(Event::TurnStarted { turn: id.clone() });
-        self.id = Some(id);
-        if matches!(self.phase, Phase::Starting) {
-            self.phase = Phase::Running;
-        }
-    }
-
-    fn begin(&mut self, now: Moment, id: TurnId) {
-        self.accept(id);
-        let is_first = !std::mem::replace(&mut self.begun, true);
-        if is_first && matches!(self.phase, Phase::Interrupting { .. }) {
-            self.send_interrupt(now);
-        }
-    }
-
-    fn is_ours(&self, notification: &Notification<'_>) -> bool {
-        let scope = notification.scope();
-        let thread_fits = scope.thread.is_none_or(|thread| thread == self.thread.as_str());
-        let turn_fits = match (scope.turn, &self.id) {
-            (Some(theirs), Some(ours)) => theirs == ours.as_str(),
-            // Before the id is known only `turn/started` of this thread may bring it.
-            (Some(_), None) => matches!(notification, Notification::TurnStarted(_)),
-            (None, _) => true,
-        };
-        thread_fits && turn_fits
-    }
-
-    fn notice(&mut self, now: Moment, notification: Notification<'static>) {
-        if let Notification::RequestResolved(resolved) = &notification {
-            // A sub-agent's request is closed under the sub-agent's thread id.
-            return self.close_request(now, &resolved.request_id, Who::Codex);
-        }
-        if !self.is_ours(&notification) {
-            return self.overhear(notification);
-        }
-        match notification {
-            Notification::AgentMessageDelta(d) => {
-                self.emit(Event::TextDelta { item: ItemId::new(d.item_id), delta: d.delta.into_owned() });
-            }
-            Notification::ReasoningSummaryDelta(d) => {
-                self.emit(Event::ReasoningDelta {
-                    item: ItemId::new(d.item_id),
-                    delta: d.delta.into_owned(),
-                });
-            }
-            Notification::CommandOutputDelta(d) => {
-                self.emit(Event::OutputDelta { item: ItemId::new(d.item_id), delta: d.delta.into_owned() });
-            }
-            Notification::ItemStarted(params) => self.start_item(*params),
-            Notification::ItemCompleted(params) => self.complete_item(*params),
-            Notification::TurnStarted(params) => self.begin(now, params.turn.id),
-            Notification::TurnCompleted(params) => self.end(now, &params),
-            Notification::PlanUpdated(p) => {
-                let steps = project::plan(p.plan);
-                self.emit(Event::PlanUpdated { explanation: p.explanation, steps });
-            }
-            Notification::DiffUpdated(p) => self.emit(Event::DiffUpdated { diff: p.diff }),
-            Notification::TokenUsageUpdated(p) => {
-                self.total = project::usage(p.token_usage.total);
-                self.emit(Event::UsageUpdated {
-                    turn: self.total.since(self.baseline),
-                    context: p.token_usage.last.total_tokens,
-                    window: p.token_usage.model_context_window,
-                });
-            }
-            // The final error comes again with `turn/completed`.
-            Notification::Error(p) if p.will_retry => {
-                self.emit(Event::Retrying { message: p.error.to_string() });
-            }
-            Notification::Warning(p) => self.emit(Event::Warning { message: p.message }),
-            Notification::ConfigWarning(p) => self.emit(Event::Warning { message: p.summary }),
-            Notification::McpServerStatus(p) => {
-                if let Some(error) = p.error {
-                    self.emit(Event::Warning { message: format!("MCP server {}: {error}", p.name) });
-                }
-            }
-            Notification::Error(_)
-            | Notification::ReasoningTextDelta(_)
-            | Notification::ReasoningPartAdded(_)
-            | Notification::ThreadStatusChanged(_)
-            | Notification::ThreadStarted(_)
-            | Notification::ThreadClosed(_)
-            | Notification::ReadStateChanged(_)
-            | Notification::RequestResolved(_)
-            | Notification::DeprecationNotice(_)
-            | Notification::RateLimitsUpdated(_)
-            | Notification::RemoteControlChanged(_) => {}
-        }
-    }
-
-    fn end(&mut self, now: Moment, params: &TurnParams) {
-        // The first end is the end: another one neither changes the outcome nor prolongs the wait.
-        if matches!(self.phase, Phase::Ending { .. }) {
-            return;
-        }
-        let outcome = match params.turn.status {
-            TurnStatus::Completed => Outcome::Completed,
-            TurnStatus::Failed => failure::failed(params.turn.error.as_ref()),
-            TurnStatus::Interrupted => Outcome::Interrupted { by: self.stopped_by.unwrap_or(Who::Codex) },
-            // An end that does not say how: what happened is not known.
-            TurnStatus::InProgress | TurnStatus::Unknown => {
-                Outcome::Lost { why: "Codex ended the turn without saying how".to_owned() }
-            }
-        };
-        // What is open when a turn is interrupted never completes.
-        if self.open_items.is_empty() || matches!(outcome, Outcome::Interrupted { .. }) {
-            self.finish(outcome);
-        } else {
-            self.void_requests();
-            self.phase = Phase::Ending { outcome, until: now + LATE_ITEMS };
-        }
-    }
-
-    fn interrupt(&mut self, now: Moment, by: Who) {
-        if !matches!(self.phase, Phase::Starting | Phase::Running) {
-            return;
-        }
-        self.stopped_by = Some(by);
-        self.phase = Phase::Interrupting { until: now + INTERRUPT_LIMIT };
-        self.emit(Event::Interrupting { by });
-        self.send_interrupt(now);
-    }
-
-    /// Sends the interrupt once the turn has begun; until then `begin` will. Never twice: 0.130 does not answer a second.
-    fn send_interrupt(&mut self, now: Moment) {
-        if let (Some(id), true) = (&self.id, self.begun) {
-            self.outputs.push_back(Output::Interrupt(id.clone()));
-            self.phase = Phase::Interrupting { until: now + INTERRUPT_LIMIT };
-        }
-    }
-
     fn pass_time(&mut self, now: Moment) {
         match &self.phase {
-            Phase::Starting | Phase::Running => {
+            Phase::Prepared | Phase::Starting | Phase::Running => {
                 if self.deadline.at().is_some_and(|at| at <= now) {
                     self.interrupt(now, Who::Deadline);
+                } else {
+                    self.watch_silence(now);
                 }
             }
-            Phase::Ending { outcome, until } if *until <= now => self.finish(outcome.clone()),
-            Phase::Interrupting { until } if *until <= now => {
-                let missed = if self.begun { "end" } else { "begin" };
-                let limit = INTERRUPT_LIMIT.as_secs();
-                self.lose(format!("Codex did not {missed} the turn within {limit} s of the wish to stop it"));
-            }
-            Phase::Interrupting { .. } | Phase::Ending { .. } | Phase::Done => {}
+            Phase::Interrupting { until } if *until <= now => self.escalate(now),
+            Phase::Escalating { until } if *until <= now => self.escalation_failed(),
+            Phase::Settling { until, .. } if *until <= now => self.settling_failed(),
+            Phase::Ending { .. } => self.finish_when_nothing_is_awaited(now),
+            Phase::Interrupting { .. } | Phase::Escalating { .. } | Phase::Settling { .. } | Phase::Done => {}
         }
-    }
-
-    /// A message in a shape that this build does not know. If it says that this turn ended, that much is understood.
-    fn keep_unknown(&mut self, unknown: Unknown) {
-        let is_end = unknown.method == "turn/completed" && unknown.thread.as_ref() == Some(&self.thread);
-        let is_ours = unknown.turn.is_none() || unknown.turn == self.id;
-        // The host has refused it: nobody could be asked.
-        self.declined += u32::from(unknown.id.is_some());
-        self.emit(Event::Unknown { method: unknown.method, raw: unknown.raw });
-        if is_end && is_ours && self.id.is_some() {
-            self.lose("Codex ended the turn in a form that this version does not understand".to_owned());
-        }
-    }
-
-    /// Ends a turn that can no longer be followed. What Codex said about its end before that still holds.
-    fn lose(&mut self, why: String) {
-        let outcome = match &self.phase {
-            Phase::Ending { outcome, .. } => outcome.clone(),
-            _ => Outcome::Lost { why },
-        };
-        self.finish(outcome);
-    }
-
-    fn finish(&mut self, outcome: Outcome) {
-        self.void_requests();
-        for item in std::mem::take(&mut self.open_items) {
-            self.emit(Event::ItemAbandoned { item });
-        }
-        let usage = self.total.since(self.baseline);
-        let report = Report::new(outcome, self.answer.text(), usage, self.declined);
-        self.emit(Event::Outcome(report.clone()));
-        self.outputs.push_back(Output::Finish(report, self.total));
-        self.phase = Phase::Done;
-    }
-}
-
-/// The threads of sub-agents that an item names; their frames belong to the turn that started them.
-pub fn sub_agents(item: &Item) -> &[ThreadId] {
-    match &item.body {
-        ItemBody::Agents { threads, .. } => threads,
-        _ => &[],
     }
 }

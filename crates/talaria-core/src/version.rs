@@ -16,6 +16,12 @@ pub static TESTED: [Version; 2] = [Version::new(0, 130, 0), Version::new(0, 166,
 pub static PINNED: Version = Version::new(0, 166, 0);
 /// The first version whose app-server we drive over `unix://`; older ones are driven over stdio.
 pub static UNIX_SOCKET_SINCE: Version = Version::new(0, 130, 0);
+/// The first version that keeps our own id with what a person says.
+pub static MESSAGE_IDS_SINCE: Version = Version::new(0, 136, 0);
+/// The first version that lists the commands in the background, and ends one of them.
+pub static TERMINAL_LIST_SINCE: Version = Version::new(0, 140, 0);
+/// The first version that wants to be told what a tool of ours is.
+pub static TYPED_TOOLS_SINCE: Version = Version::new(0, 141, 0);
 
 /// A Codex version. A pre-release (`0.167.0-alpha.3`) sorts before its release.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -84,6 +90,21 @@ impl Version {
     /// Tells whether this Codex is driven over a unix socket, so that turns outlive the engine.
     pub fn has_unix_socket(&self) -> bool {
         *self >= UNIX_SOCKET_SINCE
+    }
+
+    /// Tells whether this Codex keeps our own id with what a person says and shows it when the thread is read.
+    pub fn echoes_message_ids(&self) -> bool {
+        *self >= MESSAGE_IDS_SINCE
+    }
+
+    /// Tells whether this Codex lists the commands that run in the background, so that one of them can be ended.
+    pub fn lists_terminals(&self) -> bool {
+        *self >= TERMINAL_LIST_SINCE
+    }
+
+    /// Tells whether this Codex wants to be told what a tool of ours is.
+    pub fn types_tools(&self) -> bool {
+        *self >= TYPED_TOOLS_SINCE
     }
 }
 
@@ -216,5 +237,10 @@ mod tests {
         }
         assert!(!version("0.129.0").has_unix_socket());
         assert!(PINNED.has_unix_socket());
+        let [first, last] = &TESTED;
+        let newer = |version: &Version| {
+            [version.echoes_message_ids(), version.lists_terminals(), version.types_tools()]
+        };
+        assert_eq!((newer(first), newer(last)), ([false; 3], [true; 3]));
     }
 }

@@ -1,8 +1,9 @@
 //! What acts: Codex hosts, sessions, files and processes. Decisions are `talaria-core`'s.
 //!
 //! Map: `home` is Talaria's own directory and configuration file, `codex` finds, installs and runs Codex, `session` runs
-//! turns on it.
+//! turns on it, `revival` brings a conversation back when its Codex is gone.
 
 pub mod codex;
 pub mod home;
+pub mod revival;
 pub mod session;

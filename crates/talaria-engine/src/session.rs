@@ -1,31 +1,42 @@
 //! A session: one conversation on one thread of a host. Runs turns, one after another.
 //!
 //! The loop here is the shell around `talaria_core::turn`: it owns clock, socket and commands, decides nothing, and can
-//! be dropped at any point; Codex then goes on by itself until its host ends.
+//! be dropped at any point; Codex then goes on by itself until its host ends. What takes time (a call, a new host) is an
+//! errand beside the loop, so nothing that happens has to wait for it. A host that died is replaced and the thread taken
+//! up again there.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
 use talaria_core::event::{Event, Started, Usage};
-use talaria_core::ids::{SessionId, TicketId};
-use talaria_core::outcome::Report;
-use talaria_core::request::{Decision, Who};
-use talaria_core::turn::{Input, Moment, Output, Turn, sub_agents};
-use talaria_core::wire::call::{ThreadStart, TurnInterrupt, TurnStart, TurnSteer, UserInput};
+use talaria_core::gate::Gate;
+use talaria_core::ids::{SessionId, TicketId, TurnId};
+use talaria_core::outcome::{FailureCode, Outcome, Report};
+use talaria_core::place::Bounds;
+use talaria_core::policy::{Answers, ApprovalPolicy};
+use talaria_core::power::Standing;
+use talaria_core::request::{Answer, Who};
+use talaria_core::rules::Rules;
+use talaria_core::transcript::Message;
+use talaria_core::turn::{Moment, Order};
+use talaria_core::wire::call::{ThreadStart, UserInput};
 use tokio::sync::mpsc;
-use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use crate::codex::client::CallError;
-use crate::codex::host::Host;
-use crate::codex::queue::{Delivery, Queue};
+use crate::codex::current::CurrentHost;
+use crate::codex::queue::Queue;
+use crate::codex::threads::{OpenThread, ThreadError};
+use crate::revival::Revived;
 
-/// How long the answer to further input is waited for when the turn has ended.
-const STEER_GRACE: Duration = Duration::from_secs(1);
+mod errands;
+mod record;
+mod running;
+mod tools;
 
-/// How often pieces of text are looked at, at most: waking up for each of a thousand a second costs more than they do.
-const PACE: Duration = Duration::from_millis(2);
+use record::Record;
+use running::Running;
+pub use tools::{Toolbox, Work};
 
 /// Looks at what happens in a turn. Called by the session's own task, so a slow one delays only this session.
 pub trait Watcher {
@@ -43,7 +54,7 @@ pub enum Command {
         /// Which.
         ticket: TicketId,
         /// What.
-        decision: Decision,
+        answer: Answer,
         /// Who.
         by: Who,
     },
@@ -52,38 +63,88 @@ pub enum Command {
         /// Who wants it.
         by: Who,
     },
-    /// More input for the running turn.
-    Steer(String),
+    /// More input.
+    Say {
+        /// The text.
+        text: String,
+        /// What becomes of it while a turn runs.
+        when: When,
+    },
+}
+
+/// What becomes of input that comes while a turn runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// It goes to the running turn. If that does not take it, it waits for the next.
+    Now,
+    /// It waits for the next turn.
+    Next,
+}
+
+/// How the turns of a session are run.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The reasoning effort, sent with each turn.
+    pub effort: Option<String>,
+    /// After how much silence a person is told for the first time; `None` never.
+    pub quiet_after: Option<Duration>,
+    /// Tools of this program that the model may call.
+    pub tools: Toolbox,
+    /// What is refused and what needs no person.
+    pub rules: Rules,
+    /// Who answers what neither floor nor rules decide.
+    pub answers: Answers,
 }
 
 /// One conversation.
 #[derive(Debug)]
 pub struct Session {
     id: SessionId,
-    host: Arc<Host>,
+    current: CurrentHost,
+    /// What was asked of the thread, to be asked again on another host.
+    asked: ThreadStart,
+    options: Options,
     started: Started,
+    bounds: Bounds,
+    /// What a person should know before the next turn.
+    notices: Vec<String>,
     queue: Arc<Queue>,
-    effort: Option<String>,
     /// Tokens of the thread so far.
     total: Usage,
+    last_turn: Option<TurnId>,
+    /// The last turn left doubts whether Codex still answers.
+    is_doubtful: bool,
+    /// Input that waits for the next turn.
+    waiting: VecDeque<String>,
+    record: Record,
     epoch: Instant,
 }
 
 impl Session {
-    /// Starts a conversation on a host.
+    /// Starts a conversation on a host. Whoever passed the host in sees there which one it is later.
     pub async fn start(
-        host: Arc<Host>,
-        start: ThreadStart,
-        effort: Option<String>,
-    ) -> Result<Self, CallError> {
-        let (started, queue) = host.start_thread(start).await?;
+        host: impl Into<CurrentHost>,
+        mut asked: ThreadStart,
+        options: Options,
+    ) -> Result<Self, ThreadError> {
+        asked.dynamic_tools.extend(options.tools.described());
+        let current = host.into();
+        let OpenThread { started, bounds, standing, queue, .. } = current.get().start_thread(&asked).await?;
+        let notices = notices(&started, &standing);
         Ok(Self {
             id: new_id(),
-            host,
+            current,
+            asked,
+            options,
             started,
+            bounds,
+            notices,
             queue,
-            effort,
             total: Usage::default(),
+            last_turn: None,
+            is_doubtful: false,
+            waiting: VecDeque::new(),
+            record: Record::default(),
             epoch: Instant::now(),
         })
     }
@@ -98,7 +159,22 @@ impl Session {
         &self.started
     }
 
-    /// Sends input and follows the turn to its end. `commands` may come at any time.
+    /// The host it is on, whichever that is.
+    pub fn host(&self) -> &CurrentHost {
+        &self.current
+    }
+
+    /// What was said and done, the newest part of it: what a person said, what the model said and did.
+    pub fn messages(&self) -> impl Iterator<Item = &Message> {
+        self.record.messages()
+    }
+
+    /// Takes the input that has waited longest for a turn of its own.
+    pub fn next_waiting(&mut self) -> Option<String> {
+        self.waiting.pop_front()
+    }
+
+    /// Sends input and follows the turn to its end. `commands` may come at any time, also before anything is sent.
     pub async fn run_turn(
         &mut self,
         input: Vec<UserInput>,
@@ -106,107 +182,46 @@ impl Session {
         commands: &mut mpsc::UnboundedReceiver<Command>,
         watcher: &mut impl Watcher,
     ) -> Report {
-        let mut turn = Turn::new(self.now(), self.started.thread.clone(), self.total, limit);
-        let host = Arc::clone(&self.host);
-        let start = TurnStart { thread_id: self.started.thread.clone(), input, effort: self.effort.clone() };
-        let starting = host.call(&start);
-        tokio::pin!(starting);
-        let mut is_starting = true;
-        let mut has_commands = true;
-        let mut steering = JoinSet::new();
-        let mut not_before = None;
-        loop {
-            if let Some(report) = self.carry_out(&mut turn, watcher, &mut steering).await {
-                return report;
-            }
-            let wake = turn.wake_at().map(|at| self.epoch + at);
-            tokio::select! {
-                reply = &mut starting, if is_starting => {
-                    is_starting = false;
-                    turn.handle(self.now(), admission(reply.map(|reply| reply.turn.id)));
-                }
-                mut batch = take_paced(&self.queue, not_before) => {
-                    not_before = batch.iter().all(Delivery::is_piece).then(|| Instant::now() + PACE);
-                    let now = self.now();
-                    while let Some(delivery) = batch.pop_front() {
-                        turn.handle(now, arrival(delivery));
-                        if let Some(report) = self.carry_out(&mut turn, watcher, &mut steering).await {
-                            // What came after the end is for the next turn to look at.
-                            self.queue.give_back(batch);
-                            return report;
-                        }
-                    }
-                    watcher.caught_up();
-                }
-                command = commands.recv(), if has_commands => match command {
-                    Some(command) => self.obey(&mut turn, command, &mut steering),
-                    None => has_commands = false,
-                },
-                Some(Ok(event)) = steering.join_next() => watcher.event(event),
-                () = sleep_until(wake) => turn.handle(self.now(), Input::Tick),
-            }
+        let report = Running::new(self, input, limit, watcher).run(commands).await;
+        // A Codex that lost a turn, or did not say whether it took one, is asked for a sign of life before the next.
+        self.is_doubtful = matches!(
+            report.outcome,
+            Outcome::Lost { .. } | Outcome::Failed { code: FailureCode::NotSent, .. }
+        );
+        report
+    }
+
+    fn order(&self, limit: Option<Duration>) -> Order {
+        let keeps_ids = self.current.get().version().echoes_message_ids();
+        Order {
+            thread: self.started.thread.clone(),
+            client_id: keeps_ids.then(|| uuid::Uuid::now_v7().to_string()),
+            after: self.last_turn.clone(),
+            baseline: self.total,
+            limit,
+            quiet_after: self.options.quiet_after,
+            gate: Gate::new(
+                self.bounds.clone(),
+                self.options.rules.clone(),
+                self.options.answers,
+                std::env::var("HOME").ok(),
+            ),
         }
     }
 
-    /// Does what the turn wants done, until it wants nothing or is over.
-    async fn carry_out(
-        &mut self,
-        turn: &mut Turn,
-        watcher: &mut impl Watcher,
-        steering: &mut JoinSet<Event>,
-    ) -> Option<Report> {
-        while let Some(output) = turn.poll() {
-            match output {
-                Output::Emit(event) => {
-                    if matches!(event, Event::Outcome(_)) {
-                        settle(steering, watcher).await;
-                    }
-                    if let Event::ItemStarted { item } | Event::ItemCompleted { item } = &event {
-                        for thread in sub_agents(item) {
-                            self.host.adopt(thread, &self.queue);
-                        }
-                    }
-                    watcher.event(event);
-                }
-                Output::Reply { id, result } => self.host.respond(&id, &result),
-                Output::Interrupt(turn_id) => {
-                    let host = Arc::clone(&self.host);
-                    let interrupt = TurnInterrupt { thread_id: self.started.thread.clone(), turn_id };
-                    // Whether it was taken shows in how the turn ends; a refusal means that it ended already.
-                    tokio::spawn(async move { host.call(&interrupt).await });
-                }
-                Output::Finish(report, total) => {
-                    self.total = total;
-                    watcher.caught_up();
-                    return Some(report);
-                }
-            }
+    /// Moves to the host that took the conversation up again.
+    fn move_to(&mut self, revived: Revived) {
+        self.current.get().forget(&self.queue);
+        if revived.thread.started.thread != self.started.thread {
+            // A fresh thread has no turns and has spent nothing.
+            (self.last_turn, self.total) = (None, Usage::default());
         }
-        None
-    }
-
-    fn obey(&self, turn: &mut Turn, command: Command, steering: &mut JoinSet<Event>) {
-        match command {
-            Command::Answer { ticket, decision, by } => {
-                turn.handle(self.now(), Input::Answer { ticket, decision, by });
-            }
-            Command::Interrupt { by } => turn.handle(self.now(), Input::Interrupt { by }),
-            // Beside the turn: an answer that does not come must not hold up what else happens.
-            Command::Steer(text) => match turn.steerable() {
-                Some(turn_id) => {
-                    let steer = TurnSteer {
-                        thread_id: self.started.thread.clone(),
-                        expected_turn_id: turn_id.clone(),
-                        input: vec![UserInput::Text { text }],
-                    };
-                    steering.spawn(steer_turn(Arc::clone(&self.host), steer));
-                }
-                None => {
-                    let message = "no turn is running that could take this".to_owned();
-                    steering.spawn(async { Event::Warning { message } });
-                }
-            },
-        }
+        self.current.replace(revived.host);
+        self.notices = notices(&revived.thread.started, &revived.thread.standing);
+        self.started = revived.thread.started;
+        self.bounds = revived.thread.bounds;
+        self.queue = revived.thread.queue;
+        self.is_doubtful = false;
     }
 
     fn now(&self) -> Moment {
@@ -216,77 +231,24 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        self.host.forget(&self.queue);
+        self.current.get().forget(&self.queue);
     }
 }
 
-async fn steer_turn(host: Arc<Host>, steer: TurnSteer) -> Event {
-    match host.call(&steer).await {
-        Ok(reply) => Event::Steered { turn: reply.turn_id },
-        Err(error) => Event::Warning { message: format!("the running turn did not take this: {error}") },
+/// What a person should know about what is in force.
+fn notices(started: &Started, standing: &Standing) -> Vec<String> {
+    let mut notices: Vec<String> = standing.differences.iter().map(ToString::to_string).collect();
+    if started.approval == ApprovalPolicy::Never.as_str() {
+        notices.push(
+            "Codex asks about nothing (approval never): neither the hard floor nor deny rules are applied, \
+             only the sandbox holds"
+                .to_owned(),
+        );
     }
-}
-
-/// Tells what became of further input before the turn is reported as over, as far as that is known by then.
-async fn settle(steering: &mut JoinSet<Event>, watcher: &mut impl Watcher) {
-    let deadline = Instant::now() + STEER_GRACE;
-    while !steering.is_empty() {
-        let event = match tokio::time::timeout_at(deadline, steering.join_next()).await {
-            Ok(Some(Ok(event))) => event,
-            Ok(_) => continue,
-            Err(_) => {
-                steering.abort_all();
-                let message = "the turn ended before Codex said whether it took the further input".to_owned();
-                return watcher.event(Event::Warning { message });
-            }
-        };
-        watcher.event(event);
-    }
-}
-
-/// What the answer to `turn/start` means. No answer is not a refusal: whether the turn runs is then not known.
-fn admission(reply: Result<talaria_core::ids::TurnId, CallError>) -> Input {
-    match reply {
-        Ok(turn) => Input::Accepted(turn),
-        Err(CallError::Refused { error, .. }) => Input::Refused(error),
-        Err(CallError::Gone { why }) => Input::Gone(why),
-        Err(error @ (CallError::TimedOut { .. } | CallError::Shape { .. })) => {
-            Input::Unanswered(error.to_string())
-        }
-    }
-}
-
-fn arrival(delivery: Delivery<'static>) -> Input {
-    match delivery {
-        Delivery::Notification(notification) => Input::Notification(notification),
-        Delivery::Request { id, request } => Input::Request { ticket: mint_ticket(), id, request },
-        Delivery::Unknown(unknown) => Input::Unknown(unknown),
-        Delivery::Corrupt(corrupt) => Input::Corrupt(corrupt),
-        Delivery::Gone(why) => Input::Gone(why),
-    }
+    notices
 }
 
 /// Mints an id for a conversation; later ones sort after earlier ones.
 pub fn new_id() -> SessionId {
     SessionId::new(uuid::Uuid::now_v7().to_string())
-}
-
-fn mint_ticket() -> TicketId {
-    let random = uuid::Uuid::new_v4().simple().to_string();
-    TicketId::new(format!("req-{}", &random[..12]))
-}
-
-/// Takes what waits, but not before a certain time. Cancel-safe.
-async fn take_paced(queue: &Queue, not_before: Option<Instant>) -> VecDeque<Delivery<'static>> {
-    if let Some(at) = not_before {
-        tokio::time::sleep_until(at).await;
-    }
-    queue.take().await
-}
-
-async fn sleep_until(at: Option<Instant>) {
-    match at {
-        Some(at) => tokio::time::sleep_until(at).await,
-        None => std::future::pending().await,
-    }
 }

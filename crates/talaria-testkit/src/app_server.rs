@@ -5,7 +5,6 @@
 //! `src/bin/scripted-app-server/transcript.rs`; [`directive`] has a function for each.
 
 pub mod directive;
-mod program;
 mod stage;
 
 use std::fs;
@@ -15,6 +14,8 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
 use serde_json::Value;
+
+use crate::program;
 
 pub use stage::{THREAD, TURN, agent_delta, complete_turn, start_turn};
 
@@ -76,7 +77,7 @@ impl AppServer {
             quoted(Path::new(&self.version)),
             quoted(&transcript),
             quoted(&installed.log),
-            quoted(&program::path()?),
+            quoted(&program::path("scripted-app-server")?),
         );
         write_program(&installed.codex, &wrapper)?;
         Ok(installed)

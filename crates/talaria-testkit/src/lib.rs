@@ -7,7 +7,9 @@
 //! |---|---|
 //! | [`codex`] | the pinned real Codex versions, installed once into the build directory |
 //! | [`home`] | a private `CODEX_HOME` wired to a scripted model, and a work directory |
+//! | [`client`] | a bare client of Codex, for what Codex itself does |
 //! | [`app_server`] | a `codex` that plays a transcript, for faults the real one will not produce |
+//! | [`mcp_server`] | an MCP server that asks what it is told to ask |
 //! | [`processes`] | who is still alive of what a test started |
 //! | [`terminal`] | a program in a pseudo-terminal: type, wait, look at the screen |
 //! | [`wire`] | the captured frames of both versions |
@@ -17,13 +19,17 @@
 
 pub mod app_server;
 pub mod build_dir;
+pub mod client;
 pub mod codex;
 pub mod home;
+pub mod mcp_server;
 pub mod processes;
+mod program;
 pub mod terminal;
 pub mod wire;
 
 pub use app_server::AppServer;
+pub use client::Client;
 pub use codex::Codex;
 pub use home::CodexHome;
 pub use processes::Marker;

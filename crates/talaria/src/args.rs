@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use talaria_core::duration::parse_duration;
-use talaria_core::policy::{ApprovalPolicy, Sandbox};
+use talaria_core::policy::{ApprovalPolicy, Mode, Sandbox};
 
 const EXEC_EXAMPLES: &str = "\
 Examples:
@@ -78,7 +78,11 @@ pub(crate) struct Exec {
     /// When Codex asks: untrusted, on-request or never (on-failure with old versions of Codex)
     #[arg(long, value_name = "POLICY")]
     pub(crate) approval: Option<ApprovalPolicy>,
-    /// What happens when Codex asks: `ask` you (on a terminal, without --json and --quiet), or `decline`
+    /// How much is done without you: auto, approval-required or unrestricted (also: yolo)
+    #[arg(long)]
+    pub(crate) mode: Option<Mode>,
+    /// What happens when Codex asks: `ask` you (on a terminal, without --json and --quiet), `decline`, or accept `all`
+    /// that stays inside the sandbox and that neither the hard floor nor your deny rules forbid
     #[arg(long, value_enum, default_value_t = Approve::Ask)]
     pub(crate) approve: Approve,
     /// Send an image file along (may be given several times)
@@ -106,6 +110,8 @@ pub(crate) enum Approve {
     Ask,
     /// Decline.
     Decline,
+    /// Accept what stays inside the sandbox; decline the rest.
+    All,
 }
 
 /// Options of `talaria doctor`.

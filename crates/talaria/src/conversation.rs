@@ -47,7 +47,7 @@ pub(crate) async fn run(
         tokio::select! {
             report = &mut turn => break report,
             _ = ticks.tick() => shared.with(Face::tick),
-            typed = next_line(&mut lines) => shared.with(|face| face.take_line(&typed)),
+            typed = next_line(&mut lines) => shared.with(|face| face.take_line(typed)),
             () = stops.next() => {
                 if asked_to_stop {
                     break shared.with(Face::leave);

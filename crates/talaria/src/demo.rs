@@ -4,19 +4,19 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use talaria_core::outcome::Report;
 use talaria_core::policy::{ApprovalPolicy, Sandbox};
 use talaria_core::wire::call::{ThreadStart, UserInput};
-use talaria_engine::codex::host::{Host, HostSpec};
+use talaria_engine::codex::current::CurrentHost;
+use talaria_engine::codex::host::HostSpec;
 use talaria_engine::codex::locate::{CodexBinary, LocateError, Origin, locate};
 use talaria_engine::home::{TalariaHome, ensure_dir};
-use talaria_engine::session::Session;
+use talaria_engine::session::{Options, Session};
 use talaria_scripted::ScriptedModel;
 
 use crate::conversation::{self, Say};
-use crate::exec::{call_trouble, end_host, person_or, start_host};
+use crate::exec::{end_host, no_conversation, person_or, start_host};
 use crate::face::Answerer;
 use crate::look;
 use crate::output::print;
@@ -41,7 +41,7 @@ pub(crate) async fn run() -> Result<u8, Trouble> {
     let host = unless_stopped(&mut stops, patiently("starting Codex", start_host(spec))).await?;
     stops.guard(&host);
     let told = tell(&host, &place, &mut stops).await;
-    end_host(&host, told.as_ref().ok().map(|(report, _)| report)).await;
+    end_host(&host.get(), told.as_ref().ok().map(|(report, _)| report)).await;
     let (report, transcript) = told?;
     conclude(&place, transcript.as_deref())?;
     Ok(report.exit)
@@ -116,7 +116,7 @@ fn introduce(codex: &CodexBinary, model: &ScriptedModel) -> Result<(), Trouble> 
 
 /// Runs the turn. Gives how it ended, and the file in which Codex keeps the conversation.
 async fn tell(
-    host: &Arc<Host>,
+    host: &CurrentHost,
     place: &Place,
     stops: &mut Stops,
 ) -> Result<(Report, Option<String>), Trouble> {
@@ -127,8 +127,8 @@ async fn tell(
         ..ThreadStart::default()
     };
     let starting = async {
-        let started = Session::start(Arc::clone(host), start, None).await;
-        started.map_err(|error| call_trouble("Codex did not start the conversation", &error))
+        let started = Session::start(host.clone(), start, Options::default()).await;
+        started.map_err(|error| no_conversation(&error))
     };
     let mut session = unless_stopped(stops, starting).await?;
     let say = Say { input: vec![UserInput::Text { text: script::PROMPT.to_owned() }], limit: None };

@@ -4,6 +4,8 @@
 
 use serde::Serialize;
 
+use talaria_core::redact::redact;
+
 use crate::args::Doctor;
 use crate::look;
 use crate::output::print;
@@ -51,7 +53,9 @@ pub(crate) async fn run(options: &Doctor) -> Result<u8, Trouble> {
     let mut stops = Stops::listen()?;
     let look = look::of_stdout();
     let mut worst = Status::Ok;
-    let mut show = |check: Check| {
+    let mut show = |mut check: Check| {
+        // Part of it may be the words of others.
+        check.detail = redact(&check.detail).into_owned();
         if check.status != Status::Ok && worst != Status::Problem {
             worst = check.status;
         }

@@ -2,16 +2,20 @@
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::Serialize;
 use talaria_core::event::Usage;
 use talaria_core::outcome::{FailureCode, Outcome, Report};
+use talaria_core::policy::{Answers, Mode};
 use talaria_core::request::Who;
 use talaria_core::wire::call::ThreadStart;
 use talaria_engine::codex::client::CallError;
+use talaria_engine::codex::current::CurrentHost;
 use talaria_engine::codex::host::{Host, HostError, HostSpec};
 use talaria_engine::codex::locate::CodexBinary;
-use talaria_engine::session::Session;
+use talaria_engine::codex::threads::ThreadError;
+use talaria_engine::session::{self, Session};
 
 use crate::args::{Approve, Exec};
 use crate::conversation::{self, Say};
@@ -25,6 +29,9 @@ use crate::render::{JsonLines, Quiet, Renderer, Terminal, complaint};
 use crate::settings::{Settings, login_hint};
 use crate::stops::{Stops, unless_stopped};
 use crate::trouble::{Trouble, complain, exit};
+
+/// After how much silence a person is told for the first time, unless the configuration says otherwise.
+const QUIET: Duration = Duration::from_secs(120);
 
 /// Runs the command. The number is the exit code.
 pub(crate) async fn run(options: Exec) -> Result<u8, Trouble> {
@@ -53,7 +60,7 @@ async fn run_turn(options: &Exec) -> Result<Report, Trouble> {
     stops.guard(&host);
     let turn = async {
         let starting = async {
-            check_login(&host, &codex).await?;
+            check_login(&host.get(), &codex).await?;
             start_session(&host, options, &settings, cwd).await
         };
         let mut session =
@@ -62,12 +69,12 @@ async fn run_turn(options: &Exec) -> Result<Report, Trouble> {
         let renderer = renderer(options, &session);
         let (answerer, lines) = match options.approve {
             Approve::Ask => person_or(Answerer::Nobody, renderer.as_ref()),
-            Approve::Decline => (Answerer::Nobody, None),
+            Approve::Decline | Approve::All => (Answerer::Nobody, None),
         };
         conversation::run(&mut session, say, renderer, answerer, lines, &mut stops).await
     };
     let report = turn.await;
-    end_host(&host, report.as_ref().ok()).await;
+    end_host(&host.get(), report.as_ref().ok()).await;
     report
 }
 
@@ -102,14 +109,13 @@ fn no_turn(trouble: &Trouble) -> String {
 }
 
 /// Starts a host, with words for people if it does not come up.
-pub(crate) async fn start_host(spec: HostSpec) -> Result<Arc<Host>, Trouble> {
+pub(crate) async fn start_host(spec: HostSpec) -> Result<CurrentHost, Trouble> {
     match Host::start(spec).await {
-        Ok(host) => Ok(Arc::new(host)),
+        Ok(host) => Ok(Arc::new(host).into()),
         Err(error) => {
             let code = if matches!(error, HostError::Spawn { .. }) { exit::CODEX } else { exit::FAILED };
-            Err(Trouble::new(code, "cannot start Codex")
-                .because(error)
-                .try_this("run `talaria doctor` to see what is wrong"))
+            let step = error.next_step();
+            Err(Trouble::new(code, "cannot start Codex").because(error).try_this(step))
         }
     }
 }
@@ -127,27 +133,54 @@ async fn check_login(host: &Host, codex: &CodexBinary) -> Result<(), Trouble> {
 }
 
 async fn start_session(
-    host: &Arc<Host>,
+    host: &CurrentHost,
     options: &Exec,
     settings: &Settings,
     cwd: String,
 ) -> Result<Session, Trouble> {
     let config = &settings.config;
+    // A mode that was typed is for this turn, so it goes before what the file says of sandbox and policy.
+    let typed = options.mode.map(Mode::settings);
+    let written = config.approvals.mode.map(Mode::settings);
+    let answers = match options.approve {
+        Approve::All => Answers::Everything,
+        Approve::Decline => Answers::Person,
+        Approve::Ask => typed.or(written).map_or(Answers::Person, |mode| mode.answers),
+    };
     let start = ThreadStart {
         cwd,
         model: options.model.clone().or_else(|| config.model.default.clone()),
-        sandbox: options.sandbox.or(config.codex.sandbox),
-        approval_policy: options.approval.or(config.codex.approval_policy),
-        config: serde_json::Map::new(),
+        sandbox: options
+            .sandbox
+            .or(typed.map(|mode| mode.sandbox))
+            .or(config.codex.sandbox)
+            .or(written.map(|mode| mode.sandbox)),
+        approval_policy: options
+            .approval
+            .or(typed.map(|mode| mode.approval_policy))
+            .or(config.codex.approval_policy)
+            .or(written.map(|mode| mode.approval_policy)),
+        ..ThreadStart::default()
     };
-    let effort = options.effort.clone().or_else(|| config.model.effort.clone());
-    Session::start(Arc::clone(host), start, effort)
-        .await
-        .map_err(|error| call_trouble("Codex did not start the conversation", &error))
+    let turns = session::Options {
+        effort: options.effort.clone().or_else(|| config.model.effort.clone()),
+        quiet_after: Some(config.codex.idle_warning.unwrap_or(QUIET)),
+        rules: config.approvals.rules.clone(),
+        answers,
+        ..session::Options::default()
+    };
+    Session::start(host.clone(), start, turns).await.map_err(|error| no_conversation(&error))
+}
+
+/// A conversation that did not start, with words for people.
+pub(crate) fn no_conversation(error: &ThreadError) -> Trouble {
+    Trouble::new(exit::FAILED, "Codex did not start the conversation")
+        .because(error)
+        .try_this(error.next_step())
 }
 
 /// A request that got no usable answer, with words for people.
-pub(crate) fn call_trouble(what: &str, error: &CallError) -> Trouble {
+fn call_trouble(what: &str, error: &CallError) -> Trouble {
     Trouble::new(exit::FAILED, what).because(error).try_this("run `talaria doctor` to check the installation")
 }
 

@@ -11,14 +11,15 @@ use std::time::{Duration, Instant};
 use talaria_core::event::{Event, Usage};
 use talaria_core::ids::TicketId;
 use talaria_core::outcome::{Outcome, Report};
-use talaria_core::request::{Ask, Decision, Who};
+use talaria_core::request::{Answer, Ask, Decision, Who};
 use talaria_engine::session::{Command, Watcher};
 use tokio::sync::mpsc;
 
-use crate::keyboard::{Keyboard, Keys, Typed};
-use crate::look;
-use crate::render::{Renderer, parse_choice};
+use crate::dialog::{Dialog, Next};
+use crate::keyboard::{Asked, Keyboard, Keys, Typed};
+use crate::render::Renderer;
 use crate::trouble::exit;
+use crate::{echo, look};
 
 /// Who answers when Codex asks.
 #[derive(Debug)]
@@ -27,7 +28,7 @@ pub(crate) enum Answerer {
     Person(Keyboard),
     /// Nobody: everything is declined.
     Nobody,
-    /// The demo, which accepts what its own script does.
+    /// The demo, which accepts the commands and patches of its own script.
     Demo,
 }
 
@@ -41,8 +42,8 @@ pub(crate) struct Face {
     last_event: Instant,
     /// The turn was asked to stop: nothing is asked any more.
     is_stopping: bool,
-    /// The question for which the keyboard was read last.
-    asked: Option<TicketId>,
+    /// What the keyboard was read for last.
+    asked: Option<Asked>,
     /// The last count that was told.
     usage: Usage,
     broken: Option<io::Error>,
@@ -51,9 +52,15 @@ pub(crate) struct Face {
 #[derive(Debug)]
 struct Question {
     ticket: TicketId,
-    ask: Ask,
+    dialog: Dialog,
     /// The answer is on its way; it is not asked again.
     answered: bool,
+}
+
+impl Question {
+    fn asked(&self) -> Asked {
+        Asked { ticket: self.ticket.clone(), step: self.dialog.count() }
+    }
 }
 
 impl Face {
@@ -84,7 +91,7 @@ impl Face {
         let now = self.last_event.duration_since(self.since);
         self.write(|renderer| renderer.event(now, event));
         match event {
-            Event::RequestOpened { id, ask } if ask.is_answerable() => self.put(id, ask),
+            Event::RequestOpened { id, ask, .. } if ask.is_answerable() => self.put(id, ask),
             Event::RequestClosed { id, .. } => self.drop_question(id),
             Event::Interrupting { .. } => self.is_stopping = true,
             Event::UsageUpdated { turn, .. } => self.usage = *turn,
@@ -107,31 +114,26 @@ impl Face {
     }
 
     /// Takes what the person typed.
-    pub(crate) fn take_line(&mut self, typed: &Typed) {
+    pub(crate) fn take_line(&mut self, typed: Typed) {
         if let Answerer::Person(keyboard) = &mut self.answerer {
             keyboard.line_came();
         }
         self.renderer.prompt_read();
         let Some(question) = self.questions.front_mut().filter(|question| !question.answered) else { return };
-        // It was typed for a question that is gone: the person has not seen this one.
-        if typed.ticket.as_ref() != Some(&question.ticket) {
+        // It was typed for a question or a step that is gone: the person has not seen this one.
+        if typed.asked != Some(question.asked()) {
             return self.prompt();
         }
-        let decision = match &typed.keys {
-            Keys::Line(text) => parse_choice(text).map(|decision| (decision, Who::User)),
+        let (answer, by) = match typed.keys {
+            Keys::Line(text) => match question.dialog.take(&text) {
+                Next::Answer(answer) => (answer, Who::User),
+                Next::Ask => return self.prompt(),
+            },
             // Closing the input is a no.
-            Keys::Closed => Some((Decision::Decline, Who::User)),
-            Keys::Failed => Some((Decision::Decline, Who::Nobody)),
+            Keys::Closed => (Decision::Decline.into(), Who::User),
+            Keys::Failed => (Decision::Decline.into(), Who::Nobody),
         };
-        match decision {
-            Some((Decision::AcceptForSession, _)) if !question.ask.has_session_choice() => self.prompt(),
-            Some((decision, by)) => {
-                question.answered = true;
-                let ticket = question.ticket.clone();
-                self.answer(ticket, decision, by);
-            }
-            None => self.prompt(),
-        }
+        self.answer_first(answer, by);
     }
 
     /// Ends the show although the turn has not ended. What becomes of it is not known.
@@ -151,12 +153,16 @@ impl Face {
 
     fn put(&mut self, ticket: &TicketId, ask: &Ask) {
         match &self.answerer {
-            Answerer::Nobody => self.answer(ticket.clone(), Decision::Decline, Who::Nobody),
-            Answerer::Demo => self.answer(ticket.clone(), Decision::Accept, Who::Demo),
+            Answerer::Nobody => self.answer(ticket.clone(), Decision::Decline.into(), Who::Nobody),
+            Answerer::Demo => {
+                let is_scripted = matches!(ask, Ask::Command { .. } | Ask::Patch { .. });
+                let decision = if is_scripted { Decision::Accept } else { Decision::Decline };
+                self.answer(ticket.clone(), decision.into(), Who::Demo);
+            }
             Answerer::Person(_) => {
                 self.questions.push_back(Question {
                     ticket: ticket.clone(),
-                    ask: ask.clone(),
+                    dialog: Dialog::new(ask.clone()),
                     answered: false,
                 });
                 // Also when another one is open: the new question now stands last on the screen, and an answer would
@@ -169,17 +175,24 @@ impl Face {
     /// Asks the first question, again if need be.
     fn prompt(&mut self) {
         let Some(question) = self.questions.pop_front_if(|question| !question.answered) else { return };
-        // What was typed while another question stood there is no answer to this one.
+        let asked = question.asked();
         if let Answerer::Person(keyboard) = &self.answerer
-            && self.asked.as_ref() != Some(&question.ticket)
+            && self.asked.as_ref() != Some(&asked)
         {
+            echo::show();
+            // A secret that would be seen is not asked for.
+            if question.dialog.is_secret() && keyboard.hide_typing().is_err() {
+                self.questions.push_front(question);
+                return self.answer_first(Decision::Decline.into(), Who::Nobody);
+            }
+            // What was typed while something else stood there is no answer to this.
             keyboard.forget_typed();
-            self.asked = Some(question.ticket.clone());
+            self.asked = Some(asked.clone());
         }
-        self.write(|renderer| renderer.prompt(&question.ticket, &question.ask));
+        self.write(|renderer| renderer.prompt(&question.ticket, &question.dialog));
         self.flush();
         if let Answerer::Person(keyboard) = &mut self.answerer {
-            keyboard.want_line(&question.ticket);
+            keyboard.want_line(asked);
         }
         self.questions.push_front(question);
     }
@@ -187,13 +200,24 @@ impl Face {
     fn drop_question(&mut self, ticket: &TicketId) {
         let was_first = self.questions.front().is_some_and(|question| question.ticket == *ticket);
         self.questions.retain(|question| question.ticket != *ticket);
+        if was_first {
+            echo::show();
+        }
         if was_first && !self.questions.is_empty() {
             self.prompt();
         }
     }
 
-    fn answer(&mut self, ticket: TicketId, decision: Decision, by: Who) {
-        self.command(Command::Answer { ticket, decision, by });
+    fn answer_first(&mut self, answer: Answer, by: Who) {
+        let Some(question) = self.questions.front_mut() else { return };
+        question.answered = true;
+        let ticket = question.ticket.clone();
+        echo::show();
+        self.answer(ticket, answer, by);
+    }
+
+    fn answer(&mut self, ticket: TicketId, answer: Answer, by: Who) {
+        self.command(Command::Answer { ticket, answer, by });
     }
 
     /// A session that takes no commands any more has ended, and with it the question.

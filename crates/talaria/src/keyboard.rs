@@ -2,39 +2,44 @@
 //!
 //! What was typed before the question is thrown away: it cannot be an answer to something not yet seen. That happens
 //! before the question is shown, so that a quick answer to it is not lost. The terminal itself is read, not standard
-//! input, which may hold the prompt.
+//! input, which may hold the prompt. A line may be a secret: it is handed on and not kept.
 
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::termios::{QueueSelector, tcflush};
 use talaria_core::ids::TicketId;
 use tokio::sync::mpsc;
 
+use crate::echo;
+
 /// The terminal's keyboard.
 #[derive(Debug)]
 pub(crate) struct Keyboard {
     terminal: File,
     wanted: mpsc::UnboundedSender<()>,
-    /// The question that stands on the screen.
-    asked: Asked,
+    /// What stands on the screen.
+    asked: Arc<Mutex<Option<Asked>>>,
     waiting: bool,
 }
 
-type Asked = Arc<Mutex<Option<TicketId>>>;
+/// What was asked: a question, and which step of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Asked {
+    pub(crate) ticket: TicketId,
+    pub(crate) step: usize,
+}
 
-/// What came from the keyboard, and the question that stood on the screen when it came.
-#[derive(Debug)]
+/// What came from the keyboard, and what stood on the screen when it came.
 pub(crate) struct Typed {
-    pub(crate) ticket: Option<TicketId>,
+    pub(crate) asked: Option<Asked>,
     pub(crate) keys: Keys,
 }
 
-/// What came from the keyboard.
-#[derive(Debug)]
+/// What came from the keyboard. Not to be printed: it may be a secret.
 pub(crate) enum Keys {
-    /// A line.
+    /// A line, without its end.
     Line(String),
     /// The person closed the input.
     Closed,
@@ -53,7 +58,7 @@ impl Keyboard {
         // Unbounded in type, bounded by use: one line is asked for at a time.
         let (wanted, wants) = mpsc::unbounded_channel();
         let (lines, receiver) = mpsc::unbounded_channel();
-        let asked = Asked::default();
+        let asked = Arc::default();
         let known = Arc::clone(&asked);
         std::thread::spawn(move || read_lines(reader, wants, &known, &lines));
         Some((Self { terminal, wanted, asked, waiting: false }, receiver))
@@ -65,9 +70,14 @@ impl Keyboard {
         let _ = tcflush(&self.terminal, QueueSelector::IFlush);
     }
 
-    /// Asks for one line, as an answer to this question. One that was asked for and has not come yet counts.
-    pub(crate) fn want_line(&mut self, ticket: &TicketId) {
-        *self.asked.lock().unwrap_or_else(PoisonError::into_inner) = Some(ticket.clone());
+    /// Hides what is typed from now on; to be called before a secret is asked for. `Err` means that it would be seen.
+    pub(crate) fn hide_typing(&self) -> io::Result<()> {
+        echo::hide(&self.terminal)
+    }
+
+    /// Asks for one line, as an answer to this. One that was asked for and has not come yet counts.
+    pub(crate) fn want_line(&mut self, asked: Asked) {
+        *self.asked.lock().unwrap_or_else(PoisonError::into_inner) = Some(asked);
         if !self.waiting {
             self.waiting = self.wanted.send(()).is_ok();
         }
@@ -79,22 +89,28 @@ impl Keyboard {
     }
 }
 
+impl Drop for Keyboard {
+    fn drop(&mut self) {
+        echo::show();
+    }
+}
+
 fn read_lines(
     terminal: File,
     mut wants: mpsc::UnboundedReceiver<()>,
-    asked: &Asked,
+    asked: &Mutex<Option<Asked>>,
     lines: &mpsc::UnboundedSender<Typed>,
 ) {
     let mut terminal = BufReader::new(terminal);
     while wants.blocking_recv().is_some() {
         let mut line = Vec::new();
         let keys = match terminal.read_until(b'\n', &mut line) {
-            Ok(1..) => Keys::Line(String::from_utf8_lossy(&line).trim().to_owned()),
+            Ok(1..) => Keys::Line(String::from_utf8_lossy(&line).trim_end_matches(['\r', '\n']).to_owned()),
             Ok(0) => Keys::Closed,
             Err(_) => Keys::Failed,
         };
-        let ticket = asked.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if lines.send(Typed { ticket, keys }).is_err() {
+        let asked = asked.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if lines.send(Typed { asked, keys }).is_err() {
             return;
         }
     }

@@ -4,13 +4,14 @@
 //! loop does not end by itself after being told to stop, Codex is ended and the program leaves.
 
 use std::io::{self, IsTerminal};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use talaria_engine::codex::host::Host;
+use talaria_engine::codex::current::CurrentHost;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 
+use crate::echo;
 use crate::trouble::{Trouble, exit};
 
 /// How long a turn may take to end after the first wish: longer than its beginning, an interrupt and the end of Codex are
@@ -25,8 +26,11 @@ const LAST_WORDS: Duration = Duration::from_millis(300);
 #[derive(Debug)]
 pub(crate) struct Stops {
     wishes: mpsc::UnboundedReceiver<()>,
-    host: Arc<Mutex<Weak<Host>>>,
+    host: Guarded,
 }
+
+/// The host to be ended in the end, once there is one.
+type Guarded = Arc<Mutex<Option<CurrentHost>>>;
 
 impl Stops {
     /// From now on signals no longer end the program by themselves.
@@ -41,14 +45,14 @@ impl Stops {
             }
         }
         let (sender, wishes) = mpsc::unbounded_channel();
-        let host = Arc::new(Mutex::new(Weak::new()));
+        let host = Guarded::default();
         tokio::spawn(pass_on(signals, sender, Arc::clone(&host)));
         Ok(Self { wishes, host })
     }
 
     /// Names the host to be ended if the program has to leave in the end.
-    pub(crate) fn guard(&self, host: &Arc<Host>) {
-        *self.host.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(host);
+    pub(crate) fn guard(&self, host: &CurrentHost) {
+        *self.host.lock().unwrap_or_else(PoisonError::into_inner) = Some(host.clone());
     }
 
     /// Waits for the next wish.
@@ -59,7 +63,7 @@ impl Stops {
     }
 }
 
-async fn pass_on(mut signals: Vec<Signal>, wishes: mpsc::UnboundedSender<()>, host: Arc<Mutex<Weak<Host>>>) {
+async fn pass_on(mut signals: Vec<Signal>, wishes: mpsc::UnboundedSender<()>, host: Guarded) {
     let mut patience = AFTER_THE_FIRST;
     loop {
         any(&mut signals).await;
@@ -80,11 +84,11 @@ async fn any(signals: &mut [Signal]) {
 }
 
 /// The last resort: ends Codex and the program, whatever the rest of it waits for.
-async fn leave_after(patience: Duration, host: Arc<Mutex<Weak<Host>>>) {
+async fn leave_after(patience: Duration, host: Guarded) {
     tokio::time::sleep(patience).await;
-    let host = host.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
+    let host = host.lock().unwrap_or_else(PoisonError::into_inner).clone();
     if let Some(host) = host {
-        host.kill().await;
+        host.get().kill().await;
     }
     let words = tokio::task::spawn_blocking(|| {
         Trouble::new(exit::INTERRUPTED, "left before the turn ended")
@@ -92,6 +96,7 @@ async fn leave_after(patience: Duration, host: Arc<Mutex<Weak<Host>>>) {
             .tell();
     });
     let _ = tokio::time::timeout(LAST_WORDS, words).await;
+    echo::show();
     std::process::exit(exit::INTERRUPTED.into());
 }
 

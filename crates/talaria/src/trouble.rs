@@ -3,6 +3,8 @@
 use std::fmt::Display;
 use std::io::{self, Write};
 
+use talaria_core::redact::redact;
+
 use crate::render::plain;
 
 /// The exit codes that are not those of a turn.
@@ -32,9 +34,9 @@ impl Trouble {
         Self { what: what.into(), cause: None, hint: None, exit }
     }
 
-    /// Why.
+    /// Why. The words may be those of others, so secrets are taken out of them.
     pub(crate) fn because(mut self, cause: impl Display) -> Self {
-        self.cause = Some(cause.to_string());
+        self.cause = Some(redact(&cause.to_string()).into_owned());
         self
     }
 
@@ -78,4 +80,18 @@ impl Trouble {
 /// closed standard error is nobody's problem.
 pub(crate) fn complain(text: &str) {
     let _ = io::stderr().write_all(plain(text).as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_in_the_words_of_others_is_not_told() {
+        let secret = format!("sk-{}", "proj-a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6");
+        let trouble =
+            Trouble::new(exit::FAILED, "no").because(format!("refused: Bearer {secret} is invalid"));
+        assert!(!trouble.summary().contains(&secret), "{}", trouble.summary());
+        assert!(trouble.cause().contains("[redacted:"), "{}", trouble.cause());
+    }
 }

@@ -5,16 +5,18 @@
 
 use toml_edit::Item;
 
-use super::Config;
+use super::{Config, approvals};
 use crate::duration::{from_seconds, parse_duration};
 use crate::nearest::nearest;
-use crate::policy::{ApprovalPolicy, Sandbox, UnknownName};
+use crate::policy::{ApprovalPolicy, Mode, Sandbox, UnknownName};
 
 /// What this version does with a key.
 #[derive(Clone, Copy)]
 pub(super) enum Meaning {
     /// Reads it into the configuration.
     Read(fn(&Item, &mut Config) -> Result<(), Wrong>),
+    /// Reads a list, whose elements can each be wrong.
+    ReadList(fn(&Item, &mut Config) -> Vec<Wrong>),
     /// Nothing yet.
     Later,
 }
@@ -32,6 +34,8 @@ pub(super) enum Section {
 pub(super) struct Wrong {
     pub(super) message: String,
     pub(super) hint: Option<String>,
+    /// Where it stands, if not at the key.
+    pub(super) start: Option<usize>,
 }
 
 const KEYS: &[(&str, Meaning)] = &[
@@ -46,9 +50,15 @@ const KEYS: &[(&str, Meaning)] = &[
         Meaning::Read(|item, config| set(&mut config.codex.approval_policy, one_of(item, &policies()))),
     ),
     ("codex.turn_timeout", Meaning::Read(|item, config| set(&mut config.codex.turn_timeout, duration(item)))),
-    ("codex.idle_warning", Meaning::Later),
+    ("codex.idle_warning", Meaning::Read(|item, config| set(&mut config.codex.idle_warning, duration(item)))),
     ("codex.max_hosts", Meaning::Later),
     ("codex.threads_per_host", Meaning::Later),
+    (
+        "approvals.mode",
+        Meaning::Read(|item, config| set(&mut config.approvals.mode, one_of(item, &Mode::NAMES))),
+    ),
+    ("approvals.allow", Meaning::ReadList(approvals::allow)),
+    ("approvals.deny", Meaning::ReadList(approvals::deny)),
     ("model.default", Meaning::Read(|item, config| set(&mut config.model.default, text(item)))),
     ("model.effort", Meaning::Read(|item, config| set(&mut config.model.effort, text(item)))),
 ];
@@ -56,7 +66,7 @@ const KEYS: &[(&str, Meaning)] = &[
 const SECTIONS: &[(&str, Section)] = &[
     ("codex", Section::Read),
     ("model", Section::Read),
-    ("approvals", Section::Later),
+    ("approvals", Section::Read),
     ("auxiliary", Section::Later),
     ("compression", Section::Later),
     ("mcp_servers", Section::Later),
@@ -88,7 +98,9 @@ pub(super) fn all() -> impl Iterator<Item = &'static str> {
 }
 
 pub(super) fn read() -> impl Iterator<Item = &'static str> {
-    KEYS.iter().filter(|(_, meaning)| matches!(meaning, Meaning::Read(_))).map(|(name, _)| *name)
+    KEYS.iter()
+        .filter(|(_, meaning)| matches!(meaning, Meaning::Read(_) | Meaning::ReadList(_)))
+        .map(|(name, _)| *name)
 }
 
 /// Finds the key that somebody wrote without its section, or in the wrong one.
@@ -113,7 +125,7 @@ fn text(item: &Item) -> Result<String, Wrong> {
     match item.as_str() {
         Some(text) if text.trim().is_empty() => {
             let hint = Some("remove the key to leave it unset".to_owned());
-            Err(Wrong { message: "must not be empty".to_owned(), hint })
+            Err(Wrong { message: "must not be empty".to_owned(), hint, start: None })
         }
         Some(text) => Ok(text.to_owned()),
         None => Err(wrong_type(item, "a string")),
@@ -130,6 +142,7 @@ fn one_of<T: std::str::FromStr<Err = UnknownName>>(
     text.parse().map_err(|unknown: UnknownName| Wrong {
         message: unknown.to_string(),
         hint: nearest(text, allowed.iter().copied()).map(super::did_you_mean),
+        start: None,
     })
 }
 
@@ -144,11 +157,11 @@ fn duration(item: &Item) -> Result<std::time::Duration, Wrong> {
             ));
         }
     };
-    read.map_err(|error| Wrong { message: error.to_string(), hint: None })
+    read.map_err(|error| Wrong { message: error.to_string(), hint: None, start: None })
 }
 
 fn wrong_type(item: &Item, wanted: &str) -> Wrong {
-    Wrong { message: format!("must be {wanted}, not {}", article(item.type_name())), hint: None }
+    Wrong { message: format!("must be {wanted}, not {}", article(item.type_name())), hint: None, start: None }
 }
 
 fn sandboxes() -> [&'static str; 3] {

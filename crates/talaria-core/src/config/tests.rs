@@ -1,6 +1,7 @@
 //! What the configuration reader promises: file in, values and messages out.
 
 use super::*;
+use crate::rules::{Reach, Rule};
 use expect_test::{Expect, expect};
 
 fn check(text: &str, expected: &Expect) -> Config {
@@ -23,10 +24,16 @@ home = "~/codex"
 sandbox = "workspace-write"
 approval_policy = "on-request"
 turn_timeout = "1h30m"
+idle_warning = "5m"
 
 [model]
 default = "gpt-5.5"
 effort = "high"
+
+[approvals]
+mode = "approval-required"
+allow = ["cargo test *", { command = "git push *", outside = true }, { tool = "github/*" }]
+deny = ["rm *", { tool = "*/delete_*" }]
 "#;
     let expected = Config {
         codex: CodexConfig {
@@ -35,8 +42,20 @@ effort = "high"
             sandbox: Some(Sandbox::WorkspaceWrite),
             approval_policy: Some(ApprovalPolicy::OnRequest),
             turn_timeout: Some(Duration::from_secs(5400)),
+            idle_warning: Some(Duration::from_secs(300)),
         },
         model: ModelConfig { default: Some("gpt-5.5".to_owned()), effort: Some("high".to_owned()) },
+        approvals: ApprovalsConfig {
+            mode: Some(Mode::ApprovalRequired),
+            rules: Rules {
+                allow: vec![
+                    Rule::allow("cargo test *", Reach::Inside).unwrap(),
+                    Rule::allow("git push *", Reach::Anywhere).unwrap(),
+                    Rule::tool("github/*").unwrap(),
+                ],
+                deny: vec![Rule::deny("rm *").unwrap(), Rule::tool("*/delete_*").unwrap()],
+            },
+        },
     };
     assert_eq!(check(text, &expect![""]), expected);
 }
@@ -169,6 +188,86 @@ url = ""
             warning line 10: model.efort: not used by this version; did you mean model.effort?
             warning line 11: store: not used by this version
         "#]],
+    );
+}
+
+#[test]
+fn rules_may_be_tables_of_their_own() {
+    let text = r#"
+[[approvals.allow]]
+command = "git push *"
+outside = true
+[[approvals.allow]]
+tool = "docs/search"
+[[approvals.deny]]
+command = "rm *"
+"#;
+    let rules = check(text, &expect![""]).approvals.rules;
+    let inline = r#"
+approvals.allow = [{ command = "git push *", outside = true }, { tool = "docs/search" }]
+approvals.deny = [{ command = "rm *" }]
+"#;
+    assert_eq!(rules, check(inline, &expect![""]).approvals.rules);
+    assert_eq!((rules.allow.len(), rules.deny.len()), (2, 1));
+}
+
+#[test]
+fn a_wrong_rule_is_an_error_at_its_own_line_and_the_others_are_kept() {
+    let text = r#"[approvals]
+mode = "full"
+allow = [
+  "cargo test *",
+  "",
+  "a | b",
+  "timeout 60 cargo test *",
+  7,
+  { comand = "ls" },
+  { command = "ls", outsid = true },
+  { command = "ls", outside = "yes" },
+  { tool = "github" },
+  { tool = "github/*", outside = true },
+  { command = "ls", tool = "a/b" },
+  {},
+  "ls",
+]
+deny = [
+  "rm *",
+  "X=1 rm",
+  { command = "ls", outside = true },
+]
+frobnicate = 1
+denny = []
+"#;
+    let config = check(
+        text,
+        &expect![[r#"
+        error line 2: approvals.mode: "full" is not known; allowed: auto, approval-required, unrestricted, yolo
+        error line 5: approvals.allow: "" is empty: it would never match
+        error line 6: approvals.allow: "a | b" can never match: a rule is about one command, and '|' stands between commands; write a rule for each
+        error line 7: approvals.allow: "timeout 60 cargo test *" can never match: what timeout starts is looked at in its place; write that command alone
+        error line 8: approvals.allow: a rule must be a string or a table with command or tool, not an integer
+        error line 9: approvals.allow: a rule has no key comand; allowed: command, tool, outside; did you mean command?
+        error line 10: approvals.allow: a rule has no key outsid; allowed: command, tool, outside; did you mean outside?
+        error line 11: approvals.allow: outside must be true or false, not a string
+        error line 12: approvals.allow: "github" must be server/tool, for example github/* or github/get_issue
+        error line 13: approvals.allow: a tool runs in its server and never in the sandbox: remove outside
+        error line 14: approvals.allow: a rule is about a command or a tool, not both
+        error line 15: approvals.allow: a rule needs command or tool
+        error line 20: approvals.deny: "x=1 rm" cannot deny an assignment: a deny rule is about the words of a command
+        error line 21: approvals.deny: a deny rule holds everywhere: remove outside
+        warning line 23: approvals.frobnicate: unknown key
+        warning line 24: approvals.denny: unknown key; did you mean approvals.deny?
+    "#]],
+    );
+    let texts = |rules: &[Rule]| rules.iter().map(|rule| rule.text().to_owned()).collect::<Vec<_>>();
+    assert_eq!(texts(&config.approvals.rules.allow), ["cargo test *", "ls"]);
+    assert_eq!(texts(&config.approvals.rules.deny), ["rm *"]);
+    check(
+        "approvals.allow = \"ls\"\n[[approvals.deny]]\ncommand = 1\n",
+        &expect![[r#"
+        error line 1: approvals.allow: must be a list of rules, not a string; write ["cargo test *"]
+        error line 2: approvals.deny: command must be a string, not an integer
+    "#]],
     );
 }
 

@@ -5,6 +5,8 @@
 pub(super) struct AnswerText {
     last_final: Option<String>,
     last_unmarked: Option<String>,
+    /// What the thread says, where nothing was heard.
+    read: Option<String>,
 }
 
 impl AnswerText {
@@ -17,9 +19,15 @@ impl AnswerText {
         }
     }
 
+    /// Takes what the thread has as the last message of the turn: good where its end was not heard.
+    pub(super) fn take_read(&mut self, text: Option<String>) {
+        self.read = text;
+    }
+
     /// The answer so far.
     pub(super) fn text(&self) -> Option<String> {
-        self.last_final.clone().or_else(|| self.last_unmarked.clone())
+        let heard = self.last_final.clone().or_else(|| self.last_unmarked.clone());
+        heard.or_else(|| self.read.clone())
     }
 }
 

@@ -1,25 +1,15 @@
-//! The steps of a turn: each begins once and ends once, as completed or as abandoned.
+//! The steps of a turn: each begins once and ends once, as completed or as abandoned. What is told twice counts once.
 
-use super::{Phase, Turn};
+use super::{Moment, OpenItem, Output, Turn};
 use crate::event::Event;
 use crate::ids::ThreadId;
 use crate::item::{Item, ItemBody};
 use crate::project;
-use crate::wire::notification::{ItemParams, Notification};
+use crate::wire::notification::{ItemParams, PatchUpdatedParams};
 
 impl Turn {
-    /// Of a sub-agent's steps only the patches matter here: it may ask about them, under its own thread id.
-    pub(super) fn overhear(&mut self, notification: Notification<'static>) {
-        if let Notification::ItemStarted(params) = notification
-            && params.thread_id != self.thread
-        {
-            let thread = params.thread_id;
-            self.announce(thread, &project::item(params.item));
-        }
-    }
-
     /// Remembers what a patch would change: the request about it does not say.
-    fn announce(&mut self, thread: ThreadId, item: &Item) {
+    pub(super) fn announce(&mut self, thread: ThreadId, item: &Item) {
         if let ItemBody::Patch { changes, .. } = &item.body {
             self.announced.insert((thread, item.id.clone()), changes.clone());
         }
@@ -27,27 +17,63 @@ impl Turn {
 
     pub(super) fn start_item(&mut self, params: ItemParams) {
         let item = project::item(params.item);
-        if matches!(item.body, ItemBody::UserMessage { .. }) {
+        let is_known = self.open_items.contains_key(&item.id) || self.has_ended(&item);
+        if is_known || matches!(item.body, ItemBody::UserMessage { .. }) {
             return;
         }
+        let kind = match item.body {
+            ItemBody::Command { .. } => OpenItem::Command,
+            _ => OpenItem::Other,
+        };
         self.announce(params.thread_id, &item);
-        self.open_items.insert(item.id.clone());
+        self.meet_children(&item);
+        self.open_items.insert(item.id.clone(), kind);
         self.emit(Event::ItemStarted { item });
     }
 
-    pub(super) fn complete_item(&mut self, params: ItemParams) {
+    pub(super) fn complete_item(&mut self, now: Moment, params: ItemParams) {
         let item = project::item(params.item);
+        if self.has_ended(&item) {
+            return;
+        }
+        self.ended_items.entry(item.id.clone()).or_default().push(item.body.kind());
         match &item.body {
-            ItemBody::UserMessage { .. } => return,
-            ItemBody::AgentMessage { text, phase } => self.answer.take(text, phase.as_deref()),
+            ItemBody::UserMessage { text, .. } => {
+                self.is_marked_aborted |= is_abort_mark(text);
+                return self.outputs.push_back(Output::Heard(item));
+            }
+            ItemBody::AgentMessage { text, phase, .. } => {
+                self.is_marked_aborted |= is_abort_mark(text);
+                self.answer.take(text, phase.as_deref());
+            }
             _ => {}
         }
         self.open_items.remove(&item.id);
+        self.announced.remove(&(params.thread_id, item.id.clone()));
+        self.meet_children(&item);
         self.emit(Event::ItemCompleted { item });
-        if self.open_items.is_empty()
-            && let Phase::Ending { outcome, .. } = &self.phase
-        {
-            self.finish(outcome.clone());
-        }
+        self.finish_when_nothing_is_awaited(now);
     }
+
+    fn has_ended(&self, item: &Item) -> bool {
+        self.ended_items.get(&item.id).is_some_and(|kinds| kinds.contains(&item.body.kind()))
+    }
+
+    pub(super) fn update_patch(&mut self, params: PatchUpdatedParams) {
+        if self.ended_items.contains_key(&params.item_id) {
+            return;
+        }
+        let changes: Vec<_> = params.changes.into_iter().map(project::file_change).collect();
+        self.announced.insert((params.thread_id, params.item_id.clone()), changes.clone());
+        self.emit(Event::PatchUpdated { item: params.item_id, changes });
+    }
+}
+
+/// Is this nothing but the mark that Codex leaves in an aborted conversation? An answer may well mention it.
+fn is_abort_mark(text: &str) -> bool {
+    let text = text.trim();
+    let inner = text.strip_prefix("<turn_aborted").map(str::trim_start);
+    inner.is_some_and(|rest| {
+        rest == "/>" || rest == ">" || (rest.starts_with('>') && rest.ends_with("</turn_aborted>"))
+    })
 }

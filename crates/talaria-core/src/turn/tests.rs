@@ -4,10 +4,16 @@
 //! steps, so `UPDATE_EXPECT=1 cargo test` rewrites only the lines that begin with `=>`.
 
 mod asking;
+mod bugs;
+mod children;
 mod ends;
 mod items;
 mod properties;
 mod scope;
 mod script;
+mod sending;
+mod silence;
+mod soak;
 mod stops;
+mod telling;
 mod time;

@@ -1,7 +1,11 @@
 //! Requests that Talaria sends, with the part of the answer it reads.
 //!
 //! A field that is `None` is not written: then the user's own Codex configuration decides. Each shape is validated in
-//! the tests against the JSON schema that the installed Codex generates.
+//! the tests against the JSON schema that the installed Codex generates. What only newer versions have is left out for
+//! older ones by whoever sends it (`Version` says which have it); nothing here knows a version.
+
+mod terminals;
+mod thread;
 
 use std::borrow::Cow;
 
@@ -9,8 +13,18 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
+pub use terminals::{
+    TerminalsClean, TerminalsList, TerminalsListReply, TerminalsTerminate, TerminalsTerminateReply,
+    WireTerminal,
+};
+pub use thread::{
+    ApprovalsReviewer, DynamicTool, DynamicToolKind, InjectedMessage, Thread, ThreadArchive,
+    ThreadInjectItems, ThreadLoadedList, ThreadRead, ThreadResume, ThreadStart, ThreadStartReply,
+    ThreadUnsubscribe,
+};
+
+use super::history::ThreadReadReply;
 use crate::ids::{ThreadId, TurnId};
-use crate::policy::{ApprovalPolicy, Sandbox};
 
 /// A request of ours and the answer it gets.
 pub trait Call: Serialize {
@@ -31,6 +45,15 @@ macro_rules! call {
 
 call!(Initialize, "initialize", InitializeReply);
 call!(ThreadStart, "thread/start", ThreadStartReply);
+call!(ThreadResume, "thread/resume", ThreadStartReply);
+call!(ThreadRead, "thread/read", ThreadReadReply);
+call!(ThreadInjectItems, "thread/inject_items", IgnoredAny);
+call!(ThreadUnsubscribe, "thread/unsubscribe", IgnoredAny);
+call!(ThreadArchive, "thread/archive", IgnoredAny);
+call!(ThreadLoadedList, "thread/loaded/list", IgnoredAny);
+call!(TerminalsClean, "thread/backgroundTerminals/clean", IgnoredAny);
+call!(TerminalsList, "thread/backgroundTerminals/list", TerminalsListReply);
+call!(TerminalsTerminate, "thread/backgroundTerminals/terminate", TerminalsTerminateReply);
 call!(TurnStart, "turn/start", TurnStartReply);
 call!(TurnSteer, "turn/steer", TurnSteerReply);
 call!(TurnInterrupt, "turn/interrupt", IgnoredAny);
@@ -38,10 +61,17 @@ call!(AccountRead, "account/read", AccountReadReply);
 call!(ConfigRead, "config/read", ConfigReadReply);
 call!(CommandExec, "command/exec", CommandExecReply);
 
-/// The methods that Talaria calls; `doctor` compares them with what the installed Codex has.
+/// The methods that Talaria needs of every Codex; `doctor` compares them with what the installed one has.
 pub const METHODS: &[&str] = &[
     Initialize::METHOD,
     ThreadStart::METHOD,
+    ThreadResume::METHOD,
+    ThreadRead::METHOD,
+    ThreadInjectItems::METHOD,
+    ThreadUnsubscribe::METHOD,
+    ThreadArchive::METHOD,
+    ThreadLoadedList::METHOD,
+    TerminalsClean::METHOD,
     TurnStart::METHOD,
     TurnSteer::METHOD,
     TurnInterrupt::METHOD,
@@ -49,6 +79,9 @@ pub const METHODS: &[&str] = &[
     ConfigRead::METHOD,
     CommandExec::METHOD,
 ];
+
+/// The methods that Talaria calls only where the version has them.
+pub const NEWER_METHODS: &[&str] = &[TerminalsList::METHOD, TerminalsTerminate::METHOD];
 
 /// Opens a connection.
 #[derive(Clone, Debug, Serialize)]
@@ -90,58 +123,6 @@ pub struct InitializeReply {
     pub codex_home: Option<String>,
 }
 
-/// Starts a conversation.
-#[derive(Clone, Debug, Default, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ThreadStart {
-    /// Where it works.
-    pub cwd: String,
-    /// The model.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-    /// The sandbox.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sandbox: Option<Sandbox>,
-    /// When to ask.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub approval_policy: Option<ApprovalPolicy>,
-    /// Overrides of Codex's configuration for this thread alone.
-    #[serde(skip_serializing_if = "Map::is_empty")]
-    pub config: Map<String, Value>,
-}
-
-/// A started conversation and what is in force on it.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ThreadStartReply {
-    /// The conversation.
-    pub thread: Thread,
-    /// Where it works.
-    pub cwd: String,
-    /// The model.
-    pub model: String,
-    /// The provider's id.
-    pub model_provider: String,
-    /// The effort.
-    #[serde(default)]
-    pub reasoning_effort: Option<String>,
-    /// The sandbox, an object with a `type`.
-    pub sandbox: Value,
-    /// When it asks: a word, or an object with one key.
-    pub approval_policy: Value,
-}
-
-/// A conversation.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Thread {
-    /// Its id.
-    pub id: ThreadId,
-    /// The file in which Codex keeps it; the file exists after the first turn.
-    #[serde(default)]
-    pub path: Option<String>,
-}
-
 /// Sends input and starts a turn.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -153,6 +134,9 @@ pub struct TurnStart {
     /// The effort, from this turn on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effort: Option<String>,
+    /// Our own name for what is said, which Codex keeps with it; only newer versions do (`Version::echoes_message_ids`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_user_message_id: Option<String>,
 }
 
 /// A part of what a person says.

@@ -1,14 +1,24 @@
 //! Items as Codex writes them. An item of a kind that this build does not know, or whose known part does not fit, is
 //! kept whole as `Other`: it is never an error and never dropped.
+//!
+//! `frequent` reads the kinds that come all the time in one pass over the message; `rare` takes a second look at what
+//! that pass does not know. `project` converts the result.
 
-use std::borrow::Cow;
+use std::collections::BTreeMap;
 
-use serde::{Deserialize, Deserializer, de};
+use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::call::UserInput;
 use crate::ids::{ItemId, ThreadId};
+
+mod content;
+mod frequent;
+mod rare;
+#[cfg(test)]
+mod tests;
+
+pub use content::{WireContent, WireInput};
 
 /// An item.
 #[derive(Clone, Debug)]
@@ -19,112 +29,23 @@ pub struct WireItem {
     pub body: WireBody,
 }
 
-impl<'de> Deserialize<'de> for WireItem {
-    /// Fails for a kind that is not known; `keep_whole` is for those.
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let fields = Fields::deserialize(deserializer)?;
-        fields.into_item().ok_or_else(|| de::Error::custom("an item of an unknown kind or shape"))
-    }
-}
-
 impl WireItem {
-    /// Keeps an item whole that could not be read otherwise.
-    pub(crate) fn keep_whole(raw: &RawValue) -> Option<Self> {
-        let Head { id, kind } = serde_json::from_str(raw.get()).ok()?;
-        Some(Self { id, body: WireBody::Other { kind, raw: raw.to_owned() } })
+    /// Reads an item of any kind; `None` if it has no id or no kind.
+    pub fn read(raw: &RawValue) -> Option<Self> {
+        serde_json::from_str(raw.get()).ok().or_else(|| Self::second_look(raw))
     }
-}
 
-#[derive(Deserialize)]
-struct Head {
-    id: ItemId,
-    #[serde(rename = "type")]
-    kind: String,
-}
-
-/// The fields of all kinds together. Reading them at once is twice as fast as letting the kind choose them, because
-/// the kind stands somewhere among them.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Fields<'a> {
-    id: ItemId,
-    #[serde(rename = "type", borrow)]
-    kind: Cow<'a, str>,
-    #[serde(default)]
-    text: Option<String>,
-    #[serde(default)]
-    phase: Option<String>,
-    #[serde(default, borrow)]
-    content: Option<&'a RawValue>,
-    #[serde(default)]
-    summary: Option<Vec<String>>,
-    #[serde(default)]
-    command: Option<String>,
-    #[serde(default)]
-    cwd: Option<String>,
-    #[serde(default)]
-    status: Option<WireStatus>,
-    #[serde(default)]
-    aggregated_output: Option<String>,
-    #[serde(default)]
-    exit_code: Option<i32>,
-    #[serde(default)]
-    duration_ms: Option<u64>,
-    #[serde(default)]
-    changes: Option<Vec<WireChange>>,
-    #[serde(default)]
-    server: Option<String>,
-    #[serde(default)]
-    tool: Option<String>,
-    #[serde(default)]
-    error: Option<Value>,
-    #[serde(default)]
-    receiver_thread_ids: Vec<ThreadId>,
-    #[serde(default)]
-    query: Option<String>,
-}
-
-impl Fields<'_> {
-    /// Chooses by kind; `None` for a kind that is not known, or when one of its fields is missing.
-    fn into_item(self) -> Option<WireItem> {
-        let body = match self.kind.as_ref() {
-            "userMessage" => {
-                WireBody::UserMessage { content: serde_json::from_str(self.content?.get()).ok()? }
-            }
-            "agentMessage" => WireBody::AgentMessage { text: self.text?, phase: self.phase },
-            "reasoning" => WireBody::Reasoning { summary: self.summary.unwrap_or_default() },
-            "plan" => WireBody::Plan { text: self.text? },
-            "commandExecution" => WireBody::CommandExecution {
-                command: self.command?,
-                cwd: self.cwd?,
-                status: self.status?,
-                aggregated_output: self.aggregated_output,
-                exit_code: self.exit_code,
-                duration_ms: self.duration_ms,
-            },
-            "fileChange" => WireBody::FileChange { changes: self.changes?, status: self.status? },
-            "mcpToolCall" => WireBody::McpToolCall {
-                server: self.server?,
-                tool: self.tool?,
-                status: self.status?,
-                error: self.error,
-                duration_ms: self.duration_ms,
-            },
-            "dynamicToolCall" => WireBody::DynamicToolCall {
-                tool: self.tool?,
-                status: self.status?,
-                duration_ms: self.duration_ms,
-            },
-            "collabAgentToolCall" => WireBody::CollabAgentToolCall {
-                tool: self.tool?,
-                status: self.status?,
-                receiver_thread_ids: self.receiver_thread_ids,
-            },
-            "webSearch" => WireBody::WebSearch { query: self.query? },
-            "contextCompaction" => WireBody::ContextCompaction,
-            _ => return None,
-        };
-        Some(WireItem { id: self.id, body })
+    /// Reads an item that the pass over the whole message did not know.
+    pub(crate) fn second_look(raw: &RawValue) -> Option<Self> {
+        #[derive(Deserialize)]
+        struct Head {
+            id: ItemId,
+            #[serde(rename = "type")]
+            kind: String,
+        }
+        let Head { id, kind } = serde_json::from_str(raw.get()).ok()?;
+        let body = rare::read(&kind, raw).unwrap_or_else(|| WireBody::Other { kind, raw: raw.to_owned() });
+        Some(Self { id, body })
     }
 }
 
@@ -134,19 +55,25 @@ pub enum WireBody {
     /// What the person said.
     UserMessage {
         /// Its parts.
-        content: Vec<UserInput>,
+        content: Vec<WireInput>,
+        /// The id that the client sent with it.
+        client_id: Option<String>,
     },
     /// What the model said.
     AgentMessage {
         /// The text.
         text: String,
-        /// `commentary`, `final_answer`, or nothing.
+        /// `commentary`, `partial_answer`, `final_answer`, or nothing.
         phase: Option<String>,
+        /// What it asks in passing.
+        questions: Vec<WireQuestion>,
     },
     /// Thinking.
     Reasoning {
         /// Summaries.
         summary: Vec<String>,
+        /// The thinking itself.
+        content: Vec<String>,
     },
     /// A plan as text.
     Plan {
@@ -159,6 +86,8 @@ pub enum WireBody {
         command: String,
         /// Where.
         cwd: String,
+        /// Whose it is.
+        source: WireSource,
         /// How it stands.
         status: WireStatus,
         /// What it printed.
@@ -183,6 +112,10 @@ pub enum WireBody {
         tool: String,
         /// How it stands.
         status: WireStatus,
+        /// What it was called with.
+        arguments: Option<Box<RawValue>>,
+        /// What it gave back.
+        result: Option<McpResult>,
         /// What went wrong.
         error: Option<Value>,
         /// How long it took.
@@ -190,29 +123,70 @@ pub enum WireBody {
     },
     /// A call of a client's tool.
     DynamicToolCall {
+        /// The group of the tool.
+        namespace: Option<String>,
         /// The tool.
         tool: String,
         /// How it stands.
         status: WireStatus,
+        /// What it was called with.
+        arguments: Option<Box<RawValue>>,
+        /// What it gave back.
+        content_items: Option<Vec<WireContent>>,
+        /// What it said about its success.
+        success: Option<bool>,
         /// How long it took.
         duration_ms: Option<u64>,
     },
-    /// Work for other agents.
-    CollabAgentToolCall {
-        /// What is asked of them.
-        tool: String,
-        /// How it stands.
-        status: WireStatus,
-        /// Their conversations.
-        receiver_thread_ids: Vec<ThreadId>,
-    },
-    /// A search on the web.
-    WebSearch {
-        /// The words.
-        query: String,
-    },
     /// The conversation was shortened.
     ContextCompaction,
+    /// Text that a hook adds.
+    HookPrompt {
+        /// Its parts.
+        fragments: Vec<HookFragment>,
+    },
+    /// What a function gave back.
+    FunctionCallOutput {
+        /// The function.
+        name: String,
+        /// The group of the function.
+        namespace: Option<String>,
+        /// What it gave back.
+        output: Vec<WireContent>,
+    },
+    /// Work for other agents.
+    CollabAgentToolCall(Box<CollabCall>),
+    /// Something happened to another agent.
+    SubAgentActivity(Box<SubAgentActivity>),
+    /// A search on the web.
+    WebSearch {
+        /// The words, or an address.
+        query: String,
+        /// What was done.
+        action: Option<WireSearch>,
+    },
+    /// The model looked at an image.
+    ImageView {
+        /// The file.
+        path: String,
+    },
+    /// The model made an image.
+    ImageGeneration(Box<ImageGeneration>),
+    /// A review began.
+    EnteredReviewMode {
+        /// Of what.
+        review: String,
+    },
+    /// A review ended.
+    ExitedReviewMode {
+        /// What it found.
+        review: String,
+    },
+    /// The model waited.
+    Sleep {
+        /// How long.
+        duration_ms: u64,
+    },
     /// Anything else.
     Other {
         /// Codex's name for the kind.
@@ -234,6 +208,26 @@ pub enum WireStatus {
     Failed,
     /// Not allowed.
     Declined,
+    /// Stopped on the way.
+    Interrupted,
+    /// A word that this build does not know.
+    #[serde(other)]
+    Other,
+}
+
+/// Whose a command is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum WireSource {
+    /// The model's.
+    #[default]
+    Agent,
+    /// A person's, with `thread/shellCommand`.
+    UserShell,
+    /// The model's, in a terminal that may go on after the turn.
+    UnifiedExecStartup,
+    /// Input for such a terminal.
+    UnifiedExecInteraction,
     /// A word that this build does not know.
     #[serde(other)]
     Other,
@@ -264,4 +258,136 @@ pub enum WireChangeKind {
         #[serde(default)]
         move_path: Option<String>,
     },
+}
+
+/// What the model asks in passing.
+#[derive(Clone, Debug, Deserialize)]
+pub struct WireQuestion {
+    /// The question.
+    pub title: String,
+    /// Answers to choose from.
+    #[serde(default)]
+    pub options: Option<Vec<String>>,
+}
+
+/// What an MCP server's tool gave back.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct McpResult {
+    /// Its parts.
+    #[serde(default)]
+    pub content: Vec<WireContent>,
+    /// The same for programs.
+    #[serde(default)]
+    pub structured_content: Option<Box<RawValue>>,
+}
+
+/// A part of what a hook adds.
+#[derive(Clone, Debug, Deserialize)]
+pub struct HookFragment {
+    /// The text.
+    pub text: String,
+}
+
+/// Work for other agents.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CollabCall {
+    /// What is asked of them.
+    pub tool: String,
+    /// How it stands.
+    pub status: WireStatus,
+    /// Their conversations.
+    #[serde(default)]
+    pub receiver_thread_ids: Vec<ThreadId>,
+    /// What they are told.
+    #[serde(default)]
+    pub prompt: Option<String>,
+    /// The model that is asked for.
+    #[serde(default)]
+    pub model: Option<String>,
+    /// The effort that is asked for.
+    #[serde(default)]
+    pub reasoning_effort: Option<String>,
+    /// How they stand, by conversation.
+    #[serde(default)]
+    pub agents_states: BTreeMap<ThreadId, WireAgentState>,
+}
+
+/// How another agent stands.
+#[derive(Clone, Debug, Deserialize)]
+pub struct WireAgentState {
+    /// Codex's word.
+    pub status: String,
+    /// What it said last.
+    #[serde(default)]
+    pub message: Option<String>,
+}
+
+/// Something happened to another agent.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SubAgentActivity {
+    /// What.
+    pub kind: String,
+    /// Its conversation.
+    pub agent_thread_id: ThreadId,
+    /// Its place among the agents.
+    pub agent_path: String,
+    /// Its model.
+    #[serde(default)]
+    pub model: Option<String>,
+    /// Its effort.
+    #[serde(default)]
+    pub reasoning_effort: Option<String>,
+}
+
+/// What was done on the web.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub enum WireSearch {
+    /// A search.
+    Search {
+        /// One query.
+        #[serde(default)]
+        query: Option<String>,
+        /// Several.
+        #[serde(default)]
+        queries: Option<Vec<String>>,
+    },
+    /// A page was opened.
+    OpenPage {
+        /// Its address.
+        #[serde(default)]
+        url: Option<String>,
+    },
+    /// Something was looked for in a page.
+    FindInPage {
+        /// The address of the page.
+        #[serde(default)]
+        url: Option<String>,
+        /// What.
+        #[serde(default)]
+        pattern: Option<String>,
+    },
+    /// Anything else.
+    #[serde(other)]
+    Other,
+}
+
+/// The model made an image. The image itself is left out: it may be megabytes.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ImageGeneration {
+    /// How it stands.
+    pub status: WireStatus,
+    /// What was drawn.
+    #[serde(default)]
+    pub revised_prompt: Option<String>,
+    /// Where it was saved.
+    #[serde(default)]
+    pub saved_path: Option<String>,
+    /// Why there is none: an object with a `type`.
+    #[serde(default)]
+    pub failure: Option<Value>,
 }

@@ -3,7 +3,9 @@
 //! Everything tolerates new fields and new words in enumerations: Codex adds them in every release.
 
 pub mod call;
+pub mod history;
 pub mod item;
 pub mod notification;
+pub mod raw_call;
 pub mod reply;
 pub mod server_request;

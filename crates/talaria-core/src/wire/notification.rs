@@ -11,7 +11,8 @@ use serde::de::MapAccess;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::item::WireItem;
+use super::item::{WireChange, WireItem};
+use super::raw_call::{RawItemParams, RawResponseParams};
 use crate::ids::{ItemId, RequestId, ThreadId, TurnId};
 
 macro_rules! notifications {
@@ -70,7 +71,9 @@ notifications! {
     "turn/plan/updated" => PlanUpdated(Box<PlanParams>),
     "turn/diff/updated" => DiffUpdated(DiffParams),
     "thread/tokenUsage/updated" => TokenUsageUpdated(Box<TokenUsageParams>),
-    "thread/status/changed" => ThreadStatusChanged(ThreadOnly),
+    "thread/status/changed" => ThreadStatusChanged(StatusParams),
+    "thread/compacted" => ThreadCompacted(CompactedParams),
+    "thread/settings/updated" => SettingsUpdated(Box<SettingsParams>),
     "thread/started" => ThreadStarted(Box<ThreadStartedParams>),
     "thread/closed" => ThreadClosed(ThreadOnly),
     "thread/readState/changed" => ReadStateChanged(ThreadOnly),
@@ -79,10 +82,35 @@ notifications! {
     "warning" => Warning(WarningParams),
     "configWarning" => ConfigWarning(Summary),
     "deprecationNotice" => DeprecationNotice(Summary),
-    "account/rateLimits/updated" => RateLimitsUpdated(Unscoped),
+    "account/rateLimits/updated" => RateLimitsUpdated(Box<RateLimitsParams>),
     "remoteControl/status/changed" => RemoteControlChanged(Unscoped),
     "mcpServer/startupStatus/updated" => McpServerStatus(Box<McpStatusParams>),
     "item/reasoning/summaryPartAdded" => ReasoningPartAdded(ItemOnly),
+    "rawResponseItem/completed" => RawItemCompleted(Box<RawItemParams>),
+    "rawResponse/completed" => RawResponseCompleted(RawResponseParams),
+    "item/plan/delta" => PlanDelta(Delta<'a>),
+    "item/fileChange/outputDelta" => PatchOutputDelta(Delta<'a>),
+    "item/fileChange/patchUpdated" => PatchUpdated(Box<PatchUpdatedParams>),
+    "item/mcpToolCall/progress" => ToolProgress(Box<ToolProgressParams>),
+    "item/commandExecution/terminalInteraction" => TerminalInteraction(ItemOnly),
+    "item/autoApprovalReview/started" => ReviewStarted(TurnOnly),
+    "item/autoApprovalReview/completed" => ReviewCompleted(Box<ReviewParams>),
+    "model/rerouted" => ModelRerouted(Box<ReroutedParams>),
+    "guardianWarning" => GuardianWarning(WarningParams),
+    "modelProvider/authRecoveryStarted" => AuthRecoveryStarted(RecoveryParams),
+    "modelProvider/authRecoveryCompleted" => AuthRecoveryCompleted(RecoveryParams),
+    "hook/started" => HookStarted(ThreadOnly),
+    "hook/completed" => HookCompleted(Box<HookParams>),
+    "thread/environment/connected" => EnvironmentConnected(ThreadOnly),
+    "thread/environment/disconnected" => EnvironmentDisconnected(ThreadOnly),
+    "thread/name/updated" => NameUpdated(ThreadOnly),
+    "thread/archived" => ThreadArchived(ThreadOnly),
+    "thread/unarchived" => ThreadUnarchived(ThreadOnly),
+    "thread/goal/updated" => GoalUpdated(ThreadOnly),
+    "thread/goal/cleared" => GoalCleared(ThreadOnly),
+    "thread/queue/changed" => QueueChanged(ThreadOnly),
+    "skills/changed" => SkillsChanged(Unscoped),
+    "account/updated" => AccountUpdated(Unscoped),
 }
 
 /// The conversation and turn that a message belongs to.
@@ -159,6 +187,17 @@ scoped! {
     DiffParams: |p| Some(&p.thread_id), |p| Some(&p.turn_id);
     TokenUsageParams: |p| Some(&p.thread_id), |p| Some(&p.turn_id);
     ThreadOnly: |p| Some(&p.thread_id), |_| None;
+    TurnOnly: |p| Some(&p.thread_id), |p| Some(&p.turn_id);
+    StatusParams: |p| Some(&p.thread_id), |_| None;
+    CompactedParams: |p| Some(&p.thread_id), |p| p.turn_id.as_ref();
+    SettingsParams: |p| Some(&p.thread_id), |_| None;
+    PatchUpdatedParams: |p| Some(&p.thread_id), |p| Some(&p.turn_id);
+    ToolProgressParams: |p| Some(&p.thread_id), |p| Some(&p.turn_id);
+    ReviewParams: |p| Some(&p.thread_id), |p| Some(&p.turn_id);
+    ReroutedParams: |p| Some(&p.thread_id), |p| Some(&p.turn_id);
+    RecoveryParams: |p| Some(&p.thread_id), |p| Some(&p.turn_id);
+    HookParams: |p| Some(&p.thread_id), |p| p.turn_id.as_ref();
+    RateLimitsParams: |_| None, |_| None;
     ThreadStartedParams: |p| Some(&p.thread.id), |_| None;
     ResolvedParams: |p| Some(&p.thread_id), |_| None;
     ErrorParams: |p| Some(&p.thread_id), |p| Some(&p.turn_id);
@@ -166,6 +205,8 @@ scoped! {
     Summary: |_| None, |_| None;
     Unscoped: |_| None, |_| None;
     McpStatusParams: |p| p.thread_id.as_ref(), |_| None;
+    RawItemParams: |p| Some(&p.thread_id), |p| Some(&p.turn_id);
+    RawResponseParams: |p| Some(&p.thread_id), |p| Some(&p.turn_id);
 }
 
 /// A piece of text of an item.
@@ -199,7 +240,7 @@ pub struct ItemParams {
 }
 
 impl ItemParams {
-    /// Reads parameters whose item can only be kept whole.
+    /// Reads parameters whose item was not understood in one pass: a rare kind, or one that is kept whole.
     pub(crate) fn keep_whole(params: &RawValue) -> Option<Box<Self>> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
@@ -210,7 +251,7 @@ impl ItemParams {
             item: &'a RawValue,
         }
         let Raw { thread_id, turn_id, item } = serde_json::from_str(params.get()).ok()?;
-        Some(Box::new(Self { thread_id, turn_id, item: WireItem::keep_whole(item)? }))
+        Some(Box::new(Self { thread_id, turn_id, item: WireItem::second_look(item)? }))
     }
 }
 
@@ -444,4 +485,214 @@ pub struct McpStatusParams {
     /// Why it failed.
     #[serde(default)]
     pub error: Option<String>,
+}
+
+/// Something about a turn.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnOnly {
+    /// The conversation.
+    pub thread_id: ThreadId,
+    /// The turn.
+    pub turn_id: TurnId,
+}
+
+/// How a conversation stands.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StatusParams {
+    /// The conversation.
+    pub thread_id: ThreadId,
+    /// How it stands.
+    pub status: ThreadStatus,
+}
+
+/// How a conversation stands.
+#[derive(Clone, Debug, Deserialize)]
+pub struct ThreadStatus {
+    /// `idle`, `active`, `systemError`, `notLoaded`.
+    #[serde(rename = "type")]
+    pub kind: String,
+}
+
+/// A conversation that was shortened.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CompactedParams {
+    /// The conversation.
+    pub thread_id: ThreadId,
+    /// The turn.
+    #[serde(default)]
+    pub turn_id: Option<TurnId>,
+}
+
+/// What is in force on a conversation has changed.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SettingsParams {
+    /// The conversation.
+    pub thread_id: ThreadId,
+    /// What is in force.
+    pub thread_settings: ThreadSettings,
+}
+
+/// What is in force on a conversation, as far as it is read.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadSettings {
+    /// The sandbox, an object with a `type`.
+    pub sandbox_policy: Value,
+    /// When it asks: a word, or an object with one key.
+    pub approval_policy: Value,
+    /// The model.
+    pub model: String,
+    /// Where it works.
+    #[serde(default)]
+    pub cwd: String,
+}
+
+/// A patch whose changes are other ones than announced.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PatchUpdatedParams {
+    /// The conversation.
+    pub thread_id: ThreadId,
+    /// The turn.
+    pub turn_id: TurnId,
+    /// The item.
+    pub item_id: ItemId,
+    /// All changes, as they are now.
+    pub changes: Vec<WireChange>,
+}
+
+/// How far the call of an MCP server's tool is.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolProgressParams {
+    /// The conversation.
+    pub thread_id: ThreadId,
+    /// The turn.
+    pub turn_id: TurnId,
+    /// The item.
+    pub item_id: ItemId,
+    /// In the server's words.
+    pub message: String,
+}
+
+/// A request that Codex's own reviewer decided instead of a person.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReviewParams {
+    /// The conversation.
+    pub thread_id: ThreadId,
+    /// The turn.
+    pub turn_id: TurnId,
+    /// What came of it.
+    pub review: Review,
+}
+
+/// What a reviewer decided.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Review {
+    /// `approved`, `denied`, `timedOut`, `aborted`.
+    pub status: String,
+    /// Why.
+    #[serde(default)]
+    pub rationale: Option<String>,
+}
+
+/// Another model answers than the one that was asked.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReroutedParams {
+    /// The conversation.
+    pub thread_id: ThreadId,
+    /// The turn.
+    pub turn_id: TurnId,
+    /// The model that was asked.
+    pub from_model: String,
+    /// The model that answers.
+    pub to_model: String,
+    /// Why, as a word.
+    #[serde(default)]
+    pub reason: Option<Value>,
+}
+
+/// Codex renews a login, or has done so.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RecoveryParams {
+    /// The conversation.
+    pub thread_id: ThreadId,
+    /// The turn.
+    pub turn_id: TurnId,
+    /// For people.
+    pub message: String,
+}
+
+/// A hook of the user that ran.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HookParams {
+    /// The conversation.
+    pub thread_id: ThreadId,
+    /// The turn.
+    #[serde(default)]
+    pub turn_id: Option<TurnId>,
+    /// How it went.
+    pub run: HookRun,
+}
+
+/// How a hook went.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HookRun {
+    /// What it was called for.
+    #[serde(default)]
+    pub event_name: String,
+    /// `completed`, `failed`, `blocked`, `stopped`.
+    pub status: String,
+    /// For people.
+    #[serde(default)]
+    pub status_message: Option<String>,
+}
+
+/// How much of the account's allowance is used.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RateLimitsParams {
+    /// The numbers.
+    pub rate_limits: WireRateLimits,
+}
+
+/// How much of an allowance is used.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WireRateLimits {
+    /// The short window.
+    #[serde(default)]
+    pub primary: Option<RateWindow>,
+    /// The long window.
+    #[serde(default)]
+    pub secondary: Option<RateWindow>,
+    /// The account's plan.
+    #[serde(default)]
+    pub plan_type: Option<String>,
+    /// Which limit is reached, if one is.
+    #[serde(default)]
+    pub rate_limit_reached_type: Option<String>,
+}
+
+/// How much of one window is used.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RateWindow {
+    /// In percent.
+    pub used_percent: f64,
+    /// How long the window is.
+    #[serde(default)]
+    pub window_duration_mins: Option<u64>,
+    /// When it begins anew, in seconds since 1970.
+    #[serde(default)]
+    pub resets_at: Option<i64>,
 }

@@ -1,4 +1,7 @@
 //! Requests that Codex sends. Each waits until it is answered, for ever if need be.
+//!
+//! Called by `frame` to read one, by `project` for its words, by `reply` for the answer. Nothing here decides. A field of
+//! which only a part is needed, or whose shape Codex may change, stays a `Value`.
 
 use serde::Deserialize;
 use serde::de::MapAccess;
@@ -6,6 +9,10 @@ use serde_json::Value;
 
 use super::notification::Scope;
 use crate::ids::{ItemId, ThreadId, TurnId};
+
+mod command;
+
+pub use command::{CommandAction, CommandApproval, NetworkAmendment, NetworkContext};
 
 macro_rules! server_requests {
     ($($method:literal => $variant:ident($params:ty),)*) => {
@@ -46,6 +53,10 @@ server_requests! {
     "item/permissions/requestApproval" => Permissions(Box<PermissionsApproval>),
     "item/tool/requestUserInput" => UserInput(Box<UserInputRequest>),
     "mcpServer/elicitation/request" => Elicitation(Box<Elicitation>),
+    "item/tool/call" => ToolCall(Box<ToolCall>),
+    "account/chatgptAuthTokens/refresh" => TokenRefresh(HostRequest),
+    "attestation/generate" => Attestation(HostRequest),
+    "currentTime/read" => CurrentTime(HostRequest),
 }
 
 impl ServerRequest {
@@ -57,42 +68,16 @@ impl ServerRequest {
             Self::Permissions(p) => scope(&p.thread_id, Some(&p.turn_id)),
             Self::UserInput(p) => scope(&p.thread_id, Some(&p.turn_id)),
             Self::Elicitation(p) => scope(&p.thread_id, p.turn_id.as_ref()),
+            Self::ToolCall(p) => scope(&p.thread_id, Some(&p.turn_id)),
+            Self::TokenRefresh(p) | Self::Attestation(p) | Self::CurrentTime(p) => {
+                Scope { thread: p.thread_id.as_ref().map(ThreadId::as_str), turn: None }
+            }
         }
     }
 }
 
 fn scope<'a>(thread: &'a ThreadId, turn: Option<&'a TurnId>) -> Scope<'a> {
     Scope { thread: Some(thread.as_str()), turn: turn.map(TurnId::as_str) }
-}
-
-/// May a command run?
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct CommandApproval {
-    /// The conversation.
-    pub thread_id: ThreadId,
-    /// The turn.
-    pub turn_id: TurnId,
-    /// The item.
-    pub item_id: ItemId,
-    /// The command line.
-    #[serde(default)]
-    pub command: Option<String>,
-    /// Where.
-    #[serde(default)]
-    pub cwd: Option<String>,
-    /// Why.
-    #[serde(default)]
-    pub reason: Option<String>,
-    /// What is asked for: `command` (0.130 does not say), or something newer, such as input for a running one.
-    #[serde(default)]
-    pub kind: Option<String>,
-    /// A wider sandbox that accepting would grant.
-    #[serde(default)]
-    pub additional_permissions: Option<Value>,
-    /// A network address that accepting would open.
-    #[serde(default)]
-    pub network_approval_context: Option<Value>,
 }
 
 /// May files be changed? The changes are in the item.
@@ -121,9 +106,17 @@ pub struct PermissionsApproval {
     pub thread_id: ThreadId,
     /// The turn.
     pub turn_id: TurnId,
+    /// The item.
+    pub item_id: ItemId,
+    /// What relative paths are relative to.
+    #[serde(default)]
+    pub cwd: Option<String>,
     /// Why.
     #[serde(default)]
     pub reason: Option<String>,
+    /// The profile: `network` and `fileSystem`. What is granted of it goes back as it came.
+    #[serde(default)]
+    pub permissions: Value,
 }
 
 /// Questions of the model.
@@ -134,16 +127,51 @@ pub struct UserInputRequest {
     pub thread_id: ThreadId,
     /// The turn.
     pub turn_id: TurnId,
+    /// The item.
+    #[serde(default)]
+    pub item_id: Option<ItemId>,
     /// The questions.
-    pub questions: Vec<Question>,
+    pub questions: Vec<WireQuestion>,
+    /// Does the model wait for as long as it takes? 0.130 does not say.
+    #[serde(default)]
+    pub is_blocking: Option<bool>,
+    /// The older way to say that it does not: answered with nothing after this time.
+    #[serde(default)]
+    pub auto_resolution_ms: Option<u64>,
 }
 
 /// A question of the model.
 #[derive(Clone, Debug, Deserialize)]
-pub struct Question {
+#[serde(rename_all = "camelCase")]
+pub struct WireQuestion {
+    /// Names it in the answer.
+    #[serde(default)]
+    pub id: String,
+    /// Its heading.
+    #[serde(default)]
+    pub header: String,
     /// What is asked.
     #[serde(default)]
     pub question: String,
+    /// May the answer be none of the options?
+    #[serde(default)]
+    pub is_other: bool,
+    /// Must the answer stay unseen?
+    #[serde(default)]
+    pub is_secret: bool,
+    /// What may be chosen; nothing means free text.
+    #[serde(default)]
+    pub options: Option<Vec<WireOption>>,
+}
+
+/// Something that may be chosen.
+#[derive(Clone, Debug, Deserialize)]
+pub struct WireOption {
+    /// Its name, which is also the answer.
+    pub label: String,
+    /// What it means.
+    #[serde(default)]
+    pub description: String,
 }
 
 /// An MCP server asks, or Codex asks whether its tool may run.
@@ -157,9 +185,18 @@ pub struct Elicitation {
     pub turn_id: Option<TurnId>,
     /// The server.
     pub server_name: String,
+    /// `form`, `url`, or something newer.
+    #[serde(default)]
+    pub mode: Option<String>,
     /// What is asked.
     #[serde(default)]
     pub message: String,
+    /// The form, as JSON schema.
+    #[serde(default)]
+    pub requested_schema: Value,
+    /// Where the person should go.
+    #[serde(default)]
+    pub url: Option<String>,
     /// `codex_approval_kind` says whether this is Codex's own question about a tool.
     #[serde(default, rename = "_meta")]
     pub meta: Option<Value>,
@@ -168,11 +205,55 @@ pub struct Elicitation {
 impl Elicitation {
     /// Is this Codex asking whether a tool may run?
     pub fn is_tool_approval(&self) -> bool {
-        self.tool_fact("codex_approval_kind").and_then(Value::as_str) == Some("mcp_tool_call")
+        self.approval_kind() == Some("mcp_tool_call")
+    }
+
+    /// Codex's own word for what it asks; `None` if the server asks.
+    pub fn approval_kind(&self) -> Option<&str> {
+        self.tool_fact("codex_approval_kind").and_then(Value::as_str)
     }
 
     /// What Codex tells about the tool under this name.
     pub fn tool_fact(&self, name: &str) -> Option<&Value> {
         self.meta.as_ref()?.get(name).filter(|fact| !fact.is_null())
     }
+
+    /// Does Codex offer to remember an approval for this long: `session` or `always`? It says so with one word or several.
+    pub fn can_persist(&self, duration: &str) -> bool {
+        self.is_tool_approval()
+            && match self.tool_fact("persist") {
+                Some(Value::Array(words)) => words.iter().any(|word| word == duration),
+                Some(word) => word == duration,
+                None => false,
+            }
+    }
+}
+
+/// The model calls a tool that this client brought with it. No question for people.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolCall {
+    /// The conversation.
+    pub thread_id: ThreadId,
+    /// The turn.
+    pub turn_id: TurnId,
+    /// The call, which is also the item.
+    pub call_id: ItemId,
+    /// The group that the tool belongs to.
+    #[serde(default)]
+    pub namespace: Option<String>,
+    /// The tool.
+    pub tool: String,
+    /// Its arguments, as the model wrote them.
+    #[serde(default)]
+    pub arguments: Value,
+}
+
+/// Something that Codex wants of the program around it: fresh tokens, a proof of what it is, the time.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HostRequest {
+    /// The conversation, where one is meant.
+    #[serde(default)]
+    pub thread_id: Option<ThreadId>,
 }

@@ -101,6 +101,14 @@ impl Client {
         serde_json::from_str(answer.get()).map_err(|error| CallError::Shape { method: C::METHOD, error })
     }
 
+    /// Waits for any answer at all to one request: a refusal is a sign of life too.
+    pub(crate) async fn is_heard<C: Call>(&self, params: &C, limit: Duration) -> Result<(), CallError> {
+        match tokio::time::timeout(limit, self.call_once(params)).await {
+            Ok(answer) => answer.map(drop),
+            Err(_) => Err(CallError::TimedOut { method: C::METHOD, limit }),
+        }
+    }
+
     async fn call_until_heard<C: Call>(&self, params: &C) -> Result<Box<RawValue>, CallError> {
         let mut retries = 0;
         loop {
@@ -148,11 +156,10 @@ impl Client {
         self.send(&serde_json::json!({ "id": id, "result": result }));
     }
 
-    /// Tells Codex that its request is not known here.
-    pub(crate) fn refuse(&self, id: &RequestId, method: &str) {
-        let code = RpcError::METHOD_NOT_FOUND;
-        let message = format!("{method} is not supported by this client");
-        self.send(&serde_json::json!({ "id": id, "error": { "code": code, "message": message } }));
+    /// Tells Codex that its request is not answered here, and why.
+    pub(crate) fn refuse(&self, id: &RequestId, error: &RpcError) {
+        let error = serde_json::json!({ "code": error.code, "message": error.message });
+        self.send(&serde_json::json!({ "id": id, "error": error }));
     }
 
     /// A message that cannot be sent any more has no receiver either: the end is reported to every session.
@@ -198,7 +205,7 @@ impl Drop for Forget<'_> {
 
 /// The pause before asking an overloaded server again: doubling, and spread over half of it so that many waiting
 /// callers do not come back at once.
-fn pause(retries: u32) -> Duration {
+pub(crate) fn pause(retries: u32) -> Duration {
     let base = FIRST_PAUSE * 2u32.pow(retries);
     let spread = uuid::Uuid::new_v4().as_u128() % base.as_micros().max(1);
     base / 2 + Duration::from_micros(u64::try_from(spread).unwrap_or(0))

@@ -7,8 +7,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use serde_json::value::RawValue;
-use talaria_core::frame::{Decoded, Frame};
+use talaria_core::frame::{Decoded, Frame, RpcError};
 use talaria_core::wire::call::{Capabilities, ClientInfo, Initialize, InitializeReply};
+use talaria_core::wire::reply;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
@@ -71,6 +72,12 @@ impl Connection {
     /// Why Codex is gone, if it is.
     pub(crate) fn gone(&self) -> Option<&str> {
         self.gone.get().map(String::as_str)
+    }
+
+    /// Counts Codex as gone, for this reason, whatever it does: nothing more is sent, and nobody waits for it.
+    pub(crate) fn give_up(&self, why: &str) {
+        let why = self.gone.get_or_init(|| why.to_owned());
+        self.client.fail_all(why);
     }
 
     /// How many messages came that this build does not know, and how many that were none.
@@ -139,12 +146,16 @@ impl Connection {
                 self.router.deliver(Delivery::Notification(notification));
             }
             Decoded::Known(Frame::Request { id, request }) => {
+                // Here and at once: such a request may belong to no conversation, or to several.
+                if let Some(error) = reply::refusal(&request) {
+                    self.client.refuse(&id, &error);
+                }
                 self.router.deliver(Delivery::Request { id, request });
             }
             Decoded::Unknown(unknown) => {
                 self.tally.unknown.fetch_add(1, Ordering::Relaxed);
                 if let Some(id) = &unknown.id {
-                    self.client.refuse(id, &unknown.method);
+                    self.client.refuse(id, &RpcError::unknown_method(&unknown.method));
                 }
                 self.router.deliver(Delivery::Unknown(unknown));
             }

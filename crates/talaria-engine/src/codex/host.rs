@@ -9,26 +9,28 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
-use talaria_core::event::Started;
 use talaria_core::ids::{RequestId, ThreadId};
-use talaria_core::project;
 use talaria_core::version::Version;
-use talaria_core::wire::call::{
-    AccountRead, AccountReadReply, Call, ConfigRead, EffectiveConfig, InitializeReply, ThreadStart,
-};
+use talaria_core::wire::call::{AccountRead, AccountReadReply, Call, InitializeReply, ThreadLoadedList};
 
 use super::client::CallError;
+use super::complaints::Mark;
 use super::connection::{CALL_LIMIT, Connection};
 use super::directory::HostDirectory;
 use super::environment::{self, Overlay};
+use super::live_turns::{LiveTurns, TurnGuard};
 use super::locate::CodexBinary;
 use super::process::Process;
 use super::queue::Queue;
+use super::router::Router;
+use super::sweep;
 use super::transport::{self, Incoming, Outgoing, Transport};
-use super::{sweep, trust};
 
 /// How long Codex may take until it listens. A first start on a slow disk takes seconds.
 const START_LIMIT: Duration = Duration::from_secs(30);
+/// How many lines of standard error are quoted when Codex does not come up.
+const QUOTED: usize = 12;
+
 /// What to start.
 #[derive(Clone, Debug)]
 pub struct HostSpec {
@@ -88,18 +90,55 @@ pub enum HostError {
         /// What happened, with its last words.
         why: String,
     },
-    /// It came up, but did not greet back.
+    /// It came up, but did not greet back. It was ended: a connection without a greeting is of no use.
     #[error("Codex does not take our greeting: {0}")]
     Greeting(#[from] CallError),
+}
+
+impl HostError {
+    /// What a person can do about it.
+    pub fn next_step(&self) -> &'static str {
+        match self {
+            Self::Directory { .. } => {
+                "make room there, or set TALARIA_HOME to a directory that you can write"
+            }
+            Self::Spawn { .. } => "install Codex with `talaria setup`, or set codex.bin to where it is",
+            Self::NotUp { .. } | Self::Greeting(_) => "run `talaria doctor` to see what is wrong",
+        }
+    }
+
+    /// May another try end otherwise?
+    pub fn may_pass(&self) -> bool {
+        matches!(self, Self::NotUp { .. } | Self::Greeting(_))
+    }
+}
+
+/// What a Codex does when it is asked for a sign of life.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Probe {
+    /// It answers.
+    Answers,
+    /// It runs and did not answer in time: it is wedged, or the machine is.
+    Silent {
+        /// How long we waited.
+        limit: Duration,
+    },
+    /// It is gone.
+    Gone {
+        /// What happened.
+        why: String,
+    },
 }
 
 /// A running Codex.
 #[derive(Debug)]
 pub struct Host {
     connection: Arc<Connection>,
+    spec: HostSpec,
     version: Version,
     greeting: InitializeReply,
     directory: HostDirectory,
+    live_turns: LiveTurns,
 }
 
 impl Host {
@@ -117,7 +156,7 @@ impl Host {
             private_tmp: &private_tmp,
         };
         let mut environment = environment::compose(std::env::vars_os(), &overlay);
-        environment.extend(spec.environment);
+        environment.extend(spec.environment.iter().cloned());
         let arguments = arguments(spec.transport, &directory.socket());
         let working_directory = directory.working_directory();
         let (process, pipes) = Process::start(
@@ -136,7 +175,14 @@ impl Host {
             None => connect(&process, &directory.socket()).await?,
         };
         let (connection, greeting) = Connection::open(process, incoming, outgoing).await?;
-        Ok(Self { connection, version: spec.version, greeting, directory })
+        // The program may have been replaced since it was looked at; what runs now is what it says itself.
+        let version = version_in(&greeting.user_agent).unwrap_or_else(|| spec.version.clone());
+        Ok(Self { connection, spec, version, greeting, directory, live_turns: LiveTurns::default() })
+    }
+
+    /// How it was started, and how to start another like it.
+    pub fn spec(&self) -> &HostSpec {
+        &self.spec
     }
 
     /// The pid of the process.
@@ -144,7 +190,7 @@ impl Host {
         self.connection.process.pid()
     }
 
-    /// The version of Codex.
+    /// The version of Codex, as it says itself.
     pub fn version(&self) -> &Version {
         &self.version
     }
@@ -159,6 +205,39 @@ impl Host {
         self.connection.gone()
     }
 
+    /// Does the process run, and is the connection to it whole?
+    pub fn is_alive(&self) -> bool {
+        self.gone().is_none() && self.connection.process.exit_status().is_none()
+    }
+
+    /// Asks for a sign of life: the evidence by which a silent Codex is told from a wedged one.
+    pub async fn probe(&self, limit: Duration) -> Probe {
+        match self.connection.client.is_heard(&ThreadLoadedList {}, limit).await {
+            Err(CallError::Gone { why }) => Probe::Gone { why },
+            Err(CallError::TimedOut { .. }) if self.is_alive() => Probe::Silent { limit },
+            Err(CallError::TimedOut { .. }) => {
+                let why = self.gone().unwrap_or("Codex ended unexpectedly").to_owned();
+                Probe::Gone { why }
+            }
+            Ok(()) | Err(CallError::Refused { .. } | CallError::Shape { .. }) => Probe::Answers,
+        }
+    }
+
+    /// Counts a turn of this thread as running for as long as the guard lives.
+    pub fn enter_turn(&self, thread: &ThreadId) -> TurnGuard {
+        self.live_turns.enter(thread)
+    }
+
+    /// Does a turn of another thread run here? Then the process must not be ended because of this one.
+    pub fn has_other_turns(&self, thread: &ThreadId) -> bool {
+        self.live_turns.has_others(thread)
+    }
+
+    /// How many turns run here.
+    pub fn turns(&self) -> usize {
+        self.live_turns.count()
+    }
+
     /// What Codex warned about at its start, before any conversation.
     pub fn warnings(&self) -> Vec<String> {
         self.connection.router.early_warnings()
@@ -166,7 +245,7 @@ impl Host {
 
     /// The last lines of Codex's standard error.
     pub fn stderr_tail(&self, lines: usize) -> Vec<String> {
-        self.connection.process.stderr_tail(lines)
+        self.connection.process.complaints().tail(lines)
     }
 
     /// How many messages came that this build does not know, and how many that were none.
@@ -184,29 +263,23 @@ impl Host {
         self.call(&AccountRead { refresh_token: false }).await
     }
 
-    /// Starts a thread, without letting Codex write its configuration.
-    pub(crate) async fn start_thread(
-        &self,
-        mut start: ThreadStart,
-    ) -> Result<(Started, Arc<Queue>), CallError> {
-        let read = ConfigRead { cwd: start.cwd.clone(), include_layers: false };
-        let config = match self.call(&read).await {
-            Ok(reply) => reply.config,
-            // A Codex that cannot tell its configuration: what is known is what we ask for ourselves.
-            Err(CallError::Refused { .. }) => EffectiveConfig::default(),
-            Err(error) => return Err(error),
-        };
-        let git_roots = trust::git_roots(Path::new(&start.cwd));
-        trust::add_where_needed(&mut start, &config, &git_roots);
-        let reply = self.call(&start).await?;
-        let started = project::started(reply, self.version.to_string());
-        let queue = self.connection.router.follow(started.thread.clone());
-        Ok((started, queue))
-    }
-
     /// Answers a request of Codex.
     pub(crate) fn respond(&self, id: &RequestId, result: &Value) {
         self.connection.client.respond(id, result);
+    }
+
+    /// Where what Codex complained of ends now.
+    pub(crate) fn complaints_mark(&self) -> Mark {
+        self.connection.process.complaints().mark()
+    }
+
+    /// What Codex complained of after a mark.
+    pub(crate) fn complaints_since(&self, mark: Mark) -> Vec<String> {
+        self.connection.process.complaints().since(mark)
+    }
+
+    pub(crate) fn router(&self) -> &Router {
+        &self.connection.router
     }
 
     pub(crate) fn adopt(&self, thread: &ThreadId, queue: &Arc<Queue>) {
@@ -223,6 +296,13 @@ impl Host {
         self.directory.remove();
     }
 
+    /// Ends a wedged process and everything below it, whoever else holds this host. Whoever waits for an answer is told
+    /// `why` at once, and so is every session.
+    pub async fn terminate(&self, why: &str) {
+        self.connection.give_up(why);
+        self.kill().await;
+    }
+
     /// Ends the process and everything below it without asking, for a person who does not want to wait.
     pub async fn kill(&self) {
         self.connection.process.end_now().await;
@@ -235,6 +315,12 @@ impl Drop for Host {
     fn drop(&mut self) {
         self.connection.process.kill_all();
     }
+}
+
+/// The version in what a server calls itself: `talaria/0.166.0 (Debian 12; x86_64) …`.
+fn version_in(user_agent: &str) -> Option<Version> {
+    let (_, rest) = user_agent.split_once('/')?;
+    rest.split_whitespace().next()?.parse().ok()
 }
 
 fn arguments(transport: Transport, socket: &Path) -> Vec<OsString> {
@@ -265,11 +351,24 @@ async fn connect(process: &Process, socket: &Path) -> Result<(Incoming, Outgoing
     match tokio::time::timeout(START_LIMIT, attempt).await {
         Ok(connected) => connected,
         Err(_) => {
-            let tail = process.quoted_stderr();
+            let tail = process.complaints().quoted(QUOTED);
             process.end().await;
             let error = last_error.map(|error| format!(" ({error})")).unwrap_or_default();
             let why = format!("it could not be reached within {} s{error}{tail}", START_LIMIT.as_secs());
             Err(HostError::NotUp { why })
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_is_read_from_what_the_server_calls_itself() {
+        let version = |text| version_in(text).map(|version| version.to_string());
+        assert_eq!(version("talaria/0.166.0 (Debian 12.0.0; x86_64) xterm").as_deref(), Some("0.166.0"));
+        assert_eq!(version("talaria/0.167.0-alpha.3").as_deref(), Some("0.167.0-alpha.3"));
+        assert_eq!((version("talaria"), version("talaria/x (1.2.3)")), (None, None));
     }
 }

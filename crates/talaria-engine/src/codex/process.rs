@@ -1,27 +1,23 @@
 //! One Codex process: started in a session of its own, its complaints kept, its end observed, its descendants reaped.
 
-use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use process_wrap::tokio::{ChildWrapper, CommandWrap, ProcessSession};
 use rustix::process::{Pid, Signal, kill_process_group};
-use tokio::io::{AsyncReadExt, BufReader};
-use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::process::{ChildStdin, ChildStdout, Command};
 use tokio::sync::watch;
 
+use super::complaints::Complaints;
 use super::descendants::{self, Entry};
 use super::environment::NONCE;
 use super::transport::Transport;
 
-/// How many lines of standard error are kept.
-const STDERR_LINES: usize = 500;
-/// How much of one line is kept.
-const STDERR_LINE_BYTES: usize = 4096;
+/// How many lines of standard error are quoted when it ended.
+const LAST_WORDS: usize = 20;
 /// How long a polite request to end may take before it is repeated.
 const POLITE: Duration = Duration::from_millis(400);
 /// How long a repeated request may take before the process is killed.
@@ -37,7 +33,7 @@ pub(crate) struct Process {
     /// What its environment says, and that of everything below it: `name=value`.
     nonce: Option<String>,
     exit: watch::Receiver<Option<ExitStatus>>,
-    stderr: Arc<Mutex<VecDeque<String>>>,
+    complaints: Complaints,
     /// Turns true at the end of standard error.
     drained: watch::Receiver<bool>,
 }
@@ -64,18 +60,18 @@ impl Process {
         let pid = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
         let pid = pid.ok_or_else(|| io::Error::other("the process ended at once"))?;
         let pipes = child.stdin().take().zip(child.stdout().take());
-        let stderr = Arc::new(Mutex::new(VecDeque::new()));
+        let complaints = Complaints::default();
         let (end, drained) = watch::channel(false);
         if let Some(pipe) = child.stderr().take() {
-            let kept = Arc::clone(&stderr);
+            let kept = complaints.clone();
             tokio::spawn(async move {
-                keep_stderr(pipe, kept).await;
+                kept.read(pipe).await;
                 end.send_replace(true);
             });
         }
         let (sender, exit) = watch::channel(None);
         tokio::spawn(observe(child, sender));
-        Ok((Self { pid, nonce, exit, stderr, drained }, pipes))
+        Ok((Self { pid, nonce, exit, complaints, drained }, pipes))
     }
 
     /// Its pid.
@@ -101,10 +97,9 @@ impl Process {
         let _ = tokio::time::timeout(limit, drained.wait_for(|drained| *drained)).await;
     }
 
-    /// The last lines that it wrote to standard error.
-    pub(crate) fn stderr_tail(&self, lines: usize) -> Vec<String> {
-        let kept = lock(&self.stderr);
-        kept.iter().skip(kept.len().saturating_sub(lines)).cloned().collect()
+    /// What it wrote to standard error.
+    pub(crate) fn complaints(&self) -> &Complaints {
+        &self.complaints
     }
 
     /// How it ended, in a sentence, with the last lines of its standard error.
@@ -115,12 +110,7 @@ impl Process {
         };
         // The last lines may still be in the pipe.
         self.drain(EXIT_GRACE).await;
-        how + &self.quoted_stderr()
-    }
-
-    /// The last lines of its standard error, below one another.
-    pub(crate) fn quoted_stderr(&self) -> String {
-        self.stderr_tail(5).iter().map(|line| format!("\n  {line}")).collect()
+        how + &self.complaints.quoted(LAST_WORDS)
     }
 
     /// Ends it and everything below it: asks twice, then kills.
@@ -197,54 +187,9 @@ async fn observe(mut child: Box<dyn ChildWrapper>, exit: watch::Sender<Option<Ex
     }
 }
 
-/// Reads standard error to its end, so that Codex never blocks on it. Only the last lines are kept.
-async fn keep_stderr(pipe: ChildStderr, kept: Arc<Mutex<VecDeque<String>>>) {
-    let mut pipe = BufReader::new(pipe);
-    let mut chunk = [0; 4096];
-    let mut line = Vec::new();
-    while let Ok(read @ 1..) = pipe.read(&mut chunk).await {
-        for &byte in &chunk[..read] {
-            match byte {
-                b'\n' => keep_line(&kept, &std::mem::take(&mut line)),
-                _ if line.len() < STDERR_LINE_BYTES => line.push(byte),
-                _ => {}
-            }
-        }
-    }
-    if !line.is_empty() {
-        keep_line(&kept, &line);
-    }
-}
-
-fn keep_line(kept: &Mutex<VecDeque<String>>, line: &[u8]) {
-    let mut kept = lock(kept);
-    if kept.len() == STDERR_LINES {
-        kept.pop_front();
-    }
-    kept.push_back(without_escapes(&String::from_utf8_lossy(line)));
-}
-
-/// Removes colour sequences: Codex writes them also when nobody looks.
-fn without_escapes(line: &str) -> String {
-    let mut plain = String::with_capacity(line.len());
-    let mut characters = line.chars();
-    while let Some(character) = characters.next() {
-        if character != '\u{1b}' {
-            plain.push(character);
-        } else if characters.next() == Some('[') {
-            // A sequence ends with its first letter.
-            characters.by_ref().find(char::is_ascii_alphabetic);
-        }
-    }
-    plain
-}
-
-fn lock(kept: &Mutex<VecDeque<String>>) -> MutexGuard<'_, VecDeque<String>> {
-    kept.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::complaints::LINES;
     use super::*;
 
     fn start(script: &str) -> Process {
@@ -257,7 +202,7 @@ mod tests {
     #[tokio::test]
     async fn a_process_that_ignores_requests_is_killed_with_its_children() {
         let process = start("trap '' TERM; sleep 600 & sleep 600 & echo ready >&2; wait; wait");
-        while process.stderr_tail(1).is_empty() {
+        while process.complaints().tail(1).is_empty() {
             tokio::task::yield_now().await;
         }
         let below = descendants::below(process.pid());
@@ -272,15 +217,10 @@ mod tests {
         let process =
             start("i=0; while [ $i -lt 3000 ]; do echo line $i >&2; i=$((i+1)); done; printf end >&2");
         process.wait(Duration::from_secs(60)).await.unwrap();
-        while process.stderr_tail(1) != ["end"] {
+        while process.complaints().tail(1) != ["end"] {
             tokio::task::yield_now().await;
         }
-        let tail = process.stderr_tail(10_000);
-        assert_eq!((tail.len(), tail[0].as_str()), (STDERR_LINES, "line 2501"));
-    }
-
-    #[test]
-    fn colours_are_removed_from_complaints() {
-        assert_eq!(without_escapes("\u{1b}[2m2026\u{1b}[0m \u{1b}[31mERROR\u{1b}[0m x"), "2026 ERROR x");
+        let tail = process.complaints().tail(10_000);
+        assert_eq!((tail.len(), tail[0].as_str()), (LINES, "line 2501"));
     }
 }

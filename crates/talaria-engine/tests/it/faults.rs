@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use talaria_core::event::Event;
-use talaria_core::ids::ItemId;
+use talaria_core::ids::{ItemId, ThreadId};
 use talaria_core::item::{ItemBody, Status};
 use talaria_core::outcome::Outcome;
 use talaria_core::request::{Ask, Decision, Who};
@@ -39,7 +39,7 @@ both_transports!(
     a_question_that_cannot_be_put_is_declined_visibly,
     a_patch_whose_changes_were_never_told_says_so,
     a_sub_agents_request_reaches_its_parent_and_is_answered,
-    a_request_that_comes_with_the_end_of_a_turn_is_put_in_the_next,
+    a_sub_agents_request_that_comes_with_the_end_of_the_turn_is_put,
     a_flood_of_text_arrives_whole,
     an_interrupt_waits_until_the_turn_has_begun,
     an_end_without_a_reason_is_not_a_success,
@@ -147,6 +147,7 @@ async fn text_that_is_not_utf8_is_shown(version: &str) {
         // A websocket is not to be read on after this.
         assert!(lost(&ended).contains("not valid UTF-8"), "{:?}", ended.report.message);
     }
+    ended.leave().await;
     scripted.close().await;
 }
 
@@ -162,6 +163,7 @@ async fn a_line_of_64_megabytes_is_shown(version: &str) {
         assert!(why.contains("67108864") && why.contains("33554432"), "{why}");
         assert!(scripted.host.account().await.unwrap_err().to_string().contains("67108864"));
     }
+    ended.leave().await;
     scripted.close().await;
 }
 
@@ -266,6 +268,7 @@ async fn a_codex_that_ends_in_a_turn_loses_it_with_its_last_words(version: &str)
     let why = lost(&ended);
     assert!(why.contains("exit status: 101") && why.contains("boom"), "{why}");
     assert_eq!(ended.streamed_text(), "half");
+    ended.leave().await;
     scripted.close().await;
 }
 
@@ -275,6 +278,7 @@ async fn a_connection_that_closes_in_a_turn_loses_it(version: &str) {
     let why = lost(&ended);
     assert!(why.contains("Codex"), "{why}");
     assert_eq!(ended.streamed_text(), "half");
+    ended.leave().await;
     scripted.close().await;
 }
 
@@ -343,7 +347,7 @@ async fn an_item_that_never_completes_is_abandoned(version: &str) {
 }
 
 /// The ordinary part of a turn with another id than the stage's.
-fn accept_turn(turn: &str) -> Vec<Value> {
+pub(crate) fn accept_turn(turn: &str) -> Vec<Value> {
     let turn = json!({ "id": turn, "items": [], "status": "inProgress" });
     vec![
         expect("turn/start"),
@@ -405,10 +409,7 @@ async fn a_question_that_cannot_be_put_is_declined_visibly(version: &str) {
             "item/permissions/requestApproval",
             with(scope.clone(), json!({ "reason": "r", "permissions": {} })),
         ),
-        (
-            "item/tool/requestUserInput",
-            with(scope.clone(), json!({ "questions": [{ "id": "q", "question": "Why?" }] })),
-        ),
+        ("item/tool/requestUserInput", with(scope.clone(), json!({ "questions": [] }))),
         ("mcpServer/elicitation/request", with(scope, json!({ "serverName": "s", "message": "Name?" }))),
     ];
     let directives = asks.iter().enumerate().flat_map(|(id, (method, params))| {
@@ -472,33 +473,31 @@ async fn a_sub_agents_request_reaches_its_parent_and_is_answered(version: &str) 
     scripted.close().await;
 }
 
-async fn a_request_that_comes_with_the_end_of_a_turn_is_put_in_the_next(version: &str) {
+async fn a_sub_agents_request_that_comes_with_the_end_of_the_turn_is_put(version: &str) {
     let spawned = json!({
         "type": "collabAgentToolCall", "id": "spawn", "tool": "spawnAgent", "status": "completed",
         "senderThreadId": THREAD, "receiverThreadIds": [CHILD], "agentsStates": {},
     });
     // After a piece of text the session pauses for a moment, so that the end and what follows it are taken together.
-    let first = vec![
+    let play_of = vec![
         item_frame("item/completed", THREAD, "a", spawned),
         expect("account/read"),
         reply(json!({ "account": null, "requiresOpenaiAuth": false })),
         send(agent_delta("a piece")),
         ended_frame(THREAD, "a", "completed"),
         approval(json!(8), CHILD),
+        expect_answer(8),
+        ended_frame(CHILD, TURN, "completed"),
     ];
-    let second = vec![expect_answer(8), ended_frame(THREAD, "b", "completed")];
-    let scripted = play(version, [accept_turn("a"), first, accept_turn("b"), second].concat()).await;
+    let scripted = play(version, [accept_turn("a"), play_of].concat()).await;
     let mut turn = begin(scripted.session().await, "go");
     turn.until(|event| matches!(event, Event::ItemCompleted { .. }).then_some(())).await;
     // The sub-agent is known by now; lets the play go on.
     scripted.host.account().await.unwrap();
-    let first = turn.end().await;
-    let mut turn = begin(first.session, "go on");
     let (ticket, _) = turn.request().await;
-    // The scripted peer, other than Codex, takes no answer before it has seen the turn.
-    turn.until(|event| matches!(event, Event::TurnStarted { .. }).then_some(())).await;
-    turn.command(Command::Answer { ticket, decision: Decision::Accept, by: Who::User }).await;
-    assert_eq!(turn.end().await.report.outcome, Outcome::Completed);
+    turn.command(Command::Answer { ticket, answer: Decision::Accept.into(), by: Who::User }).await;
+    let ended = turn.end().await;
+    assert_eq!((&ended.report.outcome, ended.report.children_running), (&Outcome::Completed, 0));
     assert_eq!(answers(&scripted, &json!(8)), [json!({ "id": 8, "result": { "decision": "accept" } })]);
     scripted.close().await;
 }
@@ -556,19 +555,28 @@ async fn an_end_without_a_reason_is_not_a_success(version: &str) {
 
 /// The clock is paused once the interrupt has arrived: nobody waits for the limit.
 #[tokio::test]
-async fn an_interrupt_that_codex_ignores_ends_in_a_lost_turn() {
-    let deaf = on("turn/interrupt", [reply(json!({}))]);
-    let scripted = play("0.166.0", [vec![deaf], start_turn()].concat()).await;
-    let mut turn = begin(scripted.session().await, "go");
-    turn.until(|event| matches!(event, Event::TurnStarted { .. }).then_some(())).await;
-    turn.command(Command::Interrupt { by: Who::User }).await;
-    while !scripted.program.received().iter().any(|message| message["method"] == "turn/interrupt") {
-        tokio::task::yield_now().await;
+async fn a_codex_that_ignores_an_interrupt_is_ended_unless_others_need_it() {
+    for others in [false, true] {
+        let deaf = on("turn/interrupt", [reply(json!({}))]);
+        let scripted = play("0.166.0", [vec![deaf], start_turn()].concat()).await;
+        let _other = others.then(|| scripted.host.enter_turn(&ThreadId::new("another thread")));
+        let mut turn = begin(scripted.session().await, "go");
+        turn.until(|event| matches!(event, Event::TurnStarted { .. }).then_some(())).await;
+        turn.command(Command::Interrupt { by: Who::User }).await;
+        while !scripted.program.received().iter().any(|message| message["method"] == "turn/interrupt") {
+            tokio::task::yield_now().await;
+        }
+        tokio::time::pause();
+        // The limit, and then what is done about it, which takes real time.
+        turn.until(|event| matches!(event, Event::Escalated { .. }).then_some(())).await;
+        tokio::time::resume();
+        let ended = turn.end().await;
+        if others {
+            assert!(lost(&ended).contains("did not end the turn within 10 s"), "{:?}", ended.report);
+        } else {
+            assert_eq!(ended.report.outcome, Outcome::Interrupted { by: Who::User });
+        }
+        assert_eq!(scripted.host.is_alive(), others, "only a Codex that nobody else uses is ended");
+        scripted.close().await;
     }
-    tokio::time::pause();
-    let ended = turn.end().await;
-    tokio::time::resume();
-    let why = lost(&ended);
-    assert!(why.contains("did not end the turn within 10 s"), "{why}");
-    scripted.close().await;
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use talaria_core::wire::call::ThreadStart;
 use talaria_engine::codex::host::{Host, HostError};
-use talaria_engine::session::Session;
+use talaria_engine::session::{Options, Session};
 use talaria_scripted::{Gate, Reply};
 use talaria_testkit::app_server::directive::{exit, expect, hang, ignore_signals, spawn, stderr};
 use talaria_testkit::app_server::{AppServer, complete_turn, start_turn};
@@ -96,7 +96,7 @@ async fn a_configuration_of_codex_that_does_not_parse_is_an_error_with_its_place
     let (home, marker) = (CodexHome::with_config("model = \"gpt-5.5\"\nmodel_provider = \n"), Marker::new());
     let host = Arc::new(Host::start(real_spec(&codex, &home, &marker)).await.unwrap());
     let start = ThreadStart { cwd: home.work().to_str().unwrap().to_owned(), ..ThreadStart::default() };
-    let error = Session::start(host.clone(), start, None).await.unwrap_err().to_string();
+    let error = Session::start(host.clone(), start, Options::default()).await.unwrap_err().to_string();
     assert!(error.contains("config.toml:2:18"), "{error}");
     host.close().await;
     gone(&marker).await;
@@ -172,6 +172,7 @@ async fn closing_reaps_what_a_dead_codex_left() {
     let ended = begin(scripted.session().await, "go").end().await;
     assert_eq!(ended.report.outcome.word(), "lost");
     assert!(!scripted.marker.survivors().is_empty(), "the sleeper outlived its Codex");
+    ended.leave().await;
     scripted.close().await;
 }
 

@@ -7,11 +7,20 @@
     reason = "a scenario is called by its tests, which lints do not see; where it cannot go on, it must fail them"
 )]
 
+mod asked;
+mod asks;
 mod crowd;
+mod escapes;
 mod faults;
+mod held;
 mod hosts;
 mod install;
+mod kinds;
+mod places;
+mod revival;
 mod schema;
 mod stage;
+mod threads;
+mod transcript;
 mod turns;
 mod wire;

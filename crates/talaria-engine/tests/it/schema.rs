@@ -13,33 +13,44 @@ use jsonschema::Validator;
 use serde_json::{Map, Value, json};
 use talaria_core::event::Event;
 use talaria_core::frame::{Decoded, Frame, decode_text};
+use talaria_core::ids::ThreadId;
 use talaria_core::policy::{ApprovalPolicy, Sandbox};
-use talaria_core::request::{Decision, Who};
-use talaria_core::wire::call::{CommandExec, METHODS, SandboxPolicy, ThreadStart, UserInput};
-use talaria_core::wire::reply;
+use talaria_core::project;
+use talaria_core::request::{Answer, Ask, Content, Decision, Field, FieldKind, Grant, Question, Who, Wish};
+use talaria_core::version::Version;
+use talaria_core::wire::call::{
+    ApprovalsReviewer, CommandExec, DynamicTool, DynamicToolKind, InjectedMessage, METHODS, NEWER_METHODS,
+    SandboxPolicy, TerminalsClean, TerminalsList, TerminalsTerminate, ThreadArchive, ThreadInjectItems,
+    ThreadLoadedList, ThreadRead, ThreadResume, ThreadStart, ThreadUnsubscribe, TurnStart, UserInput,
+};
+use talaria_core::wire::reply::{self, ToolContent, ToolResult};
 use talaria_core::wire::server_request::ServerRequest;
-use talaria_engine::session::{Command, Session};
+use talaria_engine::codex::host::Host;
+use talaria_engine::session::{Command, Options, Session, When};
 use talaria_testkit::app_server::directive::{expect, expect_answer, on, reply as answer, send};
 use talaria_testkit::app_server::{AppServer, THREAD, TURN, complete_turn, start_turn};
 use talaria_testkit::{Codex, build_dir};
 
+use crate::faults::accept_turn;
 use crate::stage::{Scripted, begin, begin_with, both_versions};
 
 both_versions!(
     every_request_and_notification_that_we_send_is_what_this_codex_reads,
+    the_requests_that_we_read_are_what_this_codex_writes,
     every_answer_that_we_give_is_what_this_codex_reads,
+    our_own_id_for_a_message_is_a_field_where_we_send_it,
     the_policy_that_only_older_versions_know_is_refused_by_newer_ones,
     a_mistake_is_seen_by_these_tests,
 );
 
 /// The schema files of one Codex.
-struct Schema {
+pub(crate) struct Schema {
     _folder: tempfile::TempDir,
     out: PathBuf,
 }
 
 impl Schema {
-    fn generate(codex: &Codex) -> Self {
+    pub(crate) fn generate(codex: &Codex) -> Self {
         let folder = tempfile::tempdir_in(build_dir::folder("test-homes")).unwrap();
         let (home, out) = (folder.path().join("home"), folder.path().join("out"));
         fs::create_dir(&home).unwrap();
@@ -50,7 +61,7 @@ impl Schema {
         Self { _folder: folder, out }
     }
 
-    fn file(&self, name: &str) -> Value {
+    pub(crate) fn file(&self, name: &str) -> Value {
         let text = fs::read_to_string(self.out.join(format!("{name}.json")));
         serde_json::from_str(&text.unwrap_or_else(|cause| panic!("{name}: {cause}"))).unwrap()
     }
@@ -66,7 +77,7 @@ impl Schema {
     }
 }
 
-fn with_definitions(schema: &Value, root: &Value) -> Value {
+pub(crate) fn with_definitions(schema: &Value, root: &Value) -> Value {
     let mut whole = schema.clone();
     if let Some(definitions) = root.get("definitions") {
         whole["definitions"] = definitions.clone();
@@ -75,7 +86,7 @@ fn with_definitions(schema: &Value, root: &Value) -> Value {
 }
 
 /// Gives what is wrong with a message: what the schema refuses, and names that it does not have.
-fn problems(schema: &Value, message: &Value) -> Vec<String> {
+pub(crate) fn problems(schema: &Value, message: &Value) -> Vec<String> {
     let validator = jsonschema::draft7::new(schema).unwrap();
     let refused = validator.iter_errors(message).map(|error| format!("{}: {error}", error.instance_path()));
     let mut problems: Vec<String> = refused.collect();
@@ -138,8 +149,71 @@ fn collect_shapes<'a>(root: &'a Value, schema: &'a Value, value: &Value, shapes:
     shapes.push(schema);
 }
 
-/// Makes a host and its sessions send everything that they can send; gives what arrived.
-async fn everything_that_we_send() -> Vec<Value> {
+/// A start in which everything is asked for that can be asked of this version.
+fn full_start(version: &Version) -> ThreadStart {
+    let text = |text: &str| Some(text.to_owned());
+    let tool = DynamicTool {
+        kind: version.types_tools().then_some(DynamicToolKind::Function),
+        name: "look".to_owned(),
+        description: "Looks.".to_owned(),
+        input_schema: json!({ "type": "object", "properties": {} }),
+    };
+    let mut start = ThreadStart {
+        cwd: "/w".to_owned(),
+        model: text("gpt-5.5"),
+        model_provider: text("mock"),
+        sandbox: Some(Sandbox::WorkspaceWrite),
+        approval_policy: Some(ApprovalPolicy::OnRequest),
+        approvals_reviewer: Some(ApprovalsReviewer::User),
+        base_instructions: text("base"),
+        developer_instructions: text("developer"),
+        config: Map::new(),
+        dynamic_tools: vec![tool],
+        experimental_raw_events: true,
+    };
+    start.set_effort("high");
+    start
+}
+
+/// Sends what no session sends, each in its fullest form.
+async fn send_the_rest(host: &Host) {
+    let version = host.version();
+    let thread_id = ThreadId::new(THREAD);
+    let start = full_start(version);
+    host.call(&start).await.unwrap();
+    host.call(&ThreadStart { approvals_reviewer: Some(ApprovalsReviewer::AutoReview), ..start.clone() })
+        .await
+        .unwrap();
+    host.call(&ThreadResume::new(thread_id.clone(), &start)).await.unwrap();
+    for include_turns in [true, false] {
+        host.call(&ThreadRead { thread_id: thread_id.clone(), include_turns }).await.unwrap();
+    }
+    let items = vec![InjectedMessage::from_user("earlier")];
+    host.call(&ThreadInjectItems { thread_id: thread_id.clone(), items }).await.unwrap();
+    host.call(&ThreadUnsubscribe { thread_id: thread_id.clone() }).await.unwrap();
+    host.call(&ThreadArchive { thread_id: thread_id.clone() }).await.unwrap();
+    host.call(&ThreadLoadedList {}).await.unwrap();
+    host.call(&TerminalsClean { thread_id: thread_id.clone() }).await.unwrap();
+    if version.lists_terminals() {
+        let cursor = Some("next".to_owned());
+        host.call(&TerminalsList { thread_id: thread_id.clone(), cursor }).await.unwrap();
+        let process_id = "7".to_owned();
+        host.call(&TerminalsTerminate { thread_id: thread_id.clone(), process_id }).await.unwrap();
+    }
+    host.account().await.unwrap();
+    let sandbox_policy = SandboxPolicy::WorkspaceWrite {
+        writable_roots: vec!["/w".to_owned()],
+        network_access: false,
+        exclude_tmpdir_env_var: true,
+        exclude_slash_tmp: true,
+    };
+    let command = vec!["true".to_owned()];
+    let exec = CommandExec { command, cwd: "/w".to_owned(), timeout_ms: 1000, sandbox_policy };
+    host.call(&exec).await.unwrap();
+}
+
+/// Makes a host and its sessions send everything that they can send to this version; gives what arrived.
+async fn everything_that_we_send(version: &str) -> Vec<Value> {
     let config = json!({ "config": { "approval_policy": null, "projects": {} }, "origins": {} });
     let approval = json!({ "threadId": THREAD, "turnId": TURN, "itemId": "c", "command": "ls", "cwd": "/w" });
     let first = vec![
@@ -153,32 +227,27 @@ async fn everything_that_we_send() -> Vec<Value> {
     let handlers = vec![
         on("config/read", [answer(config)]),
         on("command/exec", [answer(json!({ "exitCode": 0, "stdout": "", "stderr": "" }))]),
+        on("thread/read", [answer(json!({ "thread": { "id": THREAD, "status": { "type": "idle" } } }))]),
+        on("thread/inject_items", [answer(json!({}))]),
+        on("thread/archive", [answer(json!({}))]),
+        on("thread/backgroundTerminals/terminate", [answer(json!({ "terminated": true }))]),
     ];
-    let play = [handlers, start_turn(), first, complete_turn("one"), start_turn()].concat();
-    let scripted = Scripted::start(AppServer::ready(play), "0.166.0").await;
+    let play = [handlers, start_turn(), first, complete_turn("one"), accept_turn("another")].concat();
+    let scripted = Scripted::start(AppServer::ready(play), version).await;
     let host = Arc::clone(&scripted.host);
 
     let mut session = None;
     for sandbox in [None].into_iter().chain(Sandbox::ALL.map(Some)) {
         for approval_policy in [None].into_iter().chain(ApprovalPolicy::ALL.map(Some)) {
-            let model = Some("gpt-5.5".to_owned());
             let start =
-                ThreadStart { cwd: "/w".to_owned(), model, sandbox, approval_policy, config: Map::new() };
+                ThreadStart { cwd: "/w".to_owned(), sandbox, approval_policy, ..ThreadStart::default() };
             // One at a time: the scripted server has only one thread.
             drop(session.take());
-            session = Some(Session::start(host.clone(), start, Some("high".to_owned())).await.unwrap());
+            let options = Options { effort: Some("high".to_owned()), ..Options::default() };
+            session = Some(Session::start(host.clone(), start, options).await.unwrap());
         }
     }
-    host.account().await.unwrap();
-    let sandbox_policy = SandboxPolicy::WorkspaceWrite {
-        writable_roots: vec!["/w".to_owned()],
-        network_access: false,
-        exclude_tmpdir_env_var: true,
-        exclude_slash_tmp: true,
-    };
-    let command = vec!["true".to_owned()];
-    let exec = CommandExec { command, cwd: "/w".to_owned(), timeout_ms: 1000, sandbox_policy };
-    host.call(&exec).await.unwrap();
+    send_the_rest(&host).await;
 
     let image = UserInput::LocalImage { path: "/w/picture.png".to_owned() };
     let input = vec![UserInput::Text { text: "look".to_owned() }, image];
@@ -186,9 +255,10 @@ async fn everything_that_we_send() -> Vec<Value> {
     turn.answer(Decision::Accept, Who::User).await;
     // The refusal of the stranger leaves before it is shown, so the server is ready for what comes next.
     turn.until(|event| matches!(event, Event::Unknown { .. }).then_some(())).await;
-    turn.command(Command::Steer("and this".to_owned())).await;
+    turn.command(Command::Say { text: "and this".to_owned(), when: When::Now }).await;
     let ended = turn.end().await;
-    let turn = begin(ended.session, "once more");
+    let mut turn = begin(ended.session, "once more");
+    turn.until(|event| matches!(event, Event::TurnStarted { .. }).then_some(())).await;
     turn.command(Command::Interrupt { by: Who::User }).await;
     turn.end().await;
     let received = scripted.program.received();
@@ -199,7 +269,7 @@ async fn everything_that_we_send() -> Vec<Value> {
 async fn every_request_and_notification_that_we_send_is_what_this_codex_reads(codex: Codex) {
     let schema = Schema::generate(&codex);
     let (mut seen, mut answers) = (BTreeSet::new(), 0);
-    for message in everything_that_we_send().await {
+    for message in everything_that_we_send(codex.version).await {
         let method = message["method"].as_str();
         let shape = match (method, message.get("id")) {
             (Some(method), Some(_)) => schema.request(method),
@@ -216,45 +286,148 @@ async fn every_request_and_notification_that_we_send_is_what_this_codex_reads(co
             None => answers += 1,
         }
     }
-    let wanted = METHODS.iter().copied().chain(["initialized"]).map(str::to_owned).collect();
+    let newer = if codex.version == "0.130.0" { &[][..] } else { NEWER_METHODS };
+    let wanted = METHODS.iter().chain(newer).copied().chain(["initialized"]).map(str::to_owned).collect();
     assert_eq!(seen, wanted, "every method was sent, and none that is not in the list");
     assert_eq!(answers, 2);
 }
 
-/// One question of each kind that Codex may ask, with the name of the schema of its answer.
-fn questions() -> Vec<(ServerRequest, &'static str)> {
-    let scope = json!({ "threadId": "t", "turnId": "u", "itemId": "i", "serverName": "s", "questions": [] });
-    let shapes = [
-        ("item/commandExecution/requestApproval", "CommandExecutionRequestApprovalResponse"),
-        ("item/fileChange/requestApproval", "FileChangeRequestApprovalResponse"),
-        ("item/permissions/requestApproval", "PermissionsRequestApprovalResponse"),
-        ("item/tool/requestUserInput", "ToolRequestUserInputResponse"),
-        ("mcpServer/elicitation/request", "McpServerElicitationRequestResponse"),
+/// A request as the real Codex writes it, with the name that its schema files begin with.
+struct Sample {
+    name: String,
+    /// The version that writes it so, if not both do.
+    only: Option<String>,
+    schema: &'static str,
+    params: Value,
+    request: ServerRequest,
+}
+
+fn samples() -> Vec<Sample> {
+    let schemas = [
+        ("item/commandExecution/requestApproval", "CommandExecutionRequestApproval"),
+        ("item/fileChange/requestApproval", "FileChangeRequestApproval"),
+        ("item/permissions/requestApproval", "PermissionsRequestApproval"),
+        ("item/tool/requestUserInput", "ToolRequestUserInput"),
+        ("mcpServer/elicitation/request", "McpServerElicitationRequest"),
+        ("item/tool/call", "DynamicToolCall"),
+        ("account/chatgptAuthTokens/refresh", "ChatgptAuthTokensRefresh"),
+        ("attestation/generate", "AttestationGenerate"),
+        ("currentTime/read", "CurrentTimeRead"),
     ];
-    let methods: Vec<&str> = shapes.iter().map(|(method, _)| *method).collect();
-    assert_eq!(methods, ServerRequest::METHODS, "every question has its answer checked");
-    let question = |(method, answer)| {
-        let text = json!({ "id": 0, "method": method, "params": scope }).to_string();
-        match decode_text(&text) {
-            Decoded::Known(Frame::Request { request, .. }) => (request, answer),
-            other => panic!("{other:?}"),
-        }
+    let methods: Vec<&str> = schemas.iter().map(|(method, _)| *method).collect();
+    assert_eq!(methods, ServerRequest::METHODS, "every request is known here");
+    let sample = |line: &str| {
+        let mut line: Value = serde_json::from_str(line).unwrap();
+        line["id"] = json!(0);
+        let Decoded::Known(Frame::Request { request, .. }) = decode_text(&line.to_string()) else {
+            panic!("{line}")
+        };
+        let text = |key: &str| line[key].as_str().map(str::to_owned);
+        let (_, schema) = schemas.iter().find(|(method, _)| *method == request.method()).unwrap();
+        let (name, only, params) = (text("name").unwrap(), text("only"), line["params"].clone());
+        Sample { name, only, schema, params, request }
     };
-    shapes.into_iter().map(question).collect()
+    let samples: Vec<Sample> = REQUESTS.lines().map(sample).collect();
+    for method in methods {
+        assert!(samples.iter().any(|sample| sample.request.method() == method), "{method} has a sample");
+    }
+    samples
+}
+
+/// The requests of which the core's tests show every answer.
+const REQUESTS: &str = include_str!("../../../talaria-core/src/wire/reply/requests.jsonl");
+
+/// Everything that may go with a yes to this question.
+fn contents(ask: &Ask) -> Vec<Content> {
+    match ask {
+        Ask::Permissions { .. } => [Grant::All, Grant::Network, Grant::Files].map(Content::Grant).to_vec(),
+        Ask::Input { questions, .. } => {
+            let first = |question: &Question| question.options.first().map(|option| option.label.clone());
+            let answer = |question: &Question| {
+                let text = first(question).unwrap_or("free text".to_owned());
+                (question.id.clone(), vec![question.given(text)])
+            };
+            vec![Content::Answers(questions.iter().map(answer).collect())]
+        }
+        Ask::Elicitation { wish: Wish::Form(form), .. } => {
+            let typed = |field: &Field| match field.kind {
+                FieldKind::Text { .. } => "Ada",
+                _ => "1",
+            };
+            let fill = |field: &Field| Some((field.name.clone(), field.read(typed(field)).unwrap()?));
+            vec![Content::Form(form.fields.iter().filter_map(fill).collect())]
+        }
+        _ => vec![Content::Nothing],
+    }
+}
+
+async fn the_requests_that_we_read_are_what_this_codex_writes(codex: Codex) {
+    let schema = Schema::generate(&codex);
+    for sample in samples().into_iter().filter(|sample| sample.is_in(&codex)) {
+        let shape = schema.file(&format!("{}Params", sample.schema));
+        let found = problems(&shape, &sample.params);
+        assert!(found.is_empty(), "{} {}: {found:#?}", codex.version, sample.name);
+    }
+}
+
+impl Sample {
+    fn is_in(&self, codex: &Codex) -> bool {
+        self.only.as_deref().is_none_or(|version| version == codex.version)
+    }
 }
 
 async fn every_answer_that_we_give_is_what_this_codex_reads(codex: Codex) {
     let schema = Schema::generate(&codex);
-    for (question, name) in questions() {
-        let shape = schema.file(name);
-        let decisions = [Decision::Accept, Decision::AcceptForSession, Decision::Decline, Decision::Cancel];
-        for decision in decisions {
-            let answer = reply::answer(&question, decision).unwrap();
+    let decisions = [
+        Decision::Accept,
+        Decision::AcceptForSession,
+        Decision::AcceptAlways,
+        Decision::Decline,
+        Decision::Cancel,
+    ];
+    let mut checked = 0;
+    for sample in samples().into_iter().filter(|sample| sample.is_in(&codex)) {
+        let Sample { name, request, .. } = &sample;
+        let shape = schema.file(&format!("{}Response", sample.schema));
+        let ask = project::ask(request, None);
+        for (decision, content) in decisions
+            .iter()
+            .flat_map(|decision| contents(&ask).into_iter().map(move |content| (*decision, content)))
+        {
+            let given = Answer { decision, reason: None, content };
+            if ask.check(&given).is_err() {
+                assert!(decision.is_yes(), "{name}: a no always fits");
+                continue;
+            }
+            // What is for programs is answered by them, and what is for the host is refused.
+            let Some(answer) = reply::answer(request, &given) else {
+                assert!(!ask.is_answerable(), "{name}: {decision}");
+                continue;
+            };
             let found = problems(&shape, &answer);
-            assert!(found.is_empty(), "{} {} {decision:?}: {found:#?}", codex.version, question.method());
+            assert!(found.is_empty(), "{} {name} {decision:?}: {found:#?}", codex.version);
+            checked += 1;
         }
-        assert_eq!(reply::answer(&question, Decision::Void), None);
+        assert_eq!(reply::answer(request, &Decision::Void.into()), None);
     }
+    assert!(checked > 90, "{checked} answers");
+    let image = ToolContent::InputImage { image_url: "data:image/png;base64,AA==".to_owned() };
+    for result in [ToolResult::failed("no"), ToolResult { content_items: vec![image], success: true }] {
+        assert_eq!(problems(&schema.file("DynamicToolCallResponse"), &result.to_reply()), [] as [&str; 0]);
+    }
+}
+
+async fn our_own_id_for_a_message_is_a_field_where_we_send_it(codex: Codex) {
+    let start = TurnStart {
+        thread_id: ThreadId::new("t"),
+        input: Vec::new(),
+        effort: None,
+        client_user_message_id: Some("ours".to_owned()),
+    };
+    let schema = Schema::generate(&codex).request("turn/start");
+    let found = problems(&schema, &json!({ "id": 1, "method": "turn/start", "params": start }));
+    let version: Version = codex.version.parse().unwrap();
+    assert_eq!(found.is_empty(), version.echoes_message_ids(), "{found:?}");
 }
 
 async fn the_policy_that_only_older_versions_know_is_refused_by_newer_ones(codex: Codex) {

@@ -14,11 +14,11 @@ use talaria_core::ids::TicketId;
 use talaria_core::item::{Item, ItemBody};
 use talaria_core::outcome::Report;
 use talaria_core::policy::{ApprovalPolicy, Sandbox};
-use talaria_core::request::{Ask, Decision, Who};
+use talaria_core::request::{Answer, Ask, Who};
 use talaria_core::wire::call::{ThreadStart, UserInput};
 use talaria_engine::codex::host::{Host, HostError, HostSpec};
 use talaria_engine::codex::locate::{CodexBinary, Origin};
-use talaria_engine::session::{Command, Session, Watcher};
+use talaria_engine::session::{Command, Options, Session, Watcher};
 use talaria_scripted::ScriptedModel;
 use talaria_testkit::app_server::{AppServer, Installed};
 use talaria_testkit::{Codex, CodexHome, Marker};
@@ -95,7 +95,11 @@ impl Real {
     }
 
     pub(crate) async fn session_with(&self, start: ThreadStart) -> Session {
-        Session::start(Arc::clone(&self.host), start, None).await.unwrap()
+        self.session_as(start, Options::default()).await
+    }
+
+    pub(crate) async fn session_as(&self, start: ThreadStart, options: Options) -> Session {
+        Session::start(Arc::clone(&self.host), start, options).await.unwrap()
     }
 
     /// Ends the host and checks what must hold after every scenario.
@@ -156,7 +160,7 @@ impl Scripted {
 
     pub(crate) async fn session(&self) -> Session {
         let start = ThreadStart { cwd: "/w".to_owned(), ..ThreadStart::default() };
-        Session::start(Arc::clone(&self.host), start, None).await.unwrap()
+        Session::start(Arc::clone(&self.host), start, Options::default()).await.unwrap()
     }
 
     pub(crate) async fn close(self) {
@@ -194,6 +198,13 @@ pub(crate) struct Ended {
     pub(crate) session: Session,
     pub(crate) report: Report,
     pub(crate) events: Vec<Event>,
+}
+
+impl Ended {
+    /// Ends the host that the conversation moved to after its own had died.
+    pub(crate) async fn leave(&self) {
+        self.session.host().get().close().await;
+    }
 }
 
 /// Starts a turn that says `prompt`.
@@ -246,16 +257,16 @@ impl Turn {
     /// Waits until Codex asks something.
     pub(crate) async fn request(&mut self) -> (TicketId, Ask) {
         self.until(|event| match event {
-            Event::RequestOpened { id, ask } => Some((id.clone(), ask.clone())),
+            Event::RequestOpened { id, ask, .. } => Some((id.clone(), ask.clone())),
             _ => None,
         })
         .await
     }
 
     /// Waits until Codex asks something and answers it; gives what was asked.
-    pub(crate) async fn answer(&mut self, decision: Decision, by: Who) -> Ask {
+    pub(crate) async fn answer(&mut self, answer: impl Into<Answer>, by: Who) -> Ask {
         let (ticket, ask) = self.request().await;
-        self.command(Command::Answer { ticket, decision, by }).await;
+        self.command(Command::Answer { ticket, answer: answer.into(), by }).await;
         ask
     }
 

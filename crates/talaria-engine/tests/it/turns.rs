@@ -12,7 +12,7 @@ use talaria_core::request::{Ask, Decision, Who};
 use talaria_core::wire::call::{ThreadStart, UserInput};
 use talaria_engine::codex::Transport;
 use talaria_engine::codex::host::Host;
-use talaria_engine::session::{Command, Session};
+use talaria_engine::session::{Command, Options, Session, When};
 use talaria_scripted::{Gate, Phase, PlanStatus as Step, Reply, ScriptedModel, Usage as Tokens};
 use talaria_testkit::{Codex, CodexHome, Marker};
 
@@ -35,7 +35,7 @@ both_versions!(
     an_interrupt_before_the_turn_is_accepted_ends_it,
     an_interrupt_closes_the_open_request,
     steering_reaches_the_model_in_the_running_turn,
-    steering_without_a_running_turn_is_refused_visibly,
+    input_that_no_running_turn_can_take_waits_for_the_next,
     faults_of_the_model_fail_the_turn_with_their_class_and_not_the_thread,
     an_input_over_the_limit_is_refused_and_the_thread_goes_on,
     a_killed_codex_loses_the_turn_with_the_signal_named,
@@ -59,7 +59,7 @@ async fn a_text_turn_streams_its_text_and_counts_its_tokens(codex: Codex) {
     let usage = Usage { input: 900, cached: 500, output: 40, reasoning: 7, total: 940 };
     assert_eq!(ended.report.usage, usage);
     assert!(matches!(
-        ended.events.iter().find(|event| !matches!(event, Event::Warning { .. })),
+        ended.events.iter().find(|event| !matches!(event, Event::Warning { .. } | Event::Ledger { .. })),
         Some(Event::TurnStarted { .. })
     ));
     let strangers: Vec<_> =
@@ -77,7 +77,7 @@ async fn a_turn_works_over_stdio_too(codex: Codex) {
     let host = std::sync::Arc::new(Host::start(spec).await.unwrap());
     let cwd = home.work().to_str().unwrap().to_owned();
     let start = ThreadStart { cwd, ..ThreadStart::default() };
-    let session = Session::start(host.clone(), start, None).await.unwrap();
+    let session = Session::start(host.clone(), start, Options::default()).await.unwrap();
     model.push(Reply::say("over pipes"));
     assert_eq!(begin(session, "go").end().await.text(), "over pipes");
     host.close().await;
@@ -118,7 +118,7 @@ async fn reasoning_is_streamed_and_the_answer_is_the_final_message(codex: Codex)
         .collect();
     assert_eq!(thought, "I think");
     let is_whole =
-        |body: &ItemBody| matches!(body, ItemBody::Reasoning { summary } if *summary == ["I think"]);
+        |body: &ItemBody| matches!(body, ItemBody::Reasoning { summary, .. } if *summary == ["I think"]);
     assert!(ended.completed().iter().any(|item| is_whole(&item.body)), "{:#?}", ended.events);
     assert_eq!(ended.text(), "Done.");
     real.close().await;
@@ -241,7 +241,7 @@ async fn a_patch_is_shown_before_it_is_answered_and_then_made(codex: Codex) {
     assert_eq!(change("old.txt").action, FileAction::Update);
     assert!(change("old.txt").diff.contains("-two\n+three"), "{}", change("old.txt").diff);
     assert!(!real.home.work().join("new.txt").exists(), "nothing is changed before the answer");
-    turn.command(Command::Answer { ticket, decision: Decision::Accept, by: Who::User }).await;
+    turn.command(Command::Answer { ticket, answer: Decision::Accept.into(), by: Who::User }).await;
     let ended = turn.end().await;
     assert_eq!((ended.report.exit, ended.text()), (0, "Patched."));
     assert_eq!(fs::read_to_string(real.home.work().join("new.txt")).unwrap(), "fresh\n");
@@ -307,7 +307,8 @@ async fn an_interrupt_before_the_turn_is_accepted_ends_it(codex: Codex) {
         position(|event| matches!(event, Event::Interrupting { .. })),
         position(|event| matches!(event, Event::TurnStarted { .. })),
     );
-    assert!(asked < started, "the interrupt came first: {:#?}", ended.events);
+    assert!(asked.is_some() && started.is_none(), "nothing was sent: {:#?}", ended.events);
+    assert!(real.model.requests().is_empty(), "the model was not asked");
     real.model.push(Reply::say("whole"));
     assert_eq!(begin(ended.session, "again").end().await.text(), "whole");
     real.close().await;
@@ -321,7 +322,7 @@ async fn an_interrupt_closes_the_open_request(codex: Codex) {
     turn.command(Command::Interrupt { by: Who::User }).await;
     let ended = turn.end().await;
     assert_eq!(ended.report.outcome, Outcome::Interrupted { by: Who::User });
-    let is_void = |event: &&Event| matches!(event, Event::RequestClosed { id, decision: Decision::Void, by: Who::Codex } if *id == ticket);
+    let is_void = |event: &&Event| matches!(event, Event::RequestClosed { id, decision: Decision::Void, by: Who::Codex, .. } if *id == ticket);
     assert_eq!(ended.events.iter().filter(is_void).count(), 1, "{:#?}", ended.events);
     assert!(!real.home.work().join("forbidden").exists());
     real.close().await;
@@ -339,7 +340,7 @@ async fn steering_reaches_the_model_in_the_running_turn(codex: Codex) {
     });
     let started = started.await;
     turn.until(|event| matches!(event, Event::TextDelta { .. }).then_some(())).await;
-    turn.command(Command::Steer("no, of the sea".to_owned())).await;
+    turn.command(Command::Say { text: "no, of the sea".to_owned(), when: When::Now }).await;
     let steered = turn.until(|event| match event {
         Event::Steered { turn } => Some(turn.clone()),
         Event::Warning { message } if message.contains("did not take") => panic!("{message}"),
@@ -356,16 +357,16 @@ async fn steering_reaches_the_model_in_the_running_turn(codex: Codex) {
     real.close().await;
 }
 
-async fn steering_without_a_running_turn_is_refused_visibly(codex: Codex) {
+async fn input_that_no_running_turn_can_take_waits_for_the_next(codex: Codex) {
     let real = Real::start(&codex).await;
     real.model.push(Reply::say("unmoved"));
     let input = vec![UserInput::Text { text: "go".to_owned() }];
-    let steer = Command::Steer("too early".to_owned());
-    let ended = begin_with(real.session().await, input, None, vec![steer]).end().await;
+    let steer = Command::Say { text: "too early".to_owned(), when: When::Now };
+    let mut ended = begin_with(real.session().await, input, None, vec![steer]).end().await;
     assert_eq!(ended.text(), "unmoved");
-    let said =
-        |event: &Event| matches!(event, Event::Warning { message } if message.contains("no turn is running"));
-    assert!(ended.events.iter().any(said), "{:#?}", ended.events);
+    let is_queued = |event: &Event| matches!(event, Event::Queued { waiting: 1 });
+    assert!(ended.events.iter().any(is_queued), "{:#?}", ended.events);
+    assert_eq!(ended.session.next_waiting().as_deref(), Some("too early"));
     real.close().await;
 }
 
@@ -420,12 +421,13 @@ async fn a_killed_codex_loses_the_turn_with_the_signal_named(codex: Codex) {
     assert_eq!(ended.report.exit, 7);
     let message = ended.report.message.unwrap();
     assert!(message.contains("SIGKILL"), "{message}");
+    real.model.push(Reply::say("I am."));
     let again = begin(ended.session, "are you there?").end().await;
-    assert!(
-        matches!(again.report.outcome, Outcome::Lost { .. }),
-        "a later turn ends at once: {:?}",
-        again.report
-    );
+    assert_eq!(again.text(), "I am.", "{:#?}", again.events);
+    let asked = real.model.requests();
+    let last = asked.last().unwrap();
+    assert_eq!(last.user_texts().iter().filter(|text| text.contains("talk")).count(), 1, "{last:?}");
+    again.leave().await;
     assert!(real.host.gone().is_some_and(|why| why.contains("SIGKILL")));
     assert!(real.host.account().await.unwrap_err().to_string().contains("SIGKILL"));
     real.close().await;
@@ -442,7 +444,9 @@ async fn a_killed_codex_leaves_no_command_behind(codex: Codex) {
     })
     .await;
     kill(&real.host);
-    assert_eq!(turn.end().await.report.outcome.word(), "lost");
+    let ended = turn.end().await;
+    assert_eq!(ended.report.outcome.word(), "lost");
+    ended.leave().await;
     real.close().await;
 }
 
@@ -471,7 +475,7 @@ async fn the_deadline_stands_still_while_somebody_is_asked(codex: Codex) {
     // Another turn with the same limit, begun only now, tells when the limit has passed.
     let clock = begin_within(real.session().await, "be the clock", LIMIT).end().await;
     assert_eq!(clock.report.outcome, Outcome::Interrupted { by: Who::Deadline });
-    turn.command(Command::Answer { ticket, decision: Decision::Accept, by: Who::User }).await;
+    turn.command(Command::Answer { ticket, answer: Decision::Accept.into(), by: Who::User }).await;
     let ended = turn.end().await;
     assert_eq!((&ended.report.outcome, ended.text()), (&Outcome::Completed, "in time"));
     real.close().await;
@@ -513,7 +517,7 @@ async fn a_level_of_trust_that_the_user_recorded_is_kept(codex: Codex) {
     let host = std::sync::Arc::new(Host::start(real_spec(&codex, &home, &marker)).await.unwrap());
     let sandbox = Some(Sandbox::WorkspaceWrite);
     let start = ThreadStart { cwd: work, sandbox, ..ThreadStart::default() };
-    let session = Session::start(host.clone(), start, None).await.unwrap();
+    let session = Session::start(host.clone(), start, Options::default()).await.unwrap();
     assert_eq!(session.started().approval, "untrusted", "as Codex does by itself for such a directory");
     host.close().await;
     marker.wait_gone(Duration::from_secs(5)).await.unwrap();
@@ -529,7 +533,9 @@ async fn a_writable_sandbox_of_the_users_configuration_is_kept_and_nothing_is_wr
     let host = std::sync::Arc::new(Host::start(real_spec(&codex, &home, &marker)).await.unwrap());
     let cwd = home.work().canonicalize().unwrap().to_str().unwrap().to_owned();
     let session =
-        Session::start(host.clone(), ThreadStart { cwd, ..ThreadStart::default() }, None).await.unwrap();
+        Session::start(host.clone(), ThreadStart { cwd, ..ThreadStart::default() }, Options::default())
+            .await
+            .unwrap();
     let started = session.started();
     assert_eq!((started.sandbox.as_str(), started.approval.as_str()), ("workspace-write", "on-request"));
     drop(session);

@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use expect_test::expect;
 use talaria_core::frame::{Decoded, decode, decode_text};
+use talaria_core::project;
 use talaria_core::wire::notification::Notification;
 use talaria_core::wire::server_request::ServerRequest;
 use talaria_testkit::wire::{Direction, Frame, frames};
@@ -45,7 +46,7 @@ fn no_frame_of_codex_is_corrupt_and_every_method_in_the_tables_fits() {
     assert!(known > 1000, "{known} frames");
     let tables = Notification::METHODS.iter().chain(ServerRequest::METHODS);
     let unseen: Vec<_> = tables.filter(|method| !methods.contains(*method)).collect();
-    expect![[r#"["turn/plan/updated"]"#]].assert_eq(&format!("{unseen:?}"));
+    expect![[r#"["turn/plan/updated", "thread/compacted", "item/plan/delta", "item/fileChange/outputDelta", "item/fileChange/patchUpdated", "item/mcpToolCall/progress", "item/commandExecution/terminalInteraction", "item/autoApprovalReview/started", "item/autoApprovalReview/completed", "model/rerouted", "guardianWarning", "modelProvider/authRecoveryStarted", "modelProvider/authRecoveryCompleted", "hook/started", "hook/completed", "thread/environment/connected", "thread/environment/disconnected", "thread/name/updated", "thread/unarchived", "thread/goal/updated", "thread/queue/changed", "skills/changed", "account/updated", "account/chatgptAuthTokens/refresh", "attestation/generate", "currentTime/read"]"#]].assert_eq(&format!("{unseen:?}"));
 }
 
 #[test]
@@ -61,19 +62,24 @@ fn the_methods_that_this_build_does_not_know_are_these() {
         writeln!(list, "{line}").unwrap();
         list
     });
-    expect![[r#"
-        0.130.0 notification rawResponseItem/completed
-        0.130.0 notification thread/archived
-        0.130.0 notification thread/goal/cleared
-        0.130.0 request item/tool/call
-        0.166.0 notification rawResponse/completed
-        0.166.0 notification rawResponseItem/completed
-        0.166.0 notification thread/archived
-        0.166.0 notification thread/goal/cleared
-        0.166.0 notification thread/settings/updated
-        0.166.0 request item/tool/call
-    "#]]
-    .assert_eq(&list);
+    expect![""].assert_eq(&list);
+}
+
+#[test]
+fn every_question_that_was_captured_can_be_put_to_a_person() {
+    let mut kinds = BTreeSet::new();
+    for frame in captured(Direction::FromCodex) {
+        if let Decoded::Known(talaria_core::frame::Frame::Request { request, .. }) = decode_text(&frame.text)
+        {
+            let ask = project::ask(&request, None);
+            let is_call = matches!(request, ServerRequest::ToolCall(_));
+            assert!(ask.is_answerable() != is_call, "{}: {ask:?}", place(&frame));
+            kinds.insert(serde_json::to_value(&ask).unwrap()["kind"].to_string());
+        }
+    }
+    let kinds = kinds.into_iter().collect::<Vec<_>>().join(" ");
+    expect![[r#""command" "elicitation" "input" "patch" "permissions" "tool" "unsupported""#]]
+        .assert_eq(&kinds);
 }
 
 #[test]

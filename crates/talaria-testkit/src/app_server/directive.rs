@@ -1,7 +1,7 @@
 //! The directives of a transcript, one function each.
 //!
 //! In every message, a string `"$id"` stands for the id of the message that was expected last, and `"$.a.b"` for a value
-//! inside that message, `"$.a.b|x"` with `x` for when it is missing.
+//! inside that message, `"$.a.b|x"` with `x` for when it is missing; `"$sandbox"` for the sandbox that it asks for.
 
 use serde_json::{Value, json};
 

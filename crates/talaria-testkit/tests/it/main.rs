@@ -4,9 +4,9 @@
 #![allow(clippy::panic, reason = "helpers of tests fail as tests do")]
 
 mod architecture;
-mod client;
 mod install;
 mod real_codex;
+mod reference;
 mod scripted_app_server;
 mod terminal;
 mod wire;

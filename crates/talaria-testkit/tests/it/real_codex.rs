@@ -4,9 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 use talaria_scripted::{Gate, Phase, PlanStatus, Reply, ScriptedModel, Usage};
-use talaria_testkit::{Codex, CodexHome};
-
-use crate::client::Client;
+use talaria_testkit::{Client, Codex, CodexHome};
 
 struct Stage {
     model: ScriptedModel,

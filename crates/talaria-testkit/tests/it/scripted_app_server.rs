@@ -11,13 +11,11 @@ use talaria_testkit::app_server::directive::{
     spawn, stderr,
 };
 use talaria_testkit::app_server::{AppServer, Installed, THREAD, agent_delta, complete_turn, start_turn};
-use talaria_testkit::{CodexHome, Marker};
+use talaria_testkit::{Client, CodexHome, Marker};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 use tokio::process::{Child, Command};
 use tokio_tungstenite::tungstenite::Message;
-
-use crate::client::Client;
 
 #[tokio::test]
 async fn it_says_the_version_it_was_given() {

@@ -86,7 +86,7 @@ mod tests {
         expect![[r#"
             {"type":"turn_started","session":"s-1","seq":1,"turn":"t-1"}
             {"type":"text_delta","session":"s-1","seq":2,"item":"m-1","delta":"a, b}\n\u001b[2J"}
-            {"type":"outcome","session":"s-1","seq":3,"outcome":"completed","code":null,"by":null,"message":null,"text":"done","usage":{"input":9600,"cached":4800,"output":12,"reasoning":0,"total":9612},"declined":0,"exit":0}
+            {"type":"outcome","session":"s-1","seq":3,"outcome":"completed","code":null,"by":null,"message":null,"text":"done","usage":{"input":9600,"cached":4800,"output":12,"reasoning":0,"total":9612},"declined":0,"children_running":0,"hint":null,"retry_at":null,"exit":0}
         "#]]
         .assert_eq(&lines(&[
             sample::turn_started(),

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use talaria_core::event::Event;
 use talaria_core::ids::TicketId;
-use talaria_core::request::Ask;
+
+use crate::dialog::Dialog;
 
 mod block;
 mod canvas;
@@ -18,12 +19,15 @@ mod inline;
 mod json;
 mod markdown;
 mod message;
+mod news;
 mod notice;
 mod prompt;
+mod question;
 mod quiet;
 mod sanitize;
 mod spinner;
 mod stage;
+mod step_note;
 mod style;
 mod table;
 mod terminal;
@@ -41,7 +45,6 @@ mod screen;
 mod tests;
 
 pub(crate) use json::JsonLines;
-pub(crate) use prompt::parse_choice;
 pub(crate) use quiet::{Quiet, complaint};
 /// For messages outside of a turn: what is shown is harmless, and ends of lines stay.
 pub(crate) use sanitize::sanitize as plain;
@@ -71,10 +74,10 @@ pub(crate) trait Renderer {
         false
     }
 
-    /// Shows the choices for an open request and leaves the cursor behind them. The question was shown with its
+    /// Shows what is wanted next for an open request and leaves the cursor behind it. The question was shown with its
     /// `RequestOpened`; it is shown again if anything came after it, so that nobody answers another one. Called again
-    /// after a line that is no answer.
-    fn prompt(&mut self, _id: &TicketId, _ask: &Ask) -> io::Result<()> {
+    /// after a line that is no answer, and for each further step.
+    fn prompt(&mut self, _id: &TicketId, _dialog: &Dialog) -> io::Result<()> {
         Ok(())
     }
 

@@ -41,7 +41,7 @@ pub(crate) fn plan(explanation: Option<&str>, steps: &[PlanStep], paint: Paint) 
 }
 
 /// Who decided what.
-pub(crate) fn decided(decision: Decision, by: Who, paint: Paint) -> String {
+pub(crate) fn decided(decision: Decision, by: Who, why: Option<&str>, paint: Paint) -> String {
     let arrow = paint.sign("→", "->");
     match (decision, by) {
         (Decision::Void, _) => {
@@ -52,7 +52,13 @@ pub(crate) fn decided(decision: Decision, by: Who, paint: Paint) -> String {
             warn(&format!("{arrow} {decision} automatically by {by}: this is not a terminal"), paint)
         }
         (_, Who::Talaria) => {
-            warn(&format!("{arrow} {decision} by {by}, which cannot put this question yet"), paint)
+            warn(&format!("{arrow} {decision} by {by}: this is not for a person to answer"), paint)
+        }
+        (Decision::Decline, Who::Rule | Who::Floor) => {
+            warn(&format!("{arrow} {decision} by {}", why.unwrap_or("a rule")), paint)
+        }
+        (_, Who::Rule | Who::Mode | Who::Floor) => {
+            dim(&format!("{arrow} {decision} by {}", why.unwrap_or("a rule")), paint)
         }
         _ => dim(&format!("{arrow} {decision} by {by}"), paint),
     }
@@ -97,11 +103,11 @@ pub(crate) fn ending(report: &Report, paint: Paint) -> Vec<String> {
     let mut lines = Vec::new();
     match &report.outcome {
         Outcome::Completed => {}
-        Outcome::Failed { code, message } => lines.extend([
-            format!("{error} the turn failed ({code})"),
-            cause(message),
-            hint(code.hint()),
-        ]),
+        Outcome::Failed { code, message } => {
+            lines.extend([format!("{error} the turn failed ({code})"), cause(message)]);
+            let until = report.retry_at.map(|at| format!("; the limit resets at {}", moment(at)));
+            lines.extend(report.hint.map(|text| hint(&format!("{text}{}", until.unwrap_or_default()))));
+        }
         Outcome::Interrupted { by: Who::Deadline } => lines.extend([
             format!("{error} the turn ran out of time and was stopped"),
             hint("give it longer with --timeout"),
@@ -110,8 +116,13 @@ pub(crate) fn ending(report: &Report, paint: Paint) -> Vec<String> {
         Outcome::Lost { why } => lines.extend([
             format!("{error} the turn was lost; how it ended is not known"),
             cause(why),
-            hint("check what it did before you send the prompt again; `talaria doctor` checks the installation"),
+            hint(report.hint.unwrap_or_default()),
         ]),
+    }
+    if report.children_running > 0 {
+        let count = report.children_running;
+        lines
+            .push(warn(&format!("sub-agents that had not ended when the turn was reported: {count}"), paint));
     }
     if report.declined > 0 {
         let what = match report.declined {
@@ -133,6 +144,21 @@ fn tokens(usage: Usage) -> String {
     let reasoning =
         if usage.reasoning > 0 { format!(" ({} reasoning)", short(usage.reasoning)) } else { String::new() };
     format!("{} in{cached}, {} out{reasoning}", short(usage.input), short(usage.output))
+}
+
+/// A time in seconds since 1970, as people write it, in UTC: a log may be read elsewhere.
+fn moment(seconds: i64) -> String {
+    let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
+    // Counted from the 1st of March of the year 0, so that a leap day is the last day of its year.
+    let days = days + 719_468;
+    let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = year + era * 400 + i64::from(month <= 2);
+    format!("{year}-{month:02}-{day:02} {:02}:{:02} UTC", second / 3600, second % 3600 / 60)
 }
 
 /// A count that fits a glance: `12`, `9.6k`, `1.2M`.
@@ -189,20 +215,33 @@ mod tests {
     }
 
     #[test]
+    fn a_time_is_written_as_people_do() {
+        let times = [0, 951_782_400, 1_709_251_199, 1_794_775_080, -1].map(moment);
+        expect![[r#"
+            1970-01-01 00:00 UTC
+            2000-02-29 00:00 UTC
+            2024-02-29 23:59 UTC
+            2026-11-15 20:38 UTC
+            1969-12-31 23:59 UTC"#]]
+        .assert_eq(&times.join("\n"));
+    }
+
+    #[test]
     fn a_decision_names_who_took_it() {
         let paint = Paint::new(sample::PIPE);
         let lines = [Who::User, Who::Nobody, Who::Demo, Who::Talaria, Who::Deadline]
-            .map(|who| decided(Decision::Decline, who, paint));
+            .map(|who| decided(Decision::Decline, who, None, paint));
         expect![[r#"
             → declined by you
             → declined: there was nobody to ask
             → declined automatically by the demo: this is not a terminal
-            → declined by Talaria, which cannot put this question yet
+            → declined by Talaria: this is not for a person to answer
             → declined by the deadline"#]]
         .assert_eq(&lines.join("\n"));
         expect!["→ no longer open: Codex closed it before it was answered"].assert_eq(&decided(
             Decision::Void,
             Who::Codex,
+            None,
             paint,
         ));
     }

@@ -38,6 +38,18 @@ fn hostile_text_cannot_command_the_terminal() {
 }
 
 #[test]
+fn no_question_can_command_the_terminal_or_hide_anything() {
+    let evil = "\u{1b}]52;c;ZXZpbA==\u{7}\u{1b}[1A\u{9b}2K\r\u{202e}x";
+    for ask in sample::every_ask(evil) {
+        let text = seen(&[sample::turn_started(), sample::opened(ask.clone())]);
+        assert!(!text.contains(['\u{1b}', '\u{9b}', '\u{202e}', '\u{7}', '\r']), "{text:?}");
+        let told = serde_json::to_string(&ask).unwrap().matches('\u{202e}').count();
+        // Everything that others wrote is there, and shown for what it is.
+        assert!(text.matches("⟨U+202E⟩").count() >= told, "{told} times: {text}");
+    }
+}
+
+#[test]
 fn any_chunking_of_a_message_ends_in_the_same_screen() {
     let text = "Some **bold words** in a line that is long enough to be wrapped on a terminal of eighty columns, \
         with `code` and *.rs\n\n```sh\ncargo test\n```\n| a | b |\n|--|--|\n| 1 | 2 |\n";

@@ -3,9 +3,14 @@
 use serde_json::value::RawValue;
 use talaria_core::event::{Event, PlanStatus, PlanStep, Started, Usage};
 use talaria_core::ids::{ItemId, ThreadId, TicketId, TurnId};
-use talaria_core::item::{FileAction, FileChange, Item, ItemBody, Status};
+use talaria_core::item::{
+    CommandSource, FileAction, FileChange, Item, ItemBody, SearchAction, Status, ToolResult,
+};
 use talaria_core::outcome::{FailureCode, Outcome, Report};
-use talaria_core::request::{Ask, Decision, Who};
+use talaria_core::request::{
+    Access, Ask, Decision, Field, FieldKind, Form, FormOption, PathAccess, Permissions, Persist, Place,
+    Question, QuestionOption, Who, Wish,
+};
 
 use super::Look;
 
@@ -55,7 +60,7 @@ pub(crate) fn ended(item: &str, body: ItemBody) -> Event {
 }
 
 pub(crate) fn message_body(text: &str, phase: Option<&str>) -> ItemBody {
-    ItemBody::AgentMessage { text: text.into(), phase: phase.map(str::to_owned) }
+    ItemBody::AgentMessage { text: text.into(), phase: phase.map(str::to_owned), questions: Vec::new() }
 }
 
 pub(crate) fn command_body(
@@ -67,6 +72,7 @@ pub(crate) fn command_body(
     ItemBody::Command {
         command: command.into(),
         cwd: "/home/me/project".into(),
+        source: CommandSource::Agent,
         status,
         exit_code,
         duration_ms: exit_code.map(|_| 430),
@@ -79,9 +85,65 @@ pub(crate) fn tool_body(error: Option<&str>) -> ItemBody {
         server: "docs".into(),
         tool: "search".into(),
         status: if error.is_some() { Status::Failed } else { Status::Completed },
+        arguments: None,
+        result: None,
         duration_ms: Some(61_000),
         error: error.map(str::to_owned),
     }
+}
+
+/// A step of each kind that is neither a message nor a command, a patch or a tool of an MCP server.
+pub(crate) fn other_steps() -> Vec<ItemBody> {
+    let search = |query: &str, action| ItemBody::WebSearch { query: query.into(), action };
+    let url = Some("https://example.org".to_owned());
+    let client_tool = |namespace: Option<&str>, status| ItemBody::ClientTool {
+        namespace: namespace.map(str::to_owned),
+        tool: "close".into(),
+        status,
+        success: None,
+        arguments: None,
+        result: None,
+        duration_ms: Some(3),
+    };
+    let image = |status, path: Option<&str>, failure: Option<&str>| ItemBody::ImageGeneration {
+        status,
+        prompt: Some("a cat".into()),
+        path: path.map(str::to_owned),
+        failure: failure.map(str::to_owned),
+    };
+    vec![
+        client_tool(Some("desk"), Status::Completed),
+        client_tool(None, Status::Failed),
+        ItemBody::Agents {
+            action: "spawnAgent".into(),
+            status: Status::Interrupted,
+            threads: vec![ThreadId::new("th-2")],
+            prompt: Some("look".into()),
+            model: None,
+            effort: None,
+            agents: Vec::new(),
+        },
+        ItemBody::AgentActivity {
+            activity: "started".into(),
+            thread: ThreadId::new("th-2"),
+            path: "/root/two".into(),
+            model: Some("gpt-5.5".into()),
+            effort: None,
+        },
+        search("rust", Some(SearchAction::Search { queries: vec!["rust".into(), "serde".into()] })),
+        search("rust", None),
+        search("x", Some(SearchAction::OpenPage { url: url.clone() })),
+        search("x", Some(SearchAction::FindInPage { url, pattern: Some("fn\nmain".into()) })),
+        ItemBody::ImageView { path: "/w/a.png".into() },
+        image(Status::Completed, Some("/w/cat.png"), None),
+        image(Status::Failed, None, Some("usageLimitExceeded")),
+        ItemBody::Sleep { duration_ms: 1500 },
+        ItemBody::HookPrompt { text: "be\nkind".into() },
+        ItemBody::ToolOutput { namespace: None, tool: "f\u{1b}".into(), result: ToolResult::default() },
+        ItemBody::ReviewStarted { review: "the changes".into() },
+        ItemBody::ReviewEnded { review: "fine".into() },
+        ItemBody::Compaction,
+    ]
 }
 
 pub(crate) fn patch_body(status: Status) -> ItemBody {
@@ -110,10 +172,164 @@ pub(crate) fn ask_command(command: &str) -> Ask {
     Ask::Command {
         thread: ThreadId::new("th-1"),
         item: ItemId::new("c-1"),
+        approval: None,
         command: command.into(),
+        actions: Vec::new(),
         cwd: Some("/home/me/project".into()),
         reason: Some("may I?\nsure".into()),
+        permissions: None,
+        always: None,
     }
+}
+
+/// A command with everything that can come with one.
+pub(crate) fn ask_wide_command(evil: &str) -> Ask {
+    Ask::Command {
+        thread: ThreadId::new("th-1"),
+        item: ItemId::new("c-1"),
+        approval: Some("3f6".into()),
+        command: format!("cat {evil}"),
+        actions: vec![format!("read {evil}")],
+        cwd: None,
+        reason: None,
+        permissions: Some(permissions(evil)),
+        always: Some(vec!["cat".into(), evil.into()]),
+    }
+}
+
+fn permissions(evil: &str) -> Permissions {
+    let file = |access, place| PathAccess { access, place };
+    Permissions {
+        network: true,
+        files: vec![
+            file(Access::Write, Place::Path(format!("/var/cache/{evil}"))),
+            file(Access::Deny, Place::Pattern("**/*.env".into())),
+        ],
+        unknown: vec![format!("camera {evil}")],
+    }
+}
+
+pub(crate) fn ask_stdin(evil: &str) -> Ask {
+    Ask::Stdin {
+        thread: ThreadId::new("th-1"),
+        item: ItemId::new("c-1"),
+        approval: Some("call_7".into()),
+        command: format!("write_stdin --session-id 63035 '{evil}\n'"),
+        cwd: Some("/home/me/project".into()),
+        reason: Some("Send input to an existing terminal.".into()),
+        can_last: false,
+    }
+}
+
+pub(crate) fn ask_network(evil: &str) -> Ask {
+    Ask::Network {
+        thread: ThreadId::new("th-1"),
+        item: ItemId::new("n-1"),
+        host: format!("example.org{evil}"),
+        protocol: "https".into(),
+        command: Some(format!("curl {evil}")),
+        reason: Some("example.org is not in the allowed_domains".into()),
+        always: Some(format!("example.org{evil}")),
+    }
+}
+
+pub(crate) fn ask_permissions(evil: &str) -> Ask {
+    Ask::Permissions {
+        thread: ThreadId::new("th-1"),
+        item: ItemId::new("w-1"),
+        cwd: Some("/home/me/project".into()),
+        reason: Some(format!("need a cache {evil}")),
+        permissions: permissions(evil),
+    }
+}
+
+pub(crate) fn question(id: &str, text: &str, labels: &[&str]) -> Question {
+    let option =
+        |label: &&str| QuestionOption { label: (*label).into(), description: format!("about {label}") };
+    Question {
+        id: id.into(),
+        header: "Head".into(),
+        question: text.into(),
+        options: labels.iter().map(option).collect(),
+        other: !labels.is_empty(),
+        secret: false,
+    }
+}
+
+pub(crate) fn ask_input(questions: Vec<Question>) -> Ask {
+    Ask::Input { thread: ThreadId::new("th-1"), item: None, questions, blocking: Some(false) }
+}
+
+pub(crate) fn field(name: &str, kind: FieldKind) -> Field {
+    let (title, description, default) = (None, None, None);
+    Field { name: name.into(), title, description, required: false, secret: false, kind, default }
+}
+
+/// A form with every kind of field.
+pub(crate) fn ask_form(evil: &str) -> Ask {
+    let option =
+        |value: &str, title: Option<&str>| FormOption { value: value.into(), title: title.map(Into::into) };
+    let options = vec![option("r", Some("Red")), option(&format!("g{evil}"), None)];
+    let text = |format: Option<&str>| FieldKind::Text {
+        format: format.map(Into::into),
+        min_length: None,
+        max_length: None,
+    };
+    let (minimum, maximum) = (Some(0.0), Some(150.0));
+    let fields = vec![
+        Field { title: Some(format!("Name{evil}")), required: true, ..field("name", text(None)) },
+        Field {
+            description: Some(format!("in years{evil}")),
+            ..field("age", FieldKind::Integer { minimum, maximum })
+        },
+        Field { default: Some(0.5.into()), ..field("ratio", FieldKind::Number { minimum, maximum }) },
+        field("mail", text(Some("email"))),
+        field("sure", FieldKind::Boolean),
+        field("colour", FieldKind::One { options: options.clone() }),
+        field("colours", FieldKind::Many { options, min_items: None, max_items: None }),
+        Field { secret: true, ..field("password", text(None)) },
+    ];
+    elicitation(&format!("Who are you?{evil}"), Wish::Form(Form { fields }))
+}
+
+pub(crate) fn ask_url(evil: &str) -> Ask {
+    elicitation("Sign in, please", Wish::Url { url: format!("https://example.org/{evil}") })
+}
+
+fn elicitation(message: &str, wish: Wish) -> Ask {
+    Ask::Elicitation {
+        thread: ThreadId::new("th-1"),
+        server: "docs\nx".into(),
+        message: message.into(),
+        wish,
+    }
+}
+
+pub(crate) fn ask_host() -> Ask {
+    let summary = "Talaria keeps no ChatGPT tokens".into();
+    Ask::Host { method: "account/chatgptAuthTokens/refresh".into(), summary }
+}
+
+pub(crate) fn ask_unsupported(evil: &str) -> Ask {
+    Ask::Unsupported { thread: None, method: "new/thing".into(), summary: format!("something{evil}") }
+}
+
+/// A question of every kind, with a hostile text wherever others may write one.
+pub(crate) fn every_ask(evil: &str) -> Vec<Ask> {
+    vec![
+        ask_command(evil),
+        ask_wide_command(evil),
+        ask_stdin(evil),
+        ask_network(evil),
+        ask_patch(Some(changes())),
+        ask_permissions(evil),
+        ask_input(vec![question("q", evil, &[evil, "blue"])]),
+        ask_form(evil),
+        ask_url(evil),
+        ask_tool(Some(evil), Some(evil)),
+        ask_host(),
+        ask_unsupported(evil),
+    ]
 }
 
 pub(crate) fn ask_patch(changes: Option<Vec<FileChange>>) -> Ask {
@@ -133,6 +349,7 @@ pub(crate) fn ask_tool(description: Option<&str>, arguments: Option<&str>) -> As
         message: "Allow the docs MCP server to run tool \"write\"?".into(),
         description: description.map(str::to_owned),
         arguments: arguments.map(str::to_owned),
+        persist: vec![Persist::Session, Persist::Always],
     }
 }
 
@@ -141,11 +358,11 @@ pub(crate) fn ticket() -> TicketId {
 }
 
 pub(crate) fn opened(ask: Ask) -> Event {
-    Event::RequestOpened { id: ticket(), ask }
+    Event::RequestOpened { id: ticket(), ask, place: None }
 }
 
 pub(crate) fn closed(decision: Decision, by: Who) -> Event {
-    Event::RequestClosed { id: ticket(), decision, by }
+    Event::RequestClosed { id: ticket(), decision, by, why: None }
 }
 
 pub(crate) fn plan(first: PlanStatus) -> Event {
@@ -187,7 +404,9 @@ pub(crate) fn one_of_each() -> Vec<Event> {
         name: "newKind".into(),
         raw: RawValue::from_string(r#"{"type":"newKind","n":1}"#.into()).unwrap(),
     };
-    vec![
+    let others = other_steps().into_iter().enumerate();
+    let others = others.map(|(index, body)| ended(&format!("o-{index}"), body));
+    let mut events = vec![
         session_started(),
         turn_started(),
         reasoning("r-1", "thinking"),
@@ -198,12 +417,13 @@ pub(crate) fn one_of_each() -> Vec<Event> {
         closed(Decision::Accept, Who::User),
         output("c-1", "out\n"),
         ended("c-1", command_body("touch x", Status::Completed, Some(0), Some("out\n"))),
+        opened(ask_input(vec![question("q", "Which?", &["red", "blue"])])),
+        closed(Decision::AcceptAlways, Who::User),
         opened(ask_patch(Some(changes()))),
         closed(Decision::Decline, Who::Nobody),
         ended("p-1", patch_body(Status::Declined)),
         ended("w-1", tool_body(None)),
         ended("o-1", other),
-        ended("k-1", ItemBody::Compaction),
         Event::ItemAbandoned { item: ItemId::new("c-2") },
         Event::DiffUpdated { diff: "+x".into() },
         Event::UsageUpdated { turn: USAGE, context: 5, window: Some(10) },
@@ -213,6 +433,8 @@ pub(crate) fn one_of_each() -> Vec<Event> {
         Event::Steered { turn: TurnId::new("t-1") },
         unknown(r#"{"id":1,"method":"item/new/thing"}"#),
         Event::Corrupt { reason: "not UTF-8".into(), bytes: 7 },
-        interrupted(),
-    ]
+    ];
+    events.extend(others);
+    events.push(interrupted());
+    events
 }

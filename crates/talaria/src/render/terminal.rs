@@ -4,7 +4,7 @@
 //! too, without colours and drafts.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,15 +15,18 @@ use talaria_core::event::{Event, PlanStep};
 use talaria_core::ids::{ItemId, TicketId};
 use talaria_core::item::{FileChange, Item, ItemBody, Status};
 use talaria_core::outcome::Report;
+use talaria_core::place::Place;
 use talaria_core::request::Ask;
 
 use super::diff::{self, Amount};
 use super::message::Message;
-use super::prompt::{self, Rules};
+use super::news::{self, News};
+use super::question::{self, Rules};
 use super::spinner::{self, Running};
 use super::stage::{Section, Stage};
 use super::style::Paint;
-use super::{Look, Renderer, notice, tool_line};
+use super::{Look, Renderer, notice, prompt, step_note, tool_line};
+use crate::dialog::Dialog;
 
 /// Lines of a diff that nobody is asked about.
 const DIFF_LINES: usize = 200;
@@ -47,6 +50,8 @@ pub(crate) struct Terminal<W: Write> {
     open_requests: usize,
     /// The question that was shown last.
     asked: Option<TicketId>,
+    /// Where what is asked about would happen.
+    places: HashMap<TicketId, Place>,
     sandbox: String,
     approval: String,
     cwd: PathBuf,
@@ -69,6 +74,7 @@ impl<W: Write> Terminal<W> {
             plan: Vec::new(),
             open_requests: 0,
             asked: None,
+            places: HashMap::new(),
             sandbox: UNTOLD.to_owned(),
             approval: UNTOLD.to_owned(),
             cwd: PathBuf::new(),
@@ -126,22 +132,23 @@ impl<W: Write> Terminal<W> {
         self.running.retain(|step| step.item != item.id);
         self.note_phase(item);
         match &item.body {
-            ItemBody::AgentMessage { text, .. } | ItemBody::Plan { text } => {
-                self.stage.complete_text(&item.id, text)
+            ItemBody::AgentMessage { text, questions, .. } => {
+                self.stage.complete_text(&item.id, text)?;
+                questions.iter().try_for_each(|question| self.stage.dim(&step_note::question(question)))
             }
-            ItemBody::Reasoning { summary } => self.stage.complete_reasoning(&item.id, summary),
+            ItemBody::Plan { text } => self.stage.complete_text(&item.id, text),
+            ItemBody::Reasoning { summary, .. } => self.stage.complete_reasoning(&item.id, summary),
             ItemBody::Patch { status: Status::Completed, changes }
                 if !self.shown_patches.contains(&item.id) =>
             {
                 let amount = Amount::Lines(DIFF_LINES);
                 self.stage.put(Section::Change, &diff::show(changes, amount, self.look.width, self.paint))
             }
-            ItemBody::Compaction => {
-                self.stage.dim("the conversation was shortened to fit the model's context")
-            }
-            ItemBody::Other { name, .. } => self.stage.dim(&format!("step: {name}")),
             ItemBody::UserMessage { .. } => Ok(()),
             body => {
+                if let Some(note) = step_note::note(body) {
+                    return self.stage.dim(&note);
+                }
                 // In a log the whole name stays; on a terminal it takes one row.
                 let width = self.look.width.filter(|_| self.look.live);
                 match tool_line::ended(body, width, self.paint) {
@@ -171,8 +178,10 @@ impl<W: Write> Terminal<W> {
         if let Ask::Patch { item, changes: Some(_), .. } = ask {
             self.shown_patches.insert(item.clone());
         }
-        let rules = Rules { sandbox: &self.sandbox, approval: &self.approval };
-        let question = prompt::question(&self.nearby_ask(ask), self.paint, self.look.width, rules);
+        let cwd = self.cwd.to_string_lossy();
+        let place = self.places.get(id).copied();
+        let rules = Rules { sandbox: &self.sandbox, approval: &self.approval, cwd: &cwd, place };
+        let question = question::show(&self.nearby_ask(ask), self.paint, self.look.width, rules);
         self.stage.put(Section::Question, &question)
     }
 
@@ -240,21 +249,24 @@ impl<W: Write> Renderer for Terminal<W> {
                 steps.clone_into(&mut self.plan);
                 self.stage.put(Section::Change, &notice::plan(explanation.as_deref(), steps, self.paint))
             }
-            Event::RequestOpened { id, ask } => {
+            Event::RequestOpened { id, ask, place } => {
+                if let Some(place) = place {
+                    self.places.insert(id.clone(), *place);
+                }
                 self.open_requests += 1;
                 self.ask(id, ask)
             }
-            Event::RequestClosed { decision, by, .. } => {
+            Event::RequestClosed { id, decision, by, why } => {
+                self.places.remove(id);
                 self.open_requests = self.open_requests.saturating_sub(1);
                 self.asked = None;
-                self.stage.decide(&notice::decided(*decision, *by, self.paint))
+                self.stage.decide(&notice::decided(*decision, *by, why.as_deref(), self.paint))
             }
             Event::Retrying { message } => {
                 self.stage.warn(&format!("{} Codex tries again: {message}", self.paint.sign("↻", "!")))
             }
             Event::Warning { message } => self.stage.warn(&format!("warning: {message}")),
             Event::Interrupting { by } => self.stage.warn(&format!("stopping the turn, as {by} wanted")),
-            Event::Steered { .. } => self.stage.dim("Codex took the further input"),
             Event::Unknown { method, raw } => {
                 if is_request(raw.get()) && self.shown_unknown.insert(method.clone()) {
                     return self.stage.warn(&format!(
@@ -266,8 +278,12 @@ impl<W: Write> Renderer for Terminal<W> {
             Event::Corrupt { reason, bytes } => {
                 self.stage.warn(&format!("warning: Codex sent {bytes} bytes that are no message: {reason}"))
             }
-            Event::DiffUpdated { .. } | Event::UsageUpdated { .. } => Ok(()),
             Event::Outcome(report) => self.finish(report),
+            other => match news::news(other, self.paint) {
+                Some(News::Aside(line)) => self.stage.dim(&line),
+                Some(News::Warning(line)) => self.stage.warn(&line),
+                None => Ok(()),
+            },
         }
     }
 
@@ -300,15 +316,15 @@ impl<W: Write> Renderer for Terminal<W> {
         self.look.live
     }
 
-    fn prompt(&mut self, id: &TicketId, ask: &Ask) -> io::Result<()> {
+    fn prompt(&mut self, id: &TicketId, dialog: &Dialog) -> io::Result<()> {
         if !self.can_ask() {
             return Ok(());
         }
         let is_in_sight = matches!(self.stage.section(), Section::Question | Section::Choices);
         if self.asked.as_ref() != Some(id) || !is_in_sight {
-            self.ask(id, ask)?;
+            self.ask(id, dialog.ask())?;
         }
-        self.stage.offer(&prompt::choices(ask, self.paint))?;
+        self.stage.offer(&prompt::show(dialog, self.paint, self.look.width))?;
         self.flush()
     }
 

@@ -5,11 +5,12 @@ use std::time::Duration;
 use expect_test::expect;
 use talaria_core::event::{Event, PlanStatus};
 use talaria_core::ids::{ItemId, TicketId};
-use talaria_core::item::Status;
+use talaria_core::item::{ItemBody, Question, Status};
 use talaria_core::request::{Decision, Who};
 
 use super::screen::Screen;
 use super::{Look, Renderer, Terminal, sample};
+use crate::dialog::Dialog;
 
 /// Renders events half a second apart; where it is live, everything is flushed and ticked in between.
 pub(crate) fn rendered(look: Look, events: &[Event]) -> String {
@@ -240,22 +241,56 @@ fn our_own_signs_can_be_ascii() {
 }
 
 #[test]
+fn what_the_model_asks_in_passing_stands_below_its_message() {
+    let question = |title: &str, options: &[&str]| Question {
+        title: title.into(),
+        options: options.iter().map(|&option| option.into()).collect(),
+    };
+    let questions = vec![question("Which one?", &["red", "blue"]), question("Why?\nReally?", &[])];
+    let body = ItemBody::AgentMessage { text: "I go on.".into(), phase: None, questions };
+    let text = rendered(sample::PIPE, &[sample::turn_started(), sample::ended("m-1", body)]);
+    expect![[r#"
+        I go on.
+
+        ? Which one? (red / blue)
+        ? Why?␊Really?
+    "#]]
+    .assert_eq(&text);
+}
+
+#[test]
 fn everything_else_gets_a_line() {
     expect![[r#"
         ✓ docs.search  (1m 01s)
         step: newKind
-        the conversation was shortened to fit the model's context
         ↻ Codex tries again: Reconnecting… 1/5
         warning: careful
         stopping the turn, as you wanted
         Codex took the further input
         Codex asked something this version does not know, and was refused: item/new/thing
         warning: Codex sent 7 bytes that are no message: not UTF-8
+        ✓ desk.close  (0.0s)
+        ✗ close  failed (0.0s)
+        • agents: spawnAgent (1)  interrupted
+        agent /root/two (gpt-5.5): started
+        ✓ search the web: rust / serde
+        ✓ search the web: rust
+        ✓ open https://example.org
+        ✓ find fn␊main in https://example.org
+        ✓ look at /w/a.png
+        ✓ make an image: a cat in /w/cat.png
+        ✗ make an image: a cat  usageLimitExceeded
+        ✓ wait 1.5s
+        a hook said: be␊kind
+        output of f␛
+        review begins: the changes
+        review ended
+        the conversation was shortened to fit the model's context
 
         interrupted by you
         tokens: 9.6k in (4.8k cached), 12 out, 0.0s
     "#]]
-    .assert_eq(&rendered(sample::PIPE, &sample::one_of_each()[13..]));
+    .assert_eq(&rendered(sample::PIPE, &sample::one_of_each()[15..]));
 }
 
 #[test]
@@ -294,7 +329,7 @@ fn a_spinner_shows_what_runs_and_is_gone_while_a_person_is_asked() {
     terminal.event(second, &sample::output("c-1", "[1/9] a.o\n")).unwrap();
     terminal.tick(4 * second).unwrap();
     terminal.event(5 * second, &sample::opened(sample::ask_command("make"))).unwrap();
-    terminal.prompt(&sample::ticket(), &sample::ask_command("make")).unwrap();
+    terminal.prompt(&sample::ticket(), &Dialog::new(sample::ask_command("make"))).unwrap();
     terminal.prompt_read();
     terminal.tick(6 * second).unwrap();
     drop(terminal);
@@ -324,9 +359,9 @@ fn a_question_is_shown_again_when_another_came_after_it() {
     let (first, second) = (sample::ask_command("first"), sample::ask_command("second"));
     terminal.event(Duration::ZERO, &sample::opened(first.clone())).unwrap();
     let id = TicketId::new("req-2");
-    terminal.event(Duration::ZERO, &Event::RequestOpened { id, ask: second }).unwrap();
+    terminal.event(Duration::ZERO, &Event::RequestOpened { id, ask: second, place: None }).unwrap();
     for _ in 0..2 {
-        terminal.prompt(&sample::ticket(), &first).unwrap();
+        terminal.prompt(&sample::ticket(), &Dialog::new(first.clone())).unwrap();
         terminal.prompt_read();
     }
     drop(terminal);
@@ -343,15 +378,17 @@ fn a_question_is_covered_when_another_one_closes_below_its_choices() {
     let (first, second) = (sample::ask_command("first"), sample::ask_command("second"));
     let other = TicketId::new("req-2");
     terminal.event(Duration::ZERO, &sample::opened(first.clone())).unwrap();
-    terminal.prompt(&sample::ticket(), &first).unwrap();
+    terminal.prompt(&sample::ticket(), &Dialog::new(first.clone())).unwrap();
     assert!(!terminal.is_prompt_covered());
-    terminal.event(Duration::ZERO, &Event::RequestOpened { id: other.clone(), ask: second }).unwrap();
+    terminal
+        .event(Duration::ZERO, &Event::RequestOpened { id: other.clone(), ask: second, place: None })
+        .unwrap();
     assert!(terminal.is_prompt_covered());
-    terminal.prompt(&sample::ticket(), &first).unwrap();
-    let closed = Event::RequestClosed { id: other, decision: Decision::Void, by: Who::Codex };
+    terminal.prompt(&sample::ticket(), &Dialog::new(first.clone())).unwrap();
+    let closed = Event::RequestClosed { id: other, decision: Decision::Void, by: Who::Codex, why: None };
     terminal.event(Duration::ZERO, &closed).unwrap();
     assert!(terminal.is_prompt_covered());
-    terminal.prompt(&sample::ticket(), &first).unwrap();
+    terminal.prompt(&sample::ticket(), &Dialog::new(first.clone())).unwrap();
     // Once is enough, also when time passes and when a line was no answer.
     assert!(!terminal.is_prompt_covered());
     terminal.tick(Duration::from_secs(9)).unwrap();

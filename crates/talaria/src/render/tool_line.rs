@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use talaria_core::item::{ItemBody, Status};
+use talaria_core::item::{ItemBody, SearchAction, Status};
 
 use super::diff;
 use super::sanitize::{one_line, sanitize};
@@ -19,11 +19,40 @@ pub(crate) fn label(body: &ItemBody, paint: Paint) -> Option<String> {
         ItemBody::Command { command, .. } => Some(first_line(&unwrapped(command), paint)),
         ItemBody::Patch { changes, .. } => Some(diff::summary(changes, paint)),
         ItemBody::Tool { server, tool, .. } => Some(one_line(&format!("{server}.{tool}")).into_owned()),
+        ItemBody::ClientTool { namespace: Some(namespace), tool, .. } => {
+            Some(one_line(&format!("{namespace}.{tool}")).into_owned())
+        }
+        ItemBody::ClientTool { namespace: None, tool, .. } => Some(one_line(tool).into_owned()),
         ItemBody::Agents { action, threads, .. } => {
             Some(format!("agents: {} ({})", one_line(action), threads.len()))
         }
+        ItemBody::WebSearch { query, action } => Some(web(query, action.as_ref())),
+        ItemBody::ImageView { path } => Some(format!("look at {}", one_line(path))),
+        ItemBody::ImageGeneration { prompt, path, .. } => Some(image(prompt.as_deref(), path.as_deref())),
+        ItemBody::Sleep { duration_ms } => Some(format!("wait {}", elapsed(*duration_ms))),
         _ => None,
     }
+}
+
+fn web(query: &str, action: Option<&SearchAction>) -> String {
+    match action {
+        Some(SearchAction::OpenPage { url: Some(url) }) => format!("open {}", one_line(url)),
+        Some(SearchAction::FindInPage { url: Some(url), pattern: Some(pattern) }) => {
+            format!("find {} in {}", one_line(pattern), one_line(url))
+        }
+        Some(SearchAction::Search { queries }) if queries.len() > 1 => {
+            format!("search the web: {}", one_line(&queries.join(" / ")))
+        }
+        // A search that has only begun has no words yet.
+        _ if query.is_empty() => "search the web".to_owned(),
+        _ => format!("search the web: {}", one_line(query)),
+    }
+}
+
+fn image(prompt: Option<&str>, path: Option<&str>) -> String {
+    let drawn = prompt.map(|prompt| format!(": {}", one_line(prompt))).unwrap_or_default();
+    let saved = path.map(|path| format!(" in {}", one_line(path))).unwrap_or_default();
+    format!("make an image{drawn}{saved}")
 }
 
 /// The line for a step that began, where no spinner can show it.
@@ -42,6 +71,13 @@ pub(crate) fn ended(body: &ItemBody, width: Option<usize>, paint: Paint) -> Opti
             (status, *duration_ms, exit)
         }
         ItemBody::Patch { status, .. } | ItemBody::Agents { status, .. } => (*status, None, None),
+        ItemBody::ClientTool { status, duration_ms, .. } => (*status, *duration_ms, None),
+        ItemBody::ImageGeneration { status, failure, .. } => {
+            (*status, None, failure.as_ref().map(|failure| one_line(failure).into_owned()))
+        }
+        ItemBody::WebSearch { .. } | ItemBody::ImageView { .. } | ItemBody::Sleep { .. } => {
+            (Status::Completed, None, None)
+        }
         ItemBody::Tool { status, duration_ms, error, .. } => {
             (*status, *duration_ms, error.as_ref().map(|error| one_line(error).into_owned()))
         }
@@ -51,6 +87,7 @@ pub(crate) fn ended(body: &ItemBody, width: Option<usize>, paint: Paint) -> Opti
         Status::Completed => (paint.sign("✓", "+"), Color::Green, None),
         Status::Failed => (paint.sign("✗", "x"), Color::Red, end.is_none().then_some("failed")),
         Status::Declined => (paint.sign("⊘", "o"), Color::Yellow, Some("declined")),
+        Status::Interrupted => (paint.sign("•", "*"), Color::Yellow, Some("interrupted")),
         Status::InProgress => (paint.sign("•", "*"), Color::Yellow, Some("not ended")),
         Status::Unknown => (paint.sign("•", "*"), Color::Yellow, Some("ended in an unknown way")),
     };
@@ -194,6 +231,12 @@ mod tests {
               line 126
             ✗ docs.search  no such page (1m 01s)"#]]
         .assert_eq(&lines.join("\n"));
+    }
+
+    #[test]
+    fn a_search_that_has_only_begun_has_a_name() {
+        let search = ItemBody::WebSearch { query: String::new(), action: None };
+        assert_eq!(label(&search, Paint::new(sample::PIPE)).as_deref(), Some("search the web"));
     }
 
     #[test]

@@ -61,7 +61,7 @@ async fn json_prints_one_numbered_event_per_line_and_nothing_else(codex: Codex) 
     let expected = json!({
         "type": "outcome", "outcome": "completed", "code": null, "by": null, "message": null, "text": text,
         "usage": { "input": 900, "cached": 500, "output": 40, "reasoning": 7, "total": 940 },
-        "declined": 0, "exit": 0,
+        "declined": 0, "children_running": 0, "hint": null, "retry_at": null, "exit": 0,
     });
     assert_eq!(outcome, expected);
     scene.close().await;

@@ -172,7 +172,7 @@ async fn a_line_that_is_no_answer_asks_again(codex: Codex) {
 async fn what_was_typed_before_the_question_is_no_answer(codex: Codex) {
     let scene = Scene::real(&codex).await;
     let gate = Gate::new();
-    scene.model.push(Reply::new().text("Thinking.").gate(&gate).command("touch forbidden"));
+    scene.model.push(Reply::new().text("Thinking. So ").gate(&gate).command("touch forbidden"));
     scene.model.push(Reply::say("Done."));
     let mut terminal = scene.terminal(&ASKING);
     terminal.wait_for("Thinking.").await;
@@ -244,11 +244,9 @@ async fn a_hostile_command_is_shown_and_does_not_act_on_the_terminal(codex: Code
 async fn a_question_that_this_build_cannot_put_is_declined_visibly_and_the_exit_code_says_so() {
     let mut directives = start_turn();
     let question = json!({
-        "id": 0, "method": "item/tool/requestUserInput",
-        "params": { "threadId": THREAD, "turnId": TURN, "itemId": "call_1", "questions": [{
-            "id": "q", "header": "Colour", "question": "Which colour?", "isOther": false, "isSecret": false,
-            "options": null,
-        }] },
+        "id": 0, "method": "mcpServer/elicitation/request",
+        "params": { "threadId": THREAD, "turnId": TURN, "serverName": "tiny", "mode": "openai/form",
+                    "message": "Which colour?", "_meta": null, "requestedSchema": { "anything": true } },
     });
     directives.extend([send(question), expect_answer(0)]);
     directives.extend(complete_turn("Then none."));
@@ -311,18 +309,22 @@ async fn two_questions_at_once_are_asked_one_after_the_other() {
 async fn a_question_that_codex_takes_back_is_not_answered() {
     let mut directives = start_turn();
     let taken_back = notify("serverRequest/resolved", json!({ "threadId": THREAD, "requestId": 0 }));
+    // The keyboard was being read for the first question: when the warning is shown, it is read for the second.
+    let warning = notify("warning", json!({ "threadId": THREAD, "message": "something else happened" }));
     directives.extend([
         question(0, "first-command"),
         taken_back,
         question(1, "second-command"),
+        warning,
         expect_answer(1),
     ]);
     directives.extend(complete_turn("Done."));
     let (scene, installed) = Scene::scripted(AppServer::ready(directives)).await;
     let mut terminal = scene.terminal(&["exec", "go"]);
     terminal.wait_for("no longer open: Codex closed it before it was answered").await;
-    terminal.wait_for("second-command").await;
-    terminal.wait_for(CHOICES).await;
+    for text in ["something else happened", "second-command", CHOICES] {
+        terminal.wait_for(text).await;
+    }
     terminal.type_keys("y\n").await;
     terminal.wait_for("→ accepted by you").await;
     assert_eq!(terminal.exit_code().await, Some(0), "{}", terminal.transcript());

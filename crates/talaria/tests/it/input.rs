@@ -81,7 +81,7 @@ async fn a_command_line_that_makes_no_sense_is_a_usage_error() {
         (&["exec", "go", "--timeout", "0"], "longer than zero"),
         (&["exec", "go", "--sandbox", "none"], "read-only"),
         (&["exec", "go", "--approval", "sometimes"], "on-request"),
-        (&["exec", "go", "--approve", "all"], "decline"),
+        (&["exec", "go", "--approve", "wait"], "decline"),
         (&["exec", "go", "--json", "--quiet"], "cannot be used with"),
         (&["exec", "go", "away"], "unexpected argument 'away'"),
         (&["execute"], "unrecognized subcommand"),

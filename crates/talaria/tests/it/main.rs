@@ -12,6 +12,8 @@ mod faults;
 mod help;
 mod input;
 mod options;
+mod questions;
+mod rules;
 mod scene;
 mod setup;
 mod stops;

@@ -189,9 +189,19 @@ impl Scene {
         Terminal::spawn_sized(self.terminal_command(arguments).env_remove("NO_COLOR"), 50, 110)
     }
 
+    /// Starts the program in a terminal, and when it has ended a shell command in the same terminal.
+    pub(crate) fn terminal_then(&self, arguments: &[&str], script: &str) -> Terminal {
+        let script = format!("trap '' INT; (trap - INT; exec \"$0\" \"$@\"); {script}");
+        let command = terminal::Command::new("/bin/sh").args(["-c", &script, env!("CARGO_BIN_EXE_talaria")]);
+        Terminal::spawn_sized(self.in_scene(command.args(arguments)), 50, 110)
+    }
+
     fn terminal_command(&self, arguments: &[&str]) -> terminal::Command {
-        let command = terminal::Command::new(env!("CARGO_BIN_EXE_talaria"));
-        let command = command.args(arguments).current_dir(self.work()).envs(self.variables());
+        self.in_scene(terminal::Command::new(env!("CARGO_BIN_EXE_talaria")).args(arguments))
+    }
+
+    fn in_scene(&self, command: terminal::Command) -> terminal::Command {
+        let command = command.current_dir(self.work()).envs(self.variables());
         SECRETS.iter().fold(command, terminal::Command::env_remove)
     }
 

@@ -17,7 +17,7 @@ both_versions!(
 
 async fn ctrl_c_interrupts_the_turn_and_says_who(codex: Codex) {
     let scene = Scene::real(&codex).await;
-    scene.model.push(Reply::new().text("Endless").stall());
+    scene.model.push(Reply::new().text("Endless ").stall());
     let mut terminal = scene.terminal(&["exec", "talk"]);
     terminal.wait_for("Endless").await;
     terminal.ctrl_c().await;

@@ -101,7 +101,7 @@ fn a_failed_turn_waits_for_late_items_too() {
         at 50ms
         < u item completed command c1
           => emit item_completed item.command=ls item.cwd=/w item.id=c1 item.kind=command item.status=completed
-          => emit outcome code=other exit=1 message=boom outcome=failed
+          => emit outcome code=other exit=1 hint="run `talaria doctor` to check the installation" message=boom outcome=failed
           => finish failed exit 1
     "#]]);
 }
@@ -114,6 +114,11 @@ fn an_interrupted_turn_does_not_wait_for_items_that_never_come() {
         < u item started command c1
           => emit item_started item.command=ls item.cwd=/w item.id=c1 item.kind=command item.status=in_progress
         < u ends interrupted
+          => end the terminals of c1
+        terminals ended one command
+          => emit terminals_ended message="ended one command"
+        at 400ms
+        tick
           => emit item_abandoned item=c1
           => emit outcome by=codex exit=4 outcome=interrupted
           => finish interrupted exit 4

@@ -13,9 +13,11 @@ use super::script::Run;
 /// Steps in time. Our turn is `u` on `t`; `v` on `t` and everything on `other` is foreign.
 fn scripts() -> impl Strategy<Value = Vec<String>> {
     let limit = prop::option::of(select(vec![1u32, 100, 1000]));
+    let quiet = prop::option::of(select(vec![50u32, 5000]));
     let steps = prop::collection::vec((wait(), step()), 0..40);
-    (limit, steps).prop_map(|(limit, steps)| {
+    (limit, quiet, steps).prop_map(|(limit, quiet, steps)| {
         let mut script: Vec<String> = limit.map(|ms| format!("limit {ms}ms")).into_iter().collect();
+        script.extend(quiet.map(|ms| format!("quiet {ms}ms")));
         let mut now = 0;
         let mut is_named = false;
         for (wait, step) in steps {
@@ -35,15 +37,30 @@ fn wait() -> impl Strategy<Value = u32> {
     prop_oneof![6 => Just(0u32), 3 => 1..60u32, 1 => select(vec![400u32, 10_000])]
 }
 
-fn step() -> impl Strategy<Value = String> {
-    let scope = || select(vec!["u", "u", "u", "u", "v", "other/u", "other/v"]);
+/// What happens. A thread called `child` is a sub-agent once an item names it, and foreign before.
+pub(super) fn step() -> impl Strategy<Value = String> {
+    let scope = || select(vec!["u", "u", "u", "u", "v", "other/u", "other/v", "child/x"]);
     let item = || select(vec!["i1", "i2", "i3"]);
     let kind = select(vec!["command", "message", "final", "patch", "user", "teleport"]);
     let edge = select(vec!["started", "completed"]);
-    let question =
-        || select(vec!["command i1", "patch i1", "patch i2", "tool", "form", "permissions", "questions"]);
+    let question = || {
+        let people = [
+            "command i1",
+            "patch i1",
+            "patch i2",
+            "tool",
+            "form",
+            "url",
+            "network",
+            "permissions",
+            "questions",
+        ];
+        let nobody = ["vague form", "vague permissions", "vague questions", "tokens"];
+        select([&people[..], &nobody[..]].concat())
+    };
     let number = || select(vec!["0", "1", "2", "\"0\""]);
-    let decision = select(vec!["accept", "accept-for-session", "decline", "cancel", "void"]);
+    let decision = select(vec!["accept", "accept-for-session", "accept-always", "decline", "cancel", "void"]);
+    let why = select(vec!["decline by user because no", "cancel by user because no", "give c red by user"]);
     let who = select(vec!["user", "nobody", "demo"]);
     let status = select(vec!["completed", "failed", "failed boom", "interrupted", "levitated"]);
     prop_oneof![
@@ -54,7 +71,22 @@ fn step() -> impl Strategy<Value = String> {
         5 => (scope(), number(), question()).prop_map(|(scope, id, what)| format!("< {scope} asks {id} {what}")),
         3 => (scope(), number()).prop_map(|(scope, id)| format!("< {scope} resolved {id}")),
         5 => (1..6u32, decision, who).prop_map(|(ticket, decision, who)| format!("answer req-{ticket} {decision} by {who}")),
+        1 => (1..6u32, why).prop_map(|(ticket, why)| format!("answer req-{ticket} {why}")),
         2 => (scope(), status).prop_map(|(scope, status)| format!("< {scope} ends {status}")),
+        1 => select(vec!["< u item completed agents a1 child", "< child/x begins"]).prop_map(str::to_owned),
+        1 => select(vec![
+            "found absent",
+            "found running u",
+            "found ended u completed read",
+            "found ended v completed read",
+            "found ended u interrupted",
+            "found unreadable no",
+            "escalated host_ended",
+            "escalated abandoned",
+            "terminals gone",
+            "unanswered late",
+            "send",
+        ]).prop_map(str::to_owned),
         1 => select(vec![
             "interrupt by user",
             "interrupt by user",
@@ -76,7 +108,8 @@ fn run(script: &[String]) -> Run {
 
 /// What may still happen, as told by what came out so far.
 #[derive(Default)]
-struct Ledger {
+pub(super) struct Ledger {
+    turn: Option<TurnId>,
     items: BTreeSet<ItemId>,
     requests: BTreeSet<TicketId>,
     /// Ids that were opened and have not been answered.
@@ -87,7 +120,7 @@ struct Ledger {
 }
 
 impl Ledger {
-    fn take(&mut self, output: &Output, tickets: &[(TicketId, RequestId)]) {
+    pub(super) fn take(&mut self, output: &Output, tickets: &[(TicketId, RequestId)]) {
         assert!(!self.is_over, "after the end: {output:?}");
         match output {
             Output::Emit(event) => {
@@ -97,10 +130,19 @@ impl Ledger {
             Output::Reply { id, .. } => {
                 assert!(self.unanswered.remove(id), "answered twice or never asked: {id}");
             }
-            Output::Interrupt(turn) => {
-                assert_eq!(turn.as_str(), "u");
+            // A reason goes before the answer that it belongs to.
+            Output::Steer { .. } => assert!(!self.unanswered.is_empty(), "a reason for nothing: {output:?}"),
+            Output::Interrupt { thread, turn } if thread.as_str() == "t" => {
+                assert_eq!(Some(turn), self.turn.as_ref(), "not the turn that was told");
                 self.interrupts += 1;
             }
+            Output::Interrupt { .. }
+            | Output::CallTool { .. }
+            | Output::Heard(_)
+            | Output::Start
+            | Output::Read
+            | Output::Escalate
+            | Output::EndTerminals { .. } => {}
             Output::Finish(..) => {
                 assert!(self.has_outcome, "an end without an outcome");
                 assert!(self.items.is_empty(), "left open: {:?}", self.items);
@@ -112,6 +154,10 @@ impl Ledger {
 
     fn take_event(&mut self, event: &Event, tickets: &[(TicketId, RequestId)]) {
         match event {
+            Event::TurnStarted { turn } => {
+                assert!(self.turn.is_none(), "began twice: {turn}");
+                self.turn = Some(turn.clone());
+            }
             Event::ItemStarted { item } => {
                 self.items.insert(item.id.clone());
             }
@@ -157,7 +203,9 @@ proptest! {
     }
 
     #[test]
-    fn frames_of_others_are_no_more_than_the_passing_of_time(script in scripts()) {
+    fn frames_of_others_are_no_more_than_the_passing_of_time(mut script in scripts()) {
+        // A frame of this thread is a sign of life, whatever its turn.
+        script.retain(|line| !line.starts_with("quiet"));
         let mut without = script.clone();
         for line in without.iter_mut().filter(|line| is_foreign(line)) {
             *line = "tick".to_owned();
@@ -166,10 +214,34 @@ proptest! {
     }
 
     #[test]
+    fn what_is_told_twice_counts_once(script in scripts()) {
+        let is_told = |line: &String| {
+            let words = [" item ", " begins", " ends ", " resolved "];
+            line.starts_with("< ") && words.iter().any(|word| line.contains(word))
+        };
+        let doubled: Vec<String> = script.iter().flat_map(|line| {
+            std::iter::once(line.clone()).chain(is_told(line).then(|| line.clone()))
+        }).collect();
+        prop_assert_eq!(run(&script).shown, run(&doubled).shown);
+    }
+
+    #[test]
+    fn what_is_not_told_breaks_no_promise(script in scripts(), dropped in prop::collection::vec(any::<bool>(), 40)) {
+        let is_kept = |(line, dropped): (&String, bool)| !(dropped && line.starts_with("< "));
+        let kept: Vec<String> = script.iter().zip(dropped.into_iter().cycle())
+            .filter(|(line, dropped)| is_kept((line, *dropped))).map(|(line, _)| line.clone()).collect();
+        let run = run(&kept);
+        let mut ledger = Ledger::default();
+        for output in &run.outputs {
+            ledger.take(output, &run.tickets);
+        }
+    }
+
+    #[test]
     fn a_tick_after_every_step_changes_nothing(script in scripts()) {
         let ticked: Vec<String> = script.iter().flat_map(|line| {
             // A tick at a new time is the passing of time; one after something happened at that time is not.
-            let is_setting = line.starts_with("at ") || line.starts_with("limit ");
+            let is_setting = ["at ", "limit ", "quiet "].iter().any(|word| line.starts_with(word));
             std::iter::once(line.clone()).chain((!is_setting).then(|| "tick".to_owned()))
         }).collect();
         prop_assert_eq!(run(&script).shown, run(&ticked).shown);
@@ -180,7 +252,7 @@ proptest! {
         let mut run = Run::new();
         for line in &script {
             run.step(line);
-            let is_input = !line.starts_with("at ") && !line.starts_with("limit ");
+            let is_input = !["at ", "limit ", "quiet "].iter().any(|word| line.starts_with(word));
             prop_assert!(!is_input || run.turn.wake_at().is_none_or(|at| at > run.now), "after {}", line);
         }
     }
@@ -189,7 +261,7 @@ proptest! {
     fn an_interrupt_ends_the_turn_even_if_codex_never_speaks_again(script in scripts()) {
         let mut run = run(&script);
         run.step("interrupt by user");
-        for _ in 0..2 {
+        for _ in 0..8 {
             run.now = run.turn.wake_at().unwrap_or(run.now);
             run.step("tick");
         }

@@ -126,16 +126,19 @@ fn a_sub_agents_request_is_opened_and_answered() {
         accepted u
           => emit turn_started turn=u
         < u item completed agents a1 child
+          => emit agent_updated phase=running thread=child
           => emit item_completed item.action=spawnAgent item.id=a1 item.kind=agents item.status=completed item.threads=["child"]
         < child/x begins
         < child/x item started command c1
+          => emit agent_item_started item.command=ls item.cwd=/w item.id=c1 item.kind=command item.status=in_progress thread=child
         < child/x asks 0 command c1
-          => emit request_opened command=ls cwd=/w id=req-1 item=c1 kind=command thread=child
+          => emit request_opened command=ls cwd=/w id=req-1 item=c1 kind=command place=undecidable thread=child
         answer req-1 accept by user
           => emit request_closed by=user decision=accept id=req-1
           => reply id=0 {"decision":"accept"}
         < child/x resolved 0
         < child/x ends completed
+          => emit agent_updated phase=completed thread=child
         < u ends completed
           => emit outcome exit=0 outcome=completed
           => finish completed exit 0
@@ -150,9 +153,9 @@ fn a_sub_agents_patch_does_not_show_our_item_of_the_same_name() {
         < u item started patch p1
           => emit item_started item.changes=[{"action":"add","diff":"hi","move_to":null,"path":"a.txt"}] item.id=p1 item.kind=patch item.status=in_progress
         < child/x asks 0 patch p1
-          => emit request_opened id=req-1 item=p1 kind=patch thread=child
+          => emit request_opened id=req-1 item=p1 kind=patch place=outside thread=child
         < u asks 1 patch p1
-          => emit request_opened changes=[{"action":"add","diff":"hi","move_to":null,"path":"a.txt"}] id=req-2 item=p1 kind=patch thread=t
+          => emit request_opened changes=[{"action":"add","diff":"hi","move_to":null,"path":"a.txt"}] id=req-2 item=p1 kind=patch place=outside thread=t
     "#]]);
 }
 
@@ -163,6 +166,6 @@ fn a_sub_agents_patch_shows_what_the_sub_agent_announced() {
           => emit turn_started turn=u
         < child/x item started patch p1
         < child/x asks 0 patch p1
-          => emit request_opened changes=[{"action":"add","diff":"hi","move_to":null,"path":"a.txt"}] id=req-1 item=p1 kind=patch thread=child
+          => emit request_opened changes=[{"action":"add","diff":"hi","move_to":null,"path":"a.txt"}] id=req-1 item=p1 kind=patch place=outside thread=child
     "#]]);
 }

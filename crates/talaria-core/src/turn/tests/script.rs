@@ -3,18 +3,27 @@
 //! ```text
 //! limit 100ms                          the caller's limit (before anything else)
 //! baseline 100                         the thread's token total so far (before anything else)
+//! quiet 120s                           when silence is told first (before anything else)
+//! after old                            the last turn that is known (before anything else)
+//! unsent                               nothing has been sent (before anything else); `send` does it
+//! ledger                               shows the stages too
 //! at 250ms                             what follows happens then
 //! accepted u | refused CODE WORD       the answer to `turn/start`
 //! < u begins                           `turn/started`; `other/u` is turn `u` of the thread `other`
 //! < u ends completed                   `turn/completed` with this status, and what is said about a failure
 //! < u item started command c1          also: completed; message, final, commentary, patch, user, agents, teleport
 //! < u delta m1 text                    a piece of a message
-//! < u usage 120 | < u retry text
-//! < u asks 0 command c1                also: patch p1, tool, form, permissions, questions; the id keeps its type
+//! < u usage 120 | < u retry text | < u error text
+//! found absent | found running u | found ended u completed text | found unreadable WHY
+//! escalated host_ended | escalated abandoned | terminals WORDS
+//! < u asks 0 command c1                also: patch p1, network, tool, form, url, permissions, questions, lookup, tokens,
+//!                                      and vague form, permissions, questions; the id keeps its type
 //! < u resolved 0
 //! < {"method":…}                       any other message as it is on the wire
 //! answer req-1 accept by user          tickets are counted from 1, one for each request that is offered
-//! interrupt by user | gone WHY | tick
+//! answer req-1 decline by user because WHY
+//! answer req-1 give c red by user      a (secret) answer to the question `c`
+//! interrupt by user | gone WHY | login trouble | tick
 //! wake | steerable                     shows when the machine wants to be woken, what could be steered
 //! ```
 //!
@@ -26,6 +35,12 @@ use serde_json::{Value, json};
 
 use super::super::*;
 use crate::frame::{Decoded, Frame, decode_text};
+use crate::place::Bounds;
+use crate::policy::Answers;
+use crate::project;
+use crate::request::{Answer, Content, Decision, Given};
+use crate::rules::Rules;
+use crate::settle::EndedTurn;
 
 /// Runs the steps of a transcript and compares what came of them with what it says.
 pub(super) fn check(transcript: Expect) {
@@ -54,16 +69,48 @@ pub(super) struct Run {
     pub(super) shown: Vec<String>,
     /// Tickets and the ids that they were minted for.
     pub(super) tickets: Vec<(TicketId, RequestId)>,
-    limit: Option<Duration>,
-    baseline: Usage,
+    order: Order,
+    is_unsent: bool,
+    shows_ledger: bool,
 }
 
 impl Run {
     pub(super) fn new() -> Self {
-        let (limit, baseline) = (None, Usage::default());
-        let turn = new_turn(baseline, limit);
+        let order = Order {
+            thread: ThreadId::new("t"),
+            client_id: None,
+            after: None,
+            baseline: Usage::default(),
+            limit: None,
+            quiet_after: None,
+            gate: Gate::new(
+                Bounds::new(
+                    &json!({ "type": "readOnly" }),
+                    &json!("on-request"),
+                    "/w",
+                    "0.166.0".parse().unwrap(),
+                ),
+                Rules::default(),
+                Answers::Person,
+                None,
+            ),
+        };
+        let turn = Turn::new(Moment::ZERO, order.clone());
         let (outputs, shown, tickets) = (Vec::new(), Vec::new(), Vec::new());
-        Self { turn, now: Moment::ZERO, outputs, shown, tickets, limit, baseline }
+        let now = Moment::ZERO;
+        let (is_unsent, shows_ledger) = (false, false);
+        let mut run = Self { turn, now, outputs, shown, tickets, order, is_unsent, shows_ledger };
+        run.begin_anew();
+        run
+    }
+
+    /// Makes the turn as ordered; unless a script says otherwise, its input has been sent.
+    fn begin_anew(&mut self) {
+        self.turn = Turn::new(Moment::ZERO, self.order.clone());
+        if !self.is_unsent {
+            self.turn.handle(Moment::ZERO, Input::Send);
+        }
+        while self.turn.poll().is_some() {}
     }
 
     /// Takes one step and drains the machine.
@@ -72,7 +119,10 @@ impl Run {
         match word {
             "#" => return,
             "at" => return self.now = duration(rest),
-            "limit" | "baseline" => return self.prepare(word, rest),
+            "limit" | "baseline" | "quiet" | "after" | "client" | "unsent" => {
+                return self.prepare(word, rest);
+            }
+            "ledger" => return self.shows_ledger = true,
             "wake" => {
                 let wake =
                     self.turn.wake_at().map_or("never".to_owned(), |at| format!("{}ms", at.as_millis()));
@@ -90,17 +140,23 @@ impl Run {
         };
         self.turn.handle(self.now, input);
         while let Some(output) = self.turn.poll() {
-            self.shown.push(show(&output));
+            if self.shows_ledger || !matches!(output, Output::Emit(Event::Ledger { .. })) {
+                self.shown.push(show(&output));
+            }
             self.outputs.push(output);
         }
     }
 
     fn prepare(&mut self, word: &str, value: &str) {
         match word {
-            "limit" => self.limit = Some(duration(value)),
-            _ => self.baseline = project::usage(serde_json::from_value(tokens(value)).unwrap()),
+            "limit" => self.order.limit = Some(duration(value)),
+            "quiet" => self.order.quiet_after = Some(duration(value)),
+            "after" => self.order.after = Some(TurnId::new(value)),
+            "client" => self.order.client_id = Some(value.to_owned()),
+            "unsent" => self.is_unsent = true,
+            _ => self.order.baseline = project::usage(serde_json::from_value(tokens(value)).unwrap()),
         }
-        self.turn = new_turn(self.baseline, self.limit);
+        self.begin_anew();
     }
 
     fn arrival(&mut self, rest: &str) -> Input {
@@ -121,10 +177,6 @@ impl Run {
     }
 }
 
-fn new_turn(baseline: Usage, limit: Option<Duration>) -> Turn {
-    Turn::new(Moment::ZERO, ThreadId::new("t"), baseline, limit)
-}
-
 fn duration(text: &str) -> Duration {
     let millis = text.strip_suffix("ms").and_then(|n| n.parse().ok()).map(Duration::from_millis);
     let seconds = || text.strip_suffix('s').and_then(|n| n.parse().ok()).map(Duration::from_secs);
@@ -136,6 +188,15 @@ fn command(word: &str, rest: &str) -> Option<Input> {
     let words: Vec<&str> = rest.split(' ').collect();
     Some(match (word, words.as_slice()) {
         ("tick", _) => Input::Tick,
+        ("send", _) => Input::Send,
+        ("login", ["trouble"]) => Input::LoginTrouble,
+        ("found", ["absent"]) => Input::Settled(Settlement::NotThere),
+        ("found", ["running", turn]) => Input::Settled(Settlement::Running { turn: TurnId::new(*turn) }),
+        ("found", ["ended", turn, status, text @ ..]) => Input::Settled(ended(turn, status, &text.join(" "))),
+        ("found", ["unreadable", why @ ..]) => Input::Settled(Settlement::Unknown { why: why.join(" ") }),
+        ("escalated", ["host_ended"]) => Input::Escalated(Escalation::HostEnded),
+        ("escalated", ["abandoned"]) => Input::Escalated(Escalation::Abandoned),
+        ("terminals", _) => Input::TerminalsEnded((!rest.is_empty()).then(|| rest.to_owned())),
         ("gone", _) => Input::Gone(rest.to_owned()),
         ("unanswered", _) => Input::Unanswered(rest.to_owned()),
         ("accepted", [turn]) => Input::Accepted(TurnId::new(*turn)),
@@ -145,20 +206,42 @@ fn command(word: &str, rest: &str) -> Option<Input> {
             data: Some(json!({ "input_error_code": why })),
         }),
         ("interrupt", ["by", who]) => Input::Interrupt { by: who_is(who) },
-        ("answer", [ticket, decision, "by", who]) => Input::Answer {
-            ticket: TicketId::new(*ticket),
-            decision: match *decision {
-                "accept" => Decision::Accept,
-                "accept-for-session" => Decision::AcceptForSession,
-                "decline" => Decision::Decline,
-                "cancel" => Decision::Cancel,
-                "void" => Decision::Void,
-                other => panic!("no such decision: {other}"),
-            },
-            by: who_is(who),
-        },
+        ("answer", [ticket, decision, "by", who]) => {
+            let answer = decision_of(decision).into();
+            Input::Answer { ticket: TicketId::new(*ticket), answer, by: who_is(who) }
+        }
+        ("answer", [ticket, decision, "by", who, "because", why @ ..]) => {
+            let answer = Answer { reason: Some(why.join(" ")), ..decision_of(decision).into() };
+            Input::Answer { ticket: TicketId::new(*ticket), answer, by: who_is(who) }
+        }
+        ("answer", [ticket, "give", id, value, "by", who]) => {
+            let given = [Given::secret(*value)].to_vec();
+            let answer = Answer::with(Content::Answers([((*id).to_owned(), given)].into()));
+            Input::Answer { ticket: TicketId::new(*ticket), answer, by: who_is(who) }
+        }
         _ => return None,
     })
+}
+
+fn decision_of(word: &str) -> Decision {
+    match word {
+        "accept" => Decision::Accept,
+        "accept-for-session" => Decision::AcceptForSession,
+        "accept-always" => Decision::AcceptAlways,
+        "decline" => Decision::Decline,
+        "cancel" => Decision::Cancel,
+        "void" => Decision::Void,
+        other => panic!("no such decision: {other}"),
+    }
+}
+
+/// What the thread says about a turn that ended, with its last message if it has one.
+fn ended(turn: &str, status: &str, text: &str) -> Settlement {
+    let message = json!({ "type": "agentMessage", "id": "read", "text": text, "phase": null });
+    let items =
+        if text.is_empty() { vec![] } else { vec![serde_json::from_str(&message.to_string()).unwrap()] };
+    let status = serde_json::from_value(json!(status)).unwrap();
+    Settlement::Ended(Box::new(EndedTurn { turn: TurnId::new(turn), status, error: None, items }))
 }
 
 fn who_is(word: &str) -> Who {
@@ -203,6 +286,11 @@ fn message(short: &str) -> Value {
                 json!({ "message": why.join(" "), "codexErrorInfo": null, "additionalDetails": null });
             ("error", json!({ "error": error, "willRetry": true }))
         }
+        ["error", why @ ..] => {
+            let error =
+                json!({ "message": why.join(" "), "codexErrorInfo": "other", "additionalDetails": null });
+            ("error", json!({ "error": error, "willRetry": false }))
+        }
         ["resolved", id] => ("serverRequest/resolved", json!({ "requestId": request_id(id) })),
         ["asks", id, what @ ..] => {
             let (method, more) = question(what);
@@ -232,10 +320,35 @@ fn question(words: &[&str]) -> (&'static str, Value) {
             ("item/commandExecution/requestApproval", json!({ "itemId": item, "command": "ls", "cwd": "/w" }))
         }
         ["patch", item] => ("item/fileChange/requestApproval", json!({ "itemId": item })),
-        ["permissions"] => ("item/permissions/requestApproval", json!({ "itemId": "x", "reason": "cache" })),
+        ["network"] => {
+            let context = json!({ "host": "example.org", "protocol": "https" });
+            (
+                "item/commandExecution/requestApproval",
+                json!({ "itemId": "n", "networkApprovalContext": context }),
+            )
+        }
+        ["permissions"] => {
+            let profile = json!({ "network": { "enabled": true } });
+            ("item/permissions/requestApproval", json!({ "itemId": "x", "permissions": profile }))
+        }
+        ["vague", "permissions"] => {
+            ("item/permissions/requestApproval", json!({ "itemId": "x", "reason": "cache" }))
+        }
         ["questions"] => {
             ("item/tool/requestUserInput", json!({ "questions": [{ "id": "c", "question": "Which?" }] }))
         }
+        ["vague", "questions"] => ("item/tool/requestUserInput", json!({ "questions": [] })),
+        ["lookup"] => ("item/tool/call", json!({ "callId": "l", "tool": "lookup", "arguments": {} })),
+        ["tokens"] => ("account/chatgptAuthTokens/refresh", json!({ "reason": "unauthorized" })),
+        ["url"] => (
+            "mcpServer/elicitation/request",
+            json!({ "serverName": "tiny", "message": "Go", "mode": "url", "url": "https://example.org" }),
+        ),
+        ["form"] => (
+            "mcpServer/elicitation/request",
+            json!({ "serverName": "tiny", "message": "Sure?", "mode": "form",
+                    "requestedSchema": { "type": "object", "properties": {} } }),
+        ),
         ["tool"] => {
             let meta = json!({ "codex_approval_kind": "mcp_tool_call" });
             (
@@ -243,7 +356,7 @@ fn question(words: &[&str]) -> (&'static str, Value) {
                 json!({ "serverName": "tiny", "message": "Run?", "_meta": meta }),
             )
         }
-        ["form"] => (
+        ["vague", "form"] => (
             "mcpServer/elicitation/request",
             json!({ "serverName": "tiny", "message": "Who?", "_meta": null }),
         ),
@@ -293,7 +406,19 @@ fn tokens(text: &str) -> Value {
 
 fn show(output: &Output) -> String {
     match output {
-        Output::Interrupt(turn) => format!("interrupt {turn}"),
+        Output::Start => "start".to_owned(),
+        Output::CallTool { id, call } => format!("call {} for id={id}", call.tool),
+        Output::Heard(item) => format!("heard {}", item.id),
+        Output::Steer { thread, turn, text } => format!("steer {thread}/{turn} {text:?}"),
+        Output::Interrupt { thread, turn } if thread.as_str() == "t" => format!("interrupt {turn}"),
+        Output::Interrupt { thread, turn } => format!("interrupt {thread}/{turn}"),
+        Output::Read => "read the thread".to_owned(),
+        Output::Escalate => "escalate".to_owned(),
+        Output::EndTerminals { thread, items } => {
+            let items: Vec<&str> = items.iter().map(ItemId::as_str).collect();
+            let whose = if thread.as_str() == "t" { String::new() } else { format!(" on {thread}") };
+            format!("end the terminals of {}{whose}", items.join(", "))
+        }
         Output::Reply { id, result } => format!("reply id={id} {result}"),
         Output::Finish(report, total) => {
             let total = if total.total == 0 { String::new() } else { format!(" total {}", total.total) };

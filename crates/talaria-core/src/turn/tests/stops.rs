@@ -94,7 +94,7 @@ fn an_interrupt_after_the_turn_began_is_sent_once() {
 }
 
 #[test]
-fn no_end_after_an_interrupt_within_the_limit_is_lost() {
+fn a_codex_that_does_not_stop_is_ended_and_that_is_said() {
     check(expect![[r#"
         accepted u
           => emit turn_started turn=u
@@ -103,18 +103,26 @@ fn no_end_after_an_interrupt_within_the_limit_is_lost() {
         at 1s
         interrupt by user
           => emit interrupting by=user
+          => interrupt u
         at 10999ms
         tick
         at 11s
         tick
+          => escalate
+        gone ended by us
+        interrupt by user
+        wake
+          => wake 41000ms
+        escalated host_ended
+          => emit escalated action=host_ended
           => emit item_abandoned item=c1
-          => emit outcome exit=7 message="Codex did not begin the turn within 10 s of the wish to stop it" outcome=lost
-          => finish lost exit 7
+          => emit outcome by=user exit=4 outcome=interrupted
+          => finish interrupted exit 4
     "#]]);
 }
 
 #[test]
-fn no_acceptance_after_an_interrupt_within_the_limit_is_lost() {
+fn a_codex_with_other_turns_is_left_alone_and_the_turn_is_given_up() {
     check(expect![[r#"
         interrupt by user
           => emit interrupting by=user
@@ -122,7 +130,12 @@ fn no_acceptance_after_an_interrupt_within_the_limit_is_lost() {
         tick
         at 10s
         tick
-          => emit outcome exit=7 message="Codex did not begin the turn within 10 s of the wish to stop it" outcome=lost
+          => escalate
+        accepted u
+          => emit turn_started turn=u
+        escalated abandoned
+          => emit escalated action=abandoned
+          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex did not begin the turn within 10 s of the wish to stop it; other turns run on the same Codex, so this one was given up" outcome=lost
           => finish lost exit 7
         accepted u
     "#]]);
@@ -136,6 +149,7 @@ fn a_turn_that_completes_in_spite_of_an_interrupt_completed() {
         interrupt by user
           => emit interrupting by=user
         < u item completed message m1 done anyway
+          => interrupt u
           => emit item_completed item.id=m1 item.kind=agent_message item.text="done anyway"
         < u ends completed
           => emit outcome exit=0 outcome=completed text="done anyway"
@@ -151,7 +165,7 @@ fn a_turn_that_fails_in_spite_of_an_interrupt_failed() {
         interrupt by user
           => emit interrupting by=user
         < u ends failed boom
-          => emit outcome code=other exit=1 message=boom outcome=failed
+          => emit outcome code=other exit=1 hint="run `talaria doctor` to check the installation" message=boom outcome=failed
           => finish failed exit 1
     "#]]);
 }
@@ -164,7 +178,7 @@ fn cancelling_a_request_interrupts_by_the_one_who_cancelled() {
         < u item started patch p1
           => emit item_started item.changes=[{"action":"add","diff":"hi","move_to":null,"path":"a.txt"}] item.id=p1 item.kind=patch item.status=in_progress
         < u asks 0 patch p1
-          => emit request_opened changes=[{"action":"add","diff":"hi","move_to":null,"path":"a.txt"}] id=req-1 item=p1 kind=patch thread=t
+          => emit request_opened changes=[{"action":"add","diff":"hi","move_to":null,"path":"a.txt"}] id=req-1 item=p1 kind=patch place=outside thread=t
         answer req-1 cancel by user
           => emit request_closed by=user decision=cancel id=req-1
           => reply id=0 {"decision":"cancel"}
@@ -182,7 +196,7 @@ fn an_interrupt_voids_open_requests_when_the_turn_ends() {
         accepted u
           => emit turn_started turn=u
         < u asks 0 command c1
-          => emit request_opened command=ls cwd=/w id=req-1 item=c1 kind=command thread=t
+          => emit request_opened command=ls cwd=/w id=req-1 item=c1 kind=command place=undecidable thread=t
         interrupt by user
           => emit interrupting by=user
         < u resolved 0
@@ -201,7 +215,7 @@ fn a_request_can_still_be_answered_while_codex_stops() {
         interrupt by user
           => emit interrupting by=user
         < u asks 0 command c1
-          => emit request_opened command=ls cwd=/w id=req-1 item=c1 kind=command thread=t
+          => emit request_opened command=ls cwd=/w id=req-1 item=c1 kind=command place=undecidable thread=t
         answer req-1 decline by user
           => emit request_closed by=user decision=decline id=req-1
           => reply id=0 {"decision":"decline"}
@@ -221,7 +235,7 @@ fn a_cancel_after_the_deadline_does_not_hide_the_deadline() {
         tick
           => emit interrupting by=deadline
         < u asks 0 command c1
-          => emit request_opened command=ls cwd=/w id=req-1 item=c1 kind=command thread=t
+          => emit request_opened command=ls cwd=/w id=req-1 item=c1 kind=command place=undecidable thread=t
         answer req-1 cancel by user
           => emit request_closed by=user decision=cancel id=req-1
           => reply id=0 {"decision":"cancel"}
@@ -255,7 +269,7 @@ fn to_cancel_a_tool_or_a_sub_agents_command_stops_the_turn_too() {
           => emit turn_started turn=u
         < u begins
         < u asks 0 tool
-          => emit request_opened id=req-1 kind=tool message=Run? server=tiny thread=t
+          => emit request_opened id=req-1 kind=tool message=Run? place=outside server=tiny thread=t
         answer req-1 cancel by user
           => emit request_closed by=user decision=cancel id=req-1
           => reply id=0 {"_meta":null,"action":"cancel","content":null}
@@ -270,7 +284,7 @@ fn to_cancel_a_tool_or_a_sub_agents_command_stops_the_turn_too() {
           => emit turn_started turn=u
         < u begins
         < child/x asks 0 command c1
-          => emit request_opened command=ls cwd=/w id=req-1 item=c1 kind=command thread=child
+          => emit request_opened command=ls cwd=/w id=req-1 item=c1 kind=command place=undecidable thread=child
         answer req-1 cancel by user
           => emit request_closed by=user decision=cancel id=req-1
           => reply id=0 {"decision":"cancel"}

@@ -53,6 +53,7 @@ fn any_input_after_the_deadline_notices_it() {
         < u delta m1 text
           => emit text_delta delta=text item=m1
           => emit interrupting by=deadline
+          => interrupt u
     "#]]);
 }
 
@@ -77,7 +78,7 @@ fn the_deadline_stops_while_a_person_is_asked_and_runs_on_after_the_answer() {
           => emit turn_started turn=u
         at 40ms
         < u asks 0 command c1
-          => emit request_opened command=ls cwd=/w id=req-1 item=c1 kind=command thread=t
+          => emit request_opened command=ls cwd=/w id=req-1 item=c1 kind=command place=undecidable thread=t
         wake
           => wake never
         at 3600s
@@ -103,10 +104,10 @@ fn the_deadline_stands_still_until_the_last_open_request_is_answered() {
           => emit turn_started turn=u
         at 10ms
         < u asks 0 command c1
-          => emit request_opened command=ls cwd=/w id=req-1 item=c1 kind=command thread=t
+          => emit request_opened command=ls cwd=/w id=req-1 item=c1 kind=command place=undecidable thread=t
         at 20ms
         < u asks 1 command c2
-          => emit request_opened command=ls cwd=/w id=req-2 item=c2 kind=command thread=t
+          => emit request_opened command=ls cwd=/w id=req-2 item=c2 kind=command place=undecidable thread=t
         at 500ms
         answer req-1 accept by user
           => emit request_closed by=user decision=accept id=req-1
@@ -134,7 +135,7 @@ fn a_request_that_codex_resolves_starts_the_clock_again() {
         accepted u
           => emit turn_started turn=u
         < u asks 0 command c1
-          => emit request_opened command=ls cwd=/w id=req-1 item=c1 kind=command thread=t
+          => emit request_opened command=ls cwd=/w id=req-1 item=c1 kind=command place=undecidable thread=t
         at 500ms
         < u resolved 7
         wake
@@ -153,8 +154,8 @@ fn a_request_that_this_build_declines_does_not_stop_the_clock() {
         accepted u
           => emit turn_started turn=u
         at 50ms
-        < u asks 0 form
-          => emit request_opened id=req-1 kind=unsupported method=mcpServer/elicitation/request summary="the MCP server tiny asks: Who?" thread=t
+        < u asks 0 vague form
+          => emit request_opened id=req-1 kind=unsupported method=mcpServer/elicitation/request summary="the MCP server tiny asks with a form that cannot be shown: Who?" thread=t
           => emit request_closed by=talaria decision=decline id=req-1
           => reply id=0 {"_meta":null,"action":"decline","content":null}
         wake
@@ -170,7 +171,7 @@ fn a_request_that_comes_after_the_deadline_does_not_win_time() {
           => emit turn_started turn=u
         at 150ms
         < u asks 0 command c1
-          => emit request_opened command=ls cwd=/w id=req-1 item=c1 kind=command thread=t
+          => emit request_opened command=ls cwd=/w id=req-1 item=c1 kind=command place=undecidable thread=t
         at 200ms
         answer req-1 accept by user
           => emit request_closed by=user decision=accept id=req-1

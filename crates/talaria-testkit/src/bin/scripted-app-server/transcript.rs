@@ -22,7 +22,7 @@
 //! transcript the handlers go on until the client leaves.
 
 use anyhow::{Context, Result, bail};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// One step of the play.
 #[derive(Clone, Debug)]
@@ -105,10 +105,11 @@ fn bytes(hex: &str) -> Result<Vec<u8>> {
     hex.split_whitespace().map(|byte| u8::from_str_radix(byte, 16).context("two hex digits")).collect()
 }
 
-/// Puts the remembered message into a template: `"$id"`, `"$.path"`, `"$.path|default"`.
+/// Puts the remembered message into a template: `"$id"`, `"$.path"`, `"$.path|default"`, `"$sandbox"`.
 pub(crate) fn fill(template: &Value, remembered: &Value) -> Value {
     match template {
         Value::String(text) if text == "$id" => remembered["id"].clone(),
+        Value::String(text) if text == "$sandbox" => sandbox(&remembered["params"]["sandbox"]),
         Value::String(text) => match text.strip_prefix("$.") {
             Some(path) => look_up(path, remembered),
             None => template.clone(),
@@ -118,6 +119,18 @@ pub(crate) fn fill(template: &Value, remembered: &Value) -> Value {
             fields.iter().map(|(key, value)| (key.clone(), fill(value, remembered))).collect()
         }
         other => other.clone(),
+    }
+}
+
+/// The sandbox that was asked for, as Codex tells it back; none where nothing was asked.
+fn sandbox(asked: &Value) -> Value {
+    match asked.as_str() {
+        Some("read-only") => json!({ "type": "readOnly", "networkAccess": false }),
+        Some("workspace-write") => json!({
+            "type": "workspaceWrite", "writableRoots": [], "networkAccess": false,
+            "excludeTmpdirEnvVar": false, "excludeSlashTmp": false,
+        }),
+        _ => json!({ "type": "dangerFullAccess" }),
     }
 }
 
@@ -133,13 +146,14 @@ fn look_up(path: &str, remembered: &Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn a_template_takes_values_of_the_remembered_message_with_their_type() {
-        let remembered = json!({ "id": 7, "params": { "cwd": "/w" } });
-        let template = json!({ "id": "$id", "a": ["$.params.cwd"], "b": "$.params.x|none", "c": "$5" });
-        let filled = json!({ "id": 7, "a": ["/w"], "b": "none", "c": "$5" });
+        let remembered = json!({ "id": 7, "params": { "cwd": "/w", "sandbox": "read-only" } });
+        let template =
+            json!({ "id": "$id", "a": ["$.params.cwd"], "b": "$.params.x|none", "c": "$5", "d": "$sandbox" });
+        let read_only = json!({ "type": "readOnly", "networkAccess": false });
+        let filled = json!({ "id": 7, "a": ["/w"], "b": "none", "c": "$5", "d": read_only });
         assert_eq!(fill(&template, &remembered), filled);
     }
 

@@ -1,0 +1,133 @@
+//! What is decided before a person is asked: where something would happen (`place`), what floor and rules say about it
+//! (`rules`), and whether everything that passes them is accepted.
+//!
+//! Only commands, tools, patches, permissions and addresses can be decided here. What a person is asked to write, nobody
+//! else can. An acceptance never rests on anything but a rule that says so, or the wish to accept everything that stays
+//! inside. Called by the turn machine for every request.
+
+use crate::item::FileChange;
+use crate::place::{Bounds, Place, Subject, Wishes};
+use crate::policy::{Answers, Sandbox};
+use crate::request::{Ask, Who};
+use crate::rules::{self, Ban, Ground, Permit, Rules, Verdict};
+use crate::wire::raw_call::RawItem;
+use crate::wire::server_request::{Elicitation, ServerRequest};
+
+/// Decides the requests of one thread, as far as no person is needed.
+#[derive(Clone, Debug)]
+pub struct Gate {
+    bounds: Bounds,
+    rules: Rules,
+    answers: Answers,
+    /// The person's home directory; the floor protects it.
+    home: Option<String>,
+    wishes: Wishes,
+}
+
+/// What became of a request at the gate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ruling {
+    /// It is accepted.
+    Accept {
+        /// In whose name.
+        by: Who,
+        /// By what.
+        why: String,
+    },
+    /// It is declined.
+    Decline {
+        /// In whose name.
+        by: Who,
+        /// By what, and why.
+        why: String,
+    },
+    /// A person decides.
+    Ask,
+}
+
+impl Gate {
+    /// A gate for a thread with these bounds.
+    pub fn new(bounds: Bounds, rules: Rules, answers: Answers, home: Option<String>) -> Self {
+        Self { bounds, rules, answers, home, wishes: Wishes::default() }
+    }
+
+    /// Notes what the model itself said, which comes before Codex's request about it.
+    pub fn note(&mut self, item: &RawItem) {
+        self.wishes.note(item);
+    }
+
+    /// Other bounds hold from now on.
+    pub fn rebind(&mut self, bounds: Bounds) {
+        self.bounds = bounds;
+    }
+
+    /// What holds now.
+    pub fn bounds(&self) -> &Bounds {
+        &self.bounds
+    }
+
+    /// Where it would happen; `None` for what happens nowhere, such as an answer in words.
+    pub fn place(&self, request: &ServerRequest, changes: Option<&[FileChange]>) -> Option<Place> {
+        Some(match request {
+            ServerRequest::Command(p) => self.bounds.command(Subject::from(&**p), self.wishes.of(&p.item_id)),
+            ServerRequest::Patch(p) => {
+                let changes = changes.unwrap_or_default();
+                let moved = changes.iter().filter_map(|change| change.move_to.as_deref());
+                let paths = changes.iter().map(|change| change.path.as_str()).chain(moved);
+                self.bounds.patch(paths, p.grant_root.as_deref())
+            }
+            // A wider sandbox is a way out of this one.
+            ServerRequest::Permissions(_) => Place::Outside,
+            // The sandbox holds commands of Codex, not the servers that it talks to.
+            ServerRequest::Elicitation(p) if p.is_tool_approval() => Place::Outside,
+            _ => return None,
+        })
+    }
+
+    /// Decides.
+    pub fn rule(&self, request: &ServerRequest, ask: &Ask, place: Option<Place>) -> Ruling {
+        let Some(place) = place else { return Ruling::Ask };
+        let verdict = match (request, ask) {
+            (_, Ask::Command { command, cwd, .. }) => {
+                let ground = Ground { cwd: cwd.as_deref(), home: self.home.as_deref() };
+                self.rules.judge(&rules::Subject::Command { line: command, ground }, place)
+            }
+            (ServerRequest::Elicitation(p), Ask::Tool { server, .. }) => {
+                self.rules.judge(&rules::Subject::Tool { server, tool: tool_name(p) }, place)
+            }
+            (_, Ask::Patch { changes: Some(_), .. } | Ask::Network { .. } | Ask::Permissions { .. }) => {
+                Verdict::Ask { doubt: None }
+            }
+            _ => return Ruling::Ask,
+        };
+        ruling(match self.answers {
+            Answers::Person => verdict,
+            // Where there is no sandbox, every place is inside; nothing has to be said about it here.
+            Answers::Everything => verdict.accept_all(place, Sandbox::WorkspaceWrite),
+        })
+    }
+}
+
+fn ruling(verdict: Verdict) -> Ruling {
+    match verdict {
+        Verdict::Forbidden { by, why } => {
+            let who = if matches!(by, Ban::Floor(_)) { Who::Floor } else { Who::Rule };
+            Ruling::Decline { by: who, why: format!("{by}: {why}") }
+        }
+        Verdict::Allowed { by } => {
+            let who = if matches!(by, Permit::Everything) { Who::Mode } else { Who::Rule };
+            Ruling::Accept { by: who, why: by.to_string() }
+        }
+        Verdict::Ask { .. } => Ruling::Ask,
+    }
+}
+
+/// The tool that Codex asks about. Only its own sentence names it; a sentence that is not exactly that names nothing.
+fn tool_name(request: &Elicitation) -> Option<&str> {
+    let rest = request.message.strip_prefix("Allow the ")?.strip_prefix(request.server_name.as_str())?;
+    let tool = rest.strip_prefix(" MCP server to run tool \"")?.strip_suffix("\"?")?;
+    (!tool.is_empty() && !tool.contains('"')).then_some(tool)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,151 @@
+use expect_test::expect;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::frame::{Decoded, Frame, decode_text};
+use crate::project;
+use crate::rules::{Reach, Rule};
+use crate::wire::notification::Notification;
+
+fn bounds(sandbox: &str, policy: &str) -> Bounds {
+    Bounds::new(&json!({ "type": sandbox }), &json!(policy), "/w", "0.166.0".parse().unwrap())
+}
+
+fn rules(allow: &[(&str, Reach)], deny: &[&str]) -> Rules {
+    Rules {
+        allow: allow.iter().map(|(text, reach)| Rule::allow(text, *reach).unwrap()).collect(),
+        deny: deny.iter().map(|text| Rule::deny(text).unwrap()).collect(),
+    }
+}
+
+fn request(method: &str, more: Value) -> ServerRequest {
+    let mut params = json!({ "threadId": "t", "turnId": "u", "itemId": "c" });
+    params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    let text = json!({ "method": method, "id": 0, "params": params }).to_string();
+    match decode_text(&text) {
+        Decoded::Known(Frame::Request { request, .. }) => request,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn command(line: &str) -> ServerRequest {
+    let method = "item/commandExecution/requestApproval";
+    request(method, json!({ "command": format!("/bin/bash -lc '{line}'"), "cwd": "/w" }))
+}
+
+/// Notes an ordinary call with the id that the requests above have.
+fn note_ordinary(gate: &mut Gate) {
+    let item = json!({ "type": "function_call", "call_id": "c", "name": "exec_command", "arguments": "{\"cmd\":\"x\"}" });
+    let params = json!({ "threadId": "t", "turnId": "u", "item": item });
+    let text = json!({ "method": "rawResponseItem/completed", "params": params }).to_string();
+    match decode_text(&text) {
+        Decoded::Known(Frame::Notification(Notification::RawItemCompleted(params))) => {
+            gate.note(&params.item);
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+fn told(gate: &Gate, request: &ServerRequest) -> String {
+    let ask = project::ask(request, None);
+    let place = gate.place(request, None);
+    let at = place.map_or("nowhere".to_owned(), |place| place.to_string());
+    match gate.rule(request, &ask, place) {
+        Ruling::Accept { by, why } => format!("{at}: accepted by {by} ({why})"),
+        Ruling::Decline { by, why } => format!("{at}: declined by {by} ({why})"),
+        Ruling::Ask => format!("{at}: a person decides"),
+    }
+}
+
+#[test]
+fn floor_and_deny_rules_hold_in_every_mode_and_before_every_allow_rule() {
+    let all = rules(&[("rm *", Reach::Anywhere), ("git *", Reach::Anywhere)], &["git push *"]);
+    let mut table = Vec::new();
+    for answers in [Answers::Person, Answers::Everything] {
+        let gate = Gate::new(bounds("dangerFullAccess", "untrusted"), all.clone(), answers, None);
+        for line in ["rm -rf /", "git push origin", "git status", "ls"] {
+            table.push(format!("{line}: {}", told(&gate, &command(line))));
+        }
+    }
+    expect![[r#"
+        rm -rf /: inside: declined by Talaria's hard floor (the hard floor (remove-system): it would remove the system or a home directory)
+        git push origin: inside: declined by a rule of yours (the deny rule "git push *": `git push origin` is denied)
+        git status: inside: accepted by a rule of yours (the allow rule "git *")
+        ls: inside: a person decides
+        rm -rf /: inside: declined by Talaria's hard floor (the hard floor (remove-system): it would remove the system or a home directory)
+        git push origin: inside: declined by a rule of yours (the deny rule "git push *": `git push origin` is denied)
+        git status: inside: accepted by a rule of yours (the allow rule "git *")
+        ls: inside: accepted by the mode (the choice to accept everything)"#]].assert_eq(&table.join("\n"));
+}
+
+#[test]
+fn what_may_leave_the_sandbox_is_accepted_only_by_a_rule_that_says_so() {
+    let mut table = Vec::new();
+    for (name, reach) in [("inside", Reach::Inside), ("anywhere", Reach::Anywhere)] {
+        let rules = rules(&[("make *", reach)], &[]);
+        let mut gate = Gate::new(bounds("workspaceWrite", "on-request"), rules, Answers::Person, None);
+        table.push(format!("{name}, unseen: {}", told(&gate, &command("make all"))));
+        note_ordinary(&mut gate);
+        table.push(format!("{name}, ordinary: {}", told(&gate, &command("make all"))));
+        gate.rebind(bounds("workspaceWrite", "untrusted"));
+        table.push(format!("{name}, untrusted: {}", told(&gate, &command("make all"))));
+    }
+    expect![[r#"
+        inside, unseen: undecidable: a person decides
+        inside, ordinary: inside: accepted by a rule of yours (the allow rule "make *")
+        inside, untrusted: undecidable: a person decides
+        anywhere, unseen: undecidable: accepted by a rule of yours (the allow rule "make *")
+        anywhere, ordinary: inside: accepted by a rule of yours (the allow rule "make *")
+        anywhere, untrusted: undecidable: accepted by a rule of yours (the allow rule "make *")"#]]
+    .assert_eq(&table.join("\n"));
+}
+
+#[test]
+fn everything_means_everything_that_stays_inside_and_nothing_in_words() {
+    let mut gate =
+        Gate::new(bounds("workspaceWrite", "on-request"), Rules::default(), Answers::Everything, None);
+    let permissions = json!({ "permissions": { "network": { "enabled": true } } });
+    let questions = json!({ "questions": [{ "id": "q", "question": "Which?" }] });
+    let mut table = vec![told(&gate, &command("make all"))];
+    note_ordinary(&mut gate);
+    table.extend([
+        told(&gate, &command("make all")),
+        told(&gate, &request("item/permissions/requestApproval", permissions)),
+        told(&gate, &request("item/tool/requestUserInput", questions)),
+        told(&gate, &request("item/fileChange/requestApproval", json!({}))),
+    ]);
+    expect![[r#"
+        undecidable: a person decides
+        inside: accepted by the mode (the choice to accept everything)
+        outside: a person decides
+        nowhere: a person decides
+        undecidable: a person decides"#]]
+    .assert_eq(&table.join("\n"));
+}
+
+#[test]
+fn a_tool_is_known_by_codexs_own_sentence_alone() {
+    let allowed =
+        Rules { allow: vec![Rule::tool("tiny/echo").unwrap()], deny: vec![Rule::tool("tiny/rm").unwrap()] };
+    let gate = Gate::new(bounds("readOnly", "untrusted"), allowed, Answers::Person, None);
+    let ask = |message: &str| {
+        let meta = json!({ "codex_approval_kind": "mcp_tool_call" });
+        let more = json!({ "serverName": "tiny", "message": message, "mode": "form", "_meta": meta,
+                           "requestedSchema": { "type": "object", "properties": {} } });
+        told(&gate, &request("mcpServer/elicitation/request", more))
+    };
+    expect![[r#"
+        outside: accepted by a rule of yours (the allow rule "tiny/echo")
+        outside: declined by a rule of yours (the deny rule "tiny/rm": this tool is denied)
+        outside: a person decides
+        outside: declined by a rule of yours (the deny rule "tiny/rm": this tool is denied)"#]]
+    .assert_eq(
+        &[
+            ask(r#"Allow the tiny MCP server to run tool "echo"?"#),
+            ask(r#"Allow the tiny MCP server to run tool "rm"?"#),
+            ask(r#"Allow the tiny MCP server to run tool "other"?"#),
+            ask(r#"Please run tool "echo"?"#),
+        ]
+        .join("\n"),
+    );
+}

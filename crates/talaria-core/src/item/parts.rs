@@ -1,0 +1,163 @@
+//! The parts that steps are made of.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::ids::ThreadId;
+
+/// How a step stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// Not ended.
+    InProgress,
+    /// Ended well.
+    Completed,
+    /// Ended badly.
+    Failed,
+    /// Not done, because it was not allowed.
+    Declined,
+    /// Stopped on the way.
+    Interrupted,
+    /// A word that this build does not know.
+    Unknown,
+}
+
+/// A change of one file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FileChange {
+    /// The file.
+    pub path: String,
+    /// What happens to it.
+    pub action: FileAction,
+    /// Where it moves to, if it does.
+    pub move_to: Option<String>,
+    /// For an added or deleted file its content, for an updated one a unified diff.
+    pub diff: String,
+}
+
+/// What happens to a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileAction {
+    /// It is new.
+    Add,
+    /// It goes.
+    Delete,
+    /// It changes.
+    Update,
+}
+
+impl fmt::Display for FileAction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Add => "add",
+            Self::Delete => "delete",
+            Self::Update => "update",
+        })
+    }
+}
+
+/// Whose a command is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CommandSource {
+    /// The model's.
+    #[default]
+    Agent,
+    /// Input of the model's for a command that still runs.
+    Interaction,
+    /// A person's, typed into a client of Codex.
+    User,
+    /// A word that this build does not know.
+    Unknown,
+}
+
+impl CommandSource {
+    /// Is it an ordinary command of the model's?
+    pub fn is_agent(&self) -> bool {
+        *self == Self::Agent
+    }
+}
+
+/// Something that a person said without words: an image, a file that was mentioned.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Attachment {
+    /// `image`, `audio`, `skill`, `mention`, or Codex's own word.
+    pub kind: String,
+    /// Its file, address or name. Data that was sent along is not repeated here.
+    pub name: Option<String>,
+}
+
+impl fmt::Display for Attachment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.name {
+            Some(name) => write!(f, "[{}: {name}]", self.kind),
+            None => write!(f, "[{}]", self.kind),
+        }
+    }
+}
+
+/// Something that the model asks in passing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Question {
+    /// The question.
+    pub title: String,
+    /// Answers to choose from.
+    pub options: Vec<String>,
+}
+
+/// What a tool gave back.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ToolResult {
+    /// Its text; structured content as JSON where there is no text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// How many images came with it.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub images: u32,
+    /// How many parts of other kinds: audio, binary files.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub other: u32,
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
+/// How another agent stood.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct AgentState {
+    /// Its thread.
+    pub thread: ThreadId,
+    /// Codex's word: `pendingInit`, `running`, `completed`, `errored`, …
+    pub status: String,
+    /// What it said last, or why it failed.
+    pub message: Option<String>,
+}
+
+/// What was done on the web.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum SearchAction {
+    /// A search.
+    Search {
+        /// All queries; Codex names the first one as the query of the item.
+        queries: Vec<String>,
+    },
+    /// A page was opened.
+    OpenPage {
+        /// Its address.
+        url: Option<String>,
+    },
+    /// Something was looked for in a page.
+    FindInPage {
+        /// The address of the page.
+        url: Option<String>,
+        /// What.
+        pattern: Option<String>,
+    },
+    /// Something that Codex does not name.
+    Other,
+}

@@ -1,0 +1,136 @@
+//! What Codex says is in force on a thread, in words that can be compared and kept.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use crate::wire::call::ThreadStartReply;
+
+/// What is in force on a thread.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InForce {
+    /// What commands may touch.
+    pub sandbox: SandboxInForce,
+    /// When Codex asks, in its own word.
+    pub approval: String,
+    /// Whom it asks; `None` if it did not say.
+    pub reviewer: Option<String>,
+    /// Where it works.
+    pub cwd: String,
+    /// The model.
+    pub model: String,
+    /// The provider's id.
+    pub provider: String,
+    /// The effort, if one is set.
+    pub effort: Option<String>,
+}
+
+/// What commands may touch.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SandboxInForce {
+    /// Reading anywhere, writing nowhere.
+    ReadOnly {
+        /// Whether they may use the network.
+        network: bool,
+    },
+    /// Writing in the working directory and the named ones.
+    WorkspaceWrite {
+        /// The named ones.
+        roots: Vec<String>,
+        /// Whether they may use the network.
+        network: bool,
+        /// Whether `/tmp` is left out.
+        excludes_slash_tmp: bool,
+        /// Whether `$TMPDIR` is left out.
+        excludes_tmpdir: bool,
+    },
+    /// No sandbox.
+    FullAccess,
+    /// Something that this build does not know, or that was not told.
+    Unknown(String),
+}
+
+impl InForce {
+    pub(super) fn of(reply: &ThreadStartReply) -> Self {
+        Self {
+            sandbox: SandboxInForce::of(reply),
+            approval: word(&reply.approval_policy),
+            reviewer: reply.approvals_reviewer.clone(),
+            cwd: reply.cwd.clone(),
+            model: reply.model.clone(),
+            provider: reply.model_provider.clone(),
+            effort: reply.reasoning_effort.clone(),
+        }
+    }
+}
+
+/// A policy is a word, or an object with one key.
+fn word(policy: &Value) -> String {
+    let key = policy.as_object().and_then(|object| object.keys().next()).map(String::as_str);
+    match policy {
+        Value::Null => "not told".to_owned(),
+        _ => policy.as_str().or(key).map_or_else(|| policy.to_string(), str::to_owned),
+    }
+}
+
+impl SandboxInForce {
+    fn of(reply: &ThreadStartReply) -> Self {
+        let sandbox = &reply.sandbox;
+        let flag = |name: &str| sandbox.get(name).and_then(Value::as_bool).unwrap_or_default();
+        match sandbox.get("type").and_then(Value::as_str) {
+            Some("readOnly") => Self::ReadOnly { network: flag("networkAccess") },
+            Some("workspaceWrite") => Self::WorkspaceWrite {
+                roots: roots(reply),
+                network: flag("networkAccess"),
+                excludes_slash_tmp: flag("excludeSlashTmp"),
+                excludes_tmpdir: flag("excludeTmpdirEnvVar"),
+            },
+            Some("dangerFullAccess") => Self::FullAccess,
+            Some(other) => Self::Unknown(other.to_owned()),
+            None => Self::Unknown("not told".to_owned()),
+        }
+    }
+
+    /// How much it lets through; `None` if that cannot be told.
+    pub(super) fn rank(&self) -> Option<u8> {
+        match self {
+            Self::ReadOnly { .. } => Some(0),
+            Self::WorkspaceWrite { .. } => Some(1),
+            Self::FullAccess => Some(2),
+            Self::Unknown(_) => None,
+        }
+    }
+
+    /// May commands use the network, as far as is known?
+    pub fn has_network(&self) -> bool {
+        match self {
+            Self::ReadOnly { network } | Self::WorkspaceWrite { network, .. } => *network,
+            Self::FullAccess | Self::Unknown(_) => true,
+        }
+    }
+}
+
+/// The writable directories besides the working directory. Newer versions have a list of workspace directories beside
+/// the list of writable ones; both can be written.
+fn roots(reply: &ThreadStartReply) -> Vec<String> {
+    let named = reply.sandbox.get("writableRoots").and_then(Value::as_array);
+    let mut roots: Vec<String> =
+        named.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
+    for root in &reply.runtime_workspace_roots {
+        if *root != reply.cwd && !roots.contains(root) {
+            roots.push(root.clone());
+        }
+    }
+    roots
+}
+
+impl fmt::Display for SandboxInForce {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::ReadOnly { .. } => "read-only",
+            Self::WorkspaceWrite { .. } => "workspace-write",
+            Self::FullAccess => "danger-full-access",
+            Self::Unknown(word) => word,
+        })
+    }
+}

@@ -1,0 +1,61 @@
+//! Redacts text that comes in pieces, and gives out as much as can be decided.
+//!
+//! The pieces together give what `redact` gives for the whole text, however it was cut. Used for everything that streams:
+//! answers, reasoning, output of commands.
+
+use super::look::Tail;
+use super::scanner::Scanner;
+
+/// Redacts one text that comes in pieces.
+///
+/// In ordinary text only the word at the end is held back, and after the name of a secret what may be its value. Held back
+/// are at most 8 KiB, for a word that begins like a JWT, and otherwise less than 2 KiB: what is undecided at that length is
+/// no JWT and is given out, or is a secret and is hidden. A secret that has been recognised is only counted, so one without
+/// an end takes no memory; its marker comes when it ends.
+///
+/// After `finish` the stream is ready for another text.
+#[derive(Debug)]
+pub struct Stream {
+    scanner: Scanner,
+    /// What is held back.
+    held: String,
+}
+
+impl Stream {
+    /// A stream at the beginning of a text.
+    pub fn new() -> Self {
+        Self { scanner: Scanner::behind(b'\n'), held: String::new() }
+    }
+
+    /// Takes the next piece and appends to `out` what is decided.
+    pub fn push(&mut self, piece: &str, out: &mut String) {
+        self.held.push_str(piece);
+        self.scanner.run(&self.held, Tail::GoesOn, out);
+        let decided = self.scanner.held_from();
+        if decided == 0 {
+            return;
+        }
+        let last = self.held.as_bytes()[decided - 1];
+        out.push_str(&self.held[self.scanner.written().min(decided)..decided]);
+        self.held.drain(..decided);
+        self.scanner.forget(decided, last);
+    }
+
+    /// Ends the text and appends the rest to `out`.
+    pub fn finish(&mut self, out: &mut String) {
+        self.scanner.run(&self.held, Tail::Ends, out);
+        out.push_str(&self.held[self.scanner.written()..]);
+        *self = Self::new();
+    }
+
+    /// How many bytes are held back.
+    pub fn held(&self) -> usize {
+        self.held.len()
+    }
+}
+
+impl Default for Stream {
+    fn default() -> Self {
+        Self::new()
+    }
+}

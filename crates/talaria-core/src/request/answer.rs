@@ -1,0 +1,131 @@
+//! What somebody answers to a question: the decision, and what goes with it.
+//!
+//! A secret that was typed is in here on its way to Codex and nowhere else: neither `Debug` nor `Serialize` writes it, and
+//! only `reply` reads it. The turn machine records the decision alone.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+
+use super::Decision;
+
+/// An answer.
+#[derive(Clone, Debug, Serialize)]
+pub struct Answer {
+    /// Yes or no, and for how long.
+    pub decision: Decision,
+    /// Why not; the model is told before the request is declined.
+    pub reason: Option<String>,
+    /// What goes with a yes.
+    pub content: Content,
+}
+
+impl Answer {
+    /// A no that says why.
+    pub fn decline_because(reason: impl Into<String>) -> Self {
+        Self { reason: Some(reason.into()), ..Decision::Decline.into() }
+    }
+
+    /// A yes with what was asked for.
+    pub fn with(content: Content) -> Self {
+        Self { content, ..Decision::Accept.into() }
+    }
+}
+
+impl From<Decision> for Answer {
+    fn from(decision: Decision) -> Self {
+        Self { decision, reason: None, content: Content::Nothing }
+    }
+}
+
+/// What goes with a yes.
+#[derive(Clone, Debug, Default, Serialize)]
+#[serde(tag = "kind", content = "given", rename_all = "snake_case")]
+pub enum Content {
+    /// Nothing: the yes says it all.
+    #[default]
+    Nothing,
+    /// The part of the permissions that is granted; without it all of them are.
+    Grant(Grant),
+    /// Answers to questions of the model, by the question's id.
+    Answers(BTreeMap<String, Vec<Given>>),
+    /// Values of a form, by the field's name.
+    Form(BTreeMap<String, Given>),
+}
+
+/// The part of requested permissions that is granted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Grant {
+    /// Everything that was asked for.
+    All,
+    /// Only the network.
+    Network,
+    /// Only files and directories.
+    Files,
+}
+
+/// Something that a person gave, perhaps a secret.
+#[derive(Clone, PartialEq)]
+pub struct Given {
+    value: Value,
+    is_secret: bool,
+}
+
+impl Given {
+    /// Something that may be seen.
+    pub fn plain(value: impl Into<Value>) -> Self {
+        Self { value: value.into(), is_secret: false }
+    }
+
+    /// Something that must not be seen.
+    pub fn secret(value: impl Into<Value>) -> Self {
+        Self { value: value.into(), is_secret: true }
+    }
+
+    /// Must it not be kept?
+    pub fn is_secret(&self) -> bool {
+        self.is_secret
+    }
+
+    /// The thing itself: for the wire and for checks only.
+    pub(crate) fn reveal(&self) -> &Value {
+        &self.value
+    }
+}
+
+impl fmt::Debug for Given {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_secret { f.write_str("(secret)") } else { fmt::Display::fmt(&self.value, f) }
+    }
+}
+
+/// A secret is written as null, so that whoever reads it later can tell that something was there, and not what.
+impl Serialize for Given {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.is_secret { serializer.serialize_unit() } else { self.value.serialize(serializer) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_written_nowhere() {
+        let given = [Given::secret("hunter2"), Given::plain("blue")];
+        let answers = BTreeMap::from([("q".to_owned(), given.to_vec())]);
+        let form = BTreeMap::from([("pin".to_owned(), Given::secret(4711))]);
+        for content in [Content::Answers(answers), Content::Form(form)] {
+            let answer = Answer::with(content);
+            let json = serde_json::to_string(&answer).unwrap();
+            for text in [format!("{answer:?}"), format!("{answer:#?}"), json] {
+                assert!(!text.contains("hunter2") && !text.contains("4711"), "{text}");
+            }
+        }
+        assert_eq!(serde_json::to_string(&given).unwrap(), r#"[null,"blue"]"#);
+        assert_eq!(format!("{given:?}"), r#"[(secret), "blue"]"#);
+    }
+}

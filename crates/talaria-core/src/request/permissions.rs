@@ -1,0 +1,86 @@
+//! What a wider sandbox would allow, in words for people.
+//!
+//! What is granted goes back to Codex as it came; this is how it is shown. Whatever Codex asks for and this build does
+//! not know is listed as it is, never left out.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// A wider sandbox.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Permissions {
+    /// Would the network be reachable?
+    pub network: bool,
+    /// Which files and directories would be, and how.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<PathAccess>,
+    /// What else is asked for, as it came.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unknown: Vec<String>,
+}
+
+impl Permissions {
+    /// Is nothing asked for?
+    pub fn is_empty(&self) -> bool {
+        !self.network && self.files.is_empty() && self.unknown.is_empty()
+    }
+
+    /// What it would be like, one line each.
+    pub fn lines(&self) -> Vec<String> {
+        let network = self.network.then(|| "may use the network".to_owned());
+        let files = self.files.iter().map(ToString::to_string);
+        let unknown =
+            self.unknown.iter().map(|raw| format!("something that this version does not know: {raw}"));
+        network.into_iter().chain(files).chain(unknown).collect()
+    }
+}
+
+/// Access to a place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PathAccess {
+    /// How.
+    pub access: Access,
+    /// Where.
+    #[serde(flatten)]
+    pub place: Place,
+}
+
+/// What may be done with files.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Access {
+    /// Reading.
+    Read,
+    /// Reading and writing.
+    Write,
+    /// Neither: 0.166 calls it `deny`, 0.130 `none`.
+    Deny,
+}
+
+/// A place in the file system.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Place {
+    /// A file or directory.
+    Path(String),
+    /// Whatever fits a pattern.
+    Pattern(String),
+    /// A place that Codex has a word for.
+    Special(String),
+}
+
+impl fmt::Display for PathAccess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verb = match self.access {
+            Access::Read => "may read",
+            Access::Write => "may read and write",
+            Access::Deny => "may not touch",
+        };
+        match &self.place {
+            Place::Path(path) => write!(f, "{verb} {path}"),
+            Place::Pattern(pattern) => write!(f, "{verb} whatever fits {pattern}"),
+            Place::Special(word) => write!(f, "{verb} {word}"),
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! When a line may run without anybody being asked.
+//!
+//! Owns everything that must hold besides the words: nothing unknown, nothing written, no variable set that changes
+//! what programs do. Each command of the line needs a rule; a program that only starts another needs none for itself.
+//! In doubt the answer is no. Called by `rules`.
+
+use super::{Place, Reach, Rule};
+use crate::shell::{Line, Redirect, RedirectKind, Role, Simple, Word};
+
+/// Variables that change how something looks or how much is said, not what runs.
+const HARMLESS: &[&str] = &[
+    "CI",
+    "CARGO_TERM_COLOR",
+    "CGO_ENABLED",
+    "CLICOLOR",
+    "CLICOLOR_FORCE",
+    "COLORTERM",
+    "COLUMNS",
+    "DEBIAN_FRONTEND",
+    "FORCE_COLOR",
+    "GOARCH",
+    "GOOS",
+    "INSTA_UPDATE",
+    "LANG",
+    "LANGUAGE",
+    "LINES",
+    "NODE_ENV",
+    "NO_COLOR",
+    "PROPTEST_CASES",
+    "PYTHONDONTWRITEBYTECODE",
+    "PYTHONUNBUFFERED",
+    "RUST_BACKTRACE",
+    "RUST_LOG",
+    "RUST_TEST_THREADS",
+    "SOURCE_DATE_EPOCH",
+    "TZ",
+    "UPDATE_EXPECT",
+    "VERBOSE",
+];
+
+/// Variables in small letters that programs or shells look at all the same.
+const HARMFUL: &[&str] =
+    &["path", "fpath", "cdpath", "manpath", "mailpath", "module_path", "prompt", "psvar", "argv"];
+
+/// Commands of the shell that evaluate an index, `a[…]`, and with it any command.
+const EVALUATING: &[&str] = &[
+    "test",
+    "[",
+    "[[",
+    "printf",
+    "read",
+    "unset",
+    "let",
+    "declare",
+    "typeset",
+    "local",
+    "export",
+    "readonly",
+    "wait",
+    "mapfile",
+    "readarray",
+    "getopts",
+];
+
+/// The rules that together let the line run, or none.
+pub(super) fn permits<'r>(
+    rules: &'r [Rule],
+    line: &Line,
+    place: Place,
+    home: Option<&str>,
+) -> Option<Vec<&'r Rule>> {
+    if line.has_hidden_effects {
+        return None;
+    }
+    let applies = |rule: &&Rule| place == Place::Inside || rule.reach == Reach::Anywhere;
+    let mut used: Vec<&Rule> = Vec::new();
+    for command in &line.commands {
+        match command.role {
+            Role::Unknown => return None,
+            Role::Runner | Role::Carrier | Role::Frame => {
+                if !is_harmless(command, None, home) {
+                    return None;
+                }
+            }
+            Role::Plain | Role::Wrapper if command.words.is_empty() => {
+                if !is_harmless(command, None, home) {
+                    return None;
+                }
+            }
+            Role::Plain | Role::Wrapper => {
+                let fits =
+                    |rule: &&Rule| is_harmless(command, Some(rule), home) && rule.must_fit(command, home);
+                let rule = rules.iter().filter(applies).find(fits)?;
+                if !used.iter().any(|other| std::ptr::eq(*other, rule)) {
+                    used.push(rule);
+                }
+            }
+        }
+    }
+    (!used.is_empty()).then_some(used)
+}
+
+/// Is all that stands around the words without consequences, or let pass by the rule?
+fn is_harmless(command: &Simple, rule: Option<&Rule>, home: Option<&str>) -> bool {
+    let pattern = rule.and_then(Rule::pattern);
+    let lets_assign = |name: &str, value: &Word| {
+        is_harmless_name(name) || pattern.is_some_and(|pattern| pattern.lets_assign(name, value, home))
+    };
+    let lets_redirect = |to: &Redirect| match to.kind {
+        RedirectKind::Document | RedirectKind::Duplicate => true,
+        RedirectKind::Read => is_plain_file(&to.target),
+        RedirectKind::Write | RedirectKind::ReadWrite => {
+            is_nowhere(&to.target) || pattern.is_some_and(|pattern| pattern.lets_write(&to.target, home))
+        }
+    };
+    command.assignments.iter().all(|set| lets_assign(&set.name, &set.value))
+        && command.redirects.iter().all(lets_redirect)
+        && !evaluates(command)
+}
+
+fn is_harmless_name(name: &str) -> bool {
+    let is_small =
+        name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
+    let is_own = is_small
+        && !HARMFUL.contains(&name)
+        && !name.starts_with('_')
+        && !name.ends_with("_proxy")
+        && !name.starts_with("npm_")
+        && !name.starts_with("pip_");
+    name.len() == 1 && name != "_" || is_own || HARMLESS.contains(&name) || name.starts_with("LC_")
+}
+
+fn is_nowhere(target: &Word) -> bool {
+    ["/dev/null", "/dev/stdout", "/dev/stderr"].iter().any(|file| target.is(file))
+}
+
+/// Bash opens a connection where it reads or writes these.
+fn is_plain_file(target: &Word) -> bool {
+    let start = target.start();
+    target.is_settled() && !start.starts_with("/dev/tcp") && !start.starts_with("/dev/udp")
+}
+
+fn evaluates(command: &Simple) -> bool {
+    let Some(program) = command.program() else { return false };
+    EVALUATING.contains(&program.as_str())
+        && (program == "let" || command.words.iter().skip(1).any(|word| word.marked().contains('[')))
+}

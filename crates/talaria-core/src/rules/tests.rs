@@ -1,0 +1,40 @@
+//! What the policy promises: a line and rules in, a verdict out.
+
+mod floor;
+mod properties;
+mod proposals;
+mod verdicts;
+
+use super::*;
+
+const GROUND: Ground<'_> = Ground { cwd: Some("/home/dev/work"), home: Some("/home/dev") };
+
+fn rules(allow: &[&str], deny: &[&str]) -> Rules {
+    Rules {
+        allow: allow.iter().map(|text| Rule::allow(text, Reach::Inside).unwrap()).collect(),
+        deny: deny.iter().map(|text| Rule::deny(text).unwrap()).collect(),
+    }
+}
+
+fn judge(rules: &Rules, line: &str) -> Verdict {
+    rules.judge(&Subject::Command { line, ground: GROUND }, Place::Inside)
+}
+
+/// As Codex sends it.
+fn in_shell(line: &str) -> String {
+    format!("/bin/bash -lc '{}'", line.replace('\'', r"'\''"))
+}
+
+fn shown(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Forbidden { by, why } => format!("forbidden by {by}: {why}"),
+        Verdict::Allowed { by } => format!("allowed by {by}"),
+        Verdict::Ask { doubt: None } => "ask".to_owned(),
+        Verdict::Ask { doubt: Some(doubt) } => format!("ask: {doubt}"),
+    }
+}
+
+/// The verdict on each line, as Codex sends it.
+fn verdicts(rules: &Rules, lines: &[&str]) -> String {
+    lines.iter().map(|line| format!("{line}\n    {}\n", shown(&judge(rules, &in_shell(line))))).collect()
+}

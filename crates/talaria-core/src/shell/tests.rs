@@ -1,0 +1,35 @@
+//! What the reader of command lines promises: a line in, its commands out.
+
+mod lines;
+mod properties;
+mod wrappers;
+
+use super::*;
+
+/// Every command on a line of its own, with a letter for what it is.
+fn shown(text: &str) -> String {
+    match parse(text) {
+        Err(why) => format!("! {why}\n"),
+        Ok(line) => line.commands.iter().map(|command| format!("{} {command}\n", letter(command))).collect(),
+    }
+}
+
+fn letter(command: &Simple) -> char {
+    match command.role {
+        Role::Plain => '.',
+        Role::Runner => 'r',
+        Role::Carrier => 'c',
+        Role::Wrapper => 'w',
+        Role::Frame => 'f',
+        Role::Unknown => '?',
+    }
+}
+
+/// A table of lines with what was found in each.
+fn table(lines: &[&str]) -> String {
+    lines.iter().map(|line| format!("{}\n{}", line.replace('\0', "␀"), indented(&shown(line)))).collect()
+}
+
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("    {line}\n")).collect()
+}

@@ -1,0 +1,329 @@
+//! Quoting, operators, compound commands, here-documents.
+
+use super::table;
+use expect_test::expect;
+
+#[test]
+fn quoting_is_removed_however_it_is_written() {
+    expect![[r#"
+        rm   -rf  /
+            . rm -rf /
+        "r"m -r\f '/'
+            . rm -rf /
+        \rm -rf /
+            . rm -rf /
+        $'r\x6d' $'-\162f' $'\u002f'
+            . rm -rf /
+        r\
+        m -rf /
+            . rm -rf /
+        echo 'a b' "c d" e\ f "" '' "a\"b" 'a\b' "a\b"
+            . echo "a b" "c d" "e f" '' '' "a\"b" a\b a\b
+        echo "it's" 'say "hi"' $"hello"
+            . echo "it's" "say \"hi\"" hello
+        echo a#b # a comment ; rm x
+            . echo a#b
+        echo {a,b}{c,d} {1..3} {} {x} a{b
+            . echo ac ad bc bd ⟨?⟩… {} {x} a{b
+        echo ~ ~/x a~ '~' ~root/x x=~/y --opt=~/z
+            . echo ⟨home⟩ ⟨home⟩/x a~ ~ ⟨home⟩/x x=⟨home⟩/y --opt=~/z
+    "#]]
+    .assert_eq(&table(&[
+        r"rm   -rf  /",
+        r#""r"m -r\f '/'"#,
+        r"\rm -rf /",
+        r"$'r\x6d' $'-\162f' $'\u002f'",
+        "r\\\nm -rf /",
+        r#"echo 'a b' "c d" e\ f "" '' "a\"b" 'a\b' "a\b""#,
+        r#"echo "it's" 'say "hi"' $"hello""#,
+        r"echo a#b # a comment ; rm x",
+        "echo {a,b}{c,d} {1..3} {} {x} a{b",
+        "echo ~ ~/x a~ '~' ~root/x x=~/y --opt=~/z",
+    ]));
+}
+
+#[test]
+fn what_only_the_shell_knows_is_marked() {
+    expect![[r#"
+        $x "$x" ${x} "${x}" $HOME "${HOME}/a" $1 "$@" $? ${#x} ${x:-y} "${a[@]}"
+            . ⟨$x⟩… ⟨$x⟩ ⟨$x⟩… ⟨$x⟩ ⟨home⟩ ⟨home⟩/a ⟨$1⟩… ⟨?⟩… ⟨$?⟩… ⟨?⟩ ⟨?⟩… ⟨?⟩…
+        ls *.rs a?b [ab]c [ x [
+            . ls ⟨*⟩.rs… a⟨?⟩b… ⟨[ab]⟩c… [ x [
+        echo $(a | b) `c d` <(e) >(f) "$(g "$(h)")"
+            . echo ⟨?⟩… ⟨?⟩… ⟨?⟩ ⟨?⟩ ⟨?⟩
+            . a
+            . b
+            . c d
+            . e
+            . f
+            . g ⟨?⟩
+            . h
+        echo $((1 + 2)) $((x)) $( (a) ) $((a);b)
+            . echo ⟨?⟩… ⟨?⟩… ⟨?⟩… ⟨?⟩…
+            . a
+            . a
+            . b
+        echo `echo \`inner\``
+            . echo ⟨?⟩…
+            . echo ⟨?⟩…
+            . inner
+        a[1]=x ls
+            . a⟨[1]⟩=x… ls
+    "#]]
+    .assert_eq(&table(&[
+        r#"$x "$x" ${x} "${x}" $HOME "${HOME}/a" $1 "$@" $? ${#x} ${x:-y} "${a[@]}""#,
+        "ls *.rs a?b [ab]c [ x [",
+        "echo $(a | b) `c d` <(e) >(f) \"$(g \"$(h)\")\"",
+        "echo $((1 + 2)) $((x)) $( (a) ) $((a);b)",
+        r"echo `echo \`inner\``",
+        "a[1]=x ls",
+    ]));
+}
+
+#[test]
+fn every_command_of_a_line_is_found() {
+    expect![[r#"
+        a; b && c || d | e |& f & g
+        h
+            . a
+            . b
+            . c
+            . d
+            . e
+            . f
+            . g
+            . h
+        (a; (b)) ; { c; d; }
+            . a
+            . b
+            . c
+            . d
+        if a; then b; elif c; then d; else e; fi
+            . a
+            . b
+            . c
+            . d
+            . e
+        while a; do b; done < in > out
+            . a
+            . b
+            f <in >out
+        until a
+        do b
+        done
+            . a
+            . b
+        for i in 1 $x *; do a $i; done
+            f i=1 i=⟨$x⟩… i=⟨*⟩…
+            . a ⟨$i⟩…
+        for i do a; done
+            f i=⟨?⟩…
+            . a
+        for ((i=0;i<3;i++)); do a; done
+            . a
+        case $x in a|b) c;; (d) e ;& *) f; esac
+            . c
+            . e
+            . f
+        f() { a; }; function g { b; }; function h() ( c )
+            . a
+            . b
+            . c
+        ! a | ! b
+            . a
+            . b
+        time { a; }
+            . a
+        [[ -f x && $(a) =~ ^(b|c)$ ]] && d
+            . [[ ⟨?⟩…
+            . a
+            . d
+        ((x++)) && a
+            . x++
+            . a
+        x=1 y=$(a) b c=2
+            . x=1 y=⟨?⟩ b c=2
+            . a
+        x=(a $(b)) c
+            . x=⟨?⟩ c
+            . b
+        export A=1 B=~/x
+            . A=1 B=⟨home⟩/x export A=1 B=⟨home⟩/x
+        a &>x 2>&1 >&- <in 3<>both >|y >>z >&w
+            . a >x &1 &- <in <>both >y >z >w
+        a <<< "b $(c)"
+            . a <<"b "⟨?⟩
+            . c
+        echo done fi }
+            . echo done fi }
+    "#]]
+    .assert_eq(&table(&[
+        "a; b && c || d | e |& f & g\nh",
+        "(a; (b)) ; { c; d; }",
+        "if a; then b; elif c; then d; else e; fi",
+        "while a; do b; done < in > out",
+        "until a\ndo b\ndone",
+        "for i in 1 $x *; do a $i; done",
+        "for i do a; done",
+        "for ((i=0;i<3;i++)); do a; done",
+        "case $x in a|b) c;; (d) e ;& *) f; esac",
+        "f() { a; }; function g { b; }; function h() ( c )",
+        "! a | ! b",
+        "time { a; }",
+        "[[ -f x && $(a) =~ ^(b|c)$ ]] && d",
+        "((x++)) && a",
+        "x=1 y=$(a) b c=2",
+        "x=(a $(b)) c",
+        "export A=1 B=~/x",
+        "a &>x 2>&1 >&- <in 3<>both >|y >>z >&w",
+        "a <<< \"b $(c)\"",
+        "echo done fi }",
+    ]));
+}
+
+#[test]
+fn here_documents_are_text_unless_they_expand() {
+    expect![[r#"
+        cat <<EOF
+        a $(b)
+        EOF
+        c
+            . cat <<"a "⟨?⟩"\n"
+            . b
+            . c
+        cat <<'EOF'
+        a $(b)
+        EOF
+        c
+            . cat <<"a $(b)\n"
+            . c
+        cat <<-E <<F; c
+        	one
+        	E
+        two
+        F
+        d
+            . cat <<"one\n" <<"two\n"
+            . c
+            . d
+        cat <<EOF
+        foo\
+        EOF
+        rm x
+        EOF
+        last
+            . cat <<"fooEOF\nrm x\n"
+            . last
+        cat <<EOF
+        EO\
+        F
+        rm x
+        EOF
+            . cat <<''
+            . rm x
+            . EOF
+        x=$(cat <<E
+        hi
+        E
+        )
+            . x=⟨?⟩
+            . cat <<"hi\n"
+    "#]]
+    .assert_eq(&table(&[
+        "cat <<EOF\na $(b)\nEOF\nc",
+        "cat <<'EOF'\na $(b)\nEOF\nc",
+        "cat <<-E <<F; c\n\tone\n\tE\ntwo\nF\nd",
+        "cat <<EOF\nfoo\\\nEOF\nrm x\nEOF\nlast",
+        "cat <<EOF\nEO\\\nF\nrm x\nEOF",
+        "x=$(cat <<E\nhi\nE\n)",
+    ]));
+}
+
+#[test]
+fn what_is_not_understood_says_so() {
+    expect![[r#"
+        echo 'a
+            ! a single quote is not closed
+        echo "a
+            ! a double quote is not closed
+        echo `a
+            ! a backtick is not closed
+        echo $(a
+            ! a parenthesis is not closed
+        echo ${a
+            ! `${` is not closed
+        a | | b
+            ! an operator is not expected here
+        a && 
+            ! an operator is not expected here
+        ; a
+            ! an operator is not expected here
+        a )
+            ! `)` is not expected here
+        ( a
+            ! a parenthesis is not closed
+        { a;
+            ! a block is not closed
+        if a; then b
+            ! a block is not closed
+        done
+            ! a keyword is not expected here
+        a <
+            ! a redirect without a target is not expected here
+        cat <<E
+        no end
+            ! a here-document is not closed
+        ls *(.)
+            ! `(` is not expected here
+        echo ${x@P} $[1+1]
+            ! `$[` is not understood
+        echo ${ a; }
+            ! `${` of this form is not understood
+        echo ${(e)x}
+            ! `${` of this form is not understood
+        echo a␀b
+            ! a NUL character is not understood
+        for x (a b) c
+            ! a block is not closed
+        coproc a
+            ! `coproc` is not understood
+        a {fd}>x
+            ! a redirect of this form is not understood
+        cat <<A $(b
+        c)
+        A
+            ! a here-document across a substitution is not understood
+        a b(c)
+            ! `(` is not expected here
+        <command included NUL byte>
+            ! a redirect without a target is not expected here
+    "#]]
+    .assert_eq(&table(&[
+        "echo 'a",
+        "echo \"a",
+        "echo `a",
+        "echo $(a",
+        "echo ${a",
+        "a | | b",
+        "a && ",
+        "; a",
+        "a )",
+        "( a",
+        "{ a;",
+        "if a; then b",
+        "done",
+        "a <",
+        "cat <<E\nno end",
+        "ls *(.)",
+        "echo ${x@P} $[1+1]",
+        "echo ${ a; }",
+        "echo ${(e)x}",
+        "echo a\0b",
+        "for x (a b) c",
+        "coproc a",
+        "a {fd}>x",
+        "cat <<A $(b\nc)\nA",
+        "a b(c)",
+        "<command included NUL byte>",
+    ]));
+}

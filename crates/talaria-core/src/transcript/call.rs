@@ -1,0 +1,155 @@
+//! Steps that are calls of tools: the name of the tool, what it was called with, what came of it.
+//!
+//! Only commands, patches and tools of MCP servers and clients are calls. Whatever did not go well says so in brackets
+//! below the output, in the same words for every tool.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::cap::cap;
+use super::message::ToolCall;
+use super::{patch, sorted_json};
+use crate::ids::ItemId;
+use crate::item::{CommandSource, FileAction, FileChange, ItemBody, Status, ToolResult};
+
+/// What is said of a call whose end was not seen.
+pub(super) const ABANDONED: &str = "[abandoned: the turn ended before this step did]";
+
+/// Gives the call that a step is; `None` for a step that is none.
+pub(super) fn call(id: &ItemId, body: &ItemBody) -> Option<ToolCall> {
+    let (name, arguments) = match body {
+        ItemBody::Command { command, cwd, .. } => {
+            (Cow::Borrowed("exec_command"), json(&ExecArguments { command, cwd }))
+        }
+        ItemBody::Patch { changes, .. } => {
+            let changes = changes.iter().map(PatchedFile::new).collect();
+            (Cow::Borrowed("apply_patch"), json(&PatchArguments { changes }))
+        }
+        ItemBody::Tool { server, tool, arguments, .. } => {
+            (Cow::Owned(format!("mcp.{server}.{tool}")), own_arguments(arguments.as_deref()))
+        }
+        ItemBody::ClientTool { tool, arguments, .. } => {
+            (Cow::Owned(tool.clone()), own_arguments(arguments.as_deref()))
+        }
+        _ => return None,
+    };
+    Some(ToolCall::new(id.as_str(), name, arguments))
+}
+
+/// Gives what came of a call, with at most `limit` bytes of what the tool said.
+pub(super) fn result(body: &ItemBody, limit: usize) -> String {
+    match body {
+        ItemBody::Command { source, status, exit_code, output, .. } => {
+            let mut out = cap(output.as_deref().unwrap_or_default(), limit).into_owned();
+            if *source == CommandSource::User {
+                remark(&mut out, "[run by the user]");
+            }
+            match exit_code {
+                Some(code) if *code != 0 => remark(&mut out, &format!("[exit code {code}]")),
+                Some(_) if *status == Status::Failed => remark(&mut out, ending(*status)),
+                Some(_) => {}
+                None => remark(&mut out, ending(*status)),
+            }
+            or_nothing(out)
+        }
+        ItemBody::Patch { status, changes } => {
+            let mut out = patch::summary(changes);
+            remark(&mut out, ending(*status));
+            out
+        }
+        ItemBody::Tool { status, result, error, .. } => {
+            let mut out = tool_text(result.as_ref(), limit);
+            match error {
+                Some(error) => remark(&mut out, &format!("[failed: {}]", cap(error, limit))),
+                None => remark(&mut out, ending(*status)),
+            }
+            or_nothing(out)
+        }
+        ItemBody::ClientTool { status, success, result, .. } => {
+            let mut out = tool_text(result.as_ref(), limit);
+            let has_failed = *success == Some(false) && *status == Status::Completed;
+            remark(&mut out, ending(if has_failed { Status::Failed } else { *status }));
+            or_nothing(out)
+        }
+        _ => String::new(),
+    }
+}
+
+/// Gives the text of a result and counts the rest of it.
+pub(super) fn tool_text(result: Option<&ToolResult>, limit: usize) -> String {
+    let Some(ToolResult { text, images, other }) = result else { return String::new() };
+    let mut out = cap(text.as_deref().unwrap_or_default(), limit).into_owned();
+    for (count, one, many) in [(images, "image", "images"), (other, "other part", "other parts")] {
+        match count {
+            0 => {}
+            1 => remark(&mut out, &format!("[1 {one}]")),
+            _ => remark(&mut out, &format!("[{count} {many}]")),
+        }
+    }
+    out
+}
+
+/// What is worth saying about the end of a step; nothing, if it went well.
+fn ending(status: Status) -> &'static str {
+    match status {
+        Status::Completed => "",
+        Status::Failed => "[failed]",
+        Status::Declined => "[declined: not allowed, not done]",
+        Status::Interrupted => "[interrupted]",
+        Status::InProgress => ABANDONED,
+        Status::Unknown => "[ended in a way that is not known]",
+    }
+}
+
+/// Adds a line of ours.
+fn remark(out: &mut String, words: &str) {
+    if words.is_empty() {
+        return;
+    }
+    if !out.is_empty() && !out.ends_with('\n') {
+        out.push('\n');
+    }
+    out.push_str(words);
+}
+
+fn or_nothing(out: String) -> String {
+    if out.is_empty() { "[no output]".to_owned() } else { out }
+}
+
+fn own_arguments(arguments: Option<&RawValue>) -> String {
+    arguments.map_or_else(|| "{}".to_owned(), sorted_json::sorted)
+}
+
+/// The fields stand in the order of their names.
+#[derive(Serialize)]
+struct ExecArguments<'a> {
+    command: &'a str,
+    cwd: &'a str,
+}
+
+#[derive(Serialize)]
+struct PatchArguments<'a> {
+    changes: Vec<PatchedFile<'a>>,
+}
+
+/// The fields stand in the order of their names.
+#[derive(Serialize)]
+struct PatchedFile<'a> {
+    kind: FileAction,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    move_to: Option<&'a str>,
+    path: &'a str,
+}
+
+impl<'a> PatchedFile<'a> {
+    fn new(change: &'a FileChange) -> Self {
+        Self { kind: change.action, move_to: change.move_to.as_deref(), path: &change.path }
+    }
+}
+
+/// Text and lists of text always have a JSON form.
+fn json(arguments: &impl Serialize) -> String {
+    serde_json::to_string(arguments).unwrap_or_default()
+}

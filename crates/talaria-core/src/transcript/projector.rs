@@ -1,0 +1,295 @@
+//! The messages of one turn, from its items: feed what began and what ended, drain messages, finish.
+//!
+//! The order of roles holds for every sequence of items, also with items that come twice, late or never:
+//!
+//! - a turn begins with a message of the user's and ends with one of the assistant's;
+//! - an answer of a tool follows the assistant message that called it;
+//! - neither the user nor the assistant speaks twice in a row.
+//!
+//! Therefore what the assistant says is held back until it is known whether a call follows, which then belongs to the
+//! same message. A call that began before that was said stands before it, also when its end is reported late: 0.130
+//! reports the end of a command regularly after the answer. Only completed items make messages; pieces of text never
+//! reach this. No clock, no ids of our own: the same items give the same bytes. Called by the session beside the turn
+//! machine, or with the items of a thread that was read back.
+
+use std::collections::{HashSet, VecDeque};
+use std::mem;
+
+use super::call::{self, ABANDONED};
+use super::draft::{Draft, join};
+use super::echo::{Echoes, Sent};
+use super::message::{Message, Role, Source, ToolCall};
+use super::note;
+use crate::item::{Attachment, Item, ItemBody, Question};
+use crate::outcome::Outcome;
+
+/// How much of a step is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of what a command or another tool said; the rest is counted.
+    pub output: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { output: 10 * 1024 }
+    }
+}
+
+/// Makes the messages of one turn.
+#[derive(Debug)]
+pub struct Projector {
+    limits: Limits,
+    echoes: Echoes,
+    /// Items that have ended.
+    ended: HashSet<Source>,
+    /// Calls that have begun and not ended, oldest first.
+    open: Vec<OpenCall>,
+    /// Counts items that began or ended.
+    now: u64,
+    /// Who spoke last; nobody in this turn, if `None`.
+    last: Option<Role>,
+    /// What the user says, until somebody else speaks.
+    heard: Option<Draft>,
+    /// What the assistant says, until somebody else speaks or a tool is called.
+    said: Option<Draft>,
+    /// Thinking that belongs to what the assistant does next.
+    thought: Draft,
+    iterations: u32,
+    is_finished: bool,
+    messages: VecDeque<Message>,
+}
+
+#[derive(Debug)]
+struct OpenCall {
+    source: Source,
+    call: ToolCall,
+    begun: u64,
+}
+
+impl Projector {
+    /// Begins a turn.
+    pub fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            echoes: Echoes::default(),
+            ended: HashSet::new(),
+            open: Vec::new(),
+            now: 0,
+            last: None,
+            heard: None,
+            said: None,
+            thought: Draft::default(),
+            iterations: 0,
+            is_finished: false,
+            messages: VecDeque::new(),
+        }
+    }
+
+    /// Notes an input that the caller records as a message of its own: the one that opens the turn, and further ones if
+    /// the caller records them too. Drain then, and put the caller's message behind what came out. An input that is not
+    /// noted becomes a message at the place where Codex reports it.
+    pub fn sent(&mut self, input: Sent) {
+        self.echoes.expect(input);
+        if self.is_finished {
+            return;
+        }
+        self.flush_said();
+        self.flush_heard();
+        if self.last == Some(Role::User) {
+            self.push(Message::assistant(note::NO_REPLY));
+        }
+        self.last = Some(Role::User);
+    }
+
+    /// Takes an item that began. It makes no message; but a call that never ends is told at the end of the turn.
+    pub fn begin(&mut self, item: &Item) {
+        self.now += 1;
+        let Some(call) = call::call(&item.id, &item.body) else { return };
+        let source = source(item);
+        let is_known = self.ended.contains(&source) || self.open.iter().any(|open| open.source == source);
+        if !self.is_finished && !is_known {
+            self.open.push(OpenCall { source, call, begun: self.now });
+        }
+    }
+
+    /// Takes an item that ended. An item that ends twice counts once; one that ends after `finish` does not count.
+    pub fn complete(&mut self, item: &Item) {
+        let source = source(item);
+        if self.is_finished || !self.ended.insert(source.clone()) {
+            return;
+        }
+        self.now += 1;
+        match &item.body {
+            ItemBody::UserMessage { text, attachments, client_id } => {
+                if !self.echoes.take(client_id.as_deref(), text) {
+                    self.hear(source, &spoken(text, attachments));
+                }
+            }
+            ItemBody::Reasoning { summary, content } => {
+                let paragraphs = if summary.is_empty() { content } else { summary };
+                self.think(source, paragraphs);
+            }
+            ItemBody::AgentMessage { text, questions, .. } => self.answer(source, text, questions),
+            body => {
+                if let Some(call) = call::call(&item.id, body) {
+                    self.iterations += 1;
+                    let begun = self.close(&source);
+                    self.call(OpenCall { source, call, begun }, call::result(body, self.limits.output));
+                } else if let Some(note) = note::note(body, self.limits.output) {
+                    self.say(Some(source), &note);
+                }
+            }
+        }
+    }
+
+    /// Ends the turn. What is open is told as abandoned, and the last word is the assistant's.
+    pub fn finish(&mut self, outcome: &Outcome) {
+        if mem::replace(&mut self.is_finished, true) {
+            return;
+        }
+        for open in mem::take(&mut self.open) {
+            self.call(open, ABANDONED.to_owned());
+        }
+        if let Some(mut said) = self.said.take() {
+            self.recall(&mut said);
+            self.said = Some(said);
+        }
+        match note::ending(outcome) {
+            Some(ending) => self.say(None, &ending),
+            None if self.said.is_none() => self.say(None, note::NO_ANSWER),
+            None => {}
+        }
+        self.flush_said();
+    }
+
+    /// Gives the next message that nothing can change any more.
+    pub fn poll(&mut self) -> Option<Message> {
+        self.messages.pop_front()
+    }
+
+    /// How many calls of tools have ended.
+    pub fn tool_iterations(&self) -> u32 {
+        self.iterations
+    }
+
+    fn hear(&mut self, source: Source, text: &str) {
+        if text.trim().is_empty() {
+            return;
+        }
+        self.flush_said();
+        if self.heard.is_none() && self.last == Some(Role::User) {
+            self.push(Message::assistant(note::NO_REPLY));
+        }
+        self.heard.get_or_insert_default().add(text, Some(source));
+    }
+
+    fn think(&mut self, source: Source, paragraphs: &[String]) {
+        for paragraph in paragraphs {
+            join(&mut self.thought.text, paragraph);
+        }
+        if !paragraphs.is_empty() {
+            self.thought.sources.push(source);
+        }
+    }
+
+    fn answer(&mut self, source: Source, text: &str, questions: &[Question]) {
+        let is_repeated = self.said.as_ref().is_some_and(|said| said.is_review(text));
+        let mut source = Some(source);
+        if !is_repeated && !text.trim().is_empty() {
+            self.say(source.take(), text);
+        }
+        for question in questions {
+            self.say(source.take(), &asked(question));
+        }
+        if let (Some(source), Some(said)) = (source, &mut self.said) {
+            said.sources.push(source);
+        }
+    }
+
+    fn say(&mut self, source: Option<Source>, text: &str) {
+        self.make_room_for_assistant();
+        let mut said = self.said.take().unwrap_or_else(|| Draft { begun: self.now, ..Draft::default() });
+        self.recall(&mut said);
+        said.add(text, source);
+        self.said = Some(said);
+    }
+
+    /// When the call began: now, if its beginning was not told.
+    fn close(&mut self, source: &Source) -> u64 {
+        match self.open.iter().position(|open| open.source == *source) {
+            Some(index) => self.open.remove(index).begun,
+            None => self.now,
+        }
+    }
+
+    fn call(&mut self, open: OpenCall, result: String) {
+        self.make_room_for_assistant();
+        let later = self.said.take_if(|said| open.begun < said.begun);
+        let mut calling = self.said.take().unwrap_or_default();
+        if later.is_none() {
+            self.recall(&mut calling);
+        }
+        calling.sources.push(open.source.clone());
+        let answer = Message { sources: vec![open.source], ..Message::tool(open.call.id.clone(), result) };
+        self.push(Message { tool_calls: vec![open.call], ..calling.into_message(Role::Assistant) });
+        self.push(answer);
+        self.said = later;
+    }
+
+    /// Adds the thinking so far to what the assistant says now.
+    fn recall(&mut self, said: &mut Draft) {
+        if !self.thought.text.is_empty() {
+            let thought = mem::take(&mut self.thought);
+            join(&mut said.thought, &thought.text);
+            said.sources.extend(thought.sources);
+        }
+    }
+
+    fn make_room_for_assistant(&mut self) {
+        self.flush_heard();
+        if self.last.is_none() {
+            self.push(Message::user(note::NO_MESSAGE));
+        }
+    }
+
+    fn flush_said(&mut self) {
+        if let Some(said) = self.said.take() {
+            self.push(said.into_message(Role::Assistant));
+        }
+    }
+
+    fn flush_heard(&mut self) {
+        if let Some(heard) = self.heard.take() {
+            self.push(heard.into_message(Role::User));
+        }
+    }
+
+    fn push(&mut self, message: Message) {
+        self.last = Some(message.role);
+        self.messages.push_back(message);
+    }
+}
+
+fn source(item: &Item) -> Source {
+    Source { item: item.id.clone(), kind: item.body.kind() }
+}
+
+/// What a person said, with a word for everything that was no text.
+fn spoken(text: &str, attachments: &[Attachment]) -> String {
+    let mut out = text.to_owned();
+    for attachment in attachments {
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        out.push_str(&attachment.to_string());
+    }
+    out
+}
+
+fn asked(question: &Question) -> String {
+    match question.options.as_slice() {
+        [] => format!("[asks: {}]", question.title),
+        options => format!("[asks: {} ({})]", question.title, options.join(" / ")),
+    }
+}

@@ -1,0 +1,6 @@
+//! Items in, messages out.
+
+mod order;
+mod properties;
+mod script;
+mod steps;

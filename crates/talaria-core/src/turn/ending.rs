@@ -1,0 +1,231 @@
+//! The end of a turn: Codex's word fixes the outcome, then what belongs to it is waited for, each thing for a bounded
+//! time: items that come late, commands that outlive an interrupt, sub-agents that are still at work.
+
+use std::time::Duration;
+
+use super::deadline::Deadline;
+use super::{Moment, OpenItem, Output, Phase, Turn};
+use crate::event::{Event, Stage};
+use crate::failure;
+use crate::frame::Unknown;
+use crate::ids::{ItemId, ThreadId};
+use crate::outcome::{FailureCode, Outcome, Report};
+use crate::request::Who;
+use crate::wire::notification::{TurnError, TurnParams, TurnStatus};
+
+/// How long after its end a turn's last items may still come: 0.130 sends them 50 to 100 ms late.
+const LATE_ITEMS: Duration = Duration::from_millis(400);
+/// How long ending the commands of an interrupted turn may take.
+const TERMINALS_LIMIT: Duration = Duration::from_secs(5);
+/// How long sub-agents that were stopped may take to end.
+const STOPPED_CHILDREN_LIMIT: Duration = Duration::from_secs(5);
+/// How long sub-agents are waited for. The time that a person takes to answer them does not count.
+const CHILDREN_LIMIT: Duration = Duration::from_secs(60);
+
+/// What is still awaited, and until when.
+#[derive(Debug)]
+pub(super) struct Waits {
+    items: Option<Moment>,
+    terminals: Option<Moment>,
+    children: Option<Deadline>,
+    /// The sub-agents were asked to stop.
+    are_children_stopped: bool,
+}
+
+impl Waits {
+    /// When the next of them is over.
+    pub(super) fn next(&self) -> Option<Moment> {
+        let children = self.children.as_ref().and_then(Deadline::at);
+        [self.items, self.terminals, children].into_iter().flatten().min()
+    }
+
+    /// Drops what is over; says whether something is left.
+    fn is_waiting(&mut self, now: Moment) -> bool {
+        self.items = self.items.filter(|until| *until > now);
+        self.terminals = self.terminals.filter(|until| *until > now);
+        self.children = self.children.take().filter(|limit| limit.at().is_none_or(|at| at > now));
+        self.items.is_some() || self.terminals.is_some() || self.children.is_some()
+    }
+}
+
+impl Turn {
+    pub(super) fn end(&mut self, now: Moment, params: &TurnParams) {
+        let outcome = self.outcome_of(params.turn.status, params.turn.error.as_ref());
+        self.conclude(now, outcome);
+    }
+
+    /// What Codex's word for the end means.
+    pub(super) fn outcome_of(&self, status: TurnStatus, error: Option<&TurnError>) -> Outcome {
+        match status {
+            TurnStatus::Completed => Outcome::Completed,
+            // A failure without a reason is one too; the error told before may be the reason.
+            TurnStatus::Failed => failure::failed(error.or(self.last_error.as_ref())),
+            TurnStatus::Interrupted => Outcome::Interrupted { by: self.stopped_by.unwrap_or(Who::Codex) },
+            TurnStatus::InProgress | TurnStatus::Unknown if self.is_marked_aborted => {
+                Outcome::Interrupted { by: self.stopped_by.unwrap_or(Who::Codex) }
+            }
+            // An end that does not say how: what happened is not known.
+            TurnStatus::InProgress | TurnStatus::Unknown => {
+                Outcome::Lost { why: "Codex ended the turn without saying how".to_owned() }
+            }
+        }
+    }
+
+    /// Fixes the outcome. The first end is the end: another one neither changes it nor prolongs the wait.
+    pub(super) fn conclude(&mut self, now: Moment, outcome: Outcome) {
+        if matches!(self.phase, Phase::Ending { .. } | Phase::Done) {
+            return;
+        }
+        let is_interrupted = matches!(outcome, Outcome::Interrupted { .. });
+        // What is open when a turn is interrupted never completes by itself, and its commands run on.
+        if is_interrupted {
+            let (thread, commands) = (self.order.thread.clone(), self.open_commands());
+            self.end_terminals(now, thread, commands);
+        }
+        let terminals = (self.ending_terminals > 0).then(|| now + TERMINALS_LIMIT);
+        let items = (!is_interrupted && !self.open_items.is_empty()).then(|| now + LATE_ITEMS);
+        self.void_own_requests();
+        let children = (self.children.running() > 0).then(|| self.await_children(now));
+        let waits = Waits { items, terminals, children, are_children_stopped: false };
+        self.phase = Phase::Ending { outcome, waits };
+        self.finish_when_nothing_is_awaited(now);
+    }
+
+    /// Has the commands ended that an interrupted turn, this one or that of a sub-agent, left running.
+    pub(super) fn end_terminals(&mut self, now: Moment, thread: ThreadId, items: Vec<ItemId>) {
+        if items.is_empty() {
+            return;
+        }
+        self.ending_terminals += 1;
+        self.outputs.push_back(Output::EndTerminals { thread, items });
+        if let Phase::Ending { waits, .. } = &mut self.phase {
+            waits.terminals = Some(now + TERMINALS_LIMIT);
+        }
+    }
+
+    fn open_commands(&self) -> Vec<ItemId> {
+        let commands = self.open_items.iter().filter(|(_, kind)| **kind == OpenItem::Command);
+        let mut commands: Vec<_> = commands.map(|(id, _)| id.clone()).collect();
+        commands.sort();
+        commands
+    }
+
+    fn await_children(&mut self, now: Moment) -> Deadline {
+        self.emit(Event::ChildrenRunning { count: self.children.running() });
+        let mut limit = Deadline::new(now, Some(CHILDREN_LIMIT));
+        if self.is_person_asked() {
+            limit.pause(now);
+        }
+        limit
+    }
+
+    /// The clock of the wait for sub-agents stands still while one of them asks a person.
+    pub(super) fn children_clock(&mut self) -> Option<&mut Deadline> {
+        match &mut self.phase {
+            Phase::Ending { waits, .. } => waits.children.as_mut(),
+            _ => None,
+        }
+    }
+
+    pub(super) fn child_ended_after_the_turn(&mut self, now: Moment) {
+        let count = self.children.running();
+        let Phase::Ending { waits, .. } = &mut self.phase else { return };
+        if waits.children.is_some() {
+            self.emit(Event::ChildrenRunning { count });
+            self.finish_when_nothing_is_awaited(now);
+        }
+    }
+
+    /// Stops the sub-agents that are waited for. What they leave running is seen to when they say that they have ended,
+    /// so a little of the wait remains; who does not want that either says so again.
+    pub(super) fn stop_waiting_for_children(&mut self, now: Moment, by: Who) {
+        let Phase::Ending { waits, .. } = &mut self.phase else { return };
+        if waits.children.is_none() {
+            return;
+        }
+        if waits.are_children_stopped {
+            waits.children = None;
+            return self.finish_when_nothing_is_awaited(now);
+        }
+        waits.are_children_stopped = true;
+        waits.children = Some(Deadline::new(now, Some(STOPPED_CHILDREN_LIMIT)));
+        self.emit(Event::Interrupting { by });
+        self.interrupt_children();
+    }
+
+    pub(super) fn terminals_ended(&mut self, now: Moment, message: Option<String>) {
+        let Some(others) = self.ending_terminals.checked_sub(1) else { return };
+        self.ending_terminals = others;
+        if let Some(message) = message {
+            self.emit(Event::TerminalsEnded { message });
+        }
+        let Phase::Ending { waits, .. } = &mut self.phase else { return };
+        if others == 0 {
+            waits.terminals = None;
+        }
+        // The commands that were ended are told as items, a moment later.
+        waits.items = Some(now + LATE_ITEMS);
+        self.finish_when_nothing_is_awaited(now);
+    }
+
+    pub(super) fn finish_when_nothing_is_awaited(&mut self, now: Moment) {
+        let (is_all_told, running) = (self.open_items.is_empty(), self.children.running());
+        let Phase::Ending { outcome, waits } = &mut self.phase else { return };
+        if is_all_told {
+            waits.items = None;
+        }
+        if running == 0 {
+            waits.children = None;
+        }
+        if !waits.is_waiting(now) {
+            let outcome = outcome.clone();
+            self.finish(outcome);
+        }
+    }
+
+    /// A message in a shape that this build does not know. If it says that this turn ended, that much is understood.
+    pub(super) fn keep_unknown(&mut self, now: Moment, unknown: Unknown) {
+        let is_this_thread = unknown.thread.as_ref() == Some(&self.order.thread);
+        let is_end = unknown.method == "turn/completed" && is_this_thread;
+        let is_ours = unknown.turn.is_none() || unknown.turn == self.id;
+        if is_this_thread {
+            self.quiet.sign(now);
+        }
+        // The host has refused it: nobody could be asked.
+        self.declined += u32::from(unknown.id.is_some());
+        self.emit(Event::Unknown { method: unknown.method, raw: unknown.raw });
+        if is_end && is_ours && self.id.is_some() {
+            self.lose("Codex ended the turn in a form that this version does not understand".to_owned());
+        }
+    }
+
+    /// A failure that Codex gives no class is one of the login, if Codex complained of that.
+    fn explained(&self, outcome: Outcome) -> Outcome {
+        match outcome {
+            Outcome::Failed { code: FailureCode::Other, message } if self.has_login_trouble => {
+                Outcome::Failed { code: FailureCode::Auth, message }
+            }
+            other => other,
+        }
+    }
+
+    pub(super) fn finish(&mut self, outcome: Outcome) {
+        self.void_requests();
+        let mut abandoned: Vec<_> = std::mem::take(&mut self.open_items).into_keys().collect();
+        abandoned.sort();
+        for item in abandoned {
+            self.emit(Event::ItemAbandoned { item });
+        }
+        let outcome = self.explained(outcome);
+        let is_lost = matches!(outcome, Outcome::Lost { .. });
+        self.record(if is_lost { Stage::Unknown } else { Stage::Settled });
+        let usage = self.total.since(self.order.baseline);
+        let report = Report::new(outcome, self.answer.text(), usage, self.declined)
+            .with_children(self.children.running())
+            .with_limits(self.limits.as_ref());
+        let report = if is_lost && self.has_login_trouble { report.with_login_hint() } else { report };
+        self.emit(Event::Outcome(report.clone()));
+        self.outputs.push_back(Output::Finish(report, self.total));
+        self.phase = Phase::Done;
+    }
+}

@@ -1,0 +1,185 @@
+//! Takes secrets out of events before anybody sees them or they are kept: every text in every event passes here.
+//!
+//! Text that comes in pieces is redacted as a stream, one for each step: what may still become a secret is held back
+//! until it is decided, at the latest when the step ends. Ids, states and numbers are left alone, and three things that
+//! are worthless unless whole: the label of an option (it is the answer), the value of a form's option, and the address
+//! that an MCP server wants a person to visit. Called by the session for each event.
+
+use std::collections::HashMap;
+
+use serde_json::value::RawValue;
+
+use crate::event::{Event, PlanStep};
+use crate::ids::ItemId;
+use crate::item::FileChange;
+use crate::outcome::{Outcome, Report};
+use crate::redact::{Stream, redact, redact_json};
+
+mod ask;
+mod item;
+#[cfg(test)]
+mod tests;
+
+pub use item::cover_item;
+
+/// Covers the secrets of one turn's events.
+#[derive(Debug, Default)]
+pub struct Veil {
+    /// Texts that are still coming.
+    streams: HashMap<ItemId, Piece>,
+}
+
+/// A text that comes in pieces, and what its pieces are.
+#[derive(Debug)]
+struct Piece {
+    stream: Stream,
+    event: fn(ItemId, String) -> Event,
+}
+
+impl Veil {
+    /// Covers an event and passes on what is left of it: nothing, it, or what was held back before it.
+    pub fn cover(&mut self, event: Event, tell: &mut impl FnMut(Event)) {
+        match event {
+            Event::TextDelta { item, delta } => {
+                self.piece(item, &delta, |item, delta| Event::TextDelta { item, delta }, tell);
+            }
+            Event::ReasoningDelta { item, delta } => {
+                self.piece(item, &delta, |item, delta| Event::ReasoningDelta { item, delta }, tell);
+            }
+            Event::OutputDelta { item, delta } => {
+                self.piece(item, &delta, |item, delta| Event::OutputDelta { item, delta }, tell);
+            }
+            Event::PlanDelta { item, delta } => {
+                self.piece(item, &delta, |item, delta| Event::PlanDelta { item, delta }, tell);
+            }
+            mut other => {
+                match &other {
+                    Event::ItemCompleted { item } => self.end(&item.id, tell),
+                    Event::ItemAbandoned { item } => self.end(item, tell),
+                    Event::Outcome(_) => self.end_all(tell),
+                    _ => {}
+                }
+                cover_event(&mut other);
+                tell(other);
+            }
+        }
+    }
+
+    fn piece(
+        &mut self,
+        item: ItemId,
+        delta: &str,
+        event: fn(ItemId, String) -> Event,
+        tell: &mut impl FnMut(Event),
+    ) {
+        let new = || Piece { stream: Stream::new(), event };
+        let mut out = String::new();
+        match self.streams.get_mut(&item) {
+            Some(piece) => piece.stream.push(delta, &mut out),
+            None => self.streams.entry(item.clone()).or_insert_with(new).stream.push(delta, &mut out),
+        }
+        if !out.is_empty() {
+            tell(event(item, out));
+        }
+    }
+
+    fn end(&mut self, item: &ItemId, tell: &mut impl FnMut(Event)) {
+        if let Some(Piece { mut stream, event }) = self.streams.remove(item) {
+            let mut out = String::new();
+            stream.finish(&mut out);
+            if !out.is_empty() {
+                tell(event(item.clone(), out));
+            }
+        }
+    }
+
+    fn end_all(&mut self, tell: &mut impl FnMut(Event)) {
+        let mut items: Vec<ItemId> = self.streams.keys().cloned().collect();
+        items.sort();
+        for item in items {
+            self.end(&item, tell);
+        }
+    }
+}
+
+fn cover_event(event: &mut Event) {
+    match event {
+        Event::ItemStarted { item }
+        | Event::ItemCompleted { item }
+        | Event::AgentItemStarted { item, .. }
+        | Event::AgentItemCompleted { item, .. } => cover_item(item),
+        Event::PatchUpdated { changes, .. } => cover_changes(changes),
+        Event::PlanUpdated { explanation, steps } => {
+            maybe(explanation);
+            steps.iter_mut().for_each(|PlanStep { step, .. }| text(step));
+        }
+        Event::RequestOpened { ask, .. } => ask::cover(ask),
+        Event::RequestClosed { why, .. } => maybe(why),
+        Event::DiffUpdated { diff: words }
+        | Event::ToolProgress { message: words, .. }
+        | Event::Retrying { message: words }
+        | Event::Warning { message: words }
+        | Event::TerminalsEnded { message: words }
+        | Event::HostReplaced { message: words }
+        | Event::Corrupt { reason: words, .. } => text(words),
+        Event::Unknown { raw, .. } => json(raw),
+        Event::Outcome(report) => cover_report(report),
+        Event::SessionStarted(_)
+        | Event::Ledger { .. }
+        | Event::TurnStarted { .. }
+        | Event::TextDelta { .. }
+        | Event::ReasoningDelta { .. }
+        | Event::OutputDelta { .. }
+        | Event::PlanDelta { .. }
+        | Event::ItemAbandoned { .. }
+        | Event::UsageUpdated { .. }
+        | Event::RateLimits(_)
+        | Event::ModelRerouted { .. }
+        | Event::Compacted
+        | Event::AgentUpdated { .. }
+        | Event::ChildrenRunning { .. }
+        | Event::Quiet { .. }
+        | Event::Interrupting { .. }
+        | Event::Escalated { .. }
+        | Event::Steered { .. }
+        | Event::Queued { .. } => {}
+    }
+}
+
+/// Covers the secrets of a report.
+pub fn cover_report(report: &mut Report) {
+    maybe(&mut report.message);
+    maybe(&mut report.text);
+    match &mut report.outcome {
+        Outcome::Failed { message: words, .. } | Outcome::Lost { why: words } => text(words),
+        Outcome::Completed | Outcome::Interrupted { .. } => {}
+    }
+}
+
+fn cover_changes(changes: &mut [FileChange]) {
+    for change in changes {
+        text(&mut change.diff);
+    }
+}
+
+fn text(words: &mut String) {
+    if let std::borrow::Cow::Owned(covered) = redact(words) {
+        *words = covered;
+    }
+}
+
+fn maybe(words: &mut Option<String>) {
+    if let Some(words) = words {
+        text(words);
+    }
+}
+
+fn each(words: &mut [String]) {
+    words.iter_mut().for_each(text);
+}
+
+fn json(raw: &mut Box<RawValue>) {
+    if let std::borrow::Cow::Owned(covered) = redact_json(raw) {
+        *raw = covered;
+    }
+}

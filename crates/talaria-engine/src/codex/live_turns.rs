@@ -1,0 +1,71 @@
+//! Counts the turns that run on a host, so that nobody ends a process under another thread's turn.
+//!
+//! A turn counts for as long as its guard lives, also when its task is dropped or panics.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use talaria_core::ids::ThreadId;
+
+/// The running turns of one host, by thread.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LiveTurns(Arc<Mutex<HashMap<ThreadId, usize>>>);
+
+/// Says that a turn runs, until it is dropped.
+#[derive(Debug)]
+#[must_use = "the turn counts only as long as this lives"]
+pub struct TurnGuard {
+    turns: LiveTurns,
+    thread: ThreadId,
+}
+
+impl LiveTurns {
+    /// Counts a turn of this thread.
+    pub(crate) fn enter(&self, thread: &ThreadId) -> TurnGuard {
+        *self.lock().entry(thread.clone()).or_default() += 1;
+        TurnGuard { turns: self.clone(), thread: thread.clone() }
+    }
+
+    /// Does a turn of another thread run?
+    pub(crate) fn has_others(&self, thread: &ThreadId) -> bool {
+        self.lock().keys().any(|other| other != thread)
+    }
+
+    /// How many turns run.
+    pub(crate) fn count(&self) -> usize {
+        self.lock().values().sum()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<ThreadId, usize>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for TurnGuard {
+    fn drop(&mut self) {
+        let mut turns = self.turns.lock();
+        if let Some(count) = turns.get_mut(&self.thread) {
+            *count -= 1;
+            if *count == 0 {
+                turns.remove(&self.thread);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_turn_counts_as_long_as_its_guard_lives() {
+        let (turns, [a, b]) = (LiveTurns::default(), ["a", "b"].map(ThreadId::new));
+        let first = turns.enter(&a);
+        let second = turns.enter(&a);
+        assert_eq!((turns.has_others(&a), turns.has_others(&b), turns.count()), (false, true, 2));
+        drop(first);
+        assert!(turns.has_others(&b), "one of its turns still runs");
+        drop(second);
+        assert_eq!((turns.has_others(&b), turns.count()), (false, 0));
+    }
+}

@@ -1,0 +1,267 @@
+//! What a turn wants done that takes time: calls to Codex, reading the thread, ending a host, starting another.
+//!
+//! Each runs beside the loop of the turn and brings back what came of it. Dropping the set ends them; none of them holds
+//! anything that somebody else waits for.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use talaria_core::event::{Escalation, Event, Started};
+use talaria_core::ids::{ItemId, RequestId, ThreadId, TurnId};
+use talaria_core::settle::{Sent, Settlement, Vantage, settle};
+use talaria_core::turn::Input;
+use talaria_core::wire::call::{ThreadStart, TurnInterrupt, TurnStart, TurnSteer, UserInput};
+use talaria_core::wire::reply::ToolResult;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use super::tools::Work;
+use crate::codex::client::CallError;
+use crate::codex::host::{Host, HostSpec, Probe};
+use crate::codex::terminals::TerminalsEnded;
+use crate::revival::{self, Revived};
+
+/// How often a thread is read again that does not have the input yet.
+const READ_AGAIN: Duration = Duration::from_secs(1);
+/// For how long.
+const READS: u32 = 60;
+/// How long a Codex that lost a turn may take for a sign of life.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
+
+/// What an errand brings back.
+pub(super) enum Done {
+    /// Something for the machine.
+    Input(Input),
+    /// Something to tell.
+    Event(Event),
+    /// The running turn took further input.
+    Steered { turn: TurnId, text: String },
+    /// Further input that the running turn did not take.
+    NotTaken { text: String, why: String },
+    /// The host is fit for a turn.
+    Ready,
+    /// Another host is there. If a turn was read on it, what it says.
+    Moved(Box<Revived>, Option<Settlement>),
+    /// No host is to be had.
+    NoHost { why: String, while_settling: bool },
+    /// Nothing that anybody waits for.
+    Nothing,
+}
+
+/// What was recorded of a turn before it was sent, and what is needed to find it again.
+#[derive(Clone, Debug)]
+pub(super) struct Recorded {
+    pub(super) thread: ThreadId,
+    pub(super) client_id: Option<String>,
+    pub(super) last_turn: Option<TurnId>,
+    pub(super) input: Vec<UserInput>,
+    pub(super) turn: Option<TurnId>,
+}
+
+impl Recorded {
+    fn settle(&self, history: &talaria_core::wire::history::History, vantage: Vantage) -> Settlement {
+        let sent = Sent {
+            client_id: self.client_id.as_deref(),
+            last_turn: self.last_turn.as_ref(),
+            input: &self.input,
+            turn: self.turn.as_ref(),
+        };
+        settle(&sent, history, vantage)
+    }
+}
+
+/// How to get another host, and what to tell it.
+#[derive(Clone, Debug)]
+pub(super) struct Ground {
+    pub(super) spec: HostSpec,
+    pub(super) asked: ThreadStart,
+    pub(super) before: Started,
+    pub(super) digest: String,
+}
+
+/// The errands of a turn.
+#[derive(Default)]
+pub(super) struct Errands {
+    running: JoinSet<Done>,
+    /// Further input on its way: what became of it is told before the turn is over.
+    steering: JoinSet<Done>,
+}
+
+impl Errands {
+    /// The next one that is done; waits for ever if there is none.
+    pub(super) async fn next(&mut self) -> Done {
+        loop {
+            let done = tokio::select! {
+                Some(done) = self.running.join_next() => done,
+                Some(done) = self.steering.join_next() => done,
+                else => std::future::pending().await,
+            };
+            // One that was ended brings nothing.
+            if let Ok(done) = done {
+                return done;
+            }
+        }
+    }
+
+    /// What became of further input, until all of it is told or it is time.
+    pub(super) async fn steered(&mut self, deadline: Instant) -> Option<Done> {
+        while !self.steering.is_empty() {
+            match tokio::time::timeout_at(deadline, self.steering.join_next()).await {
+                Ok(Some(Ok(done))) => return Some(done),
+                Ok(_) => {}
+                Err(_) => {
+                    self.steering.abort_all();
+                    self.steering.detach_all();
+                    let message =
+                        "the turn ended before Codex said whether it took the further input".to_owned();
+                    return Some(Done::Event(Event::Warning { message }));
+                }
+            }
+        }
+        None
+    }
+
+    pub(super) fn start_turn(&mut self, host: Arc<Host>, start: TurnStart) {
+        self.running.spawn(async move { Done::Input(admission(host.call(&start).await.map(|r| r.turn.id))) });
+    }
+
+    /// Whether it was taken shows in how the turn ends; a refusal means that it ended already.
+    pub(super) fn interrupt(&mut self, host: Arc<Host>, thread_id: ThreadId, turn_id: TurnId) {
+        self.running.spawn(async move {
+            let _ = host.call(&TurnInterrupt { thread_id, turn_id }).await;
+            Done::Nothing
+        });
+    }
+
+    pub(super) fn steer(&mut self, host: Arc<Host>, thread_id: ThreadId, turn: TurnId, text: String) {
+        let input = vec![UserInput::Text { text: text.clone() }];
+        let steer = TurnSteer { thread_id, expected_turn_id: turn, input };
+        self.steering.spawn(async move {
+            match host.call(&steer).await {
+                Ok(reply) => Done::Steered { turn: reply.turn_id, text },
+                Err(CallError::Refused { error, .. }) => Done::NotTaken { text, why: error.message },
+                // It may have been taken; saying it again in the next turn would be saying it twice.
+                Err(error) => Done::Event(Event::Warning {
+                    message: format!("whether the running turn took the further input is not known: {error}"),
+                }),
+            }
+        });
+    }
+
+    /// Runs a tool and answers with what it gives back. One that panics is answered for: Codex would wait for ever.
+    pub(super) fn run_tool(&mut self, host: Arc<Host>, id: RequestId, work: Work) {
+        self.running.spawn(async move {
+            let result = AssertUnwindSafe(work).catch_unwind().await;
+            let result = result.unwrap_or_else(|_| ToolResult::failed("the tool broke"));
+            host.respond(&id, &result.to_reply());
+            Done::Nothing
+        });
+    }
+
+    /// Reads the thread on the host that was given the input, until it says something or time is up.
+    pub(super) fn read(&mut self, host: Arc<Host>, recorded: Recorded) {
+        self.running.spawn(async move {
+            let reads = if recorded.turn.is_some() { 1 } else { READS };
+            let mut settlement = Settlement::Unknown { why: "the thread was not read".to_owned() };
+            for read in 0..reads {
+                if read > 0 {
+                    tokio::time::sleep(READ_AGAIN).await;
+                }
+                settlement = match host.read_thread(&recorded.thread).await {
+                    Ok(history) => recorded.settle(&history, Vantage::SameHost),
+                    Err(error) => Settlement::Unknown { why: error.to_string() },
+                };
+                if !matches!(settlement, Settlement::Unknown { .. }) {
+                    break;
+                }
+            }
+            Done::Input(Input::Settled(settlement))
+        });
+    }
+
+    /// Starts another host after the death of one, takes the thread up again there and reads what became of the turn.
+    pub(super) fn revive_and_read(&mut self, ground: Ground, recorded: Recorded) {
+        self.running.spawn(async move {
+            let revived = match revive(&ground).await {
+                Ok(revived) => revived,
+                Err(why) => return Done::NoHost { why, while_settling: true },
+            };
+            let settlement = match revived.host.read_thread(&recorded.thread).await {
+                Ok(history) => recorded.settle(&history, Vantage::AfterItsEnd),
+                Err(error) => Settlement::Unknown { why: error.to_string() },
+            };
+            Done::Moved(Box::new(revived), Some(settlement))
+        });
+    }
+
+    /// Sees to it that the next turn has a host that answers.
+    pub(super) fn make_ready(&mut self, host: Arc<Host>, ground: Ground) {
+        self.running.spawn(async move {
+            if host.is_alive() && host.probe(SIGN_OF_LIFE).await == Probe::Answers {
+                return Done::Ready;
+            }
+            // Codex lets nobody else write to the conversation while a process holds it.
+            if !host.has_other_turns(&ground.before.thread) {
+                host.terminate("Codex did not answer any more").await;
+            }
+            match revive(&ground).await {
+                Ok(revived) => Done::Moved(Box::new(revived), None),
+                Err(why) => Done::NoHost { why, while_settling: false },
+            }
+        });
+    }
+
+    /// Ends a host that does not stop a turn, unless other turns run there.
+    pub(super) fn escalate(&mut self, host: Arc<Host>, thread: ThreadId) {
+        self.running.spawn(async move {
+            if host.has_other_turns(&thread) {
+                return Done::Input(Input::Escalated(Escalation::Abandoned));
+            }
+            host.terminate("Codex did not stop the turn and was ended").await;
+            Done::Input(Input::Escalated(Escalation::HostEnded))
+        });
+    }
+
+    pub(super) fn end_terminals(&mut self, host: Arc<Host>, thread: ThreadId, items: Vec<ItemId>) {
+        self.running.spawn(async move {
+            let message = match host.end_terminals(&thread, &items).await {
+                Ok(TerminalsEnded::Nothing) => None,
+                Ok(ended) => Some(ended.to_string()),
+                Err(error) => Some(format!("commands of the turn may still be running: {error}")),
+            };
+            Done::Input(Input::TerminalsEnded(message))
+        });
+    }
+}
+
+/// Told when Codex does not say whether it took a reason.
+pub(super) const UNTOLD: &str = "Codex did not say whether the model heard why the request was declined";
+
+/// Tells the model of a running turn something; what there is to say about it, if it was not taken.
+pub(super) async fn tell_model(host: &Host, thread: ThreadId, turn: TurnId, text: String) -> Option<String> {
+    let input = vec![UserInput::Text { text }];
+    let steer = TurnSteer { thread_id: thread, expected_turn_id: turn, input };
+    let refused = host.call(&steer).await.err()?;
+    Some(format!("the model was not told why the request was declined: {refused}"))
+}
+
+async fn revive(ground: &Ground) -> Result<Revived, String> {
+    let Ground { spec, asked, before, digest } = ground;
+    revival::revive(spec, asked, before, digest)
+        .await
+        .map_err(|error| format!("{error}; {}", error.next_step()))
+}
+
+/// What the answer to `turn/start` means. No answer is not a refusal: whether the turn runs is then not known.
+fn admission(reply: Result<TurnId, CallError>) -> Input {
+    match reply {
+        Ok(turn) => Input::Accepted(turn),
+        Err(CallError::Refused { error, .. }) => Input::Refused(error),
+        Err(CallError::Gone { why }) => Input::Gone(why),
+        Err(error @ (CallError::TimedOut { .. } | CallError::Shape { .. })) => {
+            Input::Unanswered(error.to_string())
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! What was said and done in a session, as messages: for whoever wants to read it, and for a fresh thread that has to be
+//! told what the old one knew. Only the newest part is kept here.
+
+use std::collections::VecDeque;
+
+use talaria_core::transcript::{self, Message};
+
+/// How many characters of messages are kept.
+const KEPT: usize = 1 << 20;
+/// How many characters a fresh thread is told.
+const DIGEST: usize = 24_000;
+
+/// The messages of a session.
+#[derive(Debug, Default)]
+pub(super) struct Record {
+    messages: VecDeque<Message>,
+    size: usize,
+}
+
+impl Record {
+    pub(super) fn push(&mut self, message: Message) {
+        self.size += size(&message);
+        self.messages.push_back(message);
+        while self.size > KEPT && self.messages.len() > 1 {
+            self.size -= self.messages.pop_front().as_ref().map_or(0, size);
+        }
+    }
+
+    pub(super) fn messages(&self) -> impl Iterator<Item = &Message> {
+        self.messages.iter()
+    }
+
+    /// The conversation in few words, the newest best; empty if nothing was said.
+    pub(super) fn digest(&self) -> String {
+        if self.messages.is_empty() {
+            return String::new();
+        }
+        let messages: Vec<Message> = self.messages.iter().cloned().collect();
+        transcript::digest(&messages, DIGEST)
+    }
+}
+
+fn size(message: &Message) -> usize {
+    let calls = message.tool_calls.iter().map(|call| call.function.arguments.len()).sum::<usize>();
+    let texts = [&message.content, &message.reasoning];
+    calls + texts.into_iter().flatten().map(String::len).sum::<usize>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_newest_part_is_kept_and_the_digest_is_bounded() {
+        let mut record = Record::default();
+        assert_eq!(record.digest(), "");
+        for turn in 0..40 {
+            record.push(Message::user(format!("question {turn}")));
+            record.push(Message::assistant("x".repeat(KEPT / 20)));
+        }
+        assert!(record.size <= KEPT, "{}", record.size);
+        assert!(record.messages().count() < 60);
+        let digest = record.digest();
+        assert!(digest.chars().count() <= DIGEST && digest.contains("question 39"), "{}", digest.len());
+    }
+}

@@ -1,0 +1,387 @@
+//! One turn of a session while it runs: feeds the machine and does what it says.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use talaria_core::event::Event;
+use talaria_core::failure;
+use talaria_core::ids::TicketId;
+use talaria_core::outcome::Report;
+use talaria_core::redact::redact;
+use talaria_core::settle::Settlement;
+use talaria_core::transcript::{Limits, Message, Projector, Sent};
+use talaria_core::turn::{Input, Output, Turn, sub_agents};
+use talaria_core::veil::{self, Veil};
+use talaria_core::wire::call::{TurnStart, UserInput};
+use talaria_core::wire::notification::{Notification, TurnStatus};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use super::errands::{self, Done, Errands, Ground, Recorded};
+use super::{Command, Session, Watcher, When};
+use crate::codex::complaints::Mark;
+use crate::codex::live_turns::TurnGuard;
+use crate::codex::queue::{Delivery, Queue};
+
+/// How often pieces of text are looked at, at most: waking up for each of a thousand a second costs more than they do.
+const PACE: Duration = Duration::from_millis(2);
+
+/// How long the answer to further input is waited for when the turn has ended.
+const STEER_GRACE: Duration = Duration::from_secs(1);
+
+/// A turn that runs.
+pub(super) struct Running<'a, W> {
+    session: &'a mut Session,
+    watcher: &'a mut W,
+    turn: Turn,
+    input: Vec<UserInput>,
+    limit: Option<Duration>,
+    recorded: Recorded,
+    errands: Errands,
+    projector: Projector,
+    veil: Veil,
+    /// Nobody ends the host while this lives, except because of this turn.
+    guard: TurnGuard,
+    /// What Codex complained of before belongs to other turns.
+    mark: Mark,
+}
+
+impl<'a, W: Watcher> Running<'a, W> {
+    pub(super) fn new(
+        session: &'a mut Session,
+        input: Vec<UserInput>,
+        limit: Option<Duration>,
+        watcher: &'a mut W,
+    ) -> Self {
+        let order = session.order(limit);
+        let recorded = Recorded {
+            thread: order.thread.clone(),
+            client_id: order.client_id.clone(),
+            last_turn: order.after.clone(),
+            input: input.clone(),
+            turn: None,
+        };
+        let host = session.current.get();
+        let (guard, mark) = (host.enter_turn(&order.thread), host.complaints_mark());
+        let mut projector = Projector::new(Limits::default());
+        projector.sent(Sent::new(order.client_id.clone(), &input));
+        let turn = Turn::new(session.now(), order);
+        let errands = Errands::default();
+        let veil = Veil::default();
+        Self { session, watcher, turn, input, limit, recorded, errands, projector, veil, guard, mark }
+    }
+
+    /// Runs the turn to its end.
+    pub(super) async fn run(mut self, commands: &mut mpsc::UnboundedReceiver<Command>) -> Report {
+        // What was wanted before comes first: a turn that was stopped before it was sent is not sent.
+        while let Ok(command) = commands.try_recv() {
+            self.obey(command);
+        }
+        for message in std::mem::take(&mut self.session.notices) {
+            self.tell(Event::Warning { message });
+        }
+        self.record_said(&text_of(&self.input));
+        let host = self.session.current.get();
+        if self.session.is_doubtful || !host.is_alive() {
+            self.errands.make_ready(host, self.ground());
+        } else {
+            self.handle(Input::Send);
+        }
+        let mut has_commands = true;
+        let mut not_before = None;
+        loop {
+            if let Some(report) = self.carry_out().await {
+                return report;
+            }
+            let queue = Arc::clone(&self.session.queue);
+            let wake = self.turn.wake_at().map(|at| self.session.epoch + at);
+            tokio::select! {
+                done = self.errands.next() => self.take(done),
+                batch = take_paced(&queue, not_before) => {
+                    not_before = batch.iter().all(Delivery::is_piece).then(|| Instant::now() + PACE);
+                    if let Some(report) = self.take_batch(batch).await {
+                        return report;
+                    }
+                    self.watcher.caught_up();
+                }
+                command = commands.recv(), if has_commands => match command {
+                    Some(command) => self.obey(command),
+                    None => has_commands = false,
+                },
+                () = sleep_until(wake) => self.handle(Input::Tick),
+            }
+        }
+    }
+
+    fn handle(&mut self, input: Input) {
+        let now = self.session.now();
+        self.turn.handle(now, input);
+    }
+
+    async fn take_batch(&mut self, mut batch: VecDeque<Delivery<'static>>) -> Option<Report> {
+        while let Some(delivery) = batch.pop_front() {
+            if may_be_the_login(&delivery) {
+                self.look_for_login_trouble();
+            }
+            self.handle(arrival(delivery));
+            if let Some(report) = self.carry_out().await {
+                // What came after the end is for the next turn to look at.
+                self.session.queue.give_back(batch);
+                return Some(report);
+            }
+        }
+        None
+    }
+
+    /// Takes what an errand brought.
+    fn take(&mut self, done: Done) {
+        match done {
+            Done::Input(input) => {
+                if matches!(input, Input::Gone(_) | Input::Unanswered(_) | Input::Refused(_)) {
+                    self.look_for_login_trouble();
+                }
+                self.handle(input);
+            }
+            Done::Event(event) => self.tell(event),
+            Done::Steered { turn, text } => {
+                self.projector.sent(Sent::new(None, &[UserInput::Text { text: text.clone() }]));
+                self.record_said(&text);
+                self.tell(Event::Steered { turn });
+            }
+            Done::NotTaken { text, why } => {
+                let message = format!("the running turn did not take this, so it waits for the next: {why}");
+                self.tell(Event::Warning { message });
+                self.queue_up(text);
+            }
+            Done::Ready => self.handle(Input::Send),
+            Done::Moved(revived, settlement) => {
+                self.tell(Event::HostReplaced { message: revived.how.to_string() });
+                let host = Arc::clone(&revived.host);
+                self.session.move_to(*revived);
+                self.guard = host.enter_turn(&self.session.started.thread);
+                self.mark = host.complaints_mark();
+                match settlement {
+                    Some(settlement) => self.handle(Input::Settled(settlement)),
+                    None => self.begin_again(),
+                }
+            }
+            Done::NoHost { why, while_settling: true } => {
+                self.handle(Input::Settled(Settlement::Unknown { why }));
+            }
+            Done::NoHost { why, while_settling: false } => self.handle(Input::Gone(why)),
+            Done::Nothing => {}
+        }
+    }
+
+    /// The turn was ordered for the host before; nothing of it was sent.
+    fn begin_again(&mut self) {
+        let order = self.session.order(self.limit);
+        self.recorded.thread = order.thread.clone();
+        self.recorded.client_id.clone_from(&order.client_id);
+        self.recorded.last_turn.clone_from(&order.after);
+        self.turn.reorder(order);
+        self.handle(Input::Send);
+    }
+
+    /// Does what the turn wants done, until it wants nothing or is over.
+    async fn carry_out(&mut self) -> Option<Report> {
+        while let Some(output) = self.turn.poll() {
+            let host = self.session.current.get();
+            let thread = self.session.started.thread.clone();
+            match output {
+                Output::Emit(event) => {
+                    if matches!(event, Event::Outcome(_)) {
+                        self.settle_steering().await;
+                    }
+                    self.tell(event);
+                }
+                Output::Start => {
+                    let start = TurnStart {
+                        thread_id: thread,
+                        input: std::mem::take(&mut self.input),
+                        effort: self.session.options.effort.clone(),
+                        client_user_message_id: self.recorded.client_id.clone(),
+                    };
+                    self.errands.start_turn(host, start);
+                }
+                Output::Interrupt { thread, turn } => self.errands.interrupt(host, thread, turn),
+                Output::Read => {
+                    self.recorded.turn = self.turn.id().cloned();
+                    let recorded = self.recorded.clone();
+                    if host.is_alive() {
+                        self.errands.read(host, recorded);
+                    } else {
+                        self.errands.revive_and_read(self.ground(), recorded);
+                    }
+                }
+                Output::Escalate => self.errands.escalate(host, thread),
+                Output::EndTerminals { thread, items } => self.errands.end_terminals(host, thread, items),
+                // Waited for, since what comes next must come after it; but not for long.
+                Output::Steer { thread, turn, text } => {
+                    let told =
+                        tokio::time::timeout(STEER_GRACE, errands::tell_model(&host, thread, turn, text));
+                    if let Some(message) = told.await.unwrap_or_else(|_| Some(errands::UNTOLD.to_owned())) {
+                        self.tell(Event::Warning { message });
+                    }
+                }
+                Output::Reply { id, result } => host.respond(&id, &result),
+                Output::CallTool { id, call } => {
+                    if !self.session.options.tools.has(&call.tool) {
+                        let message = format!(
+                            "the model calls the tool {}, which this session does not have",
+                            call.tool
+                        );
+                        self.tell(Event::Warning { message });
+                    }
+                    let work = self.session.options.tools.call(&call.tool, call.arguments);
+                    self.errands.run_tool(host, id, work);
+                }
+                Output::Heard(mut item) => {
+                    veil::cover_item(&mut item);
+                    self.projector.complete(&item);
+                }
+                Output::Finish(mut report, total) => {
+                    veil::cover_report(&mut report);
+                    self.session.total = total;
+                    self.session.bounds = self.turn.bounds().clone();
+                    if let Some(turn) = self.turn.id() {
+                        self.session.last_turn = Some(turn.clone());
+                    }
+                    self.watcher.caught_up();
+                    return Some(report);
+                }
+            }
+        }
+        None
+    }
+
+    /// Tells what became of further input before the turn is reported as over, as far as that is known by then.
+    async fn settle_steering(&mut self) {
+        let deadline = Instant::now() + STEER_GRACE;
+        while let Some(done) = self.errands.steered(deadline).await {
+            self.take(done);
+        }
+    }
+
+    /// Tells an event. From here on nobody sees a secret: neither whoever watches nor what is kept.
+    fn tell(&mut self, event: Event) {
+        let Self { session, watcher, projector, veil, .. } = self;
+        veil.cover(event, &mut |event| {
+            match &event {
+                Event::ItemStarted { item } => projector.begin(item),
+                Event::ItemCompleted { item } => projector.complete(item),
+                Event::Outcome(report) => projector.finish(&report.outcome),
+                _ => {}
+            }
+            if let Event::ItemStarted { item }
+            | Event::ItemCompleted { item }
+            | Event::AgentItemCompleted { item, .. } = &event
+            {
+                for thread in sub_agents(item) {
+                    session.current.get().adopt(thread, &session.queue);
+                }
+            }
+            watcher.event(event);
+        });
+        self.keep_messages();
+    }
+
+    fn keep_messages(&mut self) {
+        while let Some(message) = self.projector.poll() {
+            self.session.record.push(message);
+        }
+    }
+
+    /// What the person said goes behind what came before it.
+    fn record_said(&mut self, text: &str) {
+        self.keep_messages();
+        self.session.record.push(Message::user(redact(text)));
+    }
+
+    fn obey(&mut self, command: Command) {
+        match command {
+            Command::Answer { ticket, answer, by } => self.handle(Input::Answer { ticket, answer, by }),
+            Command::Interrupt { by } => self.handle(Input::Interrupt { by }),
+            Command::Say { text, when: When::Next } => self.queue_up(text),
+            // Beside the turn: an answer that does not come must not hold up what else happens.
+            Command::Say { text, when: When::Now } => match self.turn.steerable().cloned() {
+                Some(turn) => {
+                    let thread = self.session.started.thread.clone();
+                    self.errands.steer(self.session.current.get(), thread, turn, text);
+                }
+                None => self.queue_up(text),
+            },
+        }
+    }
+
+    fn queue_up(&mut self, text: String) {
+        self.session.waiting.push_back(text);
+        self.tell(Event::Queued { waiting: self.session.waiting.len() });
+    }
+
+    fn look_for_login_trouble(&mut self) {
+        let lines = self.session.current.get().complaints_since(self.mark);
+        if failure::is_login_trouble(lines.iter().map(String::as_str)) {
+            self.handle(Input::LoginTrouble);
+        }
+    }
+
+    fn ground(&self) -> Ground {
+        Ground {
+            spec: self.session.current.get().spec().clone(),
+            asked: self.session.asked.clone(),
+            before: self.session.started.clone(),
+            digest: self.session.record.digest(),
+        }
+    }
+}
+
+/// An end for which a broken login may be the reason.
+fn may_be_the_login(delivery: &Delivery<'_>) -> bool {
+    match delivery {
+        Delivery::Notification(Notification::TurnCompleted(end)) => end.turn.status == TurnStatus::Failed,
+        Delivery::Gone(_) => true,
+        _ => false,
+    }
+}
+
+fn arrival(delivery: Delivery<'static>) -> Input {
+    match delivery {
+        Delivery::Notification(notification) => Input::Notification(notification),
+        Delivery::Request { id, request } => Input::Request { ticket: mint_ticket(), id, request },
+        Delivery::Unknown(unknown) => Input::Unknown(unknown),
+        Delivery::Corrupt(corrupt) => Input::Corrupt(corrupt),
+        Delivery::Gone(why) => Input::Gone(why),
+    }
+}
+
+/// What the person said, as text; images are named.
+fn text_of(input: &[UserInput]) -> String {
+    let part = |part: &UserInput| match part {
+        UserInput::Text { text } => Some(text.clone()),
+        UserInput::LocalImage { path } => Some(format!("[image {path}]")),
+        UserInput::Other => None,
+    };
+    input.iter().filter_map(part).collect::<Vec<_>>().join("\n")
+}
+
+fn mint_ticket() -> TicketId {
+    let random = uuid::Uuid::new_v4().simple().to_string();
+    TicketId::new(format!("req-{}", &random[..12]))
+}
+
+/// Takes what waits, but not before a certain time. Cancel-safe.
+async fn take_paced(queue: &Queue, not_before: Option<Instant>) -> VecDeque<Delivery<'static>> {
+    if let Some(at) = not_before {
+        tokio::time::sleep_until(at).await;
+    }
+    queue.take().await
+}
+
+async fn sleep_until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}

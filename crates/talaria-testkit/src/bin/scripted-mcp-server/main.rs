@@ -1,0 +1,84 @@
+//! An MCP server over stdio with two tools, whose caller says in the arguments what they do.
+//!
+//! | tool | what it does |
+//! |---|---|
+//! | `peek` | nothing; it says of itself that it only reads |
+//! | `ask` | with `elicit` in its arguments: asks the client just that, and tells what came back; else nothing |
+//!
+//! Requests are served one after the other; while the client is asked, only its answer is waited for.
+
+#![allow(clippy::print_stdout, reason = "the protocol runs over the standard output")]
+
+use std::io::{self, BufRead, Lines, StdinLock};
+
+use anyhow::{Context, Result};
+use serde_json::{Value, json};
+
+/// The id of our own requests; there is never more than one open.
+const OURS: &str = "elicitation";
+
+fn main() -> Result<()> {
+    let mut messages = Messages(io::stdin().lock().lines());
+    while let Some(message) = messages.next()? {
+        let Some(id) = message.get("id") else { continue };
+        let params = &message["params"];
+        let result = match message["method"].as_str() {
+            Some("initialize") => json!({
+                "protocolVersion": params["protocolVersion"],
+                "capabilities": { "tools": {} },
+                "serverInfo": { "name": "scripted", "version": "0.0.1" },
+            }),
+            Some("tools/list") => json!({ "tools": tools() }),
+            Some("tools/call") => {
+                let said = match params["arguments"].get("elicit") {
+                    Some(question) => messages.ask(question)?,
+                    None => format!("{} ran", params["name"].as_str().unwrap_or_default()),
+                };
+                json!({ "content": [{ "type": "text", "text": said }] })
+            }
+            _ => {
+                send(&json!({ "id": id, "error": { "code": -32601, "message": "not scripted" } }));
+                continue;
+            }
+        };
+        send(&json!({ "id": id, "result": result }));
+    }
+    Ok(())
+}
+
+fn tools() -> Value {
+    let anything = json!({ "type": "object", "properties": { "elicit": { "type": "object" } } });
+    json!([
+        { "name": "peek", "description": "Looks", "inputSchema": anything, "annotations": { "readOnlyHint": true } },
+        { "name": "ask", "description": "Asks", "inputSchema": anything },
+    ])
+}
+
+struct Messages(Lines<StdinLock<'static>>);
+
+impl Messages {
+    /// Gives the next message; `None` when the client is gone.
+    fn next(&mut self) -> Result<Option<Value>> {
+        let Some(line) = self.0.next() else { return Ok(None) };
+        let line = line.context("read")?;
+        serde_json::from_str(&line).with_context(|| format!("not JSON: {line}")).map(Some)
+    }
+
+    /// Asks the client and gives its answer, result or error, as text.
+    fn ask(&mut self, question: &Value) -> Result<String> {
+        send(&json!({ "id": OURS, "method": "elicitation/create", "params": question }));
+        while let Some(message) = self.next()? {
+            if message["id"] == OURS {
+                let said = message.get("result").unwrap_or(&message["error"]);
+                return Ok(said.to_string());
+            }
+        }
+        Ok("the client went".to_owned())
+    }
+}
+
+fn send(message: &Value) {
+    let mut message = message.clone();
+    message["jsonrpc"] = json!("2.0");
+    println!("{message}");
+}

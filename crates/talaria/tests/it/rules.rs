@@ -1,0 +1,94 @@
+//! Modes, rules and the hard floor at the command line, on the real Codex: what is decided without a person, and said.
+
+use std::fs;
+
+use talaria_scripted::Reply;
+use talaria_testkit::Codex;
+
+use crate::scene::{Scene, both_versions, of_type, only};
+
+both_versions!(
+    the_mode_without_restrictions_accepts_all_but_the_floor_and_deny_rules,
+    a_mode_is_a_sandbox_and_a_policy_and_options_go_before_it,
+    accepting_all_stops_at_the_sandbox,
+    a_secret_is_masked_in_what_is_printed,
+);
+
+async fn the_mode_without_restrictions_accepts_all_but_the_floor_and_deny_rules(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    let configuration = fs::read_to_string(scene.home().join("config.toml")).unwrap();
+    let rules = "\n[approvals]\nmode = \"yolo\"\ndeny = [\"touch forbidden\"]\n";
+    scene.configure(&format!("{configuration}{rules}"));
+    for command in ["touch made", "touch forbidden", "mkfs.ext4 /dev/sdzz9"] {
+        scene.model.push(Reply::new().command(command));
+    }
+    scene.model.push(Reply::say("done"));
+    let ended = scene.run(&["exec", "--json", "go"]).await.exits(3);
+    let events = ended.events();
+    let started = only(&events, "session_started");
+    assert_eq!(
+        (&started["sandbox"], &started["approval"]),
+        (&"danger-full-access".into(), &"untrusted".into())
+    );
+    let closed: Vec<String> = of_type(&events, "request_closed")
+        .iter()
+        .map(|event| format!("{} by {}", event["decision"], event["by"]))
+        .collect();
+    assert_eq!(
+        closed,
+        [r#""accept" by "mode""#, r#""decline" by "rule""#, r#""decline" by "floor""#],
+        "{ended}"
+    );
+    assert!(scene.work().join("made").exists() && !scene.work().join("forbidden").exists());
+    assert_eq!(events.last().unwrap()["declined"], 2);
+    scene.close().await;
+}
+
+async fn a_mode_is_a_sandbox_and_a_policy_and_options_go_before_it(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    for (options, sandbox, approval) in [
+        (&["--mode", "auto"][..], "workspace-write", "on-request"),
+        (&["--mode", "approval-required"], "read-only", "untrusted"),
+        (&["--mode", "auto", "--sandbox", "read-only"], "read-only", "on-request"),
+    ] {
+        scene.model.push(Reply::say("ok"));
+        let ended = scene.run(&[&["exec", "--json"], options, &["go"]].concat()).await.exits(0);
+        let events = ended.events();
+        let started = only(&events, "session_started");
+        assert_eq!(
+            (&started["sandbox"], &started["approval"]),
+            (&sandbox.into(), &approval.into()),
+            "{options:?}"
+        );
+    }
+    scene.close().await;
+}
+
+async fn accepting_all_stops_at_the_sandbox(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    // Under `untrusted` Codex may run it a second time outside: nobody can tell, so it is not accepted.
+    scene.model.push(Reply::new().command("touch made"));
+    scene.model.push(Reply::say("done"));
+    let options = ["--sandbox", "workspace-write", "--approval", "untrusted", "--approve", "all"];
+    let ended = scene.run(&[&["exec", "--json"], &options[..], &["go"]].concat()).await.exits(3);
+    let events = ended.events();
+    assert_eq!(only(&events, "request_opened")["place"], "undecidable");
+    let closed = only(&events, "request_closed");
+    assert_eq!((&closed["decision"], &closed["by"]), (&"decline".into(), &"nobody".into()));
+    assert!(!scene.work().join("made").exists());
+    scene.close().await;
+}
+
+async fn a_secret_is_masked_in_what_is_printed(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    let secret = format!("gh{}_{}", "p", "a1B2c3D4e5F6g7H8i9J0a1B2c3D4e5F6g7H8");
+    let options = ["--sandbox", "danger-full-access", "--approval", "never"];
+    for form in [&["--json"][..], &["--quiet"], &[]] {
+        scene.model.push(Reply::new().command(&format!("echo the token is {secret}")));
+        scene.model.push(Reply::say(&format!("It is {secret}, I think.")));
+        let ended = scene.run(&[&["exec"], form, &options[..], &["tell me"]].concat()).await.exits(0);
+        assert!(!ended.stdout.contains(&secret) && !ended.stderr.contains(&secret), "{form:?}: {ended}");
+        assert!(ended.stdout.contains("[redacted:github-token:40]"), "{form:?}: {ended}");
+    }
+    scene.close().await;
+}
