@@ -5,6 +5,7 @@
 
 #![allow(
     clippy::unwrap_used,
+    clippy::panic,
     clippy::print_stdout,
     reason = "a bench stops at the first surprise and prints"
 )]
@@ -18,7 +19,16 @@ use futures_util::{SinkExt, StreamExt};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use talaria_core::frame::decode_text;
+use talaria_core::event::{Event, Usage};
+use talaria_core::frame::{Decoded, Frame, decode_text};
+use talaria_core::gate::Gate;
+use talaria_core::ids::{ThreadId, TicketId, TurnId};
+use talaria_core::place::Bounds;
+use talaria_core::policy::Answers;
+use talaria_core::rules::Rules;
+use talaria_core::transcript::{Limits, Projector};
+use talaria_core::turn::{Input, Order, Output, Turn};
+use talaria_core::wire::notification::Notification;
 use talaria_testkit::app_server::directive::{hang, repeat};
 use talaria_testkit::app_server::{THREAD, TURN, complete_turn, start_turn};
 use talaria_testkit::wire::Direction;
@@ -33,6 +43,8 @@ const TALARIA: &str = env!("CARGO_BIN_EXE_talaria");
 fn main() {
     println!("{:<58} {:>10} {:>12}", "figure", "measured", "aim");
     decoding();
+    machine();
+    approvals();
     let place = tempfile::tempdir_in(build_dir::folder("bench")).unwrap();
     flood(place.path());
     memory(place.path());
@@ -105,6 +117,124 @@ fn compare_decoding(figure: &str, frames: &[String]) {
     let count = (frames.len() * repeats) as f64;
     let rate = count / ours.as_secs_f64() / 1e6;
     row(&format!("{figure}: of bare parsing ({rate:.2} M/s)"), &ratio(bare, ours), ">= 0.70");
+}
+
+/// Every captured frame through decoding, turn machine and projector, against bare envelope parsing of the same bytes.
+fn machine() {
+    let frames: Vec<String> = wire::frames()
+        .filter(|frame| frame.direction == Direction::FromCodex)
+        .map(|frame| frame.text)
+        .filter(|text| text.contains("\"method\""))
+        .collect();
+    let repeats = 200_000 / frames.len() + 1;
+    let bare = || time(|| (0..repeats).for_each(|_| frames.iter().for_each(|text| parse_envelope(text))));
+    let order = order();
+    let ours = || time(|| (0..repeats).for_each(|_| run_machine(&order, &frames)));
+    let [bare, ours] = best(9, [&mut { bare }, &mut { ours }]);
+    let rate = (frames.len() * repeats) as f64 / ours.as_secs_f64() / 1e6;
+    row(
+        &format!("turn machine and projector: of bare parsing ({rate:.2} M/s)"),
+        &ratio(bare, ours),
+        ">= 0.50",
+    );
+}
+
+/// One machine after another: each turn that begins gets its own.
+fn run_machine(order: &Order, frames: &[String]) {
+    let mut turn = new_turn(order, "none");
+    let mut projector = Projector::new(Limits::default());
+    for (number, text) in frames.iter().enumerate() {
+        let input = match decode_text(text) {
+            Decoded::Known(Frame::Notification(notification)) => {
+                if let Notification::TurnStarted(params) = &notification {
+                    turn = new_turn(order, params.thread_id.as_str());
+                    projector = Projector::new(Limits::default());
+                }
+                Input::Notification(notification.into_owned())
+            }
+            Decoded::Known(Frame::Request { id, request }) => {
+                Input::Request { ticket: TicketId::new(format!("req-{number}")), id, request }
+            }
+            Decoded::Known(Frame::Response { .. }) | Decoded::Corrupt(_) => continue,
+            Decoded::Unknown(unknown) => Input::Unknown(unknown),
+        };
+        turn.handle(Duration::ZERO, input);
+        while let Some(output) = turn.poll() {
+            match &output {
+                Output::Emit(Event::ItemStarted { item }) => projector.begin(item),
+                Output::Emit(Event::ItemCompleted { item }) | Output::Heard(item) => projector.complete(item),
+                Output::Emit(Event::Outcome(report)) => projector.finish(&report.outcome),
+                _ => {}
+            }
+            std::hint::black_box(output);
+        }
+        while let Some(message) = projector.poll() {
+            std::hint::black_box(message);
+        }
+    }
+}
+
+/// What a session knows before each of its turns.
+fn order() -> Order {
+    let bounds = Bounds::new(
+        &json!({ "type": "dangerFullAccess" }),
+        &json!("untrusted"),
+        "/w",
+        "0.166.0".parse().unwrap(),
+    );
+    Order {
+        thread: ThreadId::new(""),
+        client_id: None,
+        after: None,
+        baseline: Usage::default(),
+        limit: None,
+        quiet_after: Some(Duration::from_secs(60)),
+        gate: Gate::new(bounds, Rules::default(), Answers::Everything, Some("/home/me".to_owned())),
+    }
+}
+
+fn new_turn(order: &Order, thread: &str) -> Turn {
+    let mut turn = Turn::new(Duration::ZERO, Order { thread: ThreadId::new(thread), ..order.clone() });
+    turn.handle(Duration::ZERO, Input::Send);
+    turn
+}
+
+/// A request frame in, its answer frame out, decided by the gate: the slowest of a hundred.
+fn approvals() {
+    const ROUNDS: usize = 20_000;
+    let mut turn = new_turn(&order(), "t");
+    turn.handle(Duration::ZERO, Input::Accepted(TurnId::new("u")));
+    let mut times = Vec::with_capacity(ROUNDS);
+    for round in 0..ROUNDS {
+        let command = format!("/bin/bash -lc 'cargo test -p crate-{round} && git status | head -n 5'");
+        let params = json!({ "threadId": "t", "turnId": "u", "itemId": format!("c{round}"), "command": command, "cwd": "/w" });
+        let text =
+            json!({ "method": "item/commandExecution/requestApproval", "id": round, "params": params })
+                .to_string();
+        let begun = Instant::now();
+        let Decoded::Known(Frame::Request { id, request }) = decode_text(&text) else { panic!("{text}") };
+        turn.handle(
+            Duration::ZERO,
+            Input::Request { ticket: TicketId::new(format!("req-{round}")), id, request },
+        );
+        let mut answer = None;
+        while let Some(output) = turn.poll() {
+            if let Output::Reply { id, result } = output {
+                answer = Some(json!({ "id": id, "result": result }).to_string());
+            }
+        }
+        times.push(begun.elapsed());
+        assert!(answer.is_some_and(|answer| answer.contains("accept")));
+        let resolved =
+            json!({ "method": "serverRequest/resolved", "params": { "threadId": "t", "requestId": round } });
+        if let Decoded::Known(Frame::Notification(note)) = decode_text(&resolved.to_string()) {
+            turn.handle(Duration::ZERO, Input::Notification(note.into_owned()));
+        }
+    }
+    times.sort_unstable();
+    let micros = |at: usize| format!("{:.1} µs", times[at].as_secs_f64() * 1e6);
+    row("approval round trip, decided by the gate: 99 of 100 within", &micros(ROUNDS * 99 / 100), "< 200 µs");
+    row("  half of them within", &micros(ROUNDS / 2), "-");
 }
 
 fn ratio(numerator: Duration, denominator: Duration) -> String {

@@ -1,0 +1,78 @@
+//! Feeds arbitrary lines to the turn machine: a line is a frame, or a word for what else can happen. It must not panic,
+//! and nothing may follow the end.
+#![no_main]
+
+use std::time::Duration;
+
+use libfuzzer_sys::fuzz_target;
+use serde_json::json;
+use talaria_core::event::{Escalation, Usage};
+use talaria_core::frame::{Decoded, Frame, decode};
+use talaria_core::gate::Gate;
+use talaria_core::ids::{ThreadId, TicketId, TurnId};
+use talaria_core::place::Bounds;
+use talaria_core::policy::Answers;
+use talaria_core::request::Who;
+use talaria_core::rules::Rules;
+use talaria_core::settle::Settlement;
+use talaria_core::turn::{Input, Order, Output, Turn};
+use talaria_core::version::Version;
+
+fuzz_target!(|bytes: &[u8]| {
+    let order = Order {
+        thread: ThreadId::new("t"),
+        client_id: None,
+        after: None,
+        baseline: Usage::default(),
+        limit: Some(Duration::from_secs(3600)),
+        quiet_after: Some(Duration::from_secs(60)),
+        gate: Gate::new(
+            Bounds::new(&json!({ "type": "readOnly" }), &json!("on-request"), "/w", version()),
+            Rules::default(),
+            Answers::Everything,
+            Some("/home/me".to_owned()),
+        ),
+    };
+    let mut now = Duration::ZERO;
+    let mut turn = Turn::new(now, order);
+    turn.handle(now, Input::Send);
+    turn.handle(now, Input::Accepted(TurnId::new("u")));
+    let mut is_over = false;
+    for (number, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
+        let Some(input) = input(number, line) else {
+            now += Duration::from_secs(30);
+            continue;
+        };
+        turn.handle(now, input);
+        while let Some(output) = turn.poll() {
+            assert!(!is_over, "after the end: {output:?}");
+            is_over = matches!(output, Output::Finish(..));
+        }
+    }
+});
+
+fn version() -> Version {
+    "0.166.0".parse().expect("a version")
+}
+
+fn input(number: usize, line: &[u8]) -> Option<Input> {
+    Some(match line {
+        b"" => return None,
+        b"interrupt" => Input::Interrupt { by: Who::User },
+        b"gone" => Input::Gone("killed".to_owned()),
+        b"tick" => Input::Tick,
+        b"absent" => Input::Settled(Settlement::NotThere),
+        b"running" => Input::Settled(Settlement::Running { turn: TurnId::new("u") }),
+        b"ended" => Input::Escalated(Escalation::HostEnded),
+        b"terminals" => Input::TerminalsEnded(None),
+        _ => match decode(line) {
+            Decoded::Known(Frame::Notification(notification)) => Input::Notification(notification.into_owned()),
+            Decoded::Known(Frame::Request { id, request }) => {
+                Input::Request { ticket: TicketId::new(format!("req-{number}")), id, request }
+            }
+            Decoded::Known(Frame::Response { .. }) => return None,
+            Decoded::Unknown(unknown) => Input::Unknown(unknown),
+            Decoded::Corrupt(corrupt) => Input::Corrupt(corrupt),
+        },
+    })
+}
