@@ -84,8 +84,8 @@ async fn a_secret_is_masked_in_what_is_printed(codex: Codex) {
     let secret = format!("gh{}_{}", "p", "a1B2c3D4e5F6g7H8i9J0a1B2c3D4e5F6g7H8");
     let options = ["--sandbox", "danger-full-access", "--approval", "never"];
     for form in [&["--json"][..], &["--quiet"], &[]] {
-        scene.model.push(Reply::new().command(&format!("echo the token is {secret}")));
-        scene.model.push(Reply::say(&format!("It is {secret}, I think.")));
+        scene.model.push(Reply::new().command(format!("echo the token is {secret}")));
+        scene.model.push(Reply::say(format!("It is {secret}, I think.")));
         let ended = scene.run(&[&["exec"], form, &options[..], &["tell me"]].concat()).await.exits(0);
         assert!(!ended.stdout.contains(&secret) && !ended.stderr.contains(&secret), "{form:?}: {ended}");
         assert!(ended.stdout.contains("[redacted:github-token:40]"), "{form:?}: {ended}");
