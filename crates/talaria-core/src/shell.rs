@@ -11,6 +11,7 @@ mod dollar;
 mod draft;
 mod grammar;
 mod lex;
+mod lexed;
 mod options;
 mod redirect;
 mod source;
@@ -24,7 +25,7 @@ use std::fmt;
 use draft::Draft;
 pub use word::{Extent, Piece, Word};
 
-pub(crate) use lex::is_name;
+pub(crate) use lexed::is_name;
 pub(crate) use wrappers::{is_carrier, is_trusted};
 
 /// How deep commands may be nested, wrappers and substitutions included.
@@ -183,6 +184,10 @@ pub enum RedirectKind {
 pub fn parse(text: &str) -> Result<Line, Unparsable> {
     if text.len() > MAX_LENGTH {
         return Err(Unparsable::TooLong);
+    }
+    // These stand for what is not known when a text is read again.
+    if text.contains(|c| word::mark(c).is_some()) {
+        return Err(Unparsable::Unsupported("a noncharacter"));
     }
     let mut draft = Draft::new(text);
     grammar::read_line(text, &mut draft)?;

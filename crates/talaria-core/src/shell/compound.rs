@@ -3,7 +3,8 @@
 //! Owns their keywords. Every command inside is found, whether or not its branch would be taken. Called by the grammar
 //! with the first keyword still to be read.
 
-use super::lex::{Lexed, Reader, is_name};
+use super::lex::Reader;
+use super::lexed::{Lexed, is_name};
 use super::word::Word;
 use super::{Assignment, At, GroupKind, Role, Unparsable};
 
@@ -42,7 +43,7 @@ impl Reader<'_, '_> {
             };
             self.draft.command_mut(index).role = Role::Frame;
             let owner = self.owner.replace(index);
-            let found = self.redirect(index)?;
+            let found = self.redirect(index)?.is_some();
             self.owner = owner;
             if found {
                 frame = Some(index);
@@ -209,9 +210,16 @@ impl Reader<'_, '_> {
     /// Is `time` followed by something that only the shell itself can time?
     pub(super) fn times_compound(&mut self) -> bool {
         self.source.peek();
-        let rest = self.source.rest()["time".len()..].trim_start_matches([' ', '\t']);
+        let mut rest = self.source.rest();
+        // Its own option and further ones like it change nothing.
+        while let Some(behind) = ["time", "-p"].iter().find_map(|word| rest.strip_prefix(word)) {
+            if !behind.starts_with([' ', '\t']) {
+                break;
+            }
+            rest = behind.trim_start_matches([' ', '\t']);
+        }
         let end = rest.find([' ', '\t', '\n', ';', '(']).unwrap_or(rest.len());
-        let next = &rest[..end];
-        rest.starts_with('(') || ["{", "if", "while", "until", "for", "case", "[[", "!"].contains(&next)
+        rest.starts_with('(')
+            || ["{", "if", "while", "until", "for", "case", "[[", "!"].contains(&&rest[..end])
     }
 }

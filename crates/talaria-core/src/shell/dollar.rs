@@ -3,8 +3,9 @@
 //! Owns which expansions are harmless to leave unknown and which could run or set something behind the reader's back:
 //! arithmetic evaluates the *values* of variables, `${x@P}` runs what stands in them. Called by the lexer.
 
-use super::lex::{Lexed, Quotes, Reader, is_name};
-use super::word::{Extent, Piece};
+use super::lex::{DocumentIn, Quotes, Reader};
+use super::lexed::{Lexed, is_name};
+use super::word::{Extent, Piece, mark};
 use super::{GroupKind, Unparsable};
 
 /// What may follow the name in `${name…}` and does nothing but choose or cut text.
@@ -35,6 +36,9 @@ impl Reader<'_, '_> {
             c if c.is_ascii_alphabetic() || c == '_' => {
                 let name = self.source.take_while(|c| c.is_ascii_alphanumeric() || c == '_');
                 variable(lexed, name, quotes.extent());
+                if self.source.peek() == Some('{') {
+                    lexed.note_fragile();
+                }
                 Ok(())
             }
             '@' | '*' => {
@@ -48,6 +52,7 @@ impl Reader<'_, '_> {
                 Ok(())
             }
             _ => {
+                lexed.note_fragile();
                 lexed.push('$');
                 Ok(())
             }
@@ -56,13 +61,11 @@ impl Reader<'_, '_> {
 
     fn dollar_parenthesis(&mut self, lexed: &mut Lexed, quotes: Quotes) -> Result<(), Unparsable> {
         self.source.bump();
-        let is_arithmetic = self.source.looking_at("(") && {
-            let mut ahead = super::source::Source::new(self.source.rest());
-            ahead.bump_raw();
-            ahead.closes_as_arithmetic()
-        };
-        if is_arithmetic {
+        if self.source.looking_at("(") {
             self.source.bump();
+            if !self.source.closes_as_arithmetic() {
+                return Err(Unparsable::Unsupported("`$((` that is no arithmetic"));
+            }
             self.arithmetic()?;
         } else {
             self.substitution()?;
@@ -195,16 +198,29 @@ impl Reader<'_, '_> {
             match self.source.bump_raw() {
                 None => return Err(Unparsable::Unclosed("a single quote")),
                 Some('\'') => return Ok(()),
+                // To a shell that does not know `$'`, the word ends at this quote.
+                Some('\\') if self.source.peek_raw() == Some('\'') => {
+                    return Err(Unparsable::Unsupported("an escaped quote in `$'`"));
+                }
                 Some('\\') => match self.escape()? {
-                    Escape::Char(c) => lexed.push(c),
+                    Escape::Char(c) => self.escaped(lexed, c)?,
                     Escape::Both(c) => {
-                        lexed.push('\\');
-                        lexed.push(c);
+                        self.escaped(lexed, '\\')?;
+                        self.escaped(lexed, c)?;
                     }
                 },
-                Some(c) => lexed.push(c),
+                Some(c) => self.escaped(lexed, c)?,
             }
         }
+    }
+
+    /// Inside a substitution bash can lose these quotes, and what they hold becomes shell again.
+    fn escaped(&self, lexed: &mut Lexed, c: char) -> Result<(), Unparsable> {
+        if self.document_in != DocumentIn::Line && !(c.is_alphanumeric() || "-_./:,@%+".contains(c)) {
+            return Err(Unparsable::Unsupported("`$'` in a substitution"));
+        }
+        lexed.push(c);
+        Ok(())
     }
 
     fn escape(&mut self) -> Result<Escape, Unparsable> {
@@ -220,7 +236,7 @@ impl Reader<'_, '_> {
             'r' => '\r',
             't' => '\t',
             'v' => '\u{b}',
-            '\\' | '\'' | '"' | '?' => c,
+            '\\' | '"' | '?' => c,
             '0'..='7' => {
                 let first = c.to_digit(8).unwrap_or_default();
                 self.number(8, 2, first)?
@@ -243,7 +259,7 @@ impl Reader<'_, '_> {
         }
         let is_byte = base == 8 || digits == 2;
         match char::from_u32(value) {
-            Some(c) if c != '\0' && (c.is_ascii() || !is_byte) => Ok(c),
+            Some(c) if c != '\0' && (c.is_ascii() || !is_byte) && mark(c).is_none() => Ok(c),
             _ => Err(Unparsable::Unsupported("an escaped byte")),
         }
     }

@@ -5,10 +5,12 @@
 //! and, for texts inside texts, by `unwrap` and the lexer.
 
 use super::draft::Draft;
-use super::lex::{Lexed, Reader};
+use super::lex::{DocumentIn, Reader};
+use super::lexed::{Lexed, is_name};
+use super::redirect::Sign;
 use super::source::Source;
-use super::word::Word;
-use super::{Assignment, At, GroupKind, Unparsable};
+use super::word::{Extent, Word};
+use super::{Assignment, At, GroupKind, Role, Unparsable};
 
 /// Words that end a list of commands.
 const CLOSERS: &[&str] = &["then", "do", "done", "fi", "esac", "else", "elif", "}"];
@@ -51,6 +53,10 @@ impl<'t> Reader<'t, '_> {
             self.skip_empty_lines()?;
             if self.ends_list() {
                 return Ok(());
+            }
+            if self.document_in == DocumentIn::Substitution {
+                // bash loses the operators of what follows.
+                return Err(Unparsable::Unsupported("a command behind a here-document in a substitution"));
             }
             let start = self.draft.count();
             self.and_or()?;
@@ -111,7 +117,10 @@ impl<'t> Reader<'t, '_> {
 
     /// Reads a command; a simple one is returned, since it may be all that the next stage gets.
     pub(super) fn command(&mut self) -> Result<Option<usize>, Unparsable> {
-        if self.source.looking_at("((") && Source::new(&self.source.rest()[2..]).closes_as_arithmetic() {
+        if self.source.looking_at("((") {
+            if !Source::new(&self.source.rest()[2..]).closes_as_arithmetic() {
+                return Err(Unparsable::Unsupported("`((` that is no arithmetic"));
+            }
             self.source.take("((");
             let before = self.source.rest();
             self.arithmetic()?;
@@ -138,8 +147,9 @@ impl<'t> Reader<'t, '_> {
             }
             "coproc" => return Err(Unparsable::Unsupported("`coproc`")),
             "time" if self.times_compound() => {
-                self.take_keyword("time");
-                self.source.skip_blanks();
+                while ["time", "-p", "!"].iter().any(|word| self.take_keyword(word)) {
+                    self.source.skip_blanks();
+                }
                 return self.command();
             }
             word if CLOSERS.contains(&word) => return Err(Unparsable::Unexpected("a keyword")),
@@ -169,7 +179,12 @@ impl<'t> Reader<'t, '_> {
         let group = self.draft.open(kind, self.at, owner)?;
         let outer = if is_substitution { std::mem::take(&mut self.pending) } else { Vec::new() };
         let before = self.source.rest();
+        let document_in = self.document_in;
+        if is_substitution {
+            self.document_in = DocumentIn::None;
+        }
         self.inside(group, Self::list)?;
+        self.document_in = document_in;
         if !self.source.take(")") {
             return Err(Unparsable::Unclosed("a parenthesis"));
         }
@@ -187,24 +202,33 @@ impl<'t> Reader<'t, '_> {
     fn simple(&mut self) -> Result<Option<usize>, Unparsable> {
         let index = self.draft.reserve(self.at);
         let outside = self.owner.replace(index);
-        let (mut words, mut assignments, mut later) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut words, mut assignments) = (Vec::new(), Vec::new());
+        let (mut has_braces, mut may_have_ended) = (false, false);
         loop {
             self.source.skip_blanks();
             if self.source.peek() == Some('#') {
                 break;
             }
-            if self.redirect(index)? {
+            if let Some(sign) = self.redirect(index)? {
+                may_have_ended |= sign == Sign::Ambiguous;
                 continue;
             }
-            let Some(lexed) = self.lex()? else { break };
-            let set = lexed.assignment().map(|(name, value)| Assignment { name, value });
             if words.is_empty()
-                && let Some(set) = set
+                && let Some(set) = self.indexed_assignment()?
             {
                 assignments.push(set);
                 continue;
             }
-            later.extend(set);
+            let Some(lexed) = self.lex()? else { break };
+            if may_have_ended {
+                return Err(Unparsable::Unsupported("`&>` before further words"));
+            }
+            if words.is_empty()
+                && let Some((name, value)) = lexed.assignment()
+            {
+                assignments.push(Assignment { name, value });
+                continue;
+            }
             if words.is_empty() && assignments.is_empty() && self.opens_function() {
                 if !self.draft.command(index).redirects.is_empty() {
                     return Err(Unparsable::Unexpected("`(`"));
@@ -218,7 +242,9 @@ impl<'t> Reader<'t, '_> {
             {
                 return Err(Unparsable::Unsupported("a redirect of this form"));
             }
-            words.extend(self.paid(lexed)?);
+            let turned = self.paid(lexed)?;
+            has_braces |= turned.len() > 1;
+            words.extend(turned);
         }
         self.owner = outside;
         if self.source.looking_at("(") {
@@ -231,10 +257,54 @@ impl<'t> Reader<'t, '_> {
         command.words = words;
         command.assignments = assignments;
         if command.program().is_some_and(|name| DECLARERS.contains(&name.as_str())) {
-            command.assignments.append(&mut later);
+            self.declare(index);
         }
         self.unwrap(index)?;
+        // Not every shell expands braces, and what a wrapper starts depends on where its words end.
+        if has_braces && self.draft.command(index).role != Role::Plain {
+            self.draft.add_unknown(self.at);
+        }
         Ok(Some(index))
+    }
+
+    /// Adds what `export` and its like assign.
+    fn declare(&mut self, index: usize) {
+        let command = self.draft.command_mut(index);
+        let is_open = command.words.iter().any(|word| word.extent() == Extent::Many);
+        for word in command.words.iter().skip(1) {
+            if let Some((name, _)) = word.start().split_once('=') {
+                let value = word.without_start(name.len() + 1);
+                command.assignments.push(Assignment { name: name.trim_end_matches('+').to_owned(), value });
+            }
+        }
+        if is_open {
+            self.draft.hide_effects();
+        }
+    }
+
+    /// Reads `name[index]=value` if it begins here. Before a command bash reads an index to its bracket, over blanks and
+    /// operators; only a plain one is followed, and as arithmetic it may run anything.
+    fn indexed_assignment(&mut self) -> Result<Option<Assignment>, Unparsable> {
+        self.source.peek();
+        let rest = self.source.rest();
+        let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
+        let (name, behind) = rest.split_at(end);
+        let Some(index) = behind.strip_prefix('[').filter(|_| is_name(name)) else { return Ok(None) };
+        let end = index.find(|c: char| !(c.is_ascii_alphanumeric() || "_-+*.!^:".contains(c)));
+        let Some((index, behind)) = end.map(|end| index.split_at(end)) else {
+            return Err(Unparsable::Unclosed("an index"));
+        };
+        let sign = match behind.strip_prefix(']') {
+            Some(sign) if sign.starts_with('=') => 1,
+            Some(sign) if sign.starts_with("+=") => 2,
+            Some(_) => return Ok(None),
+            None => return Err(Unparsable::Unsupported("an index of this form")),
+        };
+        self.draft.hide_effects();
+        let length = name.len() + index.len() + 2 + sign;
+        self.source.skip(length);
+        let value = self.lex()?.map_or_else(|| Word::known(""), Lexed::word);
+        Ok(Some(Assignment { name: name.to_owned(), value }))
     }
 
     /// Does the word just read name a function that is defined here?

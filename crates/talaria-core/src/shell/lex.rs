@@ -3,8 +3,9 @@
 //! Owns where a word ends and which of its characters are just themselves. What follows a `$` is read in `dollar`.
 //! Called by the grammar, and by itself for the text inside expansions and here-documents.
 
-use super::brace::{self, Part};
+use super::brace::Part;
 use super::draft::Draft;
+use super::lexed::Lexed;
 use super::redirect::Pending;
 use super::source::Source;
 use super::word::{self, Extent, Piece, Word};
@@ -24,6 +25,19 @@ pub(super) struct Reader<'t, 'd> {
     pub(super) waiting: Vec<(usize, At)>,
     /// The command that is the whole stage before this one.
     pub(super) before: Option<usize>,
+    /// Has a here-document been read in the `$(…)` or `<(…)` that is being read? Then nothing may follow in it.
+    pub(super) document_in: DocumentIn,
+}
+
+/// Where the last here-document was read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum DocumentIn {
+    /// In no substitution: no matter.
+    Line,
+    /// None yet, in this substitution.
+    None,
+    /// In this substitution.
+    Substitution,
 }
 
 /// Does it stand inside double quotes?
@@ -33,127 +47,21 @@ pub(super) enum Quotes {
     Outside,
 }
 
-/// A word as it was read, before its braces are expanded.
-#[derive(Default)]
-pub(super) struct Lexed {
-    parts: Vec<Part>,
-    is_many: bool,
-    is_touched: bool,
-    /// An open bracket that only a closing one makes a pattern.
-    has_bracket: bool,
-    closes_bracket: bool,
-    /// How much of the word is `NAME=`, if it begins so.
-    assigns: Option<Name>,
-}
-
-/// The name that a word assigns to.
-#[derive(Clone)]
-struct Name {
-    name: String,
-    /// Bytes up to and with the `=`.
-    length: usize,
-}
-
 impl<'t, 'd> Reader<'t, 'd> {
     pub(super) fn new(text: &'t str, draft: &'d mut Draft, at: At) -> Self {
         let (pending, waiting) = (Vec::new(), Vec::new());
-        Self { source: Source::new(text), draft, at, owner: None, pending, waiting, before: None }
-    }
-}
-
-impl Lexed {
-    pub(super) fn push(&mut self, c: char) {
-        match (word::mark(c), self.parts.last_mut()) {
-            (Some(piece), _) => self.parts.push(Part::Piece(piece)),
-            (None, Some(Part::Piece(Piece::Text(text)))) => text.push(c),
-            (None, _) => self.parts.push(Part::Piece(Piece::Text(c.to_string()))),
+        let document_in = DocumentIn::Line;
+        Self {
+            source: Source::new(text),
+            draft,
+            at,
+            owner: None,
+            pending,
+            waiting,
+            before: None,
+            document_in,
         }
     }
-
-    /// Adds something that only the running shell knows.
-    pub(super) fn expand(&mut self, piece: Piece, extent: Extent) {
-        self.is_touched = true;
-        self.is_many |= extent == Extent::Many;
-        self.parts.push(Part::Piece(piece));
-    }
-
-    /// Notes that a quote or an escape was used: the word exists even if empty, and is no keyword.
-    pub(super) fn touch(&mut self) {
-        self.is_touched = true;
-    }
-
-    /// Has anything in it been quoted or expanded?
-    pub(super) fn is_touched(&self) -> bool {
-        self.is_touched
-    }
-
-    /// The text, if the word is plain: not quoted, nothing to expand.
-    pub(super) fn plain(&self) -> Option<&str> {
-        match self.parts.as_slice() {
-            [Part::Piece(Piece::Text(text))] if !self.is_touched => Some(text),
-            [Part::Open] => Some("{"),
-            [Part::Close] => Some("}"),
-            _ => None,
-        }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.parts.is_empty() && !self.is_touched
-    }
-
-    fn extent(&self) -> Extent {
-        if self.is_many { Extent::Many } else { Extent::One }
-    }
-
-    /// The words that it becomes.
-    pub(super) fn words(self) -> Vec<Word> {
-        let extent = self.extent();
-        brace::expand(self.parts, extent)
-    }
-
-    /// The one word that it is where braces and splitting have no meaning.
-    pub(super) fn word(self) -> Word {
-        brace::literal(self.parts, Extent::One)
-    }
-
-    /// Name and value, if it is an assignment.
-    pub(super) fn assignment(&self) -> Option<(String, Word)> {
-        let Name { name, length } = self.assigns.clone()?;
-        let value = brace::literal(self.parts.clone(), Extent::One).without_start(length);
-        Some((name, value))
-    }
-
-    /// Takes note of an unquoted `=`.
-    fn note_equals(&mut self) {
-        if self.assigns.is_some() {
-            return;
-        }
-        if let Some(text) = self.plain() {
-            let name = text.strip_suffix('+').unwrap_or(text);
-            if is_name(name) {
-                self.assigns = Some(Name { name: name.to_owned(), length: text.len() + 1 });
-            }
-        }
-    }
-
-    fn settle_brackets(&mut self) {
-        if self.closes_bracket {
-            self.is_many = true;
-            self.is_touched = true;
-            return;
-        }
-        for part in &mut self.parts {
-            if matches!(part, Part::Piece(Piece::Glob(glob)) if glob == "[") {
-                *part = Part::Piece(Piece::Text("[".to_owned()));
-            }
-        }
-    }
-}
-
-/// Is it a name that a variable can have?
-pub(crate) fn is_name(text: &str) -> bool {
-    text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
 impl Reader<'_, '_> {
@@ -168,10 +76,10 @@ impl Reader<'_, '_> {
                         break;
                     }
                     self.substitution()?;
-                    lexed.expand(Piece::Unknown, Extent::One);
+                    lexed.expand(Piece::Unknown, Extent::Many);
                 }
                 '(' => {
-                    if lexed.assigns.as_ref().is_some_and(|name| name.length == length(&lexed.parts)) {
+                    if lexed.is_bare_assignment() {
                         self.array()?;
                         lexed.expand(Piece::Unknown, Extent::One);
                     } else {
@@ -191,24 +99,26 @@ impl Reader<'_, '_> {
             '\0' => return Err(Unparsable::Unsupported("a NUL character")),
             '\\' => {
                 lexed.touch();
-                lexed.push(self.source.bump_raw().unwrap_or('\\'));
+                // At the very end some shells keep it, some do not.
+                lexed.push(self.source.bump_raw().ok_or(Unparsable::Unclosed("an escape"))?);
             }
             '\'' => self.single_quotes(lexed)?,
             '"' => self.double_quotes(lexed)?,
             '$' => self.dollar(lexed, Quotes::Outside)?,
             '`' => self.backticks(lexed, Quotes::Outside)?,
-            '~' if leads(lexed) => self.tilde(lexed),
+            '~' if lexed.leads_to_home() => self.tilde(lexed),
+            '~' => {
+                lexed.note_fragile();
+                lexed.push(c);
+            }
             '*' | '?' => {
                 lexed.expand(Piece::Glob(c.to_string()), Extent::Many);
             }
             '[' => self.bracket(lexed),
-            ']' => {
-                lexed.closes_bracket |= lexed.has_bracket;
-                lexed.push(c);
-            }
-            '{' => lexed.parts.push(Part::Open),
-            ',' => lexed.parts.push(Part::Comma),
-            '}' => lexed.parts.push(Part::Close),
+            ']' => lexed.close_bracket(),
+            '{' => lexed.push_brace(Part::Open),
+            ',' => lexed.push_brace(Part::Comma),
+            '}' => lexed.push_brace(Part::Close),
             '=' => {
                 lexed.note_equals();
                 // zsh puts the path of a program in place of `=program`.
@@ -242,15 +152,10 @@ impl Reader<'_, '_> {
         match end {
             Some(end) if end > 0 && rest[end..].starts_with(']') => {
                 let glob = format!("[{}]", &rest[..end]);
-                for _ in 0..=end {
-                    self.source.bump_raw();
-                }
+                self.source.skip(end + 1);
                 lexed.expand(Piece::Glob(glob), Extent::Many);
             }
-            _ => {
-                lexed.has_bracket = true;
-                lexed.parts.push(Part::Piece(Piece::Glob("[".to_owned())));
-            }
+            _ => lexed.open_bracket(),
         }
     }
 
@@ -354,21 +259,5 @@ impl Quotes {
             Self::Inside => Extent::One,
             Self::Outside => Extent::Many,
         }
-    }
-}
-
-/// Does a `~` after this stand for a directory? At the start, after `NAME=`, after a colon in its value.
-fn leads(lexed: &Lexed) -> bool {
-    match lexed.parts.as_slice() {
-        [] => !lexed.is_touched,
-        [.., Part::Piece(Piece::Text(text))] => lexed.assigns.is_some() && text.ends_with([':', '=']),
-        _ => false,
-    }
-}
-
-fn length(parts: &[Part]) -> usize {
-    match parts {
-        [Part::Piece(Piece::Text(text))] => text.len(),
-        _ => usize::MAX,
     }
 }

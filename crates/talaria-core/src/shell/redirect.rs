@@ -3,12 +3,13 @@
 //! Owns the operators and where the text of a here-document begins and ends. A document that is never closed is not
 //! understood, although some shells accept it. Called by the grammar.
 
-use super::lex::Reader;
+use super::lex::{DocumentIn, Reader};
 use super::word::Word;
 use super::{Redirect, RedirectKind, Unparsable};
 
 /// The operators, longer ones before those they begin with.
-const OPERATORS: &[&str] = &["<<<", "<<-", "<<", "<&", "<>", "<", ">>", ">&", ">|", ">", "&>>", "&>"];
+const OPERATORS: &[&str] =
+    &["<<<", "<<-", "<<", "<&-", "<&", "<>", "<", ">>", ">&-", ">&", ">|", ">", "&>>", "&>"];
 
 /// A here-document whose text is still to come.
 pub(super) struct Pending {
@@ -18,6 +19,14 @@ pub(super) struct Pending {
     delimiter: String,
     expands: Expands,
     tabs: Tabs,
+}
+
+/// Does every shell read the redirect alike?
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sign {
+    Clear,
+    /// `&>`: to some shells the command ends before it, and what follows is another one.
+    Ambiguous,
 }
 
 /// Are expansions and continued lines in a here-document looked at?
@@ -36,19 +45,25 @@ enum Tabs {
 
 impl Reader<'_, '_> {
     /// Reads a redirect for the command `owner`, if one begins here.
-    pub(super) fn redirect(&mut self, owner: usize) -> Result<bool, Unparsable> {
+    pub(super) fn redirect(&mut self, owner: usize) -> Result<Option<Sign>, Unparsable> {
         self.source.peek();
         let rest = self.source.rest();
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
         let operator = &rest[digits..];
         let begins = operator.starts_with(['<', '>']) || digits == 0 && operator.starts_with("&>");
         if !begins || digits == 0 && (operator.starts_with("<(") || operator.starts_with(">(")) {
-            return Ok(false);
+            return Ok(None);
         }
         self.source.take_while(|c| c.is_ascii_digit());
         let Some(sign) = OPERATORS.iter().find(|sign| self.source.take(sign)) else {
             return Err(Unparsable::Unexpected("a redirect"));
         };
+        if sign.ends_with("&-") {
+            // Complete in itself: what follows, even without a blank, is the next word.
+            let closed = Redirect { kind: RedirectKind::Duplicate, target: Word::known("-") };
+            self.draft.command_mut(owner).redirects.push(closed);
+            return Ok(Some(Sign::Clear));
+        }
         self.source.skip_blanks();
         let Some(lexed) = self.lex()? else {
             return Err(Unparsable::Unexpected("a redirect without a target"));
@@ -78,11 +93,14 @@ impl Reader<'_, '_> {
         } else {
             redirects.push(Redirect { kind, target });
         }
-        Ok(true)
+        Ok(Some(if sign.starts_with('&') { Sign::Ambiguous } else { Sign::Clear }))
     }
 
     /// Reads the here-documents that begin at this line.
     pub(super) fn documents(&mut self) -> Result<(), Unparsable> {
+        if !self.pending.is_empty() && self.document_in == DocumentIn::None {
+            self.document_in = DocumentIn::Substitution;
+        }
         for pending in std::mem::take(&mut self.pending) {
             let body = self.body(&pending)?;
             let target = match pending.expands {

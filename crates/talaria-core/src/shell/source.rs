@@ -67,6 +67,11 @@ impl<'t> Source<'t> {
         &rest[..end]
     }
 
+    /// Reads `bytes` bytes that have been looked at.
+    pub(super) fn skip(&mut self, bytes: usize) {
+        self.at += self.rest().floor_char_boundary(bytes);
+    }
+
     /// Reads blanks, not ends of lines.
     pub(super) fn skip_blanks(&mut self) {
         while matches!(self.peek(), Some(' ' | '\t')) {

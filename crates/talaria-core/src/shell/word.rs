@@ -5,8 +5,7 @@
 
 use std::fmt;
 
-/// Stands for text that is not known, when a text is read a second time. A line that contains it itself only makes
-/// itself less known.
+/// Stands for text that is not known, when a text is read a second time; refused in lines themselves.
 const UNKNOWN: char = '\u{FDD0}';
 /// Stands for the home directory, likewise.
 const HOME: char = '\u{FDD1}';

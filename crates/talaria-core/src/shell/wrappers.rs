@@ -4,7 +4,7 @@
 //! (a wrapper), which an allow rule must name. An option that is not in the table makes a carrier a wrapper. To add
 //! one: a line in `SPECS`, or a function in `plan` if its words follow no pattern. Called by `unwrap`.
 
-use super::lex::is_name;
+use super::lexed::is_name;
 use super::options::Options;
 use super::word::{Extent, Piece, Word};
 use super::{Role, wrapped};

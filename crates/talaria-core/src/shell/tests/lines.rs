@@ -23,8 +23,10 @@ fn quoting_is_removed_however_it_is_written() {
             . echo "it's" "say \"hi\"" hello
         echo a#b # a comment ; rm x
             . echo a#b
-        echo {a,b}{c,d} {1..3} {} {x} a{b
-            . echo ac ad bc bd ⟨?⟩… {} {x} a{b
+        echo {a,b}{c,d} {1..3} {} {x} a{b {,e} {'',f}
+            . echo ac ad bc bd ⟨?⟩… {} {x} a{b e ⟨?⟩…
+        echo $x{a,b} {~,c} {$,x}HOME ${x}{a,b}
+            . echo ⟨?⟩… ⟨?⟩… ⟨?⟩… ⟨$x⟩a… ⟨$x⟩b…
         echo ~ ~/x a~ '~' ~root/x x=~/y --opt=~/z
             . echo ⟨home⟩ ⟨home⟩/x a~ ~ ⟨home⟩/x x=⟨home⟩/y --opt=~/z
     "#]]
@@ -37,7 +39,8 @@ fn quoting_is_removed_however_it_is_written() {
         r#"echo 'a b' "c d" e\ f "" '' "a\"b" 'a\b' "a\b""#,
         r#"echo "it's" 'say "hi"' $"hello""#,
         r"echo a#b # a comment ; rm x",
-        "echo {a,b}{c,d} {1..3} {} {x} a{b",
+        "echo {a,b}{c,d} {1..3} {} {x} a{b {,e} {'',f}",
+        "echo $x{a,b} {~,c} {$,x}HOME ${x}{a,b}",
         "echo ~ ~/x a~ '~' ~root/x x=~/y --opt=~/z",
     ]));
 }
@@ -50,7 +53,7 @@ fn what_only_the_shell_knows_is_marked() {
         ls *.rs a?b [ab]c [ x [
             . ls ⟨*⟩.rs… a⟨?⟩b… ⟨[ab]⟩c… [ x [
         echo $(a | b) `c d` <(e) >(f) "$(g "$(h)")"
-            . echo ⟨?⟩… ⟨?⟩… ⟨?⟩ ⟨?⟩ ⟨?⟩
+            . echo ⟨?⟩… ⟨?⟩… ⟨?⟩… ⟨?⟩… ⟨?⟩
             . a
             . b
             . c d
@@ -58,23 +61,21 @@ fn what_only_the_shell_knows_is_marked() {
             . f
             . g ⟨?⟩
             . h
-        echo $((1 + 2)) $((x)) $( (a) ) $((a);b)
-            . echo ⟨?⟩… ⟨?⟩… ⟨?⟩… ⟨?⟩…
+        echo $((1 + 2)) $((x)) $( (a) )
+            . echo ⟨?⟩… ⟨?⟩… ⟨?⟩…
             . a
-            . a
-            . b
         echo `echo \`inner\``
             . echo ⟨?⟩…
             . echo ⟨?⟩…
             . inner
         a[1]=x ls
-            . a⟨[1]⟩=x… ls
+            . a=x ls
     "#]]
     .assert_eq(&table(&[
         r#"$x "$x" ${x} "${x}" $HOME "${HOME}/a" $1 "$@" $? ${#x} ${x:-y} "${a[@]}""#,
         "ls *.rs a?b [ab]c [ x [",
         "echo $(a | b) `c d` <(e) >(f) \"$(g \"$(h)\")\"",
-        "echo $((1 + 2)) $((x)) $( (a) ) $((a);b)",
+        "echo $((1 + 2)) $((x)) $( (a) )",
         r"echo `echo \`inner\``",
         "a[1]=x ls",
     ]));
@@ -132,8 +133,10 @@ fn every_command_of_a_line_is_found() {
         ! a | ! b
             . a
             . b
-        time { a; }
+        time { a; }; time -p ! b; time ! time c
             . a
+            . b
+            . c
         [[ -f x && $(a) =~ ^(b|c)$ ]] && d
             . [[ ⟨?⟩…
             . a
@@ -147,10 +150,16 @@ fn every_command_of_a_line_is_found() {
         x=(a $(b)) c
             . x=⟨?⟩ c
             . b
+        x[0]=1 y[a]+=$(b) c
+            . x=1 y=⟨?⟩ c
+            . b
         export A=1 B=~/x
             . A=1 B=⟨home⟩/x export A=1 B=⟨home⟩/x
-        a &>x 2>&1 >&- <in 3<>both >|y >>z >&w
-            . a >x &1 &- <in <>both >y >z >w
+        export {A,B}=1 $x
+            . A=1 B=1 export A=1 B=1 ⟨$x⟩…
+        a 2>&1 >&-in <in 3<>both >|y >>z >&w; b &>x 2>&1
+            . a in &1 &- <in <>both >y >z >w
+            . b >x &1
         a <<< "b $(c)"
             . a <<"b "⟨?⟩
             . c
@@ -169,13 +178,15 @@ fn every_command_of_a_line_is_found() {
         "case $x in a|b) c;; (d) e ;& *) f; esac",
         "f() { a; }; function g { b; }; function h() ( c )",
         "! a | ! b",
-        "time { a; }",
+        "time { a; }; time -p ! b; time ! time c",
         "[[ -f x && $(a) =~ ^(b|c)$ ]] && d",
         "((x++)) && a",
         "x=1 y=$(a) b c=2",
         "x=(a $(b)) c",
+        "x[0]=1 y[a]+=$(b) c",
         "export A=1 B=~/x",
-        "a &>x 2>&1 >&- <in 3<>both >|y >>z >&w",
+        "export {A,B}=1 $x",
+        "a 2>&1 >&-in <in 3<>both >|y >>z >&w; b &>x 2>&1",
         "a <<< \"b $(c)\"",
         "echo done fi }",
     ]));
@@ -228,6 +239,13 @@ fn here_documents_are_text_unless_they_expand() {
         )
             . x=⟨?⟩
             . cat <<"hi\n"
+        git commit -m "$(cat <<'E'
+        it's
+        E
+        )" && a
+            . git commit -m ⟨?⟩
+            . cat <<"it's\n"
+            . a
     "#]]
     .assert_eq(&table(&[
         "cat <<EOF\na $(b)\nEOF\nc",
@@ -236,6 +254,7 @@ fn here_documents_are_text_unless_they_expand() {
         "cat <<EOF\nfoo\\\nEOF\nrm x\nEOF\nlast",
         "cat <<EOF\nEO\\\nF\nrm x\nEOF",
         "x=$(cat <<E\nhi\nE\n)",
+        "git commit -m \"$(cat <<'E'\nit's\nE\n)\" && a",
     ]));
 }
 
@@ -252,6 +271,12 @@ fn what_is_not_understood_says_so() {
             ! a parenthesis is not closed
         echo ${a
             ! `${` is not closed
+        echo a\
+            ! an escape is not closed
+        echo $'\ufdd0'
+            ! an escaped byte is not understood
+        echo ﷐
+            ! a noncharacter is not understood
         a | | b
             ! an operator is not expected here
         a && 
@@ -289,12 +314,35 @@ fn what_is_not_understood_says_so() {
             ! `coproc` is not understood
         a {fd}>x
             ! a redirect of this form is not understood
+        x[0 ]=1 rm y
+            ! an index of this form is not understood
+        x[$(a)]=1 b
+            ! an index of this form is not understood
+        x[0
+            ! an index is not closed
+        ((a); b)
+            ! `((` that is no arithmetic is not understood
+        echo $((a); b)
+            ! `$((` that is no arithmetic is not understood
+        a &> b c
+            ! `&>` before further words is not understood
+        a &> b 2>&1 c
+            ! `&>` before further words is not understood
+        echo $'it\'s'
+            ! an escaped quote in `$'` is not understood
         cat <<A $(b
         c)
         A
             ! a here-document across a substitution is not understood
         a b(c)
             ! `(` is not expected here
+        a $(b $'c d')
+            ! `$'` in a substitution is not understood
+        x=$(cat <<E
+        hi
+        E
+        a; b)
+            ! a command behind a here-document in a substitution is not understood
         <command included NUL byte>
             ! a redirect without a target is not expected here
     "#]]
@@ -304,6 +352,9 @@ fn what_is_not_understood_says_so() {
         "echo `a",
         "echo $(a",
         "echo ${a",
+        r"echo a\",
+        r"echo $'\ufdd0'",
+        "echo \u{fdd0}",
         "a | | b",
         "a && ",
         "; a",
@@ -322,8 +373,18 @@ fn what_is_not_understood_says_so() {
         "for x (a b) c",
         "coproc a",
         "a {fd}>x",
+        "x[0 ]=1 rm y",
+        "x[$(a)]=1 b",
+        "x[0",
+        "((a); b)",
+        "echo $((a); b)",
+        "a &> b c",
+        "a &> b 2>&1 c",
+        r"echo $'it\'s'",
         "cat <<A $(b\nc)\nA",
         "a b(c)",
+        r"a $(b $'c d')",
+        "x=$(cat <<E\nhi\nE\na; b)",
         "<command included NUL byte>",
     ]));
 }

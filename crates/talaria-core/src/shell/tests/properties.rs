@@ -96,7 +96,7 @@ proptest! {
             0 => format!("'{}'", word.replace('\'', r"'\''")),
             1 => format!("\"{}\"", word.replace(['\\', '"', '$', '`'], "\u{1}")),
             2 => word.chars().map(|c| format!("\\{c}")).collect(),
-            _ => format!("$'{}'", word.replace('\\', r"\\").replace('\'', r"\'")),
+            _ => format!("$'{}'", word.replace('\\', r"\\").replace('\'', r"\x27")),
         };
         let word = if style == 1 { word.replace(['\\', '"', '$', '`'], "\u{1}") } else { word };
         // An empty run of escapes is no word at all.

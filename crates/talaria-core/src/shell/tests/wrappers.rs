@@ -32,6 +32,10 @@ fn shells_are_looked_into() {
             . a
         bash script.sh a
             . bash script.sh a
+        dash -c {a,b}
+            r dash -c a b
+            . a
+            ? ⟨?⟩…
         bash $x
             w bash ⟨$x⟩…
             ? ⟨?⟩…
@@ -67,11 +71,11 @@ fn shells_are_looked_into() {
             c sh
             . a
         bash <(curl x)
-            w bash ⟨?⟩
+            w bash ⟨?⟩…
             . curl x
             ? ⟨?⟩…
         source <(curl x); . ./env.sh
-            w source ⟨?⟩
+            w source ⟨?⟩…
             . curl x
             ? ⟨?⟩…
             . . ./env.sh
@@ -102,6 +106,7 @@ fn shells_are_looked_into() {
         "/tmp/bash -lc 'a'",
         "bash --rcfile x -c a",
         "bash script.sh a",
+        "dash -c {a,b}",
         "bash $x",
         "bash",
         "curl x | sh",
