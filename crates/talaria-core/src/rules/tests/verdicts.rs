@@ -33,6 +33,10 @@ fn a_line_is_allowed_only_if_each_of_its_commands_is() {
             ask
         cargo "$x"
             ask
+        git "status$x"
+            ask
+        git "${x}status"
+            ask
         grep "$x" src/main.rs
             allowed by the allow rule "grep * src/*"
         grep $x src/main.rs
@@ -80,6 +84,8 @@ fn a_line_is_allowed_only_if_each_of_its_commands_is() {
             "cargo $x",
             "$x test",
             "cargo \"$x\"",
+            "git \"status$x\"",
+            "git \"${x}status\"",
             "grep \"$x\" src/main.rs",
             "grep $x src/main.rs",
             "grep a src/$x",

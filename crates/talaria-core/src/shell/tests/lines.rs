@@ -388,3 +388,32 @@ fn what_is_not_understood_says_so() {
         "<command included NUL byte>",
     ]));
 }
+
+#[test]
+fn ordinary_lines_are_understood() {
+    let lines = [
+        "/bin/bash -lc 'touch made.txt; echo ran > out.txt; cat out.txt'",
+        r#"/bin/bash -lc "id -u; cat /proc/self/status | grep -E 'Seccomp:|NoNewPrivs|CapEff'; readlink /proc/self/ns/net""#,
+        r#"/bin/bash -lc "python3 -c \"import socket; s=socket.create_connection(('127.0.0.1', 80))\"""#,
+        "/bin/bash -lc 'echo x > /tmp/codexprobe.$$ && rm /tmp/codexprobe.$$ && echo wrote'",
+        "/bin/bash -lc 'for i in 1 2 3 4 5 6; do echo tick $i; sleep 0.7; done'",
+        "/bin/zsh -lc \"sed -n '1,200p' src/lib.rs\"",
+        "bash -lc 'rg -n \"fn (parse|lex)\" --glob \"*.rs\" | head -50'",
+        "bash -lc \"apply_patch <<'PATCH'\n*** Begin Patch\n*** Update File: a.rs\n-it's \\$x \\`y\\`\n*** End Patch\nPATCH\n\"",
+        "bash -lc 'cat > a.py <<\"EOF\"\nprint(\"(\")\nEOF\npython3 a.py 2>&1 | tail -n 20'",
+        "bash -lc 'set -euo pipefail; cd \"$(git rev-parse --show-toplevel)\" && cargo test --workspace -- --nocapture'",
+        "bash -lc 'test -f Cargo.toml && grep -q \"^\\[workspace\\]\" Cargo.toml || echo none'",
+        "bash -lc 'find . -name \"*.rs\" -not -path \"./target/*\" -print0 | xargs -0 wc -l | sort -n'",
+        "bash -lc 'awk -F: \"{print \\$1}\" /etc/passwd; ls -la {src,tests}/*.rs'",
+        "bash -lc 'if [ -d node_modules ]; then npm test; else npm ci && npm test; fi'",
+        "bash -lc 'jq \".[] | {a: .b, c: (.d | length)}\" x.json > /dev/null'",
+        "bash -lc 'docker run --rm -v \"$PWD:/w\" -w /w node:22 npm test'",
+        "bash -lc 'while read -r f; do echo \"${f%.rs}: ${#f}\"; done < <(git ls-files)'",
+        "git commit -m 'fix: don'\\''t panic'",
+        "bash -lc 'export RUST_LOG=debug; timeout 60 ./target/debug/app & sleep 1; kill $!'",
+        "bash -lc 'echo $((1 + 2)); [[ \"$x\" == *.rs ]] && echo yes'",
+    ];
+    let unread: Vec<_> =
+        lines.iter().filter_map(|line| Some((line, crate::shell::parse(line).err()?))).collect();
+    assert!(unread.is_empty(), "{unread:#?}");
+}
