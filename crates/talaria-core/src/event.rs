@@ -3,17 +3,18 @@
 //! The JSON form is a contract: scripts read it. Fields may be added; names and meanings here do not change.
 //! Nothing here knows the wire; `project` converts from it.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::ids::{ItemId, ThreadId, TicketId, TurnId};
 use crate::item::{FileChange, Item};
 use crate::outcome::Report;
 use crate::place::Place;
+use crate::raw;
 use crate::request::{Ask, Decision, Who};
 
 /// Something that happened in a session.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Event {
     /// The thread is there, with the settings that Codex says are in force.
@@ -225,6 +226,7 @@ pub enum Event {
         /// Its method.
         method: String,
         /// The whole message.
+        #[serde(deserialize_with = "raw::read")]
         raw: Box<RawValue>,
     },
     /// Codex sent something that is no message at all.
@@ -239,7 +241,7 @@ pub enum Event {
 }
 
 /// What is in force on a thread, as Codex reported it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Started {
     /// The Codex thread.
     pub thread: ThreadId,
@@ -262,7 +264,7 @@ pub struct Started {
 }
 
 /// How far the sending of a turn's input is. Each stage is told before the step that it names is taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
     /// It is ready; nothing has been sent.
@@ -278,7 +280,7 @@ pub enum Stage {
 }
 
 /// How a sub-agent stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AgentPhase {
     /// It works, or is about to.
@@ -292,7 +294,7 @@ pub enum AgentPhase {
 }
 
 /// What was done about a Codex that did not stop a turn in time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Escalation {
     /// Its process was ended: no other turn was running there.
@@ -302,7 +304,7 @@ pub enum Escalation {
 }
 
 /// How much of an account's allowance is used.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RateLimits {
     /// The short window.
     pub primary: Option<RateWindow>,
@@ -315,7 +317,7 @@ pub struct RateLimits {
 }
 
 /// How much of one window is used.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RateWindow {
     /// In percent.
     pub used_percent: f64,
@@ -335,7 +337,7 @@ impl RateLimits {
 }
 
 /// One step of a plan.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanStep {
     /// What is to be done.
     pub step: String,
@@ -344,7 +346,7 @@ pub struct PlanStep {
 }
 
 /// How far a step of a plan is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PlanStatus {
     /// Not begun.
@@ -356,7 +358,7 @@ pub enum PlanStatus {
 }
 
 /// Tokens spent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     /// Input tokens, cached ones included.
     pub input: u64,

@@ -4,10 +4,11 @@
 //! `ItemBody::Other`: it is shown by its name, never dropped. `project` makes these from the wire; events carry them,
 //! renderers show them, `transcript` turns them into messages. Nothing here decides.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::ids::{ItemId, ThreadId};
+use crate::raw;
 
 mod parts;
 
@@ -16,7 +17,7 @@ pub use parts::{
 };
 
 /// One step of a turn.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Item {
     /// Codex's name for it. Not always unique: 0.130 gives the beginning and the end of a review the same one.
     pub id: ItemId,
@@ -26,7 +27,7 @@ pub struct Item {
 }
 
 /// What a step is, and what is known of it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ItemBody {
     /// What the person said.
@@ -34,7 +35,7 @@ pub enum ItemBody {
         /// The text parts of the input.
         text: String,
         /// What was said besides text.
-        #[serde(skip_serializing_if = "Vec::is_empty")]
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
         attachments: Vec<Attachment>,
         /// The id that the client gave it; 0.130 does not tell.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -52,7 +53,7 @@ pub enum ItemBody {
         /// `commentary`, `partial_answer`, `final_answer`, or nothing.
         phase: Option<String>,
         /// What it asks without waiting for an answer.
-        #[serde(skip_serializing_if = "Vec::is_empty")]
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
         questions: Vec<Question>,
     },
     /// The model's thinking, as far as it is told.
@@ -60,7 +61,7 @@ pub enum ItemBody {
         /// Summary paragraphs.
         summary: Vec<String>,
         /// The thinking itself, which few models show.
-        #[serde(skip_serializing_if = "Vec::is_empty")]
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
         content: Vec<String>,
     },
     /// A plan written as text.
@@ -75,7 +76,7 @@ pub enum ItemBody {
         /// Where it runs.
         cwd: String,
         /// Whose it is.
-        #[serde(skip_serializing_if = "CommandSource::is_agent")]
+        #[serde(default, skip_serializing_if = "CommandSource::is_agent")]
         source: CommandSource,
         /// How it stands.
         status: Status,
@@ -102,7 +103,7 @@ pub enum ItemBody {
         /// How it stands.
         status: Status,
         /// What it was called with.
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "raw::read_if_there")]
         arguments: Option<Box<RawValue>>,
         /// What it gave back.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -125,7 +126,7 @@ pub enum ItemBody {
         #[serde(skip_serializing_if = "Option::is_none")]
         success: Option<bool>,
         /// What it was called with.
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "raw::read_if_there")]
         arguments: Option<Box<RawValue>>,
         /// What it gave back.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -161,7 +162,7 @@ pub enum ItemBody {
         #[serde(skip_serializing_if = "Option::is_none")]
         effort: Option<String>,
         /// How each agent stood, by thread.
-        #[serde(skip_serializing_if = "Vec::is_empty")]
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
         agents: Vec<AgentState>,
     },
     /// Something happened to another agent.
@@ -226,6 +227,7 @@ pub enum ItemBody {
         /// Codex's name for the kind.
         name: String,
         /// The whole item.
+        #[serde(deserialize_with = "raw::read")]
         raw: Box<RawValue>,
     },
 }

@@ -6,8 +6,10 @@
 //! answer never came.
 //! `place` says whether what is accepted stays in the sandbox.
 //! `transcript` turns the steps of a turn into the messages that are kept.
+//! `api` is what commands and the engine tell each other.
 //! `config`, `policy`, `duration` and `version` are what users and Codex say about themselves, as data.
 
+pub mod api;
 pub mod config;
 pub mod drift;
 pub mod duration;
@@ -24,6 +26,7 @@ pub mod place;
 pub mod policy;
 pub mod power;
 pub mod project;
+mod raw;
 pub mod redact;
 pub mod request;
 pub mod rules;

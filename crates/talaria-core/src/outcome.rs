@@ -1,8 +1,9 @@
 //! How a turn ended. Silence is not an outcome, and nothing here is guessed: each variant names its evidence.
 
+use std::borrow::Cow;
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::event::{RateLimits, Usage};
 use crate::request::Who;
@@ -44,7 +45,7 @@ impl Outcome {
 }
 
 /// Classes of failure, one for each thing that a person or program would do next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureCode {
     /// Log in again.
@@ -113,7 +114,8 @@ impl fmt::Display for FailureCode {
 }
 
 /// The last line of a turn: what it came to.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Written")]
 pub struct Report {
     /// `completed`, `failed`, `interrupted` or `lost`.
     #[serde(serialize_with = "outcome_word")]
@@ -133,11 +135,54 @@ pub struct Report {
     /// Sub-agents of this turn that had not ended when it was reported.
     pub children_running: usize,
     /// What to do next, if it did not complete.
-    pub hint: Option<&'static str>,
+    pub hint: Option<Cow<'static, str>>,
     /// When the limit that stopped it begins anew, in seconds since 1970.
     pub retry_at: Option<i64>,
     /// The exit code that `talaria exec` ends with.
     pub exit: u8,
+}
+
+/// A report as JSON has it: the outcome is a word, and what belongs to it stands beside it.
+#[derive(Deserialize)]
+struct Written {
+    outcome: OutcomeWord,
+    code: Option<FailureCode>,
+    by: Option<Who>,
+    message: Option<String>,
+    text: Option<String>,
+    usage: Usage,
+    declined: u32,
+    children_running: usize,
+    hint: Option<String>,
+    retry_at: Option<i64>,
+    exit: u8,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum OutcomeWord {
+    Completed,
+    Failed,
+    Interrupted,
+    Lost,
+}
+
+impl From<Written> for Report {
+    fn from(written: Written) -> Self {
+        let Written { code, by, message, text, usage, declined, children_running, retry_at, exit, .. } =
+            written;
+        let words = || message.clone().unwrap_or_default();
+        let outcome = match written.outcome {
+            OutcomeWord::Completed => Outcome::Completed,
+            OutcomeWord::Failed => {
+                Outcome::Failed { code: code.unwrap_or(FailureCode::Other), message: words() }
+            }
+            OutcomeWord::Interrupted => Outcome::Interrupted { by: by.unwrap_or(Who::Codex) },
+            OutcomeWord::Lost => Outcome::Lost { why: words() },
+        };
+        let hint = written.hint.map(Cow::Owned);
+        Self { outcome, code, by, message, text, usage, declined, children_running, hint, retry_at, exit }
+    }
 }
 
 fn outcome_word<S: serde::Serializer>(outcome: &Outcome, serializer: S) -> Result<S::Ok, S::Error> {
@@ -154,10 +199,10 @@ impl Report {
             Outcome::Lost { why } => (None, None, Some(why.clone())),
         };
         let hint = match &outcome {
-            Outcome::Failed { code, .. } => Some(code.hint()),
-            Outcome::Lost { .. } => Some(
+            Outcome::Failed { code, .. } => Some(Cow::Borrowed(code.hint())),
+            Outcome::Lost { .. } => Some(Cow::Borrowed(
                 "check what it did before you send the prompt again; `talaria doctor` checks the installation",
-            ),
+            )),
             Outcome::Completed | Outcome::Interrupted { .. } => None,
         };
         let exit = exit_code(&outcome, declined);
@@ -175,7 +220,7 @@ impl Report {
     /// Says that the login has to be renewed, where Codex went and had complained of it.
     #[must_use]
     pub fn with_login_hint(mut self) -> Self {
-        self.hint = Some(FailureCode::Auth.hint());
+        self.hint = Some(Cow::Borrowed(FailureCode::Auth.hint()));
         self
     }
 

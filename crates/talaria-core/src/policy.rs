@@ -59,7 +59,8 @@ pub struct ModeSettings {
 }
 
 /// Who answers a question of Codex that neither floor nor rules decide.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Answers {
     /// A person, or whoever stands in for one.
     #[default]

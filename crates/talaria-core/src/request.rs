@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::ids::{ItemId, ThreadId};
 use crate::item::FileChange;
@@ -26,7 +26,7 @@ pub use permissions::{Access, PathAccess, Permissions, Place};
 pub use question::{Question, QuestionOption};
 
 /// A question, as shown to people.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Ask {
     /// May this command run?
@@ -40,7 +40,7 @@ pub enum Ask {
         /// The command line.
         command: String,
         /// What Codex reads in it, one phrase each.
-        #[serde(skip_serializing_if = "Vec::is_empty")]
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
         actions: Vec<String>,
         /// Where it would run.
         cwd: Option<String>,
@@ -66,7 +66,6 @@ pub enum Ask {
         /// Why, and what the command is.
         reason: Option<String>,
         /// Is an acceptance remembered until the conversation ends?
-        #[serde(skip)]
         can_last: bool,
     },
     /// May this address be reached?
@@ -148,7 +147,7 @@ pub enum Ask {
         /// The arguments of the call, as JSON; `None` when Codex does not tell them.
         arguments: Option<String>,
         /// How long Codex can remember an acceptance.
-        #[serde(skip_serializing_if = "Vec::is_empty")]
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
         persist: Vec<Persist>,
     },
     /// Something that Codex wants of the program around it, and that this one does not provide.
@@ -170,7 +169,7 @@ pub enum Ask {
 }
 
 /// What an MCP server wants of the person.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "mode", rename_all = "snake_case")]
 pub enum Wish {
     /// A form to be filled in.
@@ -183,7 +182,7 @@ pub enum Wish {
 }
 
 /// How long an acceptance is remembered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Persist {
     /// Until the conversation ends.
@@ -218,7 +217,7 @@ impl Ask {
 }
 
 /// What was decided.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
     /// Yes, once.
@@ -256,7 +255,7 @@ impl fmt::Display for Decision {
 }
 
 /// Who did something.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Who {
     /// The person at the terminal.

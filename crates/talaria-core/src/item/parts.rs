@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::ids::ThreadId;
 
 /// How a step stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     /// Not ended.
@@ -25,7 +25,7 @@ pub enum Status {
 }
 
 /// A change of one file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileChange {
     /// The file.
     pub path: String,
@@ -38,7 +38,7 @@ pub struct FileChange {
 }
 
 /// What happens to a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FileAction {
     /// It is new.
@@ -60,7 +60,7 @@ impl fmt::Display for FileAction {
 }
 
 /// Whose a command is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandSource {
     /// The model's.
@@ -82,7 +82,7 @@ impl CommandSource {
 }
 
 /// Something that a person said without words: an image, a file that was mentioned.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attachment {
     /// `image`, `audio`, `skill`, `mention`, or Codex's own word.
     pub kind: String,
@@ -100,7 +100,7 @@ impl fmt::Display for Attachment {
 }
 
 /// Something that the model asks in passing.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Question {
     /// The question.
     pub title: String,
@@ -109,16 +109,16 @@ pub struct Question {
 }
 
 /// What a tool gave back.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolResult {
     /// Its text; structured content as JSON where there is no text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// How many images came with it.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub images: u32,
     /// How many parts of other kinds: audio, binary files.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub other: u32,
 }
 
@@ -127,7 +127,7 @@ fn is_zero(count: &u32) -> bool {
 }
 
 /// How another agent stood.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentState {
     /// Its thread.
     pub thread: ThreadId,
@@ -138,7 +138,7 @@ pub struct AgentState {
 }
 
 /// What was done on the web.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum SearchAction {
     /// A search.

@@ -1,24 +1,27 @@
 //! What somebody answers to a question: the decision, and what goes with it.
 //!
-//! A secret that was typed is in here on its way to Codex and nowhere else: neither `Debug` nor `Serialize` writes it, and
-//! only `reply` reads it. The turn machine records the decision alone.
+//! A secret that was typed is in here on its way to Codex and nowhere else: neither `Debug` nor `Serialize` writes it.
+//! `reply` reads it, and `revealed` writes it for the private socket between a command and the engine. The turn machine
+//! records the decision alone.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use super::Decision;
 
 /// An answer.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Answer {
     /// Yes or no, and for how long.
     pub decision: Decision,
     /// Why not; the model is told before the request is declined.
+    #[serde(default)]
     pub reason: Option<String>,
     /// What goes with a yes.
+    #[serde(default)]
     pub content: Content,
 }
 
@@ -34,6 +37,40 @@ impl Answer {
     }
 }
 
+impl Answer {
+    /// Does it hold something that must not be kept?
+    pub fn has_secret(&self) -> bool {
+        match &self.content {
+            Content::Nothing | Content::Grant(_) => false,
+            Content::Answers(answers) => answers.values().flatten().any(Given::is_secret),
+            Content::Form(fields) => fields.values().any(Given::is_secret),
+        }
+    }
+
+    /// The answer with its secrets, as `Deserialize` reads it: `{"secret": …}` stands for one. Not for eyes or files.
+    pub fn revealed(&self) -> Value {
+        let given = |given: &Given| match given.is_secret {
+            true => serde_json::json!({ "secret": given.value }),
+            false => given.value.clone(),
+        };
+        let content = match &self.content {
+            Content::Nothing => serde_json::json!({ "kind": "nothing" }),
+            Content::Grant(grant) => serde_json::json!({ "kind": "grant", "given": grant }),
+            Content::Answers(answers) => {
+                let answers: BTreeMap<_, Vec<Value>> =
+                    answers.iter().map(|(id, all)| (id, all.iter().map(given).collect())).collect();
+                serde_json::json!({ "kind": "answers", "given": answers })
+            }
+            Content::Form(fields) => {
+                let fields: BTreeMap<_, Value> =
+                    fields.iter().map(|(name, value)| (name, given(value))).collect();
+                serde_json::json!({ "kind": "form", "given": fields })
+            }
+        };
+        serde_json::json!({ "decision": self.decision, "reason": self.reason, "content": content })
+    }
+}
+
 impl From<Decision> for Answer {
     fn from(decision: Decision) -> Self {
         Self { decision, reason: None, content: Content::Nothing }
@@ -41,7 +78,7 @@ impl From<Decision> for Answer {
 }
 
 /// What goes with a yes.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(tag = "kind", content = "given", rename_all = "snake_case")]
 pub enum Content {
     /// Nothing: the yes says it all.
@@ -56,7 +93,7 @@ pub enum Content {
 }
 
 /// The part of requested permissions that is granted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Grant {
     /// Everything that was asked for.
@@ -109,6 +146,19 @@ impl Serialize for Given {
     }
 }
 
+/// Values of answers are never objects, so an object can only say that this is a secret.
+impl<'de> Deserialize<'de> for Given {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        match value {
+            Value::Object(mut object) if object.len() == 1 && object.contains_key("secret") => {
+                Ok(Self::secret(object.remove("secret").unwrap_or_default()))
+            }
+            value => Ok(Self::plain(value)),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -127,5 +177,19 @@ mod tests {
         }
         assert_eq!(serde_json::to_string(&given).unwrap(), r#"[null,"blue"]"#);
         assert_eq!(format!("{given:?}"), r#"[(secret), "blue"]"#);
+    }
+    #[test]
+    fn what_is_revealed_can_be_read_back_with_its_secrets() {
+        let given = vec![Given::secret("hunter2"), Given::plain("blue")];
+        let answers = Content::Answers(BTreeMap::from([("q".to_owned(), given.clone())]));
+        let form = Content::Form(BTreeMap::from([("pin".to_owned(), Given::secret(4711))]));
+        for content in [answers, form, Content::Grant(Grant::Network), Content::Nothing] {
+            let answer = Answer { reason: Some("why".to_owned()), ..Answer::with(content) };
+            let back: Answer = serde_json::from_value(answer.revealed()).unwrap();
+            assert_eq!(back.revealed(), answer.revealed());
+            assert_eq!(back.has_secret(), answer.has_secret());
+        }
+        let short: Answer = serde_json::from_str(r#"{"decision":"accept"}"#).unwrap();
+        assert!(matches!(short.content, Content::Nothing) && !short.has_secret());
     }
 }

@@ -3,21 +3,21 @@
 //! Codex lets through the flat forms of the MCP specification and nothing else; `project` reads the schema, `read` turns
 //! what a person types into values. A field that looks like a secret is treated as one, whatever the server says.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 mod formats;
 mod read;
 
 /// A form.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Form {
     /// The fields, in the order in which Codex tells them.
     pub fields: Vec<Field>,
 }
 
 /// One field of a form.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Field {
     /// Names it in the answer.
     pub name: String,
@@ -38,7 +38,7 @@ pub struct Field {
 }
 
 /// What a field takes.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "takes", rename_all = "snake_case")]
 pub enum FieldKind {
     /// Text.
@@ -83,7 +83,7 @@ pub enum FieldKind {
 }
 
 /// Something that may be chosen in a form.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FormOption {
     /// What goes into the answer.
     pub value: String,

@@ -1,11 +1,11 @@
 //! A question of the model: a choice of options, free text, or both.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Given;
 
 /// A question of the model.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Question {
     /// Names it in the answer.
     pub id: String,
@@ -22,7 +22,7 @@ pub struct Question {
 }
 
 /// Something that may be chosen.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct QuestionOption {
     /// Its name, which is also the answer.
     pub label: String,

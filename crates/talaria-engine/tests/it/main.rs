@@ -11,6 +11,7 @@ mod asked;
 mod asks;
 mod crowd;
 mod escapes;
+mod events;
 mod faults;
 mod held;
 mod hosts;

@@ -116,7 +116,7 @@ pub(crate) fn ending(report: &Report, paint: Paint) -> Vec<String> {
         Outcome::Lost { why } => lines.extend([
             format!("{error} the turn was lost; how it ended is not known"),
             cause(why),
-            hint(report.hint.unwrap_or_default()),
+            hint(report.hint.as_deref().unwrap_or_default()),
         ]),
     }
     if report.children_running > 0 {

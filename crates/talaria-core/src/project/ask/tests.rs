@@ -47,7 +47,7 @@ fn every_request_is_put_in_our_words() {
           {"kind":"command","thread":"t","item":"call_1","approval":null,"command":"/bin/bash -lc 'touch c'","cwd":"/home/dev/work","reason":"need net","permissions":{"network":true,"files":[{"access":"write","path":"/home/dev/cache"}]},"always":null}
           accepted, accepted for this session, declined, cancelled
         stdin: write_stdin --session-id 63035 'hello�[2J�'
-          {"kind":"stdin","thread":"t","item":"call_1","approval":"call_7","command":"write_stdin --session-id 63035 'hello\u001b[2J\n'","cwd":"/home/dev/work","reason":"Send input to an existing terminal. This terminal was launched outside the sandbox."}
+          {"kind":"stdin","thread":"t","item":"call_1","approval":"call_7","command":"write_stdin --session-id 63035 'hello\u001b[2J\n'","cwd":"/home/dev/work","reason":"Send input to an existing terminal. This terminal was launched outside the sandbox.","can_last":false}
           accepted, declined, cancelled
         network: network access to example.org (https)
           {"kind":"network","thread":"t","item":"call_1","host":"example.org","protocol":"https","command":null,"reason":"example.org is not in the allowed_domains","always":"example.org"}

@@ -1,0 +1,22 @@
+//! The data of the engine's API: what commands ask of it, and what it tells them.
+//!
+//! Every face of Talaria speaks this with the engine, over HTTP on a unix socket (`talaria-server`). Fields may be added;
+//! names and meanings do not change within one `VERSION`. Nothing here decides or does anything.
+
+mod engine;
+mod problem;
+mod request;
+mod session;
+mod task;
+
+pub use engine::{EngineInfo, HostInfo, RunningTurn, Status, Stop, Stopped};
+pub use problem::{Problem, ProblemCode};
+pub use request::{AnswerRequest, Answered, RequestInfo, RequestState};
+pub use session::{
+    Caller, Interrupt, Kind, NewSession, NewTurn, Numbered, Prune, Pruned, PrunedSession, Said, Say,
+    SearchHit, SessionDetail, SessionInfo, SessionStarted, TurnInfo, When,
+};
+pub use task::{TaskInfo, TaskStatus};
+
+/// The version of this vocabulary. An engine and a command with different ones do not understand each other.
+pub const VERSION: u32 = 1;

@@ -1,0 +1,97 @@
+//! The engine itself: who it is, what it holds, how it is ended.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::RequestInfo;
+use crate::event::Stage;
+use crate::ids::SessionId;
+
+/// Who the engine is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EngineInfo {
+    /// Its process.
+    pub pid: u32,
+    /// The version of Talaria.
+    pub version: String,
+    /// When its program file was made, in milliseconds since 1970: of two builds of one version the later one is newer.
+    pub build: i64,
+    /// The version of the API that it speaks.
+    pub api: u32,
+    /// Talaria's home directory.
+    pub home: String,
+    /// Since when it runs.
+    pub since: Timestamp,
+}
+
+/// Everything that runs or waits.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Status {
+    /// The engine.
+    pub engine: EngineInfo,
+    /// The running Codex processes.
+    pub hosts: Vec<HostInfo>,
+    /// The turns that have no outcome yet.
+    pub turns: Vec<RunningTurn>,
+    /// What waits for a person.
+    pub requests: Vec<RequestInfo>,
+    /// What a person should know: for example that floor and rules do not hold where Codex asks about nothing.
+    #[serde(default)]
+    pub notes: Vec<String>,
+}
+
+/// One running Codex.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostInfo {
+    /// Its process.
+    pub pid: i32,
+    /// Its version.
+    pub codex: String,
+    /// How many conversations it has loaded for us.
+    pub threads: usize,
+    /// How many turns run on it.
+    pub turns: usize,
+    /// What it and everything below it take.
+    pub memory_kib: u64,
+    /// Does it take no more conversations, because it is to be replaced?
+    #[serde(default)]
+    pub draining: bool,
+    /// Since when it runs.
+    pub since: Timestamp,
+}
+
+/// A turn that has no outcome yet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunningTurn {
+    /// Its session.
+    pub session: SessionId,
+    /// The task that the session is, if it is one.
+    pub task: Option<String>,
+    /// Which turn of the session, from 1.
+    pub turn: i64,
+    /// How far its input is.
+    pub stage: Stage,
+    /// What the conversation is about.
+    pub title: String,
+    /// When it was asked for.
+    pub since: Timestamp,
+    /// The process that runs it, if that is known.
+    pub host: Option<i32>,
+}
+
+/// How the engine is to end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stop {
+    /// Leave Codex and its turns running, for the next engine to take up.
+    #[serde(default)]
+    pub keep_turns: bool,
+}
+
+/// What ended with the engine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stopped {
+    /// Turns that were interrupted.
+    pub interrupted: usize,
+    /// Turns that go on without the engine.
+    pub kept: usize,
+}

@@ -1,0 +1,65 @@
+//! Why the engine did not do what it was asked.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Why something was not done: what happened, why, and what to do next.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Problem {
+    /// What a program decides by.
+    pub code: ProblemCode,
+    /// What happened, in words.
+    pub message: String,
+    /// What to do next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+/// Classes of problems, one for each thing that a caller would do next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProblemCode {
+    /// There is no such session, task or request.
+    Unknown,
+    /// More than one has an id that begins so.
+    Ambiguous,
+    /// Somebody was first, or it is over already.
+    Conflict,
+    /// The question does not take this answer.
+    Misfit,
+    /// The message is not understood.
+    BadRequest,
+    /// A turn runs on this session already.
+    Busy,
+    /// The engine is ending.
+    Stopping,
+    /// Codex cannot be used.
+    Codex,
+    /// What is kept could not be read or written.
+    Store,
+    /// Something that should not happen.
+    Internal,
+}
+
+impl Problem {
+    /// Says what happened.
+    pub fn new(code: ProblemCode, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), hint: None }
+    }
+
+    /// Says what to do next.
+    #[must_use]
+    pub fn try_this(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Problem {}

@@ -1,0 +1,80 @@
+//! What waits for a person, and the answer.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::ids::{SessionId, TicketId};
+use crate::place::Place;
+use crate::request::{Ask, Decision, Who};
+
+/// A question that was put to a person.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RequestInfo {
+    /// Its name.
+    pub id: TicketId,
+    /// The conversation.
+    pub session: SessionId,
+    /// The task that the conversation is, if it is one.
+    pub task: Option<String>,
+    /// `command`, `patch`, `permissions`, `input` or `elicitation`.
+    pub kind: String,
+    /// One line about it.
+    pub summary: String,
+    /// When it was asked.
+    pub since: Timestamp,
+    /// How it stands.
+    pub state: RequestState,
+    /// Where it would happen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
+    /// What may be decided.
+    #[serde(default)]
+    pub choices: Vec<Decision>,
+    /// The whole question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ask: Option<Ask>,
+}
+
+/// How a request stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RequestState {
+    /// It waits for a person.
+    Open,
+    /// It was answered; Codex does not have the answer yet.
+    Answered,
+    /// The answer is being written to Codex.
+    Delivering,
+    /// Codex has the answer.
+    Delivered,
+    /// Nobody decided: the turn or Codex ended first.
+    Void,
+    /// Codex died before it could have the answer, which is kept for the same question in the next turn.
+    Escrowed,
+    /// Codex died while the answer was being written: nobody knows whether it had it.
+    Undelivered,
+    /// A kept answer that was not needed in time.
+    Expired,
+}
+
+/// An answer of somebody.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct AnswerRequest {
+    /// The answer, as [`Answer::revealed`](crate::request::Answer::revealed) writes it.
+    pub answer: Value,
+    /// Who answers.
+    pub by: Who,
+    /// From where, for whoever comes second.
+    #[serde(default)]
+    pub via: Option<String>,
+}
+
+/// The answer was taken.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answered {
+    /// Which request.
+    pub id: TicketId,
+    /// What was decided.
+    pub decision: Decision,
+}

@@ -1,0 +1,268 @@
+//! Conversations: how they are started, continued, followed, found and thrown away.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::event::{Event, Stage, Usage};
+use crate::ids::SessionId;
+use crate::outcome::Report;
+use crate::policy::{Answers, ApprovalPolicy, Sandbox};
+use crate::request::Who;
+use crate::transcript::Message;
+use crate::wire::call::UserInput;
+
+/// What a conversation was started for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// One prompt on the command line.
+    Exec,
+    /// A person at a terminal.
+    Chat,
+    /// Work in the background.
+    Task,
+}
+
+/// The Codex that the caller means, and the environment it is to run in. Kept in memory only.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Caller {
+    /// The program.
+    pub codex: String,
+    /// Its version, as found by the caller.
+    pub version: String,
+    /// A directory to put in front of `PATH`.
+    #[serde(default)]
+    pub path_dir: Option<String>,
+    /// Where Codex keeps its things; `None` leaves it to the environment.
+    #[serde(default)]
+    pub codex_home: Option<String>,
+    /// The environment; variables that are not UTF-8 cannot be told.
+    #[serde(default)]
+    pub environment: Vec<(String, String)>,
+}
+
+/// A new conversation, with its first turn.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct NewSession {
+    /// What for.
+    pub kind: Kind,
+    /// Where it works; absolute.
+    pub cwd: String,
+    /// The model.
+    #[serde(default)]
+    pub model: Option<String>,
+    /// The sandbox.
+    #[serde(default)]
+    pub sandbox: Option<Sandbox>,
+    /// When Codex asks.
+    #[serde(default)]
+    pub approval: Option<ApprovalPolicy>,
+    /// Its first turn.
+    pub turn: NewTurn,
+}
+
+/// One turn to be run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct NewTurn {
+    /// What is said.
+    pub input: Vec<UserInput>,
+    /// How much the model thinks.
+    #[serde(default)]
+    pub effort: Option<String>,
+    /// The caller's limit in milliseconds; the time that a person takes to answer does not count.
+    #[serde(default)]
+    pub limit_ms: Option<u64>,
+    /// After how much silence a person is told, in milliseconds.
+    #[serde(default)]
+    pub quiet_after_ms: Option<u64>,
+    /// Who answers what neither floor nor rules decide.
+    #[serde(default)]
+    pub answers: Answers,
+    /// The Codex that the caller means.
+    pub caller: Caller,
+}
+
+/// A turn was written down and will be run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionStarted {
+    /// The conversation.
+    pub id: SessionId,
+    /// The task, if it is one.
+    pub task: Option<String>,
+    /// Which turn of it, from 1.
+    pub turn: i64,
+    /// Events of this turn have greater numbers.
+    pub after: i64,
+}
+
+/// More input for a conversation.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Say {
+    /// The text.
+    pub text: String,
+    /// What becomes of it while a turn runs.
+    pub when: When,
+}
+
+/// What becomes of input that comes while a turn runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum When {
+    /// It goes to the running turn. If that does not take it, it waits for the next.
+    Now,
+    /// It waits for the next turn.
+    Next,
+}
+
+/// What became of further input; whether the turn took it is told by an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Said {
+    /// Was it handed to a running turn?
+    pub to_running_turn: bool,
+}
+
+/// Somebody wants a turn to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Interrupt {
+    /// Who.
+    pub by: Who,
+}
+
+/// An event with its place in the conversation: one line of `--json`, one message of the event stream.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Numbered {
+    /// The conversation.
+    pub session: SessionId,
+    /// Its number, from 1, without gaps in what is kept.
+    pub seq: i64,
+    /// When it was written down.
+    pub at: Timestamp,
+    /// The turn it belongs to, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<i64>,
+    /// What happened.
+    #[serde(flatten)]
+    pub event: Event,
+}
+
+/// One conversation in a list.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SessionInfo {
+    /// Its name.
+    pub id: SessionId,
+    /// What it is about: the beginning of what was said first.
+    pub title: String,
+    /// Who runs its turns.
+    pub runtime: String,
+    /// When something happened last.
+    pub updated_at: Timestamp,
+    /// Does a turn run?
+    pub running: bool,
+    /// What it was started for.
+    pub kind: Kind,
+    /// The task that it is, if it is one.
+    pub task: Option<String>,
+    /// Where it works.
+    pub cwd: String,
+    /// The model.
+    pub model: Option<String>,
+    /// When it began.
+    pub created_at: Timestamp,
+    /// The number of its last event.
+    pub last_seq: i64,
+}
+
+/// One conversation with what was said and done.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SessionDetail {
+    /// What a list says of it.
+    #[serde(flatten)]
+    pub info: SessionInfo,
+    /// Codex's name for it, once a turn was accepted.
+    pub thread: Option<String>,
+    /// The version of Codex that kept it last.
+    pub codex: Option<String>,
+    /// Its turns, the oldest first.
+    pub turns: Vec<TurnInfo>,
+    /// What was said and done, the oldest first.
+    pub messages: Vec<Message>,
+    /// How many older messages are not in here.
+    pub older_messages: usize,
+}
+
+/// One turn of a conversation.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct TurnInfo {
+    /// Which, from 1.
+    pub turn: i64,
+    /// How far it is.
+    pub stage: Stage,
+    /// How it ended.
+    pub outcome: Option<Report>,
+    /// What was asked, secrets masked.
+    pub prompt: String,
+    /// When it was asked for.
+    pub created_at: Timestamp,
+    /// When it had an outcome.
+    pub settled_at: Option<Timestamp>,
+    /// What it cost.
+    pub usage: Option<Usage>,
+}
+
+/// A place where searched words were found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SearchHit {
+    /// The conversation.
+    pub session: SessionId,
+    /// The number of the event that brought it.
+    pub seq: i64,
+    /// The text around the words, which stand between `[` and `]`.
+    pub snippet: String,
+    /// What the conversation is about.
+    pub title: String,
+    /// Who said it or what did it: `user`, `assistant`, `tool`.
+    pub role: String,
+}
+
+/// What is to be thrown away.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Prune {
+    /// Conversations in which nothing happened for so many milliseconds.
+    #[serde(default)]
+    pub older_than_ms: Option<u64>,
+    /// All but the newest so many.
+    #[serde(default)]
+    pub keep: Option<u64>,
+    /// The oldest, until what is kept takes at most so many bytes.
+    #[serde(default)]
+    pub max_bytes: Option<u64>,
+    /// Only say what would go.
+    #[serde(default)]
+    pub dry_run: bool,
+}
+
+/// What was, or would be, thrown away.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pruned {
+    /// The conversations.
+    pub sessions: Vec<PrunedSession>,
+    /// How many events.
+    pub events: u64,
+    /// How large the file was.
+    pub bytes_before: u64,
+    /// How large it is now; of a preview, about how large it would be.
+    pub bytes_after: u64,
+    /// Nothing was thrown away: this only says what would be.
+    pub dry_run: bool,
+}
+
+/// A conversation that goes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PrunedSession {
+    /// Its name.
+    pub id: SessionId,
+    /// What it was about.
+    pub title: String,
+    /// When something happened last.
+    pub updated_at: Timestamp,
+}
