@@ -137,8 +137,8 @@ pub struct Numbered {
     pub seq: i64,
     /// When it was written down.
     pub at: Timestamp,
-    /// The turn it belongs to, from 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The turn it belongs to, from 1. In JSON `turn` is a word of the events: Codex's name for a turn.
+    #[serde(rename = "turn_number", default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<i64>,
     /// What happened.
     #[serde(flatten)]
@@ -265,4 +265,26 @@ pub struct PrunedSession {
     pub title: String,
     /// When something happened last.
     pub updated_at: Timestamp,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Usage;
+    use crate::ids::TurnId;
+
+    #[test]
+    fn events_with_a_turn_of_their_own_are_read_back() {
+        let usage = Event::UsageUpdated { turn: Usage::default(), context: 1, window: None };
+        for event in [Event::TurnStarted { turn: TurnId::new("t-1") }, usage] {
+            for turn in [None, Some(3)] {
+                let (session, at) = (SessionId::new("s"), Timestamp::UNIX_EPOCH);
+                let numbered = Numbered { session, seq: 7, at, turn, event: event.clone() };
+                let text = serde_json::to_string(&numbered).unwrap();
+                let back: Numbered = serde_json::from_str(&text).unwrap();
+                assert_eq!(serde_json::to_string(&back).unwrap(), text);
+                assert_eq!(back.turn, turn);
+            }
+        }
+    }
 }
