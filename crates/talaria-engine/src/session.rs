@@ -25,6 +25,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use crate::codex::current::CurrentHost;
+use crate::codex::host::Host;
 use crate::codex::queue::Queue;
 use crate::codex::threads::{OpenThread, ThreadError};
 use crate::revival::Revived;
@@ -38,13 +39,42 @@ use record::Record;
 use running::Running;
 pub use tools::{Toolbox, Work};
 
-/// Looks at what happens in a turn. Called by the session's own task, so a slow one delays only this session.
-pub trait Watcher {
+/// Looks at what happens in a turn, and keeps it. Called by the session's own task, so a slow one delays only this
+/// session.
+pub trait Watcher: Send {
     /// Something happened.
     fn event(&mut self, event: Event);
+
+    /// Something that was said or done is complete.
+    fn message(&mut self, _message: &Message) {}
+
+    /// The conversation moved to another host.
+    fn moved(&mut self, _host: &Host, _started: &Started) {}
+
+    /// Takes input that waits for a turn of its own, and says how much waits now. Gives it back if it does not keep such
+    /// things.
+    fn queue(&mut self, text: String) -> Result<usize, String> {
+        Err(text)
+    }
+
+    /// Keeps everything that was told so far. Nothing that follows from it is done before.
+    fn keep(&mut self) -> impl Future<Output = Result<(), NotKept>> + Send {
+        std::future::ready(Ok(()))
+    }
+
+    /// When `keep` is to be called at the latest, if anything waits to be kept.
+    fn due(&self) -> Option<Instant> {
+        None
+    }
+
     /// Nothing more is waiting: a good time to show what was collected.
     fn caught_up(&mut self) {}
 }
+
+/// What happened cannot be kept: somebody else is in charge of the session, or it is being ended.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("what happens can no longer be written down: {0}")]
+pub struct NotKept(pub String);
 
 /// Something that somebody wants of a running turn.
 #[derive(Debug)]

@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use talaria_core::event::Event;
+use talaria_core::event::{Event, Usage};
 use talaria_core::failure;
 use talaria_core::ids::TicketId;
-use talaria_core::outcome::Report;
+use talaria_core::outcome::{Outcome, Report};
 use talaria_core::redact::redact;
 use talaria_core::settle::Settlement;
 use talaria_core::transcript::{Limits, Message, Projector, Sent};
@@ -19,7 +19,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::errands::{self, Done, Errands, Ground, Recorded};
-use super::{Command, Session, Watcher, When};
+use super::{Command, NotKept, Session, Watcher, When};
 use crate::codex::complaints::Mark;
 use crate::codex::live_turns::TurnGuard;
 use crate::codex::queue::{Delivery, Queue};
@@ -94,9 +94,17 @@ impl<'a, W: Watcher> Running<'a, W> {
             if let Some(report) = self.carry_out().await {
                 return report;
             }
+            let due = self.watcher.due();
+            if due.is_some_and(|due| due <= Instant::now())
+                && let Err(not_kept) = self.watcher.keep().await
+            {
+                return self.give_up(&not_kept);
+            }
+            let due = self.watcher.due();
             let queue = Arc::clone(&self.session.queue);
             let wake = self.turn.wake_at().map(|at| self.session.epoch + at);
             tokio::select! {
+                () = sleep_until(due) => {}
                 done = self.errands.next() => self.take(done),
                 batch = take_paced(&queue, not_before) => {
                     not_before = batch.iter().all(Delivery::is_piece).then(|| Instant::now() + PACE);
@@ -161,6 +169,7 @@ impl<'a, W: Watcher> Running<'a, W> {
                 self.session.move_to(*revived);
                 self.guard = host.enter_turn(&self.session.started.thread);
                 self.mark = host.complaints_mark();
+                self.watcher.moved(&host, &self.session.started);
                 match settlement {
                     Some(settlement) => self.handle(Input::Settled(settlement)),
                     None => self.begin_again(),
@@ -187,6 +196,12 @@ impl<'a, W: Watcher> Running<'a, W> {
     /// Does what the turn wants done, until it wants nothing or is over.
     async fn carry_out(&mut self) -> Option<Report> {
         while let Some(output) = self.turn.poll() {
+            // What has consequences outside comes after what led to it has been kept.
+            if !matches!(output, Output::Emit(_) | Output::Heard(_))
+                && let Err(not_kept) = self.watcher.keep().await
+            {
+                return Some(self.give_up(&not_kept));
+            }
             let host = self.session.current.get();
             let thread = self.session.started.thread.clone();
             match output {
@@ -256,6 +271,12 @@ impl<'a, W: Watcher> Running<'a, W> {
         None
     }
 
+    /// Lets go of a turn about which nothing can be written down any more. What becomes of it is somebody else's to find
+    /// out; nothing is told.
+    fn give_up(&self, not_kept: &NotKept) -> Report {
+        Report::new(Outcome::Lost { why: not_kept.to_string() }, None, Usage::default(), 0)
+    }
+
     /// Tells what became of further input before the turn is reported as over, as far as that is known by then.
     async fn settle_steering(&mut self) {
         let deadline = Instant::now() + STEER_GRACE;
@@ -289,6 +310,7 @@ impl<'a, W: Watcher> Running<'a, W> {
 
     fn keep_messages(&mut self) {
         while let Some(message) = self.projector.poll() {
+            self.watcher.message(&message);
             self.session.record.push(message);
         }
     }
@@ -316,8 +338,11 @@ impl<'a, W: Watcher> Running<'a, W> {
     }
 
     fn queue_up(&mut self, text: String) {
-        self.session.waiting.push_back(text);
-        self.tell(Event::Queued { waiting: self.session.waiting.len() });
+        let waiting = self.watcher.queue(text).unwrap_or_else(|text| {
+            self.session.waiting.push_back(text);
+            self.session.waiting.len()
+        });
+        self.tell(Event::Queued { waiting });
     }
 
     fn look_for_login_trouble(&mut self) {
