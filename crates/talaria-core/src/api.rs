@@ -14,7 +14,7 @@ pub use problem::{Problem, ProblemCode};
 pub use request::{AnswerRequest, Answered, RequestInfo, RequestState};
 pub use session::{
     Caller, Interrupt, Kind, NewSession, NewTurn, Numbered, Prune, Pruned, PrunedSession, Said, Say,
-    SearchHit, SessionDetail, SessionInfo, SessionStarted, TurnInfo, When,
+    SearchHit, SessionDetail, SessionInfo, SessionQuery, SessionStarted, StoredMessage, TurnInfo, When,
 };
 pub use task::{TaskInfo, TaskStatus};
 

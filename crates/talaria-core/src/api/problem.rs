@@ -32,6 +32,8 @@ pub enum ProblemCode {
     BadRequest,
     /// A turn runs on this session already.
     Busy,
+    /// The engine has as many connections as it takes.
+    Overloaded,
     /// The engine is ending.
     Stopping,
     /// Codex cannot be used.

@@ -145,6 +145,28 @@ pub struct Numbered {
     pub event: Event,
 }
 
+/// Which conversations are listed, the newest first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SessionQuery {
+    /// At most so many.
+    pub limit: usize,
+    /// Only what comes after this place in the list: the id of the last conversation of the page before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
+    /// Only those that were started for this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<Kind>,
+    /// Only those in which a turn runs.
+    pub running: bool,
+}
+
+impl Default for SessionQuery {
+    fn default() -> Self {
+        Self { limit: 50, before: None, kind: None, running: false }
+    }
+}
+
 /// One conversation in a list.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SessionInfo {
@@ -188,6 +210,17 @@ pub struct SessionDetail {
     pub messages: Vec<Message>,
     /// How many older messages are not in here.
     pub older_messages: usize,
+}
+
+/// A message with its place in the conversation.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct StoredMessage {
+    /// The number of the event that brought it.
+    pub seq: i64,
+    /// The turn it belongs to, from 1.
+    pub turn: i64,
+    /// What was said or done.
+    pub message: Message,
 }
 
 /// One turn of a conversation.
