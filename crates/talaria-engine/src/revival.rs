@@ -1,4 +1,4 @@
-//! Brings a conversation back after its host died or was given up: a new host, and the same thread on it.
+//! Brings a conversation back after its host died or was given up: another host, and the same thread on it.
 //!
 //! What was in force before is asked for again and checked again, because a resumed thread forgets some of it. Only if
 //! Codex refuses to take the thread up is a new one started and told a digest of what was said. An older Codex is never
@@ -13,7 +13,8 @@ use talaria_core::version::Version;
 use talaria_core::wire::call::ThreadStart;
 
 use crate::codex::client::{CallError, pause};
-use crate::codex::host::{Host, HostError, HostSpec};
+use crate::codex::host::{Host, HostError};
+use crate::codex::source::HostSource;
 use crate::codex::threads::{OpenThread, ThreadError};
 
 /// How often the whole thing is tried.
@@ -103,19 +104,20 @@ impl RevivalError {
     }
 }
 
-/// Brings a conversation back on a new host. `asked` is what was asked when it was started, `before` what was in force
-/// then, `digest` what a new thread is told if the old one cannot be taken up. Dropped half-way, it leaves no process.
+/// Brings a conversation back on another host, which `source` gives. `asked` is what was asked when it was started, `before` what was in force
+/// then, `digest` what a new thread is told if the old one cannot be taken up. Dropped half-way, it leaves no process of
+/// its own.
 pub async fn revive(
-    spec: &HostSpec,
+    source: &dyn HostSource,
     asked: &ThreadStart,
     before: &Started,
     digest: &str,
 ) -> Result<Revived, RevivalError> {
-    refuse_older(&spec.version, before)?;
+    refuse_older(&source.spec().version, before)?;
     let asked = keep_in_force(asked, before);
     let mut attempt = 1;
     loop {
-        match try_once(spec, &asked, before, digest).await {
+        match try_once(source, &asked, before, digest).await {
             Err(error) if error.may_pass() && attempt < ATTEMPTS => {
                 tokio::time::sleep(pause(attempt)).await;
                 attempt += 1;
@@ -126,12 +128,12 @@ pub async fn revive(
 }
 
 async fn try_once(
-    spec: &HostSpec,
+    source: &dyn HostSource,
     asked: &ThreadStart,
     before: &Started,
     digest: &str,
 ) -> Result<Revived, RevivalError> {
-    let host = Arc::new(Host::start(spec.clone()).await?);
+    let host = source.host().await?;
     let revived = match refuse_older(host.version(), before) {
         Ok(()) => take_up(&host, asked, before, digest).await,
         Err(error) => Err(error),
@@ -139,7 +141,7 @@ async fn try_once(
     match revived {
         Ok((thread, how)) => Ok(Revived { host, thread, how }),
         Err(error) => {
-            host.close().await;
+            source.give_back(host).await;
             Err(error)
         }
     }

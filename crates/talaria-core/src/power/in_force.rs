@@ -51,7 +51,8 @@ pub enum SandboxInForce {
 }
 
 impl InForce {
-    pub(super) fn of(reply: &ThreadStartReply) -> Self {
+    /// What a reply says is in force.
+    pub fn of(reply: &ThreadStartReply) -> Self {
         Self {
             sandbox: SandboxInForce::of(reply),
             approval: word(&reply.approval_policy),

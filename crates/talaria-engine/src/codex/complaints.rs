@@ -1,9 +1,14 @@
 //! What Codex writes to its standard error: read to the end so that Codex never blocks on it, the last lines kept.
 //!
 //! The lines are for people, after something went wrong; whoever shows them redacts them. Colours are removed. A mark
-//! tells the lines of one turn from those before it.
+//! tells the lines of one turn from those before it. A kept host writes to a file, since a pipe would break with us; it
+//! is read whenever somebody asks, and emptied when it has grown large.
 
 use std::collections::VecDeque;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::io::{AsyncReadExt, BufReader};
@@ -13,6 +18,8 @@ use tokio::process::ChildStderr;
 pub(crate) const LINES: usize = 500;
 /// How much of a line is kept.
 const LINE_BYTES: usize = 2000;
+/// How large a file may grow before it is emptied.
+const FILE_BYTES: u64 = 1024 * 1024;
 
 /// The last lines of a standard error.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +32,10 @@ struct Kept {
     lines: VecDeque<String>,
     /// How many there were, those that are no longer kept included.
     seen: usize,
+    /// The beginning of a line that is not finished.
+    begun: Vec<u8>,
+    /// Where the rest is read from, if it is a file.
+    file: Option<File>,
 }
 
 /// A place among the lines.
@@ -32,38 +43,45 @@ struct Kept {
 pub(crate) struct Mark(usize);
 
 impl Complaints {
-    /// Reads to the end.
+    /// Reads a pipe to its end.
     pub(crate) async fn read(self, pipe: ChildStderr) {
         let mut pipe = BufReader::new(pipe);
         let mut chunk = [0; 4096];
-        let mut line = Vec::new();
         while let Ok(read @ 1..) = pipe.read(&mut chunk).await {
-            for &byte in &chunk[..read] {
-                match byte {
-                    b'\n' => self.keep(&std::mem::take(&mut line)),
-                    _ if line.len() < LINE_BYTES => line.push(byte),
-                    _ => {}
-                }
-            }
+            self.lock().take(&chunk[..read]);
         }
-        if !line.is_empty() {
-            self.keep(&line);
+        self.finish();
+    }
+
+    /// Nothing more comes: what was begun is a line too.
+    pub(crate) fn finish(&self) {
+        let mut kept = self.lock();
+        if !kept.begun.is_empty() {
+            kept.finish_line();
         }
     }
 
-    fn keep(&self, line: &[u8]) {
-        let mut kept = self.lock();
-        if kept.lines.len() == LINES {
-            kept.lines.pop_front();
-        }
-        kept.seen += 1;
-        kept.lines.push_back(without_escapes(&String::from_utf8_lossy(line)));
+    /// The complaints in a file, those included that were there before. Gives also the file for the process to write to,
+    /// always at its end, so that it can be emptied under it.
+    pub(crate) fn in_file(path: &Path) -> io::Result<(Self, File)> {
+        let writer = OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
+        // Emptying it needs the right to write.
+        let file = OpenOptions::new().read(true).write(true).open(path)?;
+        let complaints = Self::default();
+        complaints.guard().file = Some(file);
+        complaints.refresh();
+        Ok((complaints, writer))
+    }
+
+    /// Reads what came since, and empties the file if it is large. What is written between the two is lost.
+    pub(crate) fn refresh(&self) {
+        drop(self.lock());
     }
 
     /// The last lines.
     pub(crate) fn tail(&self, count: usize) -> Vec<String> {
         let kept = self.lock();
-        kept.lines.iter().skip(kept.lines.len().saturating_sub(count)).cloned().collect()
+        kept.tail(count)
     }
 
     /// Where the lines end now.
@@ -73,8 +91,8 @@ impl Complaints {
 
     /// The lines after a mark, as far as they are kept.
     pub(crate) fn since(&self, mark: Mark) -> Vec<String> {
-        let new = self.lock().seen.saturating_sub(mark.0);
-        self.tail(new)
+        let kept = self.lock();
+        kept.tail(kept.seen.saturating_sub(mark.0))
     }
 
     /// The last lines that say something, below a heading that tells how many they are; empty if there are none.
@@ -92,7 +110,61 @@ impl Complaints {
     }
 
     fn lock(&self) -> MutexGuard<'_, Kept> {
+        let mut kept = self.guard();
+        kept.read_file();
+        kept
+    }
+
+    fn guard(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Kept {
+    /// A file that cannot be read has nothing new: complaints are never a reason to fail.
+    fn read_file(&mut self) {
+        let Some(mut file) = self.file.take() else { return };
+        let size = file.metadata().map_or(0, |file| file.len());
+        // After a long time without anybody it may be of any size; only its end is of interest.
+        if size > FILE_BYTES && file.stream_position().is_ok_and(|at| at < size - FILE_BYTES) {
+            let _ = file.seek(SeekFrom::Start(size - FILE_BYTES));
+            self.begun.clear();
+        }
+        let mut chunk = [0; 8192];
+        while let Ok(read @ 1..) = file.read(&mut chunk) {
+            self.take(&chunk[..read]);
+        }
+        if size > FILE_BYTES && file.set_len(0).is_ok() {
+            let _ = file.rewind();
+        }
+        self.file = Some(file);
+    }
+
+    fn take(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            match byte {
+                b'\n' => self.finish_line(),
+                _ if self.begun.len() < LINE_BYTES => self.begun.push(byte),
+                _ => {}
+            }
+        }
+    }
+
+    fn finish_line(&mut self) {
+        let line = std::mem::take(&mut self.begun);
+        self.keep(&line);
+    }
+
+    fn keep(&mut self, line: &[u8]) {
+        if self.lines.len() == LINES {
+            self.lines.pop_front();
+        }
+        self.seen += 1;
+        self.lines.push_back(without_escapes(&String::from_utf8_lossy(line)));
+    }
+
+    fn tail(&self, count: usize) -> Vec<String> {
+        self.lines.iter().skip(self.lines.len().saturating_sub(count)).cloned().collect()
     }
 }
 
@@ -113,11 +185,13 @@ fn without_escapes(line: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use super::*;
 
     fn complaints(lines: &[&str]) -> Complaints {
         let complaints = Complaints::default();
-        lines.iter().for_each(|line| complaints.keep(line.as_bytes()));
+        lines.iter().for_each(|line| complaints.lock().keep(line.as_bytes()));
         complaints
     }
 
@@ -140,9 +214,40 @@ mod tests {
         let complaints = complaints(&["before"]);
         let mark = complaints.mark();
         assert!(complaints.since(mark).is_empty());
-        complaints.keep(b"after");
+        complaints.lock().keep(b"after");
         assert_eq!(complaints.since(mark), ["after"]);
-        (0..LINES * 2).for_each(|_| complaints.keep(b"flood"));
+        (0..LINES * 2).for_each(|_| complaints.lock().keep(b"flood"));
         assert_eq!(complaints.since(mark).len(), LINES);
+    }
+
+    #[test]
+    fn a_file_is_read_as_it_grows_and_by_the_next_reader_from_its_beginning() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("stderr");
+        let (complaints, mut writer) = Complaints::in_file(&path).unwrap();
+        writer.write_all(b"one\ntw").unwrap();
+        let mark = complaints.mark();
+        assert_eq!(complaints.tail(5), ["one"]);
+        writer.write_all(b"o\nthree\n").unwrap();
+        assert_eq!(complaints.since(mark), ["two", "three"]);
+        let (adopted, _) = Complaints::in_file(&path).unwrap();
+        assert_eq!(adopted.tail(5), ["one", "two", "three"]);
+        assert!(adopted.since(adopted.mark()).is_empty());
+    }
+
+    #[test]
+    fn a_file_that_grows_large_is_emptied_under_its_writer_and_its_end_is_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("stderr");
+        let (complaints, mut writer) = Complaints::in_file(&path).unwrap();
+        let flood: String = (0..120_000).map(|n| format!("{n:09}\n")).collect();
+        for _ in 0..3 {
+            writer.write_all(flood.as_bytes()).unwrap();
+            assert_eq!(complaints.tail(1), ["000119999"]);
+            assert_eq!(std::fs::metadata(&path).unwrap().len(), 0);
+        }
+        writer.write_all(b"last\n").unwrap();
+        assert_eq!(complaints.tail(2), ["000119999", "last"]);
+        assert_eq!(std::fs::metadata(&path).unwrap().len(), 5);
     }
 }

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use talaria_core::frame::{Decoded, Frame, RpcError};
 use talaria_core::wire::call::{Capabilities, ClientInfo, Initialize, InitializeReply};
 use talaria_core::wire::reply;
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinHandle;
 
 use super::client::{CallError, Client};
@@ -30,6 +30,7 @@ pub(crate) struct Connection {
     pub(crate) router: Router,
     tally: Tally,
     gone: OnceLock<String>,
+    hang_up: Notify,
 }
 
 /// Counts of what came in that could not be used.
@@ -40,11 +41,12 @@ struct Tally {
 }
 
 impl Connection {
-    /// Starts reading and writing, and greets Codex. A Codex that does not greet back is ended.
+    /// Starts reading and writing, and greets Codex. A Codex that does not greet back within `limit` is ended.
     pub(crate) async fn open(
         process: Process,
         incoming: Incoming,
         outgoing: Outgoing,
+        limit: Duration,
     ) -> Result<(Arc<Self>, InitializeReply), CallError> {
         let (sender, receiver) = mpsc::unbounded_channel();
         let connection = Arc::new(Self {
@@ -53,11 +55,12 @@ impl Connection {
             router: Router::default(),
             tally: Tally::default(),
             gone: OnceLock::new(),
+            hang_up: Notify::new(),
         });
         let writer = tokio::spawn(write(outgoing, receiver));
         tokio::spawn(read(incoming, writer, Arc::clone(&connection)));
         let mut unfinished = Unfinished(Some(Arc::clone(&connection)));
-        match greet(&connection.client).await {
+        match greet(&connection.client, limit).await {
             Ok(greeting) => {
                 unfinished.0 = None;
                 Ok((connection, greeting))
@@ -80,6 +83,13 @@ impl Connection {
         self.client.fail_all(why);
     }
 
+    /// Closes the connection and leaves Codex running. Sessions and callers are not told that Codex is gone, since it is
+    /// not: they are to be dropped before.
+    pub(crate) fn hang_up(&self) {
+        self.gone.get_or_init(|| "Talaria let go of Codex".to_owned());
+        self.hang_up.notify_one();
+    }
+
     /// How many messages came that this build does not know, and how many that were none.
     pub(crate) fn strangers(&self) -> (u64, u64) {
         (self.tally.unknown.load(Ordering::Relaxed), self.tally.corrupt.load(Ordering::Relaxed))
@@ -91,13 +101,15 @@ struct Unfinished(Option<Arc<Connection>>);
 
 impl Drop for Unfinished {
     fn drop(&mut self) {
-        if let Some(connection) = self.0.take() {
-            connection.process.kill_all();
+        match self.0.take() {
+            Some(connection) if connection.process.is_kept() => connection.hang_up(),
+            Some(connection) => connection.process.kill_all(),
+            None => {}
         }
     }
 }
 
-async fn greet(client: &Client) -> Result<InitializeReply, CallError> {
+async fn greet(client: &Client, limit: Duration) -> Result<InitializeReply, CallError> {
     let greeting = Initialize {
         client_info: ClientInfo {
             name: "talaria".to_owned(),
@@ -106,7 +118,7 @@ async fn greet(client: &Client) -> Result<InitializeReply, CallError> {
         },
         capabilities: Capabilities { experimental_api: true },
     };
-    let reply = client.call(&greeting, CALL_LIMIT).await?;
+    let reply = client.call(&greeting, limit).await?;
     client.notify("initialized");
     Ok(reply)
 }
@@ -121,11 +133,15 @@ async fn read(mut incoming: Incoming, mut writer: JoinHandle<()>, connection: Ar
                 Err(why) => break why,
             },
             _ = &mut writer => break "Codex no longer takes what is sent to it".to_owned(),
+            () = connection.hang_up.notified() => {
+                writer.abort();
+                return;
+            }
         }
     };
     // Looked at before our side is closed: a Codex that ends because of that did not end by itself.
     connection.process.wait(EXIT_GRACE).await;
-    let why = match connection.process.exit_status() {
+    let why = match connection.process.end_seen() {
         Some(_) => connection.process.last_words().await,
         None => end,
     };

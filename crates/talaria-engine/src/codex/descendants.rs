@@ -40,11 +40,20 @@ pub(crate) fn below(leader: i32) -> Vec<Entry> {
 /// Lists everything that has `variable` (`name=value`) in its environment, whoever is its parent now.
 #[cfg(target_os = "linux")]
 pub(crate) fn carrying(variable: &str) -> Vec<Entry> {
-    let carries = |entry: &Entry| {
-        let environment = std::fs::read(format!("/proc/{}/environ", entry.pid)).unwrap_or_default();
-        environment.split(|byte| *byte == 0).any(|one| one == variable.as_bytes())
-    };
-    table().into_iter().filter(carries).collect()
+    table().into_iter().filter(|entry| carries(entry.pid, variable)).collect()
+}
+
+/// Does a process have `variable` (`name=value`) in its environment? One that does not let us look does not count.
+#[cfg(target_os = "linux")]
+pub(crate) fn carries(pid: i32, variable: &str) -> bool {
+    let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    environment.split(|byte| *byte == 0).any(|one| one == variable.as_bytes())
+}
+
+/// Does a process have `variable` (`name=value`) in its environment? One that does not let us look does not count.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn carries(pid: i32, variable: &str) -> bool {
+    carrying(variable).iter().any(|entry| entry.pid == pid)
 }
 
 /// Elsewhere `ps` shows the environment behind the command, for processes of the same user; macOS hides that of its own
@@ -70,8 +79,11 @@ pub(crate) fn kill_survivors(entries: &[Entry]) -> usize {
         return 0;
     }
     let alive = table();
+    // A Talaria that was started by a command of this host carries its name as well.
+    let own = i32::try_from(std::process::id()).unwrap_or_default();
+    let entries = entries.iter().filter(|entry| entry.pid != own);
     let same = |entry: &&Entry| alive.iter().any(|now| now.pid == entry.pid && now.started == entry.started);
-    let survivors: Vec<&Entry> = entries.iter().filter(same).collect();
+    let survivors: Vec<&Entry> = entries.filter(same).collect();
     for survivor in &survivors {
         if let Some(pid) = Pid::from_raw(survivor.pid) {
             // It may have ended just now.
@@ -81,7 +93,14 @@ pub(crate) fn kill_survivors(entries: &[Entry]) -> usize {
     survivors.len()
 }
 
-/// When a process started; `None` if there is no such process.
+/// When a process started; `None` if there is no such process, or it has ended and only waits to be reaped.
+#[cfg(target_os = "linux")]
+pub(crate) fn started(pid: i32) -> Option<String> {
+    parse_stat(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?).map(|entry| entry.started)
+}
+
+/// When a process started; `None` if there is no such process, or it has ended and only waits to be reaped.
+#[cfg(not(target_os = "linux"))]
 pub(crate) fn started(pid: i32) -> Option<String> {
     table().into_iter().find(|entry| entry.pid == pid).map(|entry| entry.started)
 }
@@ -117,7 +136,7 @@ fn table() -> Vec<Entry> {
 
 /// The time of start is compared as text, so language and time zone must always be the same.
 #[cfg(not(target_os = "linux"))]
-fn ps(arguments: &[&str]) -> String {
+pub(crate) fn ps(arguments: &[&str]) -> String {
     let ps = std::process::Command::new("ps").args(arguments).env("LC_ALL", "C").env("TZ", "UTC").output();
     ps.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default()
 }

@@ -1,12 +1,18 @@
 //! The private directory of one host: an empty working directory, a socket, and a lock that says who owns it.
 //!
 //! The path of a unix socket is limited to about a hundred bytes, so a long home is not used for it. Everything is
-//! readable by its owner alone, and goes when the host ends.
+//! readable by its owner alone, and goes when the host ends. That of a kept host says so, and stays for as long as the
+//! host does, whoever dies.
 
 use std::fs::{self, DirBuilder, File};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, symlink};
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, symlink};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
+
+use rustix::process::geteuid;
 
 /// The longest socket path that every supported system takes (104 on macOS, 108 on Linux, with the final zero).
 const SOCKET_PATH_LIMIT: usize = 103;
@@ -14,72 +20,192 @@ const SOCKET_PATH_LIMIT: usize = 103;
 /// How the name of a directory begins that is not finished.
 pub(crate) const BUILDING: &str = ".";
 
+/// Who a host belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tenure {
+    /// To the process that started it.
+    Private,
+    /// To the engine of a home, whichever process that is.
+    Kept,
+}
+
 /// The private directory of one host.
 #[derive(Debug)]
 pub(crate) struct HostDirectory {
-    root: PathBuf,
-    /// Where `sweep` finds it; a link if the directory itself lies elsewhere.
-    listed: PathBuf,
+    place: Place,
     /// Held for as long as this process owns the host; see `sweep`.
-    _lock: File,
+    lock: Mutex<Option<File>>,
+    /// The host ends with us, and this goes with it.
+    goes_with_us: AtomicBool,
 }
 
-impl HostDirectory {
-    /// Makes the directory below `hosts`, or in the system's runtime directory if the path would be too long. It
-    /// appears in `hosts` only when it is locked, so that nobody takes it for one whose owner died.
-    pub(crate) fn create(hosts: &Path, nonce: &str) -> io::Result<Self> {
-        let private = |path: &Path| DirBuilder::new().recursive(true).mode(0o700).create(path);
-        private(hosts)?;
+/// Where the directory of a host is.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    pub(crate) root: PathBuf,
+    /// Where `sweep` finds it; a link if the directory itself lies elsewhere.
+    listed: PathBuf,
+}
+
+/// Why a directory that is there is not taken over.
+#[derive(Debug)]
+pub(crate) enum Doubt {
+    /// Somebody who lives owns it.
+    Owned,
+    /// It is not as we left it.
+    Odd(String),
+}
+
+impl Place {
+    /// Where the directory of a host will be: below `hosts`, or in the system's runtime directory if the path would be
+    /// too long.
+    pub(crate) fn of(hosts: &Path, nonce: &str) -> Self {
         let listed = hosts.join(nonce);
         let fits = listed.join("s").as_os_str().len() <= SOCKET_PATH_LIMIT;
-        let (root, building) = if fits {
-            (listed.clone(), hosts.join(format!("{BUILDING}{nonce}")))
-        } else {
-            let root = short_parent().join(format!("talaria-{nonce}"));
-            (root.clone(), root)
-        };
-        private(&building)?;
-        let lock = File::create(building.join("lock"))?;
-        lock.try_lock().map_err(io::Error::from)?;
-        private(&building.join("empty"))?;
-        private(&building.join("tmp"))?;
-        if fits {
-            fs::rename(&building, &root)?;
-        } else {
-            symlink(&root, &listed)?;
+        let root = if fits { listed.clone() } else { short_parent().join(format!("talaria-{nonce}")) };
+        Self { root, listed }
+    }
+
+    /// Where the directory of a host is that somebody else made: a link says so, since the runtime directory may have
+    /// been another one then. Nothing but the name that we give counts.
+    fn found(hosts: &Path, nonce: &str) -> Self {
+        let place = Self::of(hosts, nonce);
+        match fs::read_link(&place.listed) {
+            Ok(root) if root.file_name().is_some_and(|name| *name == *format!("talaria-{nonce}")) => {
+                Self { root, listed: place.listed }
+            }
+            _ => place,
         }
-        Ok(Self { root, listed, _lock: lock })
     }
 
     /// Where the host listens.
     pub(crate) fn socket(&self) -> PathBuf {
         self.root.join("s")
     }
+}
+
+impl HostDirectory {
+    /// Makes the directory. It appears in `hosts` only when it is locked, so that nobody takes it for one whose owner
+    /// died.
+    pub(crate) fn create(hosts: &Path, nonce: &str, tenure: Tenure) -> io::Result<Self> {
+        let private = |path: &Path| DirBuilder::new().recursive(true).mode(0o700).create(path);
+        private(hosts)?;
+        let place = Place::of(hosts, nonce);
+        let fits = place.root == place.listed;
+        let building = if fits { hosts.join(format!("{BUILDING}{nonce}")) } else { place.root.clone() };
+        private(&building)?;
+        let lock = File::create(building.join("lock"))?;
+        lock.try_lock().map_err(io::Error::from)?;
+        private(&building.join("empty"))?;
+        private(&building.join("tmp"))?;
+        if tenure == Tenure::Kept {
+            File::create(building.join("kept"))?;
+        }
+        if fits {
+            fs::rename(&building, &place.root)?;
+        } else {
+            symlink(&place.root, &place.listed)?;
+        }
+        Ok(Self { place, lock: Mutex::new(Some(lock)), goes_with_us: AtomicBool::new(true) })
+    }
+
+    /// Takes over the directory of a kept host whose engine is gone, if it is as that one left it.
+    pub(crate) fn adopt(hosts: &Path, nonce: &str) -> Result<Self, Doubt> {
+        let place = Place::found(hosts, nonce);
+        let odd = |what: &str| Doubt::Odd(format!("{} {what}", place.root.display()));
+        let looked =
+            fs::symlink_metadata(&place.root).map_err(|error| odd(&format!("is not there: {error}")))?;
+        if !looked.is_dir() || looked.mode() & 0o777 != 0o700 || looked.uid() != geteuid().as_raw() {
+            return Err(odd("is not a directory of ours alone"));
+        }
+        if !is_kept(&place.root) {
+            return Err(odd("is not that of a kept host"));
+        }
+        let lock = File::open(place.root.join("lock")).map_err(|_| odd("has no lock"))?;
+        lock.try_lock().map_err(|_| Doubt::Owned)?;
+        let socket = fs::symlink_metadata(place.socket()).map_err(|_| odd("has no socket"))?;
+        if !socket.file_type().is_socket() || socket.uid() != geteuid().as_raw() {
+            return Err(odd("has a socket that is not ours"));
+        }
+        Ok(Self { place, lock: Mutex::new(Some(lock)), goes_with_us: AtomicBool::new(false) })
+    }
+
+    /// Where the host listens.
+    pub(crate) fn socket(&self) -> PathBuf {
+        self.place.socket()
+    }
 
     /// An empty directory, so that the host itself has nothing to read or write around it.
     pub(crate) fn working_directory(&self) -> PathBuf {
-        self.root.join("empty")
+        self.place.root.join("empty")
     }
 
     /// A temporary directory of the host's own.
     pub(crate) fn tmp(&self) -> PathBuf {
-        self.root.join("tmp")
+        self.place.root.join("tmp")
+    }
+
+    /// Where a kept host writes its standard error.
+    pub(crate) fn complaints(&self) -> PathBuf {
+        self.place.root.join("stderr")
     }
 
     /// Writes down which process this is, for whoever has to clean up after us.
     pub(crate) fn record(&self, pid: i32, started: Option<&str>) -> io::Result<()> {
-        fs::write(self.root.join("pid"), format!("{pid} {}", started.unwrap_or("")))
+        fs::write(self.place.root.join("pid"), format!("{pid} {}", started.unwrap_or("")))
+    }
+
+    /// When the host was started, as the file about its process says.
+    pub(crate) fn recorded_at(&self) -> Option<SystemTime> {
+        fs::metadata(self.place.root.join("pid")).and_then(|file| file.modified()).ok()
+    }
+
+    /// Lets go of it: it stays, and another engine may take it over.
+    pub(crate) fn leave(&self) {
+        self.goes_with_us.store(false, Ordering::Relaxed);
+        *self.lock.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// Removes the directory, once the host has ended.
     pub(crate) fn remove(&self) {
-        remove(&self.listed);
+        remove(&self.place.listed);
     }
 }
 
 impl Drop for HostDirectory {
     fn drop(&mut self) {
-        self.remove();
+        if *self.goes_with_us.get_mut() {
+            self.remove();
+        }
+    }
+}
+
+/// Does this directory belong to a kept host?
+pub(crate) fn is_kept(root: &Path) -> bool {
+    root.join("kept").exists()
+}
+
+/// Does somebody who lives own this directory?
+pub(crate) fn is_owned(root: &Path) -> bool {
+    File::open(root.join("lock")).is_ok_and(|lock| lock.try_lock().is_err())
+}
+
+/// Removes what is left of a host that has ended, if it is ours to remove.
+pub(crate) fn remove_leftovers(hosts: &Path, nonce: &str) {
+    let place = Place::found(hosts, nonce);
+    let is_ours = |path: &Path| {
+        fs::symlink_metadata(path).is_ok_and(|looked| looked.is_dir() && looked.uid() == geteuid().as_raw())
+    };
+    if is_ours(&place.root) {
+        let _ = fs::remove_dir_all(&place.root);
+    }
+    if place.listed.is_symlink() {
+        let _ = fs::remove_file(&place.listed);
+    }
+    // One whose engine died while it was built.
+    let building = hosts.join(format!("{BUILDING}{nonce}"));
+    if is_ours(&building) {
+        let _ = fs::remove_dir_all(building);
     }
 }
 
@@ -98,19 +224,66 @@ fn short_parent() -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::net::UnixListener;
+
     use super::*;
+
+    fn nonce() -> String {
+        uuid::Uuid::new_v4().simple().to_string()
+    }
 
     #[test]
     fn a_long_home_still_gives_a_short_socket_path() {
         let base = tempfile::tempdir().unwrap();
         let long = base.path().join("x".repeat(120));
-        let directory = HostDirectory::create(&long, &uuid::Uuid::new_v4().simple().to_string()).unwrap();
+        let directory = HostDirectory::create(&long, &nonce(), Tenure::Private).unwrap();
         assert!(directory.socket().as_os_str().len() <= SOCKET_PATH_LIMIT);
-        let root = directory.root.clone();
+        let root = directory.place.root.clone();
         assert!(root.join("empty").is_dir());
-        assert!(fs::symlink_metadata(&directory.listed).is_ok());
+        assert!(fs::symlink_metadata(&directory.place.listed).is_ok());
         drop(directory);
         assert!(!root.exists());
         assert_eq!(fs::read_dir(&long).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_kept_directory_changes_hands_only_when_it_is_as_it_was_left() {
+        let base = tempfile::tempdir().unwrap();
+        for hosts in [base.path().join("h"), base.path().join("x".repeat(120))] {
+            let nonce = nonce();
+            let odd = |part: &str| match HostDirectory::adopt(&hosts, &nonce) {
+                Err(Doubt::Odd(why)) => assert!(why.contains(part), "{why}"),
+                other => panic!("{other:?}"),
+            };
+            odd("is not there");
+            let directory = HostDirectory::create(&hosts, &nonce, Tenure::Kept).unwrap();
+            let root = directory.place.root.clone();
+            assert!(matches!(HostDirectory::adopt(&hosts, &nonce), Err(Doubt::Owned)));
+            directory.leave();
+            drop(directory);
+            odd("has no socket");
+            let _listener = UnixListener::bind(root.join("s")).unwrap();
+            fs::set_permissions(&root, fs::Permissions::from_mode(0o750)).unwrap();
+            odd("of ours alone");
+            fs::set_permissions(&root, fs::Permissions::from_mode(0o700)).unwrap();
+            let adopted = HostDirectory::adopt(&hosts, &nonce).unwrap();
+            drop(adopted);
+            assert!(root.exists(), "it stays for as long as the host does");
+            HostDirectory::adopt(&hosts, &nonce).unwrap().remove();
+            assert!(!root.exists() && fs::read_dir(&hosts).unwrap().count() == 0);
+        }
+    }
+
+    #[test]
+    fn a_link_to_somebody_elses_directory_is_not_followed() {
+        let base = tempfile::tempdir().unwrap();
+        let (hosts, precious, nonce) = (base.path().join("h"), base.path().join("precious"), nonce());
+        fs::create_dir_all(&hosts).unwrap();
+        fs::create_dir(&precious).unwrap();
+        symlink(&precious, hosts.join(&nonce)).unwrap();
+        assert!(matches!(HostDirectory::adopt(&hosts, &nonce), Err(Doubt::Odd(_))));
+        remove_leftovers(&hosts, &nonce);
+        assert!(precious.is_dir() && fs::read_dir(&hosts).unwrap().count() == 0);
     }
 }

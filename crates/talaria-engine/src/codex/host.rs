@@ -1,10 +1,9 @@
 //! A host: one running `codex app-server` with many threads.
 //!
-//! Starting one first ends what dead owners left behind; closing one ends the process and everything below it, and so
-//! does dropping it.
+//! A private one belongs to this process: dropping it ends it and everything below it, and if we are killed the next
+//! start does. A kept one belongs to the engine of a home: it goes on when it is dropped and when we die, and another
+//! engine attaches to it (`adoption`). Closing ends either.
 
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,101 +16,19 @@ use super::client::CallError;
 use super::complaints::Mark;
 use super::connection::{CALL_LIMIT, Connection};
 use super::directory::HostDirectory;
-use super::environment::{self, Overlay};
+use super::keeping::Register;
 use super::live_turns::{LiveTurns, TurnGuard};
-use super::locate::CodexBinary;
-use super::process::Process;
 use super::queue::Queue;
 use super::router::Router;
-use super::sweep;
-use super::transport::{self, Incoming, Outgoing, Transport};
+use super::seats::Seats;
+pub use super::spec::{HostSpec, Surroundings};
 
-/// How long Codex may take until it listens. A first start on a slow disk takes seconds.
-const START_LIMIT: Duration = Duration::from_secs(30);
-/// How many lines of standard error are quoted when Codex does not come up.
-const QUOTED: usize = 12;
+mod adoption;
+mod error;
+mod launch;
 
-/// What to start.
-#[derive(Clone, Debug)]
-pub struct HostSpec {
-    /// The program.
-    pub binary: PathBuf,
-    /// Its version.
-    pub version: Version,
-    /// Where Codex keeps its things; `None` leaves it to the environment.
-    pub codex_home: Option<PathBuf>,
-    /// Where hosts have their private directories.
-    pub hosts: PathBuf,
-    /// How to talk to it.
-    pub transport: Transport,
-    /// A directory that the npm launcher puts in front of PATH (it holds `rg`), when the launcher is not used.
-    pub path_dir: Option<PathBuf>,
-    /// More variables for its environment.
-    pub environment: Vec<(OsString, OsString)>,
-}
-
-impl HostSpec {
-    /// The usual way to start a Codex that was found.
-    pub fn new(codex: &CodexBinary, codex_home: Option<PathBuf>, hosts: PathBuf) -> Self {
-        Self {
-            binary: codex.path.clone(),
-            version: codex.version.clone(),
-            codex_home,
-            hosts,
-            transport: if codex.version.has_unix_socket() { Transport::UnixSocket } else { Transport::Stdio },
-            path_dir: codex.path_dir.clone(),
-            environment: Vec::new(),
-        }
-    }
-}
-
-/// Why a host could not be started.
-#[derive(Debug, thiserror::Error)]
-pub enum HostError {
-    /// Its private directory could not be made.
-    #[error("cannot prepare the directory {} for Codex: {cause}", path.display())]
-    Directory {
-        /// Where.
-        path: PathBuf,
-        /// Why.
-        cause: std::io::Error,
-    },
-    /// The program could not be run.
-    #[error("cannot run {}: {cause}", path.display())]
-    Spawn {
-        /// The program.
-        path: PathBuf,
-        /// Why.
-        cause: std::io::Error,
-    },
-    /// It did not come up.
-    #[error("Codex did not start: {why}")]
-    NotUp {
-        /// What happened, with its last words.
-        why: String,
-    },
-    /// It came up, but did not greet back. It was ended: a connection without a greeting is of no use.
-    #[error("Codex does not take our greeting: {0}")]
-    Greeting(#[from] CallError),
-}
-
-impl HostError {
-    /// What a person can do about it.
-    pub fn next_step(&self) -> &'static str {
-        match self {
-            Self::Directory { .. } => {
-                "make room there, or set TALARIA_HOME to a directory that you can write"
-            }
-            Self::Spawn { .. } => "install Codex with `talaria setup`, or set codex.bin to where it is",
-            Self::NotUp { .. } | Self::Greeting(_) => "run `talaria doctor` to see what is wrong",
-        }
-    }
-
-    /// May another try end otherwise?
-    pub fn may_pass(&self) -> bool {
-        matches!(self, Self::NotUp { .. } | Self::Greeting(_))
-    }
-}
+pub use adoption::{AttachError, reap_strays};
+pub use error::HostError;
 
 /// What a Codex does when it is asked for a sign of life.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -139,45 +56,41 @@ pub struct Host {
     greeting: InitializeReply,
     directory: HostDirectory,
     live_turns: LiveTurns,
+    seats: Seats,
+    keeping: Option<Keeping>,
+}
+
+/// What a host needs to know that outlives us.
+#[derive(Debug)]
+struct Keeping {
+    nonce: String,
+    register: Arc<dyn Register>,
 }
 
 impl Host {
-    /// Starts a Codex and greets it. First ends what dead owners left behind.
+    /// Starts a Codex of our own and greets it. First ends what dead owners left behind.
     pub async fn start(spec: HostSpec) -> Result<Self, HostError> {
-        sweep::sweep(&spec.hosts);
-        let nonce = &uuid::Uuid::new_v4().simple().to_string()[..16];
-        let directory_error = |cause| HostError::Directory { path: spec.hosts.clone(), cause };
-        let directory = HostDirectory::create(&spec.hosts, nonce).map_err(directory_error)?;
-        let private_tmp = directory.tmp();
-        let overlay = Overlay {
-            codex_home: spec.codex_home.as_deref(),
-            path_dir: spec.path_dir.as_deref(),
-            nonce,
-            private_tmp: &private_tmp,
-        };
-        let mut environment = environment::compose(std::env::vars_os(), &overlay);
-        environment.extend(spec.environment.iter().cloned());
-        let arguments = arguments(spec.transport, &directory.socket());
-        let working_directory = directory.working_directory();
-        let (process, pipes) = Process::start(
-            &spec.binary,
-            &arguments,
-            &working_directory,
-            environment,
-            Some(nonce),
-            spec.transport,
-        )
-        .map_err(|cause| HostError::Spawn { path: spec.binary.clone(), cause })?;
-        let started = super::descendants::started(process.pid());
-        directory.record(process.pid(), started.as_deref()).map_err(directory_error)?;
-        let (incoming, outgoing) = match pipes {
-            Some((stdin, stdout)) => transport::stdio(stdin, stdout),
-            None => connect(&process, &directory.socket()).await?,
-        };
-        let (connection, greeting) = Connection::open(process, incoming, outgoing).await?;
+        launch::start(spec).await
+    }
+
+    /// Starts a Codex that belongs to the engine of a home, and greets it. It is written down before it is spawned and
+    /// after; once this has returned, only `close`, `kill` and `terminate` end it. One that talks over stdio cannot be
+    /// kept, since it ends with whoever started it.
+    pub async fn start_kept(spec: HostSpec, register: Arc<dyn Register>) -> Result<Self, HostError> {
+        launch::start_kept(spec, register).await
+    }
+
+    fn new(
+        connection: Arc<Connection>,
+        greeting: InitializeReply,
+        spec: HostSpec,
+        directory: HostDirectory,
+        keeping: Option<Keeping>,
+    ) -> Self {
         // The program may have been replaced since it was looked at; what runs now is what it says itself.
         let version = version_in(&greeting.user_agent).unwrap_or_else(|| spec.version.clone());
-        Ok(Self { connection, spec, version, greeting, directory, live_turns: LiveTurns::default() })
+        let (live_turns, seats) = (LiveTurns::default(), Seats::default());
+        Self { connection, spec, version, greeting, directory, live_turns, seats, keeping }
     }
 
     /// How it was started, and how to start another like it.
@@ -205,9 +118,24 @@ impl Host {
         self.connection.gone()
     }
 
-    /// Does the process run, and is the connection to it whole?
+    /// Does the process run, is the connection to it whole, and is it not about to be ended?
     pub fn is_alive(&self) -> bool {
-        self.gone().is_none() && self.connection.process.exit_status().is_none()
+        self.gone().is_none() && self.connection.process.end_seen().is_none() && !self.live_turns.is_retired()
+    }
+
+    /// Does it go on when this process ends?
+    pub fn is_kept(&self) -> bool {
+        self.keeping.is_some()
+    }
+
+    /// The name by which a kept host is written down.
+    pub fn nonce(&self) -> Option<&str> {
+        self.keeping.as_ref().map(|keeping| keeping.nonce.as_str())
+    }
+
+    /// How long ago it was started.
+    pub fn age(&self) -> Duration {
+        self.directory.recorded_at().and_then(|at| at.elapsed().ok()).unwrap_or_default()
     }
 
     /// Asks for a sign of life: the evidence by which a silent Codex is told from a wedged one.
@@ -236,6 +164,45 @@ impl Host {
     /// How many turns run here.
     pub fn turns(&self) -> usize {
         self.live_turns.count()
+    }
+
+    /// How many conversations are followed here.
+    pub fn threads(&self) -> usize {
+        self.connection.router.followers()
+    }
+
+    /// Was this thread opened here? Then no other host may have it for as long as this one lives.
+    pub fn has_thread(&self, thread: &ThreadId) -> bool {
+        self.seats.has(thread)
+    }
+
+    /// Takes no new conversation from now on, for this reason; a pool ends it between turns.
+    pub fn drain(&self, why: &str) {
+        self.seats.drain(why);
+    }
+
+    /// Why no new conversation is taken, if none is.
+    pub fn draining(&self) -> Option<String> {
+        self.seats.draining()
+    }
+
+    /// Was its end decided? Then no turn begins here any more.
+    pub(crate) fn is_retired(&self) -> bool {
+        self.live_turns.is_retired()
+    }
+
+    /// Decides its end, unless a turn runs or somebody was promised a place; says whether it is decided.
+    pub(crate) fn retire(&self) -> bool {
+        self.seats.promised() == 0 && self.live_turns.retire_if_idle()
+    }
+
+    pub(crate) fn seats(&self) -> &Seats {
+        &self.seats
+    }
+
+    /// Keeps what Codex complains of within bounds; needed only now and then.
+    pub(crate) fn read_complaints(&self) {
+        self.connection.process.complaints().refresh();
     }
 
     /// What Codex warned about at its start, before any conversation.
@@ -292,28 +259,54 @@ impl Host {
 
     /// Ends the process and everything below it. Sessions that still run are told that Codex is gone.
     pub async fn close(&self) {
+        self.close_because("closed").await;
+    }
+
+    /// Ends the process and everything below it, for a reason that is written down.
+    pub(crate) async fn close_because(&self, why: &str) {
         self.connection.process.end().await;
-        self.directory.remove();
+        self.settle(why).await;
     }
 
     /// Ends a wedged process and everything below it, whoever else holds this host. Whoever waits for an answer is told
     /// `why` at once, and so is every session.
     pub async fn terminate(&self, why: &str) {
         self.connection.give_up(why);
-        self.kill().await;
+        self.connection.process.end_now().await;
+        self.settle(why).await;
     }
 
     /// Ends the process and everything below it without asking, for a person who does not want to wait.
     pub async fn kill(&self) {
         self.connection.process.end_now().await;
+        self.settle("killed").await;
+    }
+
+    /// Lets go of a kept host: the connection is closed, Codex goes on, and another engine may attach to it. Sessions are
+    /// not told, since nothing happened to Codex: drop them before. A private one is left as it is, and ends with us.
+    pub fn detach(&self) {
+        if self.is_kept() {
+            self.connection.hang_up();
+            self.directory.leave();
+        }
+    }
+
+    /// The process has ended: nothing is left of it, and that is written down.
+    async fn settle(&self, why: &str) {
         self.directory.remove();
+        if let Some(Keeping { nonce, register }) = &self.keeping {
+            register.ended(nonce, why).await;
+        }
     }
 }
 
 impl Drop for Host {
-    /// A host that is dropped without being closed, also half-way through a panic, leaves nothing behind.
+    /// A private host that is dropped without being closed, also half-way through a panic, leaves nothing behind.
     fn drop(&mut self) {
-        self.connection.process.kill_all();
+        match self.keeping {
+            Some(_) => self.detach(),
+            None => self.connection.process.kill_all(),
+        }
     }
 }
 
@@ -321,43 +314,6 @@ impl Drop for Host {
 fn version_in(user_agent: &str) -> Option<Version> {
     let (_, rest) = user_agent.split_once('/')?;
     rest.split_whitespace().next()?.parse().ok()
-}
-
-fn arguments(transport: Transport, socket: &Path) -> Vec<OsString> {
-    let mut arguments = vec![OsString::from("app-server")];
-    if transport == Transport::UnixSocket {
-        let mut listen = OsString::from("unix://");
-        listen.push(socket);
-        arguments.extend([OsString::from("--listen"), listen]);
-    }
-    arguments
-}
-
-/// Connects as soon as Codex listens.
-async fn connect(process: &Process, socket: &Path) -> Result<(Incoming, Outgoing), HostError> {
-    let mut last_error = None;
-    let attempt = async {
-        loop {
-            match transport::connect(socket).await {
-                Ok(halves) => return Ok(halves),
-                Err(error) if process.exit_status().is_none() => {
-                    last_error = Some(error);
-                    tokio::time::sleep(Duration::from_millis(5)).await;
-                }
-                Err(_) => return Err(HostError::NotUp { why: process.last_words().await }),
-            }
-        }
-    };
-    match tokio::time::timeout(START_LIMIT, attempt).await {
-        Ok(connected) => connected,
-        Err(_) => {
-            let tail = process.complaints().quoted(QUOTED);
-            process.end().await;
-            let error = last_error.map(|error| format!(" ({error})")).unwrap_or_default();
-            let why = format!("it could not be reached within {} s{error}{tail}", START_LIMIT.as_secs());
-            Err(HostError::NotUp { why })
-        }
-    }
 }
 
 #[cfg(test)]

@@ -9,7 +9,14 @@ use talaria_core::ids::ThreadId;
 
 /// The running turns of one host, by thread.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct LiveTurns(Arc<Mutex<HashMap<ThreadId, usize>>>);
+pub(crate) struct LiveTurns(Arc<Mutex<Turns>>);
+
+#[derive(Debug, Default)]
+struct Turns {
+    running: HashMap<ThreadId, usize>,
+    /// No turn may begin here any more.
+    is_retired: bool,
+}
 
 /// Says that a turn runs, until it is dropped.
 #[derive(Debug)]
@@ -22,21 +29,34 @@ pub struct TurnGuard {
 impl LiveTurns {
     /// Counts a turn of this thread.
     pub(crate) fn enter(&self, thread: &ThreadId) -> TurnGuard {
-        *self.lock().entry(thread.clone()).or_default() += 1;
+        *self.lock().running.entry(thread.clone()).or_default() += 1;
         TurnGuard { turns: self.clone(), thread: thread.clone() }
     }
 
     /// Does a turn of another thread run?
     pub(crate) fn has_others(&self, thread: &ThreadId) -> bool {
-        self.lock().keys().any(|other| other != thread)
+        self.lock().running.keys().any(|other| other != thread)
     }
 
     /// How many turns run.
     pub(crate) fn count(&self) -> usize {
-        self.lock().values().sum()
+        self.lock().running.values().sum()
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<ThreadId, usize>> {
+    /// Lets no further turn begin, if none runs; says whether it did. Whoever counts a turn and then finds the host not
+    /// retired is safe from it.
+    pub(crate) fn retire_if_idle(&self) -> bool {
+        let mut turns = self.lock();
+        turns.is_retired |= turns.running.is_empty();
+        turns.is_retired
+    }
+
+    /// May no turn begin any more?
+    pub(crate) fn is_retired(&self) -> bool {
+        self.lock().is_retired
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Turns> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -44,10 +64,10 @@ impl LiveTurns {
 impl Drop for TurnGuard {
     fn drop(&mut self) {
         let mut turns = self.turns.lock();
-        if let Some(count) = turns.get_mut(&self.thread) {
+        if let Some(count) = turns.running.get_mut(&self.thread) {
             *count -= 1;
             if *count == 0 {
-                turns.remove(&self.thread);
+                turns.running.remove(&self.thread);
             }
         }
     }
@@ -67,5 +87,16 @@ mod tests {
         assert!(turns.has_others(&b), "one of its turns still runs");
         drop(second);
         assert_eq!((turns.has_others(&b), turns.count()), (false, 0));
+    }
+
+    #[test]
+    fn a_host_retires_only_between_turns_and_for_good() {
+        let (turns, a) = (LiveTurns::default(), ThreadId::new("a"));
+        let running = turns.enter(&a);
+        assert!(!turns.retire_if_idle() && !turns.is_retired());
+        drop(running);
+        assert!(turns.retire_if_idle());
+        let _late = turns.enter(&a);
+        assert!(turns.is_retired(), "who comes late sees it");
     }
 }

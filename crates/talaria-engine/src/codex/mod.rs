@@ -1,5 +1,7 @@
 //! Everything about the Codex program: finding and installing it, running it as a host, talking to it.
 
+pub mod attach;
+mod boot;
 pub mod client;
 pub(crate) mod complaints;
 mod connection;
@@ -9,12 +11,20 @@ mod directory;
 mod environment;
 pub mod host;
 pub mod install;
+pub mod keeping;
+pub mod key;
 pub mod live_turns;
 pub mod locate;
+mod memory;
+pub mod pool;
 mod process;
 pub(crate) mod queue;
 mod router;
 pub mod schema;
+mod seats;
+pub mod source;
+mod spec;
+mod stranger;
 mod sweep;
 pub mod terminals;
 pub mod threads;

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use process_wrap::tokio::{ChildWrapper, CommandWrap, ProcessSession};
@@ -14,6 +15,7 @@ use tokio::sync::watch;
 use super::complaints::Complaints;
 use super::descendants::{self, Entry};
 use super::environment::NONCE;
+use super::stranger::Stranger;
 use super::transport::Transport;
 
 /// How many lines of standard error are quoted when it ended.
@@ -32,36 +34,70 @@ pub(crate) struct Process {
     pid: Pid,
     /// What its environment says, and that of everything below it: `name=value`.
     nonce: Option<String>,
-    exit: watch::Receiver<Option<ExitStatus>>,
+    kin: Kin,
+    exit: watch::Receiver<Option<End>>,
     complaints: Complaints,
-    /// Turns true at the end of standard error.
+    /// Turns true at the end of standard error, if that is a pipe.
     drained: watch::Receiver<bool>,
+    /// It goes on when this is dropped.
+    is_kept: AtomicBool,
+}
+
+/// How we are related to it.
+#[derive(Debug)]
+enum Kin {
+    /// We started it.
+    Child,
+    /// Somebody did who is gone.
+    Stranger(Stranger),
+}
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// As it told its parent.
+    Exited(ExitStatus),
+    /// It told somebody else.
+    Untold,
 }
 
 /// The pipes of a Codex on stdio.
 pub(crate) type Pipes = Option<(ChildStdin, ChildStdout)>;
 
+/// What to start, and how.
+#[derive(Debug)]
+pub(crate) struct Launch<'a> {
+    pub(crate) binary: &'a Path,
+    pub(crate) arguments: Vec<OsString>,
+    /// Where it works.
+    pub(crate) directory: &'a Path,
+    pub(crate) environment: Vec<(OsString, OsString)>,
+    /// What the environment calls this host, if it does.
+    pub(crate) nonce: Option<&'a str>,
+    pub(crate) transport: Transport,
+    /// Where its standard error goes; `None` is a pipe to us.
+    pub(crate) complaints: Option<&'a Path>,
+}
+
 impl Process {
-    /// Starts `binary` with `arguments` in `directory`. `nonce` is what the environment calls this host, if it does.
-    pub(crate) fn start(
-        binary: &Path,
-        arguments: &[OsString],
-        directory: &Path,
-        environment: Vec<(OsString, OsString)>,
-        nonce: Option<&str>,
-        transport: Transport,
-    ) -> io::Result<(Self, Pipes)> {
-        let nonce = nonce.map(|nonce| format!("{NONCE}={nonce}"));
-        let mut command = Command::new(binary);
-        let pipe = || if transport == Transport::Stdio { Stdio::piped() } else { Stdio::null() };
-        command.args(arguments).current_dir(directory).env_clear().envs(environment);
+    /// Starts a process that is ours until `keep`.
+    pub(crate) fn start(launch: Launch<'_>) -> io::Result<(Self, Pipes)> {
+        let nonce = launch.nonce.map(variable);
+        let mut command = Command::new(launch.binary);
+        let pipe = || if launch.transport == Transport::Stdio { Stdio::piped() } else { Stdio::null() };
+        command.args(launch.arguments).current_dir(launch.directory).env_clear().envs(launch.environment);
         command.stdin(pipe()).stdout(pipe()).stderr(Stdio::piped());
+        let mut complaints = Complaints::default();
+        if let Some(path) = launch.complaints {
+            let (kept, writer) = Complaints::in_file(path)?;
+            complaints = kept;
+            command.stderr(writer);
+        }
         let mut child = CommandWrap::from(command).wrap(ProcessSession).spawn()?;
         let pid = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
         let pid = pid.ok_or_else(|| io::Error::other("the process ended at once"))?;
         let pipes = child.stdin().take().zip(child.stdout().take());
-        let complaints = Complaints::default();
-        let (end, drained) = watch::channel(false);
+        let (end, drained) = watch::channel(launch.complaints.is_some());
         if let Some(pipe) = child.stderr().take() {
             let kept = complaints.clone();
             tokio::spawn(async move {
@@ -71,7 +107,40 @@ impl Process {
         }
         let (sender, exit) = watch::channel(None);
         tokio::spawn(observe(child, sender));
-        Ok((Self { pid, nonce, exit, complaints, drained }, pipes))
+        let is_kept = AtomicBool::new(false);
+        Ok((Self { pid, nonce, kin: Kin::Child, exit, complaints, drained, is_kept }, pipes))
+    }
+
+    /// Takes over a process that a dead engine had started. It is kept.
+    pub(crate) fn adopt(stranger: Stranger, nonce: &str, complaints: Complaints) -> Self {
+        let (sender, exit) = watch::channel(None);
+        let watched = stranger.clone();
+        tokio::spawn(async move {
+            tokio::select! {
+                () = watched.ended() => drop(sender.send_replace(Some(End::Untold))),
+                // Nobody wants to know any more.
+                () = sender.closed() => {}
+            }
+        });
+        Self {
+            pid: stranger.pid(),
+            nonce: Some(variable(nonce)),
+            kin: Kin::Stranger(stranger),
+            exit,
+            complaints,
+            drained: watch::channel(true).1,
+            is_kept: AtomicBool::new(true),
+        }
+    }
+
+    /// Does it go on when this is dropped?
+    pub(crate) fn is_kept(&self) -> bool {
+        self.is_kept.load(Ordering::Relaxed)
+    }
+
+    /// From here on it goes on when this is dropped.
+    pub(crate) fn keep(&self) {
+        self.is_kept.store(true, Ordering::Relaxed);
     }
 
     /// Its pid.
@@ -80,12 +149,12 @@ impl Process {
     }
 
     /// How it ended, if it did.
-    pub(crate) fn exit_status(&self) -> Option<ExitStatus> {
+    pub(crate) fn end_seen(&self) -> Option<End> {
         *self.exit.borrow()
     }
 
     /// Waits for its end, at most for `limit`.
-    pub(crate) async fn wait(&self, limit: Duration) -> Option<ExitStatus> {
+    pub(crate) async fn wait(&self, limit: Duration) -> Option<End> {
         let mut exit = self.exit.clone();
         let ended = tokio::time::timeout(limit, exit.wait_for(Option::is_some)).await;
         ended.ok()?.ok().and_then(|status| *status)
@@ -104,12 +173,13 @@ impl Process {
 
     /// How it ended, in a sentence, with the last lines of its standard error.
     pub(crate) async fn last_words(&self) -> String {
-        let how = match self.exit_status() {
-            Some(status) => format!("Codex ended unexpectedly ({status})"),
-            None => "Codex ended unexpectedly".to_owned(),
+        let how = match self.end_seen() {
+            Some(End::Exited(status)) => format!("Codex ended unexpectedly ({status})"),
+            Some(End::Untold) | None => "Codex ended unexpectedly".to_owned(),
         };
         // The last lines may still be in the pipe.
         self.drain(EXIT_GRACE).await;
+        self.complaints.finish();
         how + &self.complaints.quoted(LAST_WORDS)
     }
 
@@ -158,7 +228,7 @@ impl Process {
 
     /// What is below it now; nothing once it was reaped, because then the number may be somebody else's.
     fn below(&self) -> Vec<Entry> {
-        if self.exit_status().is_none() { descendants::below(self.pid()) } else { Vec::new() }
+        if self.end_seen().is_none() { descendants::below(self.pid()) } else { Vec::new() }
     }
 
     /// Kills what has another parent by now, as a daemon, or as everything has once Codex is gone. Gives how many.
@@ -166,24 +236,36 @@ impl Process {
         self.nonce.as_ref().map_or(0, |nonce| descendants::kill_survivors(&descendants::carrying(nonce)))
     }
 
-    /// Signals the group, unless the process was reaped already: then the number may be somebody else's.
+    /// Signals the group, unless the process was reaped already: then the number may be somebody else's. One that is
+    /// not our child is signalled alone: its number can be used again at any time. What is below it is killed after it.
     fn signal(&self, signal: Signal) {
-        if self.exit_status().is_none() {
-            // It may have ended just now.
-            let _ = kill_process_group(self.pid, signal);
+        match &self.kin {
+            Kin::Stranger(stranger) => stranger.signal(signal),
+            Kin::Child if self.end_seen().is_none() => {
+                // It may have ended just now.
+                let _ = kill_process_group(self.pid, signal);
+            }
+            Kin::Child => {}
         }
     }
 }
 
 impl Drop for Process {
     fn drop(&mut self) {
-        self.kill_all();
+        if !self.is_kept() {
+            self.kill_all();
+        }
     }
 }
 
-async fn observe(mut child: Box<dyn ChildWrapper>, exit: watch::Sender<Option<ExitStatus>>) {
+/// What the environment of a host and of everything below it says: `name=value`.
+pub(crate) fn variable(nonce: &str) -> String {
+    format!("{NONCE}={nonce}")
+}
+
+async fn observe(mut child: Box<dyn ChildWrapper>, exit: watch::Sender<Option<End>>) {
     if let Ok(status) = child.wait().await {
-        exit.send_replace(Some(status));
+        exit.send_replace(Some(End::Exited(status)));
     }
 }
 
@@ -192,11 +274,20 @@ mod tests {
     use super::super::complaints::LINES;
     use super::*;
 
+    fn launch<'a>(script: &str, complaints: Option<&'a Path>) -> Launch<'a> {
+        Launch {
+            binary: Path::new("/bin/sh"),
+            arguments: vec!["-c".into(), script.into()],
+            directory: Path::new("/"),
+            environment: std::env::vars_os().collect(),
+            nonce: None,
+            transport: Transport::UnixSocket,
+            complaints,
+        }
+    }
+
     fn start(script: &str) -> Process {
-        let arguments = ["-c".into(), script.into()];
-        let environment = std::env::vars_os().collect();
-        let shell = Path::new("/bin/sh");
-        Process::start(shell, &arguments, Path::new("/"), environment, None, Transport::UnixSocket).unwrap().0
+        Process::start(launch(script, None)).unwrap().0
     }
 
     #[tokio::test]
@@ -208,7 +299,7 @@ mod tests {
         let below = descendants::below(process.pid());
         assert_eq!(below.len(), 2);
         process.end().await;
-        assert!(process.exit_status().is_some());
+        assert!(process.end_seen().is_some());
         assert_eq!(descendants::kill_survivors(&below), 0);
     }
 
@@ -222,5 +313,31 @@ mod tests {
         }
         let tail = process.complaints().tail(10_000);
         assert_eq!((tail.len(), tail[0].as_str()), (LINES, "line 2501"));
+    }
+
+    #[tokio::test]
+    async fn a_kept_process_goes_on_and_is_ended_by_whoever_adopts_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("stderr");
+        let script = "echo ready >&2; sleep 600 & wait; wait";
+        let (process, _) = Process::start(launch(script, Some(&path))).unwrap();
+        while process.complaints().tail(1) != ["ready"] {
+            tokio::task::yield_now().await;
+        }
+        let (pid, below) = (process.pid(), descendants::below(process.pid()));
+        process.keep();
+        drop(process);
+        let started = descendants::started(pid).unwrap();
+        let stranger = Stranger::pin(pid, &started).unwrap();
+        let (complaints, _) = Complaints::in_file(&path).unwrap();
+        let adopted = Process::adopt(stranger, "nobody-carries-this", complaints);
+        assert_eq!((adopted.end_seen(), adopted.complaints().tail(1)), (None, vec!["ready".to_owned()]));
+        adopted.end().await;
+        assert_eq!(adopted.end_seen(), Some(End::Untold));
+        assert_eq!((below.len(), descendants::kill_survivors(&below)), (1, 0));
+        assert_eq!(
+            adopted.last_words().await,
+            "Codex ended unexpectedly\ncodex stderr (last line):\n  ready"
+        );
     }
 }

@@ -4,7 +4,7 @@
 //! come before the answer to `thread/start`, a sub-agent's before its parent names it). A message of no thread goes to
 //! every session. Nothing here waits.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use talaria_core::ids::ThreadId;
@@ -80,6 +80,13 @@ impl Router {
             _ => None,
         };
         self.lock().early.iter().filter_map(summary).collect()
+    }
+
+    /// How many follow threads here; who follows several counts once.
+    pub(crate) fn followers(&self) -> usize {
+        let routes = self.lock();
+        let queues: HashSet<*const Queue> = routes.followed.values().map(Arc::as_ptr).collect();
+        queues.len()
     }
 
     /// Stops following every thread of a queue.
@@ -207,6 +214,9 @@ mod tests {
         router.deliver(delta("child", "two"));
         router.deliver(Delivery::Corrupt(Corrupt { reason: "r".to_owned(), bytes: 1 }));
         assert_eq!(parent.take().await.len(), 3, "and a message for all comes once");
+        assert_eq!(router.followers(), 1);
+        router.forget(&parent);
+        assert_eq!(router.followers(), 0);
     }
 
     #[tokio::test]

@@ -2,7 +2,8 @@
 //!
 //! A Codex on a unix socket outlives its client, so a Talaria that was killed leaves one behind. Its directory has a lock
 //! that only a living owner holds, and its name is the nonce that the host and everything below it carry in their
-//! environment. By number a process is ended only if its start time is the one written down.
+//! environment. By number a process is ended only if its start time is the one written down. A kept host is never
+//! touched here, whoever lives: `adoption` takes it up or ends it.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -24,6 +25,10 @@ pub(crate) fn sweep(hosts: &Path) -> usize {
 }
 
 fn sweep_one(root: &Path) -> bool {
+    // Its end is for the engine to decide, also when no engine lives.
+    if directory::is_kept(root) {
+        return false;
+    }
     let Ok(lock) = File::open(root.join("lock")) else {
         // A link to a directory that went with a restart of the machine; everything else without a lock is not ours.
         if root.is_symlink() && !root.exists() {
@@ -70,7 +75,7 @@ mod tests {
     use std::process::Command;
 
     use super::*;
-    use crate::codex::directory::HostDirectory;
+    use crate::codex::directory::{HostDirectory, Tenure};
 
     fn sleeper() -> std::process::Child {
         Command::new("sleep").arg("600").process_group(0).spawn().unwrap()
@@ -81,7 +86,7 @@ mod tests {
         let hosts = tempfile::tempdir().unwrap();
         let mut child = sleeper();
         let pid = i32::try_from(child.id()).unwrap();
-        let directory = HostDirectory::create(hosts.path(), "a").unwrap();
+        let directory = HostDirectory::create(hosts.path(), "a", Tenure::Private).unwrap();
         directory.record(pid, descendants::started(pid).as_deref()).unwrap();
         assert_eq!(sweep(hosts.path()), 0);
         assert!(child.try_wait().unwrap().is_none());
@@ -117,6 +122,22 @@ mod tests {
         let left: Vec<_> =
             fs::read_dir(hosts.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(left, [".building"]);
+    }
+
+    #[test]
+    fn a_kept_host_is_left_alone_although_its_engine_is_dead() {
+        let hosts = tempfile::tempdir().unwrap();
+        let nonce = uuid::Uuid::new_v4().simple().to_string();
+        let mut child = Command::new("sleep").arg("600").env(NONCE, &nonce).process_group(0).spawn().unwrap();
+        let pid = i32::try_from(child.id()).unwrap();
+        let directory = HostDirectory::create(hosts.path(), &nonce, Tenure::Kept).unwrap();
+        directory.record(pid, descendants::started(pid).as_deref()).unwrap();
+        directory.leave();
+        drop(directory);
+        assert_eq!(sweep(hosts.path()), 0);
+        assert!(child.try_wait().unwrap().is_none() && hosts.path().join(&nonce).is_dir());
+        child.kill().unwrap();
+        child.wait().unwrap();
     }
 
     #[test]

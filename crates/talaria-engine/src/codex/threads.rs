@@ -73,6 +73,7 @@ impl ThreadError {
 impl Host {
     /// Starts a thread. It is refused, and let go, if it would have more power than was asked for.
     pub async fn start_thread(&self, asked: &ThreadStart) -> Result<OpenThread, ThreadError> {
+        let _seat = self.seats().take();
         let mut start = self.prepare(asked).await?;
         start.experimental_raw_events = true;
         if self.version().types_tools() {
@@ -97,6 +98,7 @@ impl Host {
         thread: &ThreadId,
         asked: &ThreadStart,
     ) -> Result<OpenThread, ThreadError> {
+        let _seat = self.seats().take();
         let start = self.prepare(asked).await?;
         let reply = self.call(&ThreadResume::new(thread.clone(), &start)).await?;
         match self.check(&start, &reply) {
@@ -190,10 +192,16 @@ impl Host {
         power::compare(asked, &reply, self.codex_home())
     }
 
-    fn open(&self, reply: ThreadStartReply, standing: Standing, raw_events: RawEvents) -> OpenThread {
+    pub(super) fn open(
+        &self,
+        reply: ThreadStartReply,
+        standing: Standing,
+        raw_events: RawEvents,
+    ) -> OpenThread {
         let bounds = Bounds::new(&reply.sandbox, &reply.approval_policy, &reply.cwd, self.version().clone());
         let started = project::started(reply, self.version().to_string());
         let queue = self.router().follow(started.thread.clone());
+        self.seats().loaded(&started.thread);
         OpenThread { started, bounds, standing, raw_events, queue }
     }
 }

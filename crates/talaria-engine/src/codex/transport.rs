@@ -8,6 +8,7 @@ use std::path::Path;
 
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
+use rustix::process::geteuid;
 use talaria_core::frame::{Corrupt, Decoded, decode, decode_text};
 use talaria_core::line::{Line, LineDecoder};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -71,7 +72,21 @@ pub(crate) enum Outgoing {
 
 /// Connects to a listening Codex.
 pub(crate) async fn connect(socket: &Path) -> io::Result<(Incoming, Outgoing)> {
+    upgrade(UnixStream::connect(socket).await?).await
+}
+
+/// Connects to a socket at which a process of ours should listen. Gives which one does, where the system tells.
+pub(crate) async fn knock(socket: &Path) -> io::Result<(UnixStream, Option<i32>)> {
     let stream = UnixStream::connect(socket).await?;
+    let peer = stream.peer_cred()?;
+    if peer.uid() != geteuid().as_raw() {
+        return Err(io::Error::other("somebody else listens at its socket"));
+    }
+    Ok((stream, peer.pid()))
+}
+
+/// Begins to talk on a connection.
+pub(crate) async fn upgrade(stream: UnixStream) -> io::Result<(Incoming, Outgoing)> {
     let config = WebSocketConfig::default()
         .max_message_size(Some(MAX_MESSAGE))
         .max_frame_size(Some(MAX_MESSAGE))

@@ -19,7 +19,8 @@ use tokio::time::Instant;
 
 use super::tools::Work;
 use crate::codex::client::CallError;
-use crate::codex::host::{Host, HostSpec, Probe};
+use crate::codex::host::{Host, Probe};
+use crate::codex::source::HostSource;
 use crate::codex::terminals::TerminalsEnded;
 use crate::revival::{self, Revived};
 
@@ -75,7 +76,7 @@ impl Recorded {
 /// How to get another host, and what to tell it.
 #[derive(Clone, Debug)]
 pub(super) struct Ground {
-    pub(super) spec: HostSpec,
+    pub(super) source: Arc<dyn HostSource>,
     pub(super) asked: ThreadStart,
     pub(super) before: Started,
     pub(super) digest: String,
@@ -203,8 +204,13 @@ impl Errands {
                 return Done::Ready;
             }
             // Codex lets nobody else write to the conversation while a process holds it.
-            if !host.has_other_turns(&ground.before.thread) {
-                host.terminate("Codex did not answer any more").await;
+            let why = "Codex did not answer any more";
+            if host.is_retired() {
+                host.close().await;
+            } else if host.has_other_turns(&ground.before.thread) {
+                host.drain(why);
+            } else {
+                host.terminate(why).await;
             }
             match revive(&ground).await {
                 Ok(revived) => Done::Moved(Box::new(revived), None),
@@ -248,8 +254,8 @@ pub(super) async fn tell_model(host: &Host, thread: ThreadId, turn: TurnId, text
 }
 
 async fn revive(ground: &Ground) -> Result<Revived, String> {
-    let Ground { spec, asked, before, digest } = ground;
-    revival::revive(spec, asked, before, digest)
+    let Ground { source, asked, before, digest } = ground;
+    revival::revive(&**source, asked, before, digest)
         .await
         .map_err(|error| format!("{error}; {}", error.next_step()))
 }

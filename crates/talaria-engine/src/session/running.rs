@@ -354,7 +354,7 @@ impl<'a, W: Watcher> Running<'a, W> {
 
     fn ground(&self) -> Ground {
         Ground {
-            spec: self.session.current.get().spec().clone(),
+            source: Arc::clone(self.session.current.source()),
             asked: self.session.asked.clone(),
             before: self.session.started.clone(),
             digest: self.session.record.digest(),

@@ -1,0 +1,85 @@
+//! What makes one host as good as another: program, version, home, and the environment that matters to Codex.
+//!
+//! The environment is kept as a digest: it may hold secrets, and a key is stored and shown.
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+/// Variables that change how Codex finds programs and reaches the network; with them those that begin like `PREFIXES`.
+const NAMES: &[&str] =
+    &["PATH", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR"];
+/// Variables that Codex reads for itself.
+const PREFIXES: &[&str] = &["OPENAI_", "CODEX_"];
+
+/// The kind of a host. Two conversations with the same key can share one.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct HostKey {
+    /// The program.
+    pub binary: PathBuf,
+    /// The version it was found to be.
+    pub version: String,
+    /// Where Codex keeps its things; `None` if neither anybody said so nor the user has a home.
+    pub codex_home: Option<PathBuf>,
+    /// A digest of the environment that matters.
+    pub environment: String,
+}
+
+/// Digests what matters of a composed environment, and all of what was added to it on purpose. The order of the
+/// variables does not count; of two with one name the last one does, as it does for a program.
+pub(crate) fn digest(composed: &[(OsString, OsString)], added: &[(OsString, OsString)]) -> String {
+    let mut relevant = std::collections::BTreeMap::new();
+    for (name, value) in composed.iter().filter(|(name, _)| matters(name)).chain(added) {
+        relevant.insert(name.as_os_str(), value.as_os_str());
+    }
+    let mut bytes = Vec::new();
+    for (name, value) in relevant {
+        // Neither a name nor a value can contain a zero.
+        bytes.extend([name.as_encoded_bytes(), b"\0", value.as_encoded_bytes(), b"\0"].concat());
+    }
+    Uuid::new_v5(&Uuid::NAMESPACE_OID, &bytes).simple().to_string()
+}
+
+fn matters(name: &OsStr) -> bool {
+    let name = name.to_string_lossy().to_uppercase();
+    NAMES.contains(&name.as_str())
+        || (PREFIXES.iter().any(|prefix| name.starts_with(prefix)) && name != "CODEX_HOME")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn variables(pairs: &[(&str, &str)]) -> Vec<(OsString, OsString)> {
+        pairs.iter().map(|(name, value)| (OsString::from(name), OsString::from(value))).collect()
+    }
+
+    #[test]
+    fn only_what_matters_to_codex_makes_another_kind_of_host() {
+        let base = variables(&[("PATH", "/bin"), ("OPENAI_API_KEY", "a"), ("HOME", "/h")]);
+        let with = |name: &str, value: &str| {
+            let mut changed = base.clone();
+            changed.retain(|(existing, _)| existing != name);
+            changed.push((name.into(), value.into()));
+            digest(&changed, &[])
+        };
+        let same = digest(&base, &[]);
+        assert_eq!(with("PATH", "/bin"), same, "the order does not count");
+        assert_eq!(with("TERM_SESSION", "7"), same);
+        for (name, value) in
+            [("PATH", "/x"), ("OPENAI_API_KEY", "b"), ("https_proxy", "p"), ("CODEX_API_KEY", "k")]
+        {
+            assert_ne!(with(name, value), same, "{name}");
+        }
+        assert_ne!(digest(&base, &variables(&[("ANY", "1")])), same, "what was added on purpose counts");
+        assert!(!same.contains("/bin"));
+    }
+
+    #[test]
+    fn a_name_does_not_run_into_its_value() {
+        let split = |name: &str, value: &str| digest(&[], &variables(&[(name, value)]));
+        assert_ne!(split("A", "BC"), split("AB", "C"));
+    }
+}

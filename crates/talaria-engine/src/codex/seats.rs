@@ -1,0 +1,101 @@
+//! Who has a place on a host, or was promised one: what the pool counts, and whether it may give out more.
+//!
+//! A promise lapses when nobody makes use of it, so that a caller that went away does not hold a place for ever.
+
+use std::collections::{HashSet, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use talaria_core::ids::ThreadId;
+use tokio::time::Instant;
+
+/// How long a promised place is held.
+const PROMISE: Duration = Duration::from_secs(60);
+
+/// The places of a host.
+#[derive(Debug, Default)]
+pub(crate) struct Seats(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    promised: VecDeque<Instant>,
+    /// The threads that Codex has loaded, or had: it alone may write to them.
+    loaded: HashSet<ThreadId>,
+    /// Why no new thread is taken.
+    draining: Option<String>,
+}
+
+impl Seats {
+    /// Holds a place for a thread that will be opened soon.
+    pub(crate) fn promise(&self) {
+        self.lock().promised.push_back(Instant::now());
+    }
+
+    /// How many places are held.
+    pub(crate) fn promised(&self) -> usize {
+        let mut state = self.lock();
+        state.promised.retain(|made| made.elapsed() < PROMISE);
+        state.promised.len()
+    }
+
+    /// Somebody takes a place: a promise is kept when this is dropped, whatever came of it.
+    pub(crate) fn take(&self) -> Taking<'_> {
+        Taking(self)
+    }
+
+    /// Codex has loaded this thread here.
+    pub(crate) fn loaded(&self, thread: &ThreadId) {
+        self.lock().loaded.insert(thread.clone());
+    }
+
+    /// Was this thread loaded here?
+    pub(crate) fn has(&self, thread: &ThreadId) -> bool {
+        self.lock().loaded.contains(thread)
+    }
+
+    /// Takes no new thread from now on; the first reason stays.
+    pub(crate) fn drain(&self, why: &str) {
+        self.lock().draining.get_or_insert_with(|| why.to_owned());
+    }
+
+    /// Why no new thread is taken.
+    pub(crate) fn draining(&self) -> Option<String> {
+        self.lock().draining.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A thread that is being opened.
+#[derive(Debug)]
+#[must_use = "the promise counts until this is dropped"]
+pub(crate) struct Taking<'a>(&'a Seats);
+
+impl Drop for Taking<'_> {
+    fn drop(&mut self) {
+        self.0.lock().promised.pop_front();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_promise_holds_until_it_is_kept_or_lapses() {
+        let seats = Seats::default();
+        seats.promise();
+        seats.promise();
+        let taking = seats.take();
+        seats.loaded(&ThreadId::new("t"));
+        assert_eq!(seats.promised(), 2, "held until the thread is open");
+        drop(taking);
+        assert_eq!((seats.promised(), seats.has(&ThreadId::new("t"))), (1, true));
+        tokio::time::advance(PROMISE).await;
+        assert_eq!(seats.promised(), 0);
+        drop(seats.take());
+        assert_eq!(seats.promised(), 0);
+    }
+}
