@@ -1,0 +1,55 @@
+//! What is written at once: events of one session and the rows that change with them.
+//!
+//! All of a batch is kept or nothing. The numbers of the events are given by the store.
+
+use talaria_core::ids::SessionId;
+
+use crate::event::NewEvent;
+use crate::message::NewMessage;
+use crate::outbox::NewOutbox;
+use crate::request::{NewRequest, RequestPatch};
+use crate::session::SessionPatch;
+use crate::turn::{NewTurn, TurnPatch};
+
+/// Events of one session and the changes that belong to them.
+#[derive(Clone, Debug)]
+pub struct Batch {
+    /// Whose they are.
+    pub session: SessionId,
+    /// The epoch of the lease under which they are written.
+    pub epoch: i64,
+    /// When.
+    pub at: i64,
+    /// What happened, in this order.
+    pub events: Vec<NewEvent>,
+    /// What else changes, in this order.
+    pub changes: Vec<Change>,
+}
+
+/// A change of one row.
+#[derive(Clone, Debug)]
+pub enum Change {
+    /// The session itself.
+    Session(SessionPatch),
+    /// A new turn. Its ordinal must be new.
+    NewTurn(NewTurn),
+    /// A turn that is there.
+    Turn(TurnPatch),
+    /// A message, new or once more under the same key.
+    Message(NewMessage),
+    /// A new request. Its id must be new.
+    NewRequest(NewRequest),
+    /// A request that is there.
+    Request(RequestPatch),
+    /// Something that is owed to somebody. Its id must be new.
+    Outbox(NewOutbox),
+}
+
+/// The numbers that the events of a batch got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Appended {
+    /// The number of the first event; without events, the number that the next one will get.
+    pub first_seq: i64,
+    /// The number of the last event of the session.
+    pub last_seq: i64,
+}

@@ -1,0 +1,86 @@
+//! An answer that was given while Codex was gone is delivered, kept, or shown as not delivered.
+
+use talaria_core::ids::{SessionId, TicketId};
+
+use super::scene::{self, EPOCH};
+use crate::{AnswerResult, Change, LostRequest, RequestPatch, RequestState, Store};
+
+/// Codex dies at 10; what was answered is kept until 100.
+async fn lost(store: &Store, session: &SessionId) -> Vec<LostRequest> {
+    let mut lost = store.lose_requests(session, EPOCH, 10, 100).await.unwrap();
+    lost.sort_by(|a, b| a.id.cmp(&b.id));
+    lost
+}
+
+async fn answered(store: &Store, session: &SessionId, ticket: &str, binding: &str) -> TicketId {
+    let ticket = scene::asked(store, session, scene::request(ticket, binding)).await;
+    assert_eq!(
+        store.answer_request(&ticket, scene::answer("accept", "me")).await.unwrap(),
+        AnswerResult::Won
+    );
+    ticket
+}
+
+/// Each state goes where it belongs, and the kept answer serves the identical question once.
+pub async fn an_answer_outlives_its_codex_once(store: Store) {
+    let id = scene::session(&store, "one").await;
+    let kept = answered(&store, &id, "req-1", "ls").await;
+    let written = answered(&store, &id, "req-2", "rm").await;
+    let delivering = RequestPatch::state(written.clone(), RequestState::Delivering);
+    store.append(scene::change(&id, 8, Change::Request(delivering))).await.unwrap();
+    let open = scene::asked(&store, &id, scene::request("req-3", "cat")).await;
+    let secret = scene::asked(&store, &id, scene::request("req-4", "input")).await;
+    let unstored = crate::Answer { sealed: None, ..scene::answer("answered", "me") };
+    store.answer_request(&secret, unstored).await.unwrap();
+    let state = |id: &TicketId, state| LostRequest { id: id.clone(), state };
+    let expected = [
+        state(&kept, RequestState::Escrowed),
+        state(&written, RequestState::Undelivered),
+        state(&open, RequestState::Void),
+        state(&secret, RequestState::Void),
+    ];
+    assert_eq!(lost(&store, &id).await, expected);
+    assert_eq!(lost(&store, &id).await, [], "losing it twice changes nothing");
+
+    let again = scene::asked(&store, &id, scene::request("req-5", "ls")).await;
+    let served = store.answer_from_escrow(&id, EPOCH, &again, 50).await.unwrap().unwrap();
+    assert_eq!((served.id, served.decision.as_str(), served.by.as_str()), (kept.clone(), "accept", "me"));
+    assert_eq!(served.sealed, b"sealed");
+    let now = store.request(&again).await.unwrap().unwrap();
+    assert_eq!((now.state, now.answer_sealed.as_deref()), (RequestState::Answered, Some(&b"sealed"[..])));
+    let before = store.request(&kept).await.unwrap().unwrap();
+    assert_eq!((before.state, before.answer_sealed), (RequestState::Delivered, None));
+
+    let third = scene::asked(&store, &id, scene::request("req-6", "ls")).await;
+    assert_eq!(store.answer_from_escrow(&id, EPOCH, &third, 51).await.unwrap(), None, "single use");
+}
+
+/// Another question, another session, or too late: asked afresh.
+pub async fn escrow_serves_only_the_identical_question_in_time(store: Store) {
+    let (id, other) = (scene::session(&store, "one").await, scene::session(&store, "two").await);
+    answered(&store, &id, "req-1", "ls").await;
+    lost(&store, &id).await;
+    let different = scene::asked(&store, &id, scene::request("req-2", "ls -a")).await;
+    assert_eq!(store.answer_from_escrow(&id, EPOCH, &different, 50).await.unwrap(), None);
+    let elsewhere = scene::asked(&store, &other, scene::request("req-3", "ls")).await;
+    assert_eq!(store.answer_from_escrow(&other, EPOCH, &elsewhere, 50).await.unwrap(), None);
+    let unbound = crate::NewRequest { binding: None, ..scene::request("req-4", "") };
+    let unbound = scene::asked(&store, &id, unbound).await;
+    assert_eq!(store.answer_from_escrow(&id, EPOCH, &unbound, 50).await.unwrap(), None);
+    let same = scene::asked(&store, &id, scene::request("req-5", "ls")).await;
+    assert_eq!(store.answer_from_escrow(&id, EPOCH, &same, 100).await.unwrap(), None, "expired");
+    assert!(store.answer_from_escrow(&id, EPOCH, &same, 99).await.unwrap().is_some());
+}
+
+/// Escrow serves one turn.
+pub async fn the_rest_of_escrow_expires(store: Store) {
+    let id = scene::session(&store, "one").await;
+    let ticket = answered(&store, &id, "req-1", "ls").await;
+    lost(&store, &id).await;
+    let expired = store.expire_escrow(&id, EPOCH, 60).await.unwrap();
+    assert_eq!(expired, [LostRequest { id: ticket.clone(), state: RequestState::Expired }]);
+    let kept = store.request(&ticket).await.unwrap().unwrap();
+    assert_eq!((kept.answer_sealed, kept.closed_at), (None, Some(60)));
+    let late = store.answer_request(&ticket, scene::answer("accept", "me")).await.unwrap();
+    assert_eq!(late, AnswerResult::Closed { state: RequestState::Expired });
+}

@@ -1,0 +1,83 @@
+//! The promises of a store, each as a function that takes an empty store and fails the test that calls it.
+//!
+//! `contract_tests!` makes a test of each. A second kind of store is held to the same list by giving another factory.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a broken promise fails the test that called")]
+
+pub mod answers;
+pub mod appends;
+pub mod escrow;
+pub mod hosts;
+pub mod leases;
+pub mod outbox;
+pub mod scene;
+pub mod sessions;
+pub mod turns;
+
+/// Makes a test of every promise. The factory is an async function that gives an empty store and something that keeps
+/// its place alive.
+#[macro_export]
+macro_rules! contract_tests {
+    ($make:path) => {
+        $crate::contract_tests! { $make,
+            appends: [
+                numbers_count_from_one_without_a_gap,
+                rows_change_with_their_events_or_not_at_all,
+                a_bad_batch_does_not_spoil_its_neighbours,
+                many_callers_at_once_get_numbers_of_their_own,
+                a_message_written_twice_is_one_message_with_the_newer_text,
+                a_batch_larger_than_any_statement_is_kept_whole,
+                events_are_paged_by_number,
+                the_steps_of_one_turn_are_found,
+                a_caller_that_stops_waiting_leaves_no_half_of_a_batch,
+            ],
+            leases: [
+                every_engine_gets_a_higher_epoch,
+                a_write_under_an_older_epoch_is_refused,
+                a_living_lease_is_not_taken,
+                a_lease_on_nothing_is_refused,
+            ],
+            answers: [
+                one_of_many_answers_wins_and_the_others_learn_whose,
+                what_is_closed_cannot_be_answered,
+                an_answer_that_is_taken_back_leaves_nothing,
+                a_request_is_found_again_by_how_its_peer_knows_it,
+                a_sealed_answer_is_erased_when_it_is_delivered,
+                requests_are_listed_by_session_and_state,
+            ],
+            escrow: [
+                an_answer_outlives_its_codex_once,
+                escrow_serves_only_the_identical_question_in_time,
+                the_rest_of_escrow_expires,
+            ],
+            sessions: [
+                sessions_are_listed_newest_first_page_by_page,
+                a_session_is_found_by_id_alias_and_beginning,
+                a_patch_changes_only_what_it_names,
+                an_id_or_alias_is_given_once,
+            ],
+            turns: [
+                the_ledger_keeps_every_stage_and_its_time,
+                sealed_input_is_erased_when_codex_has_it,
+                what_is_not_settled_is_found,
+                a_turn_is_written_down_once,
+            ],
+            hosts: [
+                a_host_is_kept_before_it_exists_and_until_it_ends,
+            ],
+            outbox: [
+                an_entry_is_claimed_by_one_at_a_time,
+            ],
+        }
+    };
+    ($make:path, $($group:ident: [$($promise:ident,)*],)*) => {
+        $(mod $group {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $promise() {
+                let (store, _place) = $make().await;
+                $crate::contract::$group::$promise(store.clone()).await;
+                store.close().await;
+            })*
+        })*
+    };
+}

@@ -1,0 +1,109 @@
+//! Sessions are made once, changed field by field, listed and found.
+
+use talaria_core::ids::{SessionId, ThreadId};
+
+use super::scene::{self, EPOCH};
+use crate::{
+    Change, Found, NewSession, SessionFilter, SessionKind, SessionPatch, SessionState, Store, StoreError,
+};
+
+async fn task(store: &Store, id: &str, alias: &str, at: i64) -> Result<(), StoreError> {
+    let session =
+        NewSession { kind: SessionKind::Task, alias: Some(alias.to_owned()), ..scene::new_session(id, at) };
+    let lease = scene::lease(&session.id, EPOCH);
+    store.create_session(session, lease).await
+}
+
+/// Pages follow each other without a gap or a repeat, also among equal times.
+pub async fn sessions_are_listed_newest_first_page_by_page(store: Store) {
+    for n in 0..9 {
+        scene::session_at(&store, &format!("chat-{n}"), 100 + n / 3).await;
+    }
+    task(&store, "task-0", "codex-000000000000", 50).await.unwrap();
+    let running = SessionPatch { state: Some(SessionState::Running), ..SessionPatch::default() };
+    let first = SessionId::new("chat-0");
+    store.append(scene::change(&first, 500, Change::Session(running))).await.unwrap();
+
+    let mut seen = Vec::new();
+    let mut behind = None;
+    loop {
+        let page = store.sessions(&SessionFilter::default(), behind.as_ref(), 4).await.unwrap();
+        seen.extend(page.sessions.into_iter().map(|session| session.id.to_string()));
+        behind = page.next;
+        if behind.is_none() {
+            break;
+        }
+    }
+    let expected =
+        ["chat-0", "chat-8", "chat-7", "chat-6", "chat-5", "chat-4", "chat-3", "chat-2", "chat-1", "task-0"];
+    assert_eq!(seen, expected);
+
+    let only = async |filter: SessionFilter| {
+        let page = store.sessions(&filter, None, 100).await.unwrap();
+        page.sessions.into_iter().map(|session| session.id.to_string()).collect::<Vec<_>>()
+    };
+    let tasks = SessionFilter { kind: Some(SessionKind::Task), ..SessionFilter::default() };
+    assert_eq!(only(tasks).await, ["task-0"]);
+    let running = SessionFilter { state: Some(SessionState::Running), ..SessionFilter::default() };
+    assert_eq!(only(running).await, ["chat-0"]);
+    let archived = SessionFilter { archived: Some(true), ..SessionFilter::default() };
+    assert_eq!(only(archived).await, [] as [&str; 0]);
+}
+
+/// Unknown and ambiguous are told apart, and nothing that a person types is anything but text.
+pub async fn a_session_is_found_by_id_alias_and_beginning(store: Store) {
+    scene::session(&store, "0199-aaaa").await;
+    scene::session(&store, "0199-aabb").await;
+    scene::session(&store, "0199").await;
+    task(&store, "0200-cccc", "codex-00aabbccddee", 1).await.unwrap();
+    let one = async |typed: &str| match store.find_session(typed).await.unwrap() {
+        Found::One(session) => session.id.to_string(),
+        other => panic!("{typed}: {other:?}"),
+    };
+    assert_eq!(one("0199-aaaa").await, "0199-aaaa");
+    assert_eq!(one(" 0199-AAB ").await, "0199-aabb");
+    assert_eq!(one("0199").await, "0199", "a whole id wins over longer ones");
+    assert_eq!(one("codex-00aabbccddee").await, "0200-cccc");
+    assert_eq!(one("codex-00").await, "0200-cccc");
+    match store.find_session("0199-a").await.unwrap() {
+        Found::Ambiguous(ids) => assert_eq!(ids.len(), 2),
+        other => panic!("{other:?}"),
+    }
+    for typed in ["0300", "", " ", "%", "_199", "0199-aaaa-", "'; drop table session; --", "0199*", "é"] {
+        assert_eq!(store.find_session(typed).await.unwrap(), Found::Unknown, "{typed:?}");
+    }
+}
+
+/// What a patch does not name stays.
+pub async fn a_patch_changes_only_what_it_names(store: Store) {
+    let id = scene::session_at(&store, "one", 5).await;
+    let before = store.session(&id).await.unwrap().unwrap();
+    let patch = SessionPatch {
+        thread: Some(ThreadId::new("thread")),
+        host: Some("nonce".to_owned()),
+        archived: Some(true),
+        ..SessionPatch::default()
+    };
+    store.append(scene::change(&id, 9, Change::Session(patch))).await.unwrap();
+    let expected = crate::Session {
+        thread: Some(ThreadId::new("thread")),
+        host: Some("nonce".to_owned()),
+        archived: true,
+        updated_at: 9,
+        ..before
+    };
+    assert_eq!(store.session(&id).await.unwrap(), Some(expected.clone()));
+    store.append(scene::change(&id, 9, Change::Session(SessionPatch::default()))).await.unwrap();
+    assert_eq!(store.session(&id).await.unwrap(), Some(expected));
+}
+
+/// A second session of the same name is a conflict and leaves nothing.
+pub async fn an_id_or_alias_is_given_once(store: Store) {
+    task(&store, "one", "codex-000000000000", 1).await.unwrap();
+    for (id, alias) in [("one", "codex-111111111111"), ("two", "codex-000000000000")] {
+        let refused = task(&store, id, alias, 2).await;
+        assert!(matches!(refused, Err(StoreError::Conflict(_))), "{refused:?}");
+    }
+    assert_eq!(store.counts().await.unwrap().sessions, 1);
+    assert_eq!(store.lease(&SessionId::new("two")).await.unwrap(), None);
+}

@@ -1,0 +1,118 @@
+//! Why the store did not do what it was asked. One variant per decision that the caller can take.
+//!
+//! `StoreError` is what an open store says, `OpenError` (in `open_error`) why it could not be opened. Errors are cloned:
+//! when a commit fails, everybody whose write was in it is told.
+
+use libsqlite3_sys as sqlite;
+use talaria_core::ids::SessionId;
+
+/// Why a write or a read did not happen. After an error nothing of it is kept.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StoreError {
+    /// Somebody else holds the session, or nobody does. Stop acting on it.
+    #[error("this engine (epoch {epoch}) does not hold the session {session}: {}", holder(.held.as_ref()))]
+    Fenced {
+        /// The session.
+        session: SessionId,
+        /// The epoch of who wanted to write.
+        epoch: i64,
+        /// Epoch and owner of the lease, if there is one.
+        held: Option<(i64, String)>,
+    },
+    /// There is no such session.
+    #[error("there is no session {0}")]
+    UnknownSession(SessionId),
+    /// What was to be written contradicts what is kept. A mistake of the caller.
+    #[error("this contradicts what is kept: {0}")]
+    Conflict(String),
+    /// The disk is full. Nothing was changed; later writes work when there is room.
+    #[error("the disk is full")]
+    Full,
+    /// Another program held the database for longer than we wait.
+    #[error("another program keeps the database busy")]
+    Busy,
+    /// The database cannot be written any more.
+    #[error("the database is read-only: {0}")]
+    ReadOnly(String),
+    /// The system failed to read or write.
+    #[error("reading or writing the database failed: {0}")]
+    Io(String),
+    /// The database is damaged.
+    #[error("the database is damaged: {0}")]
+    Corrupt(String),
+    /// A row holds something that this version cannot read.
+    #[error("cannot read what is kept: {0}")]
+    Unreadable(String),
+    /// The store was closed.
+    #[error("the store is closed")]
+    Closed,
+    /// SQLite refused for another reason.
+    #[error("the database refused: {0}")]
+    Refused(String),
+}
+
+fn holder(held: Option<&(i64, String)>) -> String {
+    match held {
+        Some((epoch, owner)) => format!("{owner} holds it (epoch {epoch})"),
+        None => "nobody holds it".to_owned(),
+    }
+}
+
+impl StoreError {
+    /// What a person can do about it.
+    pub fn next_step(&self) -> &'static str {
+        match self {
+            Self::Full => "make room on the disk, for example with `talaria sessions prune`",
+            Self::Busy => "end the program that has the database open, then try again",
+            Self::ReadOnly(_) => {
+                "make the home writable, or set TALARIA_HOME to a directory that you can write"
+            }
+            Self::Io(_) => "check the disk, then try again",
+            Self::Corrupt(_) => "run `talaria stop`, then start again: the file is checked and kept aside",
+            Self::UnknownSession(_) => "see `talaria sessions list`",
+            Self::Fenced { .. } | Self::Closed => "try again: the engine that is in charge answers",
+            Self::Conflict(_) | Self::Unreadable(_) | Self::Refused(_) => {
+                "this is a bug, or a newer Talaria wrote the database: run `talaria doctor`"
+            }
+        }
+    }
+
+    /// Is it the fault of this one write, so that its neighbours in the same commit may still succeed?
+    pub(crate) fn is_of_one_write(&self) -> bool {
+        matches!(
+            self,
+            Self::Fenced { .. } | Self::UnknownSession(_) | Self::Conflict(_) | Self::Unreadable(_)
+        )
+    }
+}
+
+impl From<sqlx::Error> for StoreError {
+    fn from(error: sqlx::Error) -> Self {
+        let code = match &error {
+            sqlx::Error::Database(error) => error.code().and_then(|code| code.parse::<i32>().ok()),
+            sqlx::Error::PoolClosed | sqlx::Error::WorkerCrashed => return Self::Closed,
+            sqlx::Error::PoolTimedOut => return Self::Busy,
+            sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_) | sqlx::Error::ColumnNotFound(_) => {
+                return Self::Unreadable(error.to_string());
+            }
+            sqlx::Error::Io(error) => return Self::Io(error.to_string()),
+            _ => None,
+        };
+        let why = match error.as_database_error() {
+            Some(error) => error.message().to_owned(),
+            None => error.to_string(),
+        };
+        // The lower byte is the primary code, the rest tells more.
+        match code.map(|code| code & 0xff) {
+            Some(sqlite::SQLITE_FULL) => Self::Full,
+            Some(sqlite::SQLITE_BUSY | sqlite::SQLITE_LOCKED) => Self::Busy,
+            Some(sqlite::SQLITE_READONLY | sqlite::SQLITE_PERM) => Self::ReadOnly(why),
+            Some(sqlite::SQLITE_IOERR | sqlite::SQLITE_CANTOPEN) => Self::Io(why),
+            Some(sqlite::SQLITE_CORRUPT | sqlite::SQLITE_NOTADB) => Self::Corrupt(why),
+            Some(sqlite::SQLITE_CONSTRAINT | sqlite::SQLITE_TOOBIG | sqlite::SQLITE_MISMATCH) => {
+                Self::Conflict(why)
+            }
+            _ => Self::Refused(why),
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! What Talaria keeps: sessions, turns, events, messages, requests, hosts, leases and the outbox, in one SQLite file.
+//!
+//! Map: `Store` (`store`) is what everybody holds; `open` makes one and refuses files it must not touch. Every write
+//! goes to one `writer` task, which commits many callers' batches together (`group`); reads have connections of their
+//! own and never wait for it. One file per kind of row holds its shape and its reads: `session`, `turn`, `event`,
+//! `message`, `request`, `host`, `lease`, `outbox`. `search` finds words in messages, `prune` and `trim` forget.
+//!
+//! Promises, held by the suite in `contract` (feature `contract`), which a second store must pass as well:
+//! events are numbered per session without a gap, together with the rows that change with them; a write under a lease
+//! that somebody else holds is refused; one answer to a request wins; what was acknowledged is on the disk.
+//!
+//! Nothing here reads a clock or makes an id: times (milliseconds since 1970) and ids come from the caller. Texts are
+//! kept as they come: redaction and sealing are done before.
+
+mod batch;
+#[cfg(feature = "contract")]
+pub mod contract;
+mod error;
+mod escrow;
+mod event;
+mod fat;
+mod files;
+mod group;
+mod health;
+mod host;
+mod lease;
+mod message;
+mod open;
+mod open_error;
+mod outbox;
+mod request;
+mod rows;
+mod schema;
+mod session;
+mod session_list;
+mod store;
+mod transaction;
+mod turn;
+mod words;
+mod writer;
+
+pub use batch::{Appended, Batch, Change};
+pub use error::StoreError;
+pub use escrow::{Escrowed, LostRequest};
+pub use event::{Event, NewEvent};
+pub use host::{Host, HostProcess, NewHost};
+pub use lease::{Lease, Takeover};
+pub use message::{Message, NewMessage};
+pub use open::{Durability, OpenOptions};
+pub use open_error::OpenError;
+pub use outbox::{NewOutbox, Outbox};
+pub use request::{Answer, AnswerResult, NewRequest, PeerRequest, Request, RequestFilter, RequestPatch};
+pub use session::{Found, NewSession, Session, SessionPatch};
+pub use session_list::{Cursor, SessionFilter, SessionPage};
+pub use store::{Counts, Size, Store};
+pub use turn::{NewTurn, Turn, TurnPatch};
+pub use words::{HostState, RequestState, SessionKind, SessionState};

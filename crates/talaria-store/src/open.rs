@@ -1,0 +1,172 @@
+//! Opening: looks before it touches, makes what is missing, and brings an older file up to date.
+//!
+//! A file that is damaged, newer or somebody else's is never changed: it is looked at through a connection that cannot
+//! write, and refused.
+
+use std::path::Path;
+use std::time::Duration;
+
+use sqlx::sqlite::{
+    SqliteAutoVacuum, SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePoolOptions,
+    SqliteSynchronous,
+};
+use sqlx::{ConnectOptions as _, Connection as _};
+
+use crate::error::StoreError;
+use crate::files::{self, Content};
+use crate::health;
+use crate::open_error::OpenError;
+use crate::schema::{self, STEPS, Shape};
+use crate::store::Store;
+use crate::writer::Writer;
+
+/// How many reads can go on at once.
+const READERS: u32 = 4;
+/// The log is cut back to this length when it has been written into the file.
+const LOG_LIMIT: i64 = 16 << 20;
+
+/// What survives the loss of power.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// Everything that was acknowledged.
+    PowerLoss,
+    /// Everything, if only the program dies. The loss of power may undo the last writes, never half of one.
+    Crash,
+}
+
+/// How to open.
+#[derive(Clone, Debug)]
+pub struct OpenOptions {
+    /// What survives the loss of power.
+    pub durability: Durability,
+    /// How long to wait for another program that has the database locked.
+    pub busy_timeout: Duration,
+    /// The most pages of 4 KiB that the file may have, to see what a full disk does.
+    pub max_page_count: Option<u32>,
+}
+
+impl Default for OpenOptions {
+    fn default() -> Self {
+        Self {
+            durability: Durability::PowerLoss,
+            busy_timeout: Duration::from_secs(10),
+            max_page_count: None,
+        }
+    }
+}
+
+impl Store {
+    /// Opens the database at `path`, and makes it with its directory if there is none. `now` names the copy of a
+    /// damaged file.
+    pub async fn open(path: &Path, now: i64, options: &OpenOptions) -> Result<Self, OpenError> {
+        Self::open_with(path, now, options, STEPS).await
+    }
+
+    pub(crate) async fn open_with(
+        path: &Path,
+        now: i64,
+        options: &OpenOptions,
+        steps: &'static [&'static str],
+    ) -> Result<Self, OpenError> {
+        let content = files::look(path).map_err(|cause| OpenError::of_io(path, cause))?;
+        match content {
+            Content::NotAFile => return Err(OpenError::NotAFile(path.to_owned())),
+            Content::Foreign => return Err(OpenError::Foreign(path.to_owned())),
+            Content::Empty | Content::Database => {}
+        }
+        files::prepare(path).map_err(|cause| OpenError::of_io(path, cause))?;
+        let connect = connect_options(path, options);
+        if content == Content::Database {
+            look_before(path, now, &connect, steps).await?;
+        }
+        let mut conn =
+            open_writer(&connect, options, steps).await.map_err(|cause| damaged(path, now, cause))?;
+        let readers = SqlitePoolOptions::new()
+            .max_connections(READERS)
+            .min_connections(0)
+            .acquire_timeout(options.busy_timeout)
+            .idle_timeout(Duration::from_secs(60))
+            .test_before_acquire(false)
+            .connect_lazy_with(connect.read_only(true));
+        // A pool opens connections in the background; one that works now shows that reading works at all.
+        if let Err(cause) = readers.acquire().await {
+            let _ = conn.close().await;
+            return Err(OpenError::of_store(path, cause.into()));
+        }
+        conn.shrink_buffers();
+        Ok(Self::new(path.to_owned(), Writer::start(conn), readers))
+    }
+}
+
+fn connect_options(path: &Path, options: &OpenOptions) -> SqliteConnectOptions {
+    SqliteConnectOptions::new()
+        .filename(path)
+        .create_if_missing(false)
+        .busy_timeout(options.busy_timeout)
+        .foreign_keys(true)
+        .disable_statement_logging()
+}
+
+/// Looks at a file that is there, without changing it.
+async fn look_before(
+    path: &Path,
+    now: i64,
+    connect: &SqliteConnectOptions,
+    steps: &[&str],
+) -> Result<(), OpenError> {
+    let look = async {
+        let mut conn = connect.clone().read_only(true).connect().await?;
+        let shape = async {
+            health::check(&mut conn, path).await?;
+            schema::read(&mut conn).await
+        }
+        .await;
+        let _ = conn.close().await;
+        shape
+    };
+    let known = schema::version(steps);
+    match look.await.map_err(|cause| damaged(path, now, cause))? {
+        Shape::Foreign => Err(OpenError::Foreign(path.to_owned())),
+        Shape::Version(found) if found > known => {
+            Err(OpenError::Newer { path: path.to_owned(), found, known })
+        }
+        Shape::Empty | Shape::Version(_) => Ok(()),
+    }
+}
+
+async fn open_writer(
+    connect: &SqliteConnectOptions,
+    options: &OpenOptions,
+    steps: &'static [&'static str],
+) -> Result<SqliteConnection, StoreError> {
+    let synchronous = match options.durability {
+        Durability::PowerLoss => SqliteSynchronous::Full,
+        Durability::Crash => SqliteSynchronous::Normal,
+    };
+    let mut writer = connect
+        .clone()
+        .auto_vacuum(SqliteAutoVacuum::Incremental)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(synchronous)
+        .pragma("journal_size_limit", LOG_LIMIT.to_string());
+    if let Some(pages) = options.max_page_count {
+        writer = writer.pragma("max_page_count", pages.to_string());
+    }
+    let mut conn = writer.connect().await?;
+    let from = match schema::read(&mut conn).await? {
+        Shape::Version(version) => version,
+        Shape::Empty | Shape::Foreign => 0,
+    };
+    schema::migrate(&mut conn, from, steps).await?;
+    Ok(conn)
+}
+
+/// Says that a file is damaged, after copying it aside; any other reason is told as it is.
+fn damaged(path: &Path, now: i64, cause: StoreError) -> OpenError {
+    let StoreError::Corrupt(why) = cause else { return OpenError::of_store(path, cause) };
+    let path = path.to_owned();
+    match files::copy_aside(&path, now) {
+        Ok(copy) => OpenError::Damaged { path, copy, why },
+        Err(cause) => OpenError::DamagedAndNotCopied { path, why, cause },
+    }
+}

@@ -1,0 +1,74 @@
+//! The shape of the database and its history. Forward only: an older program refuses a newer file.
+//!
+//! To change the shape, add a file and a line here; never edit what was released.
+
+use sqlx::Row as _;
+use sqlx::sqlite::SqliteConnection;
+
+use crate::error::StoreError;
+use crate::transaction;
+
+/// All steps, the first makes an empty file into version 1.
+pub(crate) const STEPS: &[&str] = &[include_str!("schema/0001.sql")];
+
+/// The version that a number of steps leads to.
+pub(crate) fn version(steps: &[&str]) -> i64 {
+    i64::try_from(steps.len()).unwrap_or(i64::MAX)
+}
+
+/// What a file says about its shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// It has no tables at all.
+    Empty,
+    /// It is ours, of this version.
+    Version(i64),
+    /// It is somebody else's.
+    Foreign,
+}
+
+/// Reads the shape of a file.
+pub(crate) async fn read(conn: &mut SqliteConnection) -> Result<Shape, StoreError> {
+    let row = sqlx::query(
+        "select count(*) as tables, count(case when name = 'meta' and sql like '%key%value%' then 1 end) as metas
+         from sqlite_schema where type = 'table'",
+    )
+    .fetch_one(&mut *conn)
+    .await?;
+    match (row.try_get::<i64, _>("tables")?, row.try_get::<i64, _>("metas")?) {
+        (0, _) => Ok(Shape::Empty),
+        (_, 0) => Ok(Shape::Foreign),
+        _ => {
+            let found =
+                sqlx::query("select cast(value as integer) as version from meta where key = 'schema'")
+                    .fetch_optional(conn)
+                    .await?;
+            Ok(found.map_or(Ok(Shape::Foreign), |row| row.try_get("version").map(Shape::Version))?)
+        }
+    }
+}
+
+/// Takes the steps that are missing, each whole or not at all.
+pub(crate) async fn migrate(
+    conn: &mut SqliteConnection,
+    from: i64,
+    steps: &'static [&'static str],
+) -> Result<(), StoreError> {
+    for (step, number) in steps.iter().zip(1..).skip_while(|(_, number)| *number <= from) {
+        transaction::run(conn, move |conn| {
+            Box::pin(async move {
+                sqlx::raw_sql(*step).execute(&mut *conn).await?;
+                sqlx::query(
+                    "insert into meta (key, value) values ('schema', $1)
+                     on conflict (key) do update set value = excluded.value",
+                )
+                .bind(i64::to_string(&number))
+                .execute(conn)
+                .await?;
+                Ok(())
+            })
+        })
+        .await?;
+    }
+    Ok(())
+}

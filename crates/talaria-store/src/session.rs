@@ -1,0 +1,261 @@
+//! Sessions: our conversations. Their shape, how they are made, changed and found by what a person types.
+
+use sqlx::Row as _;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use talaria_core::ids::{SessionId, ThreadId};
+
+use crate::error::StoreError;
+use crate::lease;
+use crate::rows::{self, FromRow};
+use crate::store::Store;
+use crate::words::{SessionKind, SessionState, Word as _};
+
+/// How many candidates an ambiguous prefix names.
+const NAMED: i64 = 10;
+
+/// A session to be kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewSession {
+    /// Its id.
+    pub id: SessionId,
+    /// What it was made for.
+    pub kind: SessionKind,
+    /// The name of a task, `codex-` and twelve hex digits; unique.
+    pub alias: Option<String>,
+    /// What people see.
+    pub title: Option<String>,
+    /// Where it works.
+    pub cwd: String,
+    /// Who runs its turns.
+    pub runtime: String,
+    /// The model that was asked for.
+    pub model: Option<String>,
+    /// What was asked of a thread, as JSON.
+    pub asked: Option<String>,
+    /// What the session was told to do, as JSON.
+    pub settings: Option<String>,
+    /// When it was made.
+    pub created_at: i64,
+}
+
+/// What changes in a session. `None` leaves a field as it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SessionPatch {
+    /// What people see.
+    pub title: Option<String>,
+    /// Where it works.
+    pub cwd: Option<String>,
+    /// Who runs its turns.
+    pub runtime: Option<String>,
+    /// The model.
+    pub model: Option<String>,
+    /// Codex's thread; only after the first turn that it accepted, because a thread without one cannot be resumed.
+    pub thread: Option<ThreadId>,
+    /// The nonce of the host that has the thread.
+    pub host: Option<String>,
+    /// The version of Codex.
+    pub codex_version: Option<String>,
+    /// What was asked of the thread, as JSON.
+    pub asked: Option<String>,
+    /// What is in force on the thread, as JSON.
+    pub started: Option<String>,
+    /// What the session was told to do, as JSON.
+    pub settings: Option<String>,
+    /// Whether people see it in the ordinary list.
+    pub archived: Option<bool>,
+    /// Whether a turn runs.
+    pub state: Option<SessionState>,
+}
+
+/// A session that was kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Session {
+    /// Its id.
+    pub id: SessionId,
+    /// What it was made for.
+    pub kind: SessionKind,
+    /// The name of a task.
+    pub alias: Option<String>,
+    /// What people see.
+    pub title: Option<String>,
+    /// Where it works.
+    pub cwd: String,
+    /// Who runs its turns.
+    pub runtime: String,
+    /// The model.
+    pub model: Option<String>,
+    /// Codex's thread, once a turn was accepted on it.
+    pub thread: Option<ThreadId>,
+    /// The nonce of the host that has, or last had, the thread.
+    pub host: Option<String>,
+    /// The version of Codex.
+    pub codex_version: Option<String>,
+    /// What was asked of the thread, as JSON.
+    pub asked: Option<String>,
+    /// What is in force on the thread, as JSON.
+    pub started: Option<String>,
+    /// What the session was told to do, as JSON.
+    pub settings: Option<String>,
+    /// Whether a turn runs.
+    pub state: SessionState,
+    /// Whether it is out of the ordinary list.
+    pub archived: bool,
+    /// When it was made.
+    pub created_at: i64,
+    /// When something was last written to it.
+    pub updated_at: i64,
+    /// The number of the oldest event that is kept.
+    pub first_seq: i64,
+    /// The number of the newest event.
+    pub last_seq: i64,
+}
+
+/// What a person's id stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// This session.
+    One(Box<Session>),
+    /// Several begin with it; some of them.
+    Ambiguous(Vec<SessionId>),
+    /// None.
+    Unknown,
+}
+
+impl FromRow for Session {
+    fn from_row(row: &SqliteRow) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: SessionId::new(row.try_get::<String, _>("id")?),
+            kind: rows::word(row, "kind")?,
+            alias: row.try_get("alias")?,
+            title: row.try_get("title")?,
+            cwd: row.try_get("cwd")?,
+            runtime: row.try_get("runtime")?,
+            model: row.try_get("model")?,
+            thread: rows::id(row, "thread", ThreadId::new)?,
+            host: row.try_get("host")?,
+            codex_version: row.try_get("codex_version")?,
+            asked: row.try_get("asked")?,
+            started: row.try_get("started")?,
+            settings: row.try_get("settings")?,
+            state: rows::word(row, "state")?,
+            archived: row.try_get("archived")?,
+            created_at: row.try_get("created_at")?,
+            updated_at: row.try_get("updated_at")?,
+            first_seq: row.try_get("first_seq")?,
+            last_seq: row.try_get("last_seq")?,
+        })
+    }
+}
+
+impl Store {
+    /// Makes a session and takes its lease. The id and the alias must be new.
+    pub async fn create_session(&self, session: NewSession, lease: lease::Lease) -> Result<(), StoreError> {
+        if lease.session != session.id {
+            return Err(StoreError::Conflict(format!("the lease is for the session {}", lease.session)));
+        }
+        self.write(move |conn| {
+            Box::pin(async move {
+                insert(conn, session).await?;
+                lease::put(conn, &lease).await
+            })
+        })
+        .await
+    }
+
+    /// Gives one session.
+    pub async fn session(&self, id: &SessionId) -> Result<Option<Session>, StoreError> {
+        let found = sqlx::query("select * from session where id = $1")
+            .bind(id.as_str())
+            .fetch_optional(self.readers())
+            .await?;
+        rows::one(found.as_ref())
+    }
+
+    /// Finds a session by its id, its alias, or a beginning of one that only one session has.
+    pub async fn find_session(&self, typed: &str) -> Result<Found, StoreError> {
+        let typed = typed.trim().to_ascii_lowercase();
+        if typed.is_empty() || !typed.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
+            return Ok(Found::Unknown);
+        }
+        // `~` sorts behind everything that an id is made of. Whole ids come first.
+        let found = sqlx::query(
+            "select *, id = $1 or coalesce(alias = $1, 0) as whole from session
+             where (id >= $1 and id < $1 || '~') or (alias >= $1 and alias < $1 || '~')
+             order by whole desc, updated_at desc limit $2",
+        )
+        .bind(typed)
+        .bind(NAMED)
+        .fetch_all(self.readers())
+        .await?;
+        match found.as_slice() {
+            [] => Ok(Found::Unknown),
+            [first, rest @ ..] if rest.is_empty() || first.try_get("whole")? => {
+                Ok(Found::One(Box::new(Session::from_row(first)?)))
+            }
+            several => {
+                let id = |row: &SqliteRow| Ok(SessionId::new(row.try_get::<String, _>("id")?));
+                Ok(Found::Ambiguous(several.iter().map(id).collect::<Result<_, StoreError>>()?))
+            }
+        }
+    }
+}
+
+async fn insert(conn: &mut SqliteConnection, session: NewSession) -> Result<(), StoreError> {
+    sqlx::query(
+        "insert into session (id, kind, alias, title, cwd, runtime, model, asked, settings, state, created_at, updated_at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'idle', $10, $10)",
+    )
+    .bind(session.id.as_str())
+    .bind(session.kind.word())
+    .bind(session.alias)
+    .bind(session.title)
+    .bind(session.cwd)
+    .bind(session.runtime)
+    .bind(session.model)
+    .bind(session.asked)
+    .bind(session.settings)
+    .bind(session.created_at)
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Changes a session that is there.
+pub(crate) async fn update(
+    conn: &mut SqliteConnection,
+    session: &SessionId,
+    patch: SessionPatch,
+) -> Result<(), StoreError> {
+    sqlx::query(
+        "update session set
+             title = coalesce($2, title),
+             cwd = coalesce($3, cwd),
+             runtime = coalesce($4, runtime),
+             model = coalesce($5, model),
+             thread = coalesce($6, thread),
+             host = coalesce($7, host),
+             codex_version = coalesce($8, codex_version),
+             asked = coalesce($9, asked),
+             started = coalesce($10, started),
+             settings = coalesce($11, settings),
+             archived = coalesce($12, archived),
+             state = coalesce($13, state)
+         where id = $1",
+    )
+    .bind(session.as_str())
+    .bind(patch.title)
+    .bind(patch.cwd)
+    .bind(patch.runtime)
+    .bind(patch.model)
+    .bind(patch.thread.map(|id| id.to_string()))
+    .bind(patch.host)
+    .bind(patch.codex_version)
+    .bind(patch.asked)
+    .bind(patch.started)
+    .bind(patch.settings)
+    .bind(patch.archived)
+    .bind(patch.state.map(SessionState::as_str))
+    .execute(conn)
+    .await?;
+    Ok(())
+}

@@ -1,0 +1,117 @@
+//! States and kinds as words: what stands in the database, in JSON and in the code is the same word.
+
+use serde::{Deserialize, Serialize};
+use talaria_core::event::Stage;
+
+use crate::error::StoreError;
+
+/// A value that is kept as a word.
+pub(crate) trait Word: Sized {
+    /// What the value is, for messages.
+    const NAME: &'static str;
+    fn word(self) -> &'static str;
+    fn from_word(word: &str) -> Option<Self>;
+
+    fn read(word: &str) -> Result<Self, StoreError> {
+        Self::from_word(word).ok_or_else(|| StoreError::Unreadable(format!("{} `{word}`", Self::NAME)))
+    }
+}
+
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident ($what:literal) { $($(#[$of:meta])* $variant:ident = $word:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum $name { $($(#[$of])* $variant,)* }
+
+        impl $name {
+            /// The word that is kept.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $word,)* }
+            }
+        }
+
+        impl Word for $name {
+            const NAME: &'static str = $what;
+            fn word(self) -> &'static str {
+                self.as_str()
+            }
+            fn from_word(word: &str) -> Option<Self> {
+                match word { $($word => Some(Self::$variant),)* _ => None }
+            }
+        }
+    };
+}
+
+words! {
+    /// What a session was made for.
+    SessionKind ("kind of session") {
+        /// A conversation in a terminal.
+        Chat = "chat",
+        /// One prompt from a command line.
+        Exec = "exec",
+        /// Work in the background.
+        Task = "task",
+    }
+}
+words! {
+    /// Whether a session has a turn that runs.
+    SessionState ("state of a session") {
+        /// Nothing runs.
+        Idle = "idle",
+        /// A turn runs.
+        Running = "running",
+    }
+}
+words! {
+    /// How far a question and its answer are.
+    RequestState ("state of a request") {
+        /// Waits for a person.
+        Open = "open",
+        /// Somebody answered; Codex has not been told.
+        Answered = "answered",
+        /// The answer is being written to Codex.
+        Delivering = "delivering",
+        /// Codex has the answer.
+        Delivered = "delivered",
+        /// Codex does not ask any more.
+        Void = "void",
+        /// Codex died before the answer was written; it is kept for the same question.
+        Escrowed = "escrowed",
+        /// Codex died while the answer was written; whether it got it is not known.
+        Undelivered = "undelivered",
+        /// The same question did not come again in time.
+        Expired = "expired",
+    }
+}
+words! {
+    /// How far a Codex process is.
+    HostState ("state of a host") {
+        /// It is about to be started, or was just started.
+        Intended = "intended",
+        /// It runs, as far as anybody noticed.
+        Running = "running",
+        /// It is gone.
+        Ended = "ended",
+    }
+}
+
+impl Word for Stage {
+    const NAME: &'static str = "stage of a turn";
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Prepared => "prepared",
+            Self::Sent => "sent",
+            Self::Accepted => "accepted",
+            Self::Settled => "settled",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    fn from_word(word: &str) -> Option<Self> {
+        [Self::Prepared, Self::Sent, Self::Accepted, Self::Settled, Self::Unknown]
+            .into_iter()
+            .find(|stage| stage.word() == word)
+    }
+}

@@ -1,0 +1,126 @@
+//! The one task that writes. Callers send jobs; appends that wait together are committed together.
+//!
+//! A caller that goes away while it waits changes nothing: its job is done, or not, as a whole. The queue is bounded;
+//! callers wait when it is full. Nobody else may write to the file through this process.
+
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use sqlx::Connection as _;
+use sqlx::sqlite::SqliteConnection;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::batch::{Appended, Batch};
+use crate::error::StoreError;
+use crate::group::{self, Statements};
+use crate::transaction::{self, Work};
+
+/// How many jobs may wait.
+const QUEUE: usize = 1024;
+/// How many appends are committed together at most.
+const GROUP: usize = 256;
+/// How long closing may take: what SQLite tidies then is not needed.
+const CLOSING: Duration = Duration::from_secs(5);
+
+type Reply = oneshot::Sender<Result<Appended, StoreError>>;
+type Errand = Box<dyn for<'c> FnOnce(&'c mut SqliteConnection) -> BoxFuture<'c, ()> + Send>;
+
+enum Job {
+    Append(Batch, Reply),
+    Run(Errand),
+    Close(oneshot::Sender<()>),
+}
+
+/// The way to the writing task.
+#[derive(Clone, Debug)]
+pub(crate) struct Writer {
+    jobs: mpsc::Sender<Job>,
+}
+
+impl Writer {
+    /// Starts the task, which ends when every `Writer` is gone or `close` is called.
+    pub(crate) fn start(conn: SqliteConnection) -> Self {
+        let (jobs, queue) = mpsc::channel(QUEUE);
+        tokio::spawn(serve(conn, queue));
+        Self { jobs }
+    }
+
+    /// Appends a batch. It is on the disk when this returns.
+    pub(crate) async fn append(&self, batch: Batch) -> Result<Appended, StoreError> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Job::Append(batch, reply)).await?;
+        answer.await.map_err(|_| StoreError::Closed)?
+    }
+
+    /// Does some work in a transaction of its own.
+    pub(crate) async fn write<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, StoreError> {
+        self.run(move |conn| Box::pin(transaction::run(conn, work))).await
+    }
+
+    /// Does some work that is not one transaction.
+    pub(crate) async fn run<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, StoreError> {
+        let (reply, answer) = oneshot::channel();
+        let errand: Errand = Box::new(move |conn| {
+            Box::pin(async move {
+                let _ = reply.send(work(conn).await);
+            })
+        });
+        self.send(Job::Run(errand)).await?;
+        answer.await.map_err(|_| StoreError::Closed)?
+    }
+
+    /// Does what waits, then closes the connection.
+    pub(crate) async fn close(&self) {
+        let (reply, answer) = oneshot::channel();
+        if self.send(Job::Close(reply)).await.is_ok() {
+            let _ = answer.await;
+        }
+    }
+
+    async fn send(&self, job: Job) -> Result<(), StoreError> {
+        self.jobs.send(job).await.map_err(|_| StoreError::Closed)
+    }
+}
+
+async fn serve(mut conn: SqliteConnection, mut queue: mpsc::Receiver<Job>) {
+    let mut statements = Statements::default();
+    let mut jobs = Vec::with_capacity(GROUP);
+    let mut closing = Vec::new();
+    while queue.recv_many(&mut jobs, GROUP).await > 0 {
+        let mut group = Vec::new();
+        for job in jobs.drain(..) {
+            match job {
+                Job::Append(batch, reply) => group.push((batch, reply)),
+                Job::Run(errand) => {
+                    commit(&mut conn, &mut statements, std::mem::take(&mut group)).await;
+                    errand(&mut conn).await;
+                }
+                Job::Close(reply) => {
+                    closing.push(reply);
+                    queue.close();
+                }
+            }
+        }
+        commit(&mut conn, &mut statements, group).await;
+    }
+    let tidy = async {
+        let _ = sqlx::query("pragma optimize").execute(&mut conn).await;
+        let _ = conn.close().await;
+    };
+    let _ = tokio::time::timeout(CLOSING, tidy).await;
+    for reply in closing {
+        let _ = reply.send(());
+    }
+}
+
+async fn commit(conn: &mut SqliteConnection, statements: &mut Statements, group: Vec<(Batch, Reply)>) {
+    if group.is_empty() {
+        return;
+    }
+    let (batches, replies): (Vec<_>, Vec<_>) = group.into_iter().unzip();
+    let results = group::commit(conn, statements, batches).await;
+    for (reply, result) in replies.into_iter().zip(results) {
+        // Who asked may be gone; what was written stays written.
+        let _ = reply.send(result);
+    }
+}
