@@ -13,7 +13,7 @@ use std::time::Duration;
 use toml_edit::{Document, Item, TableLike};
 
 use crate::nearest::nearest;
-use crate::policy::{ApprovalPolicy, Mode, Sandbox};
+use crate::policy::{ApprovalPolicy, Mode, Sandbox, UnknownName};
 use crate::rules::Rules;
 use keys::{Meaning, Section};
 pub use problem::{Problem, Severity};
@@ -27,6 +27,52 @@ pub struct Config {
     pub model: ModelConfig,
     /// What is decided before a person is asked.
     pub approvals: ApprovalsConfig,
+    /// How long the engine lives.
+    pub engine: EngineConfig,
+    /// What is kept of conversations.
+    pub sessions: SessionsConfig,
+}
+
+/// The section `[engine]`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EngineConfig {
+    /// After how long without anything to do the engine ends.
+    pub idle_timeout: Option<Duration>,
+}
+
+/// The section `[sessions]`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SessionsConfig {
+    /// How long single events are kept; what was said and done stays longer.
+    pub keep_events: Option<Duration>,
+    /// How many events of one conversation are kept.
+    pub max_events: Option<u64>,
+}
+
+/// What happens when Codex was lost in the middle of a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnLoss {
+    /// Nothing: the person decides.
+    Stop,
+    /// Codex is told once to go on.
+    Continue,
+}
+
+impl OnLoss {
+    /// Every word.
+    pub const NAMES: [&'static str; 2] = ["stop", "continue"];
+}
+
+impl std::str::FromStr for OnLoss {
+    type Err = UnknownName;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "stop" => Ok(Self::Stop),
+            "continue" => Ok(Self::Continue),
+            _ => Err(UnknownName { given: text.to_owned(), allowed: Self::NAMES.to_vec() }),
+        }
+    }
 }
 
 /// The section `[codex]`.
@@ -44,6 +90,16 @@ pub struct CodexConfig {
     pub turn_timeout: Option<Duration>,
     /// After how much silence of Codex a person is told for the first time.
     pub idle_warning: Option<Duration>,
+    /// How many Codex processes run at most.
+    pub max_hosts: Option<u64>,
+    /// How many conversations one of them takes.
+    pub threads_per_host: Option<u64>,
+    /// How long one may be without a conversation before it is ended.
+    pub host_idle: Option<Duration>,
+    /// How much memory one may take, in MiB, before it is replaced between turns.
+    pub host_memory_mib: Option<u64>,
+    /// What happens when Codex was lost in the middle of a turn.
+    pub on_loss: Option<OnLoss>,
 }
 
 /// The section `[model]`.

@@ -1,4 +1,4 @@
-//! Durations as people write them: `90s`, `15m`, `1h30m`, or a bare number of seconds.
+//! Durations as people write them: `90s`, `15m`, `1h30m`, `30d`, or a bare number of seconds.
 //!
 //! Owns the notation and its limits; never reads a clock. Called by the configuration reader (`codex.turn_timeout`)
 //! and by the command line (`--timeout`).
@@ -12,7 +12,7 @@ pub const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DurationError {
     /// The notation was not understood.
-    #[error("{0:?} is not a duration; write 90s, 15m, 1h30m or a number of seconds")]
+    #[error("{0:?} is not a duration; write 90s, 15m, 1h30m, 30d or a number of seconds")]
     Malformed(String),
     /// Nothing can be done in no time.
     #[error("a duration must be longer than zero")]
@@ -25,7 +25,7 @@ pub enum DurationError {
     TooLong,
 }
 
-/// Reads `1h30m`, `15m`, `90s` or `90`; hours, minutes and seconds in this order, each at most once.
+/// Reads `30d`, `1h30m`, `15m`, `90s` or `90`; days, hours, minutes and seconds in this order, each at most once.
 pub fn parse_duration(text: &str) -> Result<Duration, DurationError> {
     let malformed = || DurationError::Malformed(text.to_owned());
     let mut rest = text.trim();
@@ -42,7 +42,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, DurationError> {
     if rest.bytes().all(|byte| byte.is_ascii_digit()) {
         return checked(digits(rest)?);
     }
-    let mut units = [('h', 3600), ('m', 60), ('s', 1)].into_iter();
+    let mut units = [('d', 86_400), ('h', 3600), ('m', 60), ('s', 1)].into_iter();
     let mut total: u64 = 0;
     while !rest.is_empty() {
         let end = rest.find(|c: char| !c.is_ascii_digit()).filter(|end| *end > 0).ok_or_else(malformed)?;
@@ -90,6 +90,8 @@ mod tests {
             ("1h30m", 5400),
             ("1h30m15s", 5415),
             ("1h5s", 3605),
+            ("30d", 30 * 86_400),
+            ("1d12h", 129_600),
             ("90", 90),
             (" 2h ", 7200),
             ("090s", 90),
@@ -126,6 +128,6 @@ mod tests {
     #[test]
     fn the_message_shows_what_to_write() {
         let message = parse_duration("soon").unwrap_err().to_string();
-        assert_eq!(message, "\"soon\" is not a duration; write 90s, 15m, 1h30m or a number of seconds");
+        assert_eq!(message, "\"soon\" is not a duration; write 90s, 15m, 1h30m, 30d or a number of seconds");
     }
 }

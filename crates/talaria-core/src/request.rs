@@ -266,6 +266,8 @@ pub enum Who {
     Demo,
     /// The caller's deadline.
     Deadline,
+    /// Whoever ended the engine.
+    Stop,
     /// Codex itself, or another client of it.
     Codex,
     /// This build, because it cannot put the question to a person.
@@ -285,6 +287,7 @@ impl fmt::Display for Who {
             Self::Nobody => "nobody to ask",
             Self::Demo => "the demo",
             Self::Deadline => "the deadline",
+            Self::Stop => "talaria stop",
             Self::Codex => "Codex",
             Self::Talaria => "Talaria",
             Self::Rule => "a rule of yours",

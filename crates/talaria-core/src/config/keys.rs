@@ -5,7 +5,7 @@
 
 use toml_edit::Item;
 
-use super::{Config, approvals};
+use super::{Config, OnLoss, approvals};
 use crate::duration::{from_seconds, parse_duration};
 use crate::nearest::nearest;
 use crate::policy::{ApprovalPolicy, Mode, Sandbox, UnknownName};
@@ -51,8 +51,29 @@ const KEYS: &[(&str, Meaning)] = &[
     ),
     ("codex.turn_timeout", Meaning::Read(|item, config| set(&mut config.codex.turn_timeout, duration(item)))),
     ("codex.idle_warning", Meaning::Read(|item, config| set(&mut config.codex.idle_warning, duration(item)))),
-    ("codex.max_hosts", Meaning::Later),
-    ("codex.threads_per_host", Meaning::Later),
+    ("codex.max_hosts", Meaning::Read(|item, config| set(&mut config.codex.max_hosts, count(item)))),
+    (
+        "codex.threads_per_host",
+        Meaning::Read(|item, config| set(&mut config.codex.threads_per_host, count(item))),
+    ),
+    ("codex.host_idle", Meaning::Read(|item, config| set(&mut config.codex.host_idle, duration(item)))),
+    (
+        "codex.host_memory_mib",
+        Meaning::Read(|item, config| set(&mut config.codex.host_memory_mib, count(item))),
+    ),
+    (
+        "codex.on_loss",
+        Meaning::Read(|item, config| set(&mut config.codex.on_loss, one_of(item, &OnLoss::NAMES))),
+    ),
+    (
+        "engine.idle_timeout",
+        Meaning::Read(|item, config| set(&mut config.engine.idle_timeout, duration(item))),
+    ),
+    (
+        "sessions.keep_events",
+        Meaning::Read(|item, config| set(&mut config.sessions.keep_events, duration(item))),
+    ),
+    ("sessions.max_events", Meaning::Read(|item, config| set(&mut config.sessions.max_events, count(item)))),
     (
         "approvals.mode",
         Meaning::Read(|item, config| set(&mut config.approvals.mode, one_of(item, &Mode::NAMES))),
@@ -67,18 +88,19 @@ const SECTIONS: &[(&str, Section)] = &[
     ("codex", Section::Read),
     ("model", Section::Read),
     ("approvals", Section::Read),
+    ("engine", Section::Read),
     ("auxiliary", Section::Later),
     ("compression", Section::Later),
     ("mcp_servers", Section::Later),
     ("memory", Section::Later),
     ("security", Section::Later),
-    ("sessions", Section::Later),
+    ("sessions", Section::Read),
     ("skills", Section::Later),
     ("store", Section::Later),
 ];
 
 /// Sections in which names that are not in the table belong to later versions.
-const OPEN: &[&str] = &["model."];
+const OPEN: &[&str] = &["model.", "sessions."];
 
 pub(super) fn section(name: &str) -> Option<Section> {
     SECTIONS.iter().find(|(known, _)| *known == name).map(|(_, section)| *section)
@@ -158,6 +180,18 @@ fn duration(item: &Item) -> Result<std::time::Duration, Wrong> {
         }
     };
     read.map_err(|error| Wrong { message: error.to_string(), hint: None, start: None })
+}
+
+fn count(item: &Item) -> Result<u64, Wrong> {
+    let wrong = || wrong_type(item, "a whole number above 0");
+    match item.as_integer() {
+        Some(number) if number > 0 => u64::try_from(number).map_err(|_| wrong()),
+        Some(number) => {
+            let message = format!("must be a whole number above 0, not {number}");
+            Err(Wrong { message, hint: None, start: None })
+        }
+        None => Err(wrong()),
+    }
 }
 
 fn wrong_type(item: &Item, wanted: &str) -> Wrong {

@@ -43,6 +43,7 @@ deny = ["rm *", { tool = "*/delete_*" }]
             approval_policy: Some(ApprovalPolicy::OnRequest),
             turn_timeout: Some(Duration::from_secs(5400)),
             idle_warning: Some(Duration::from_secs(300)),
+            ..CodexConfig::default()
         },
         model: ModelConfig { default: Some("gpt-5.5".to_owned()), effort: Some("high".to_owned()) },
         approvals: ApprovalsConfig {
@@ -56,6 +57,7 @@ deny = ["rm *", { tool = "*/delete_*" }]
                 deny: vec![Rule::deny("rm *").unwrap(), Rule::tool("*/delete_*").unwrap()],
             },
         },
+        ..Config::default()
     };
     assert_eq!(check(text, &expect![""]), expected);
 }
@@ -91,7 +93,7 @@ default = ["a"]
             error line 2: codex.bin: must not be empty; remove the key to leave it unset
             error line 3: codex.sandbox: "writeable" is not known; allowed: read-only, workspace-write, danger-full-access
             error line 4: codex.approval_policy: "on_request" is not known; allowed: untrusted, on-request, never, on-failure; did you mean on-request?
-            error line 5: codex.turn_timeout: "soon" is not a duration; write 90s, 15m, 1h30m or a number of seconds
+            error line 5: codex.turn_timeout: "soon" is not a duration; write 90s, 15m, 1h30m, 30d or a number of seconds
             error line 6: codex.home: must be a string, not an integer
             error line 8: model.default: must be a string, not an array
         "#]],
@@ -170,8 +172,6 @@ fn a_key_of_a_later_version_is_not_silently_taken() {
 command = "x"
 [security]
 redact_secrets = false
-[codex]
-max_hosts = 2
 [model]
 openai_runtime = "auto"
 efort = "high"
@@ -183,10 +183,41 @@ url = ""
         &expect![[r#"
             warning line 2: mcp_servers: not used by this version
             warning line 4: security: not used by this version
-            warning line 7: codex.max_hosts: not used by this version
-            warning line 9: model.openai_runtime: not used by this version
-            warning line 10: model.efort: not used by this version; did you mean model.effort?
-            warning line 11: store: not used by this version
+            warning line 7: model.openai_runtime: not used by this version
+            warning line 8: model.efort: not used by this version; did you mean model.effort?
+            warning line 9: store: not used by this version
+        "#]],
+    );
+}
+
+#[test]
+fn the_limits_of_engine_and_hosts_are_read() {
+    let text = r#"
+[codex]
+max_hosts = 2
+threads_per_host = 4
+host_idle = "5m"
+host_memory_mib = 800
+on_loss = "continue"
+[engine]
+idle_timeout = "1h"
+[sessions]
+keep_events = "30d"
+max_events = 5000
+"#;
+    let parsed = parse(text).unwrap();
+    assert!(parsed.problems.is_empty(), "{:?}", parsed.problems);
+    let CodexConfig { max_hosts, threads_per_host, host_idle, host_memory_mib, on_loss, .. } =
+        parsed.config.codex;
+    assert_eq!((max_hosts, threads_per_host, host_memory_mib), (Some(2), Some(4), Some(800)));
+    assert_eq!((host_idle, on_loss), (Some(Duration::from_secs(300)), Some(OnLoss::Continue)));
+    assert_eq!(parsed.config.engine.idle_timeout, Some(Duration::from_secs(3600)));
+    assert_eq!(parsed.config.sessions.max_events, Some(5000));
+    check(
+        "[codex]\nmax_hosts = 0\non_loss = \"go on\"\n",
+        &expect![[r#"
+            error line 2: codex.max_hosts: must be a whole number above 0, not 0
+            error line 3: codex.on_loss: "go on" is not known; allowed: stop, continue
         "#]],
     );
 }
