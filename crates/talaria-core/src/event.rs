@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::gap::Gap;
 use crate::ids::{ItemId, ThreadId, TicketId, TurnId};
 use crate::item::{FileChange, Item};
 use crate::outcome::Report;
@@ -125,6 +126,13 @@ pub enum Event {
         #[serde(skip_serializing_if = "Option::is_none")]
         why: Option<String>,
     },
+    /// Codex went before it said whether it had the answer to this request. If it asks again, so does Talaria.
+    DeliveryUnknown {
+        /// Our name for it.
+        id: TicketId,
+    },
+    /// Talaria did not run for a while. What was found of that time was told before this; this says what was not.
+    Gap(Gap),
     /// Tokens, as of the last model request.
     UsageUpdated {
         /// The cost of this turn so far.
@@ -373,6 +381,17 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// A running total after more was spent.
+    pub fn plus(self, more: Usage) -> Usage {
+        Usage {
+            input: self.input.saturating_add(more.input),
+            cached: self.cached.saturating_add(more.cached),
+            output: self.output.saturating_add(more.output),
+            reasoning: self.reasoning.saturating_add(more.reasoning),
+            total: self.total.saturating_add(more.total),
+        }
+    }
+
     /// What was spent between two running totals. A total that went down (a new thread) counts from zero.
     pub fn since(self, earlier: Usage) -> Usage {
         if self.total < earlier.total {

@@ -8,7 +8,7 @@
 
 use crate::ids::TurnId;
 use crate::wire::call::UserInput;
-use crate::wire::history::{History, HistoryItem, HistoryTurn, Said};
+use crate::wire::history::{Extent, History, HistoryItem, HistoryTurn, Said, ThreadStatus};
 use crate::wire::item::WireInput;
 use crate::wire::notification::{TurnError, TurnStatus};
 
@@ -30,6 +30,9 @@ pub struct Sent<'a> {
 pub enum Vantage {
     /// From the Codex that was given the input: it may still be about to take it.
     SameHost,
+    /// From that Codex, after the connection over which it was given the input had closed: what it does not have, it
+    /// will not get. Whoever reads a moment later once more is sure of it.
+    Reconnected,
     /// After that Codex had ended: whatever it left is all there will ever be.
     AfterItsEnd,
 }
@@ -43,11 +46,17 @@ pub enum Settlement {
     Running {
         /// The turn.
         turn: TurnId,
+        /// What it did so far.
+        found: Found,
     },
     /// It is there; whether its turn still runs cannot be told from this reading. Its frames, or the next reading, will.
     Admitted {
         /// The turn.
         turn: TurnId,
+        /// What the thread does.
+        thread: ThreadStatus,
+        /// What it did so far.
+        found: Found,
     },
     /// It is there, and its turn has ended.
     Ended(Box<EndedTurn>),
@@ -56,6 +65,15 @@ pub enum Settlement {
         /// Why, for people.
         why: String,
     },
+}
+
+/// What a thread tells of a turn.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    /// Its items, in order.
+    pub items: Vec<HistoryItem>,
+    /// What is among them.
+    pub extent: Extent,
 }
 
 /// A turn that ended while nobody listened.
@@ -69,6 +87,8 @@ pub struct EndedTurn {
     pub error: Option<TurnError>,
     /// Its items as far as Codex tells them: 0.130 tells only messages.
     pub items: Vec<HistoryItem>,
+    /// What is among them.
+    pub extent: Extent,
 }
 
 /// Decides what became of the input.
@@ -76,14 +96,15 @@ pub fn settle(sent: &Sent<'_>, history: &History, vantage: Vantage) -> Settlemen
     let turns = &history.turns;
     if let Some(known) = sent.turn {
         return match turns.iter().find(|turn| turn.id == *known) {
-            Some(turn) => standing(turn, vantage),
+            Some(turn) => standing(history, turn, vantage),
+            None if vantage == Vantage::Reconnected => Settlement::NotThere,
             None => unknown("the thread does not have the turn"),
         };
     }
     if let Some(id) = sent.client_id
         && let Some(turn) = turns.iter().find(|turn| turn.said().any(|said| said.client_id == Some(id)))
     {
-        return standing(turn, vantage);
+        return standing(history, turn, vantage);
     }
     let newer = match sent.last_turn {
         None => turns.as_slice(),
@@ -98,7 +119,7 @@ pub fn settle(sent: &Sent<'_>, history: &History, vantage: Vantage) -> Settlemen
     if sent.client_id.is_none() {
         let mut ours = newer.iter().filter(|turn| turn.said().next().is_some_and(|said| is_ours(sent, said)));
         match (ours.next(), ours.next()) {
-            (Some(turn), None) => return standing(turn, vantage),
+            (Some(turn), None) => return standing(history, turn, vantage),
             (Some(_), Some(_)) => return unknown("the thread has several newer turns with the same words"),
             (None, _) if was_steered(sent, turns, newer) => {
                 return unknown("the same words stand in another turn, as further input");
@@ -107,7 +128,7 @@ pub fn settle(sent: &Sent<'_>, history: &History, vantage: Vantage) -> Settlemen
         }
     }
     match vantage {
-        Vantage::AfterItsEnd => Settlement::NotThere,
+        Vantage::AfterItsEnd | Vantage::Reconnected => Settlement::NotThere,
         Vantage::SameHost => {
             unknown("the thread does not have it yet, and the Codex that was given it still runs")
         }
@@ -118,21 +139,28 @@ fn unknown(why: &str) -> Settlement {
     Settlement::Unknown { why: why.to_owned() }
 }
 
-fn standing(turn: &HistoryTurn, vantage: Vantage) -> Settlement {
+fn standing(history: &History, turn: &HistoryTurn, vantage: Vantage) -> Settlement {
+    let extent = history.extent(turn);
+    let found = || Found { items: turn.items.clone(), extent };
     match (turn.status, vantage) {
-        (TurnStatus::InProgress, Vantage::SameHost) => Settlement::Running { turn: turn.id.clone() },
+        (TurnStatus::InProgress, Vantage::SameHost | Vantage::Reconnected) => {
+            Settlement::Running { turn: turn.id.clone(), found: found() }
+        }
         (TurnStatus::InProgress, Vantage::AfterItsEnd) => {
             unknown("its turn is said to run although the Codex that ran it has ended")
         }
         (TurnStatus::Unknown, _) => unknown("its turn stands in a way that this version does not know"),
         // Both versions say so for a moment of a turn that is just beginning, or has ended well and is not written yet.
-        (TurnStatus::Interrupted, Vantage::SameHost) => Settlement::Admitted { turn: turn.id.clone() },
+        (TurnStatus::Interrupted, Vantage::SameHost | Vantage::Reconnected) => {
+            Settlement::Admitted { turn: turn.id.clone(), thread: history.status.clone(), found: found() }
+        }
         (status @ (TurnStatus::Completed | TurnStatus::Interrupted | TurnStatus::Failed), _) => {
             Settlement::Ended(Box::new(EndedTurn {
                 turn: turn.id.clone(),
                 status,
                 error: turn.error.clone(),
                 items: turn.items.clone(),
+                extent,
             }))
         }
     }

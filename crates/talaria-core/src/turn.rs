@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::escrow::Kept;
 use crate::event::{Escalation, Event, RateLimits, Usage};
 use crate::frame::{Corrupt, RpcError, Unknown};
 use crate::gate::Gate;
@@ -27,12 +28,17 @@ use crate::settle::Settlement;
 use crate::wire::notification::{Notification, TurnError};
 use crate::wire::server_request::{ServerRequest, ToolCall};
 
+mod adopting;
 mod answer_text;
 mod children;
 mod deadline;
 mod ending;
+mod escrowed;
+mod flight;
 mod items;
+mod offered;
 mod quiet;
+mod record;
 mod requests;
 mod sending;
 mod stopping;
@@ -40,12 +46,15 @@ mod telling;
 #[cfg(test)]
 mod tests;
 
+use adopting::Adoption;
 use answer_text::AnswerText;
 use children::Children;
 pub use children::sub_agents;
 use deadline::Deadline;
 use ending::Waits;
+pub use flight::{Asked, Flight, RecordedAgent, RecordedRequest, Standing};
 use quiet::Quiet;
+pub use record::{Fate, Opened, Record};
 use requests::OpenRequest;
 
 /// A point in time: how long after the start of the program. It does not jump when the clock is set.
@@ -68,6 +77,8 @@ pub struct Order {
     pub quiet_after: Option<Duration>,
     /// What is decided before a person is asked.
     pub gate: Gate,
+    /// Answers from before, kept for this turn.
+    pub escrow: Kept,
 }
 
 /// One turn.
@@ -102,6 +113,8 @@ pub struct Turn {
     /// How often commands are being ended right now.
     ending_terminals: usize,
     declined: u32,
+    /// What an earlier engine left, where this turn was taken up.
+    adoption: Option<Box<Adoption>>,
     outputs: VecDeque<Output>,
 }
 
@@ -148,6 +161,8 @@ enum Phase {
 enum Settling {
     /// Codex lives, but did not answer `turn/start`.
     Unanswered,
+    /// Codex lives; another engine sent the input and followed the turn until it ended.
+    Adopted,
     /// Codex is gone: whatever ran is over.
     Gone,
 }
@@ -238,6 +253,8 @@ pub enum Output {
         /// What the model is told.
         text: String,
     },
+    /// Write this down, with everything told before it, before anything else is done.
+    Record(Record),
     /// Answer a request of Codex.
     Reply {
         /// The request.
@@ -283,6 +300,7 @@ impl Turn {
             stopped_by: None,
             ending_terminals: 0,
             declined: 0,
+            adoption: None,
             outputs: VecDeque::new(),
             order,
         };
@@ -301,6 +319,13 @@ impl Turn {
 
     /// Takes what happened.
     pub fn handle(&mut self, now: Moment, input: Input) {
+        if let Some(input) = self.hold_back(now, input) {
+            self.take(now, input);
+        }
+        self.pass_time(now);
+    }
+
+    fn take(&mut self, now: Moment, input: Input) {
         if matches!(self.phase, Phase::Done) {
             return;
         }
@@ -324,7 +349,6 @@ impl Turn {
             Input::Gone(why) => self.codex_gone(now, why),
             Input::Tick => {}
         }
-        self.pass_time(now);
     }
 
     /// Gives the next thing to do.
@@ -334,15 +358,16 @@ impl Turn {
 
     /// When to call `handle` with a tick, if nothing happens before.
     pub fn wake_at(&self) -> Option<Moment> {
-        match &self.phase {
+        let next = match &self.phase {
             Phase::Prepared | Phase::Starting => self.deadline.at(),
             Phase::Running => [self.deadline.at(), self.quiet_at()].into_iter().flatten().min(),
             Phase::Interrupting { until } | Phase::Escalating { until } | Phase::Settling { until, .. } => {
                 Some(*until)
             }
             Phase::Ending { waits, .. } => waits.next(),
-            Phase::Done => None,
-        }
+            Phase::Done => return None,
+        };
+        [next, self.adoption_at()].into_iter().flatten().min()
     }
 
     /// The turn that may be steered now.
@@ -365,6 +390,7 @@ impl Turn {
     }
 
     fn pass_time(&mut self, now: Moment) {
+        self.pass_adoption(now);
         match &self.phase {
             Phase::Prepared | Phase::Starting | Phase::Running => {
                 if self.deadline.at().is_some_and(|at| at <= now) {

@@ -124,6 +124,7 @@ fn cover_event(event: &mut Event) {
         | Event::Corrupt { reason: words, .. } => text(words),
         Event::Unknown { raw, .. } => json(raw),
         Event::Outcome(report) => cover_report(report),
+        Event::Gap(gap) => text(&mut gap.message),
         Event::SessionStarted(_)
         | Event::Ledger { .. }
         | Event::TurnStarted { .. }
@@ -132,6 +133,7 @@ fn cover_event(event: &mut Event) {
         | Event::OutputDelta { .. }
         | Event::PlanDelta { .. }
         | Event::ItemAbandoned { .. }
+        | Event::DeliveryUnknown { .. }
         | Event::UsageUpdated { .. }
         | Event::RateLimits(_)
         | Event::ModelRerouted { .. }

@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use talaria_core::escrow::Kept;
 use talaria_core::event::{Event, Started, Usage};
 use talaria_core::gate::Gate;
 use talaria_core::ids::{SessionId, TicketId, TurnId};
@@ -230,6 +231,7 @@ impl Session {
             baseline: self.total,
             limit,
             quiet_after: self.options.quiet_after,
+            escrow: Kept::default(),
             gate: Gate::new(
                 self.bounds.clone(),
                 self.options.rules.clone(),

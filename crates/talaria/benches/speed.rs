@@ -19,6 +19,7 @@ use futures_util::{SinkExt, StreamExt};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use talaria_core::escrow::Kept;
 use talaria_core::event::{Event, Usage};
 use talaria_core::frame::{Decoded, Frame, decode_text};
 use talaria_core::gate::Gate;
@@ -189,6 +190,7 @@ fn order() -> Order {
         baseline: Usage::default(),
         limit: None,
         quiet_after: Some(Duration::from_secs(60)),
+        escrow: Kept::default(),
         gate: Gate::new(bounds, Rules::default(), Answers::Everything, Some("/home/me".to_owned())),
     }
 }

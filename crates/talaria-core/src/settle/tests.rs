@@ -38,8 +38,8 @@ fn became(
     let sent = Sent { client_id, last_turn: last.as_ref(), input: &input, turn: None };
     match settle(&sent, &history(turns), vantage) {
         Settlement::NotThere => "not there".to_owned(),
-        Settlement::Running { turn } => format!("runs as {turn}"),
-        Settlement::Admitted { turn } => format!("is {turn}"),
+        Settlement::Running { turn, .. } => format!("runs as {turn}"),
+        Settlement::Admitted { turn, .. } => format!("is {turn}"),
         Settlement::Ended(ended) => format!("{} {:?}", ended.turn, ended.status),
         Settlement::Unknown { why } => format!("unknown: {why}"),
     }
@@ -202,7 +202,7 @@ proptest! {
                 let from = last.as_ref().map_or(0, |last| history.turns.iter().position(|turn| turn.id == *last).unwrap() + 1);
                 prop_assert!(!history.turns[from..].iter().any(|turn| turn.said().any(is_mine)));
             }
-            Settlement::Running { turn } | Settlement::Admitted { turn } => prop_assert!(found(&turn).said().any(is_mine)),
+            Settlement::Running { turn, .. } | Settlement::Admitted { turn, .. } => prop_assert!(found(&turn).said().any(is_mine)),
             Settlement::Ended(ended) => prop_assert!(found(&ended.turn).said().any(is_mine)),
             Settlement::Unknown { .. } => {}
         }
@@ -219,8 +219,8 @@ fn a_turn_that_is_known_is_looked_up_by_its_id_alone() {
         let sent = Sent { client_id: Some("mine"), last_turn: None, input: &input, turn: Some(&turn) };
         match settle(&sent, &history, vantage) {
             Settlement::Ended(ended) => format!("ended {}", ended.turn),
-            Settlement::Running { turn } => format!("running {turn}"),
-            Settlement::Admitted { turn } => format!("admitted {turn}"),
+            Settlement::Running { turn, .. } => format!("running {turn}"),
+            Settlement::Admitted { turn, .. } => format!("admitted {turn}"),
             Settlement::NotThere => "not there".to_owned(),
             Settlement::Unknown { why } => why,
         }

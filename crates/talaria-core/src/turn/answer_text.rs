@@ -1,9 +1,11 @@
-//! Which message is the answer: the last one marked final, else the last one without a mark. Commentary never wins.
+//! Which message is the answer: the last one marked final, else the last stable part of one (0.166), else the last one
+//! without a mark. Commentary never wins.
 
 /// Collects completed messages and knows the answer.
 #[derive(Debug, Default)]
 pub(super) struct AnswerText {
     last_final: Option<String>,
+    last_partial: Option<String>,
     last_unmarked: Option<String>,
     /// What the thread says, where nothing was heard.
     read: Option<String>,
@@ -14,6 +16,7 @@ impl AnswerText {
     pub(super) fn take(&mut self, text: &str, phase: Option<&str>) {
         match phase {
             Some("final_answer") => self.last_final = Some(text.to_owned()),
+            Some("partial_answer") => self.last_partial = Some(text.to_owned()),
             None => self.last_unmarked = Some(text.to_owned()),
             Some(_) => {}
         }
@@ -26,8 +29,8 @@ impl AnswerText {
 
     /// The answer so far.
     pub(super) fn text(&self) -> Option<String> {
-        let heard = self.last_final.clone().or_else(|| self.last_unmarked.clone());
-        heard.or_else(|| self.read.clone())
+        let heard = self.last_final.as_ref().or(self.last_partial.as_ref()).or(self.last_unmarked.as_ref());
+        heard.or(self.read.as_ref()).cloned()
     }
 }
 

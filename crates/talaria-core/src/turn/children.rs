@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use super::flight::RecordedAgent;
 use super::{Moment, Turn};
 use crate::event::{AgentPhase, Event};
 use crate::ids::{ItemId, ThreadId, TurnId};
@@ -46,6 +47,21 @@ impl Children {
     pub(super) fn running_turns(&self) -> Vec<(ThreadId, TurnId)> {
         let running = self.known.iter().filter(|(_, child)| child.phase == AgentPhase::Running);
         running.filter_map(|(thread, child)| Some((thread.clone(), child.turn.clone()?))).collect()
+    }
+
+    pub(super) fn threads(&self) -> impl Iterator<Item = &ThreadId> {
+        self.known.keys()
+    }
+
+    /// Takes a sub-agent as it was recorded.
+    pub(super) fn restore(&mut self, agent: RecordedAgent) {
+        let is_command = |item: &&Item| matches!(item.body, ItemBody::Command { .. });
+        let ids = |items: &[Item]| items.iter().map(|item| item.id.clone()).collect::<HashSet<_>>();
+        let commands = agent.begun.iter().filter(is_command).map(|item| item.id.clone()).collect();
+        let mut begun = ids(&agent.begun);
+        begun.extend(agent.ended.iter().cloned());
+        let ended = agent.ended.into_iter().collect();
+        self.known.insert(agent.thread, Child { phase: agent.phase, turn: None, begun, ended, commands });
     }
 
     pub(super) fn has(&self, thread: &str) -> bool {
@@ -152,6 +168,7 @@ impl Turn {
             Notification::ItemCompleted(params) if is_child => {
                 let (thread, item) = (params.thread_id, project::item(params.item));
                 if self.children.ends(&thread, &item) {
+                    self.went_on(now, &thread, &item.id);
                     self.meet_children(&item);
                     self.emit(Event::AgentItemCompleted { thread, item });
                 }

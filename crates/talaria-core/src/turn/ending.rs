@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use super::deadline::Deadline;
+use super::requests::End;
 use super::{Moment, OpenItem, Output, Phase, Turn};
 use crate::event::{Event, Stage};
 use crate::failure;
@@ -210,14 +211,15 @@ impl Turn {
     }
 
     pub(super) fn finish(&mut self, outcome: Outcome) {
-        self.void_requests();
+        self.tell_unread(&outcome);
+        let is_lost = matches!(outcome, Outcome::Lost { .. });
+        self.void_requests(if is_lost { End::Lost } else { End::Ended });
         let mut abandoned: Vec<_> = std::mem::take(&mut self.open_items).into_keys().collect();
         abandoned.sort();
         for item in abandoned {
             self.emit(Event::ItemAbandoned { item });
         }
         let outcome = self.explained(outcome);
-        let is_lost = matches!(outcome, Outcome::Lost { .. });
         self.record(if is_lost { Stage::Unknown } else { Stage::Settled });
         let usage = self.total.since(self.order.baseline);
         let report = Report::new(outcome, self.answer.text(), usage, self.declined)

@@ -16,23 +16,26 @@ impl Turn {
     }
 
     pub(super) fn start_item(&mut self, params: ItemParams) {
-        let item = project::item(params.item);
+        self.take_begun(params.thread_id, project::item(params.item));
+    }
+
+    pub(super) fn take_begun(&mut self, thread: ThreadId, item: Item) {
         let is_known = self.open_items.contains_key(&item.id) || self.has_ended(&item);
         if is_known || matches!(item.body, ItemBody::UserMessage { .. }) {
             return;
         }
-        let kind = match item.body {
-            ItemBody::Command { .. } => OpenItem::Command,
-            _ => OpenItem::Other,
-        };
-        self.announce(params.thread_id, &item);
+        let kind = OpenItem::of(&item.body);
+        self.announce(thread, &item);
         self.meet_children(&item);
         self.open_items.insert(item.id.clone(), kind);
         self.emit(Event::ItemStarted { item });
     }
 
     pub(super) fn complete_item(&mut self, now: Moment, params: ItemParams) {
-        let item = project::item(params.item);
+        self.take_ended(now, params.thread_id, project::item(params.item));
+    }
+
+    pub(super) fn take_ended(&mut self, now: Moment, thread: ThreadId, item: Item) {
         if self.has_ended(&item) {
             return;
         }
@@ -49,7 +52,8 @@ impl Turn {
             _ => {}
         }
         self.open_items.remove(&item.id);
-        self.announced.remove(&(params.thread_id, item.id.clone()));
+        self.went_on(now, &thread, &item.id);
+        self.announced.remove(&(thread, item.id.clone()));
         self.meet_children(&item);
         self.emit(Event::ItemCompleted { item });
         self.finish_when_nothing_is_awaited(now);
@@ -66,6 +70,15 @@ impl Turn {
         let changes: Vec<_> = params.changes.into_iter().map(project::file_change).collect();
         self.announced.insert((params.thread_id, params.item_id.clone()), changes.clone());
         self.emit(Event::PatchUpdated { item: params.item_id, changes });
+    }
+}
+
+impl OpenItem {
+    pub(super) fn of(body: &ItemBody) -> Self {
+        match body {
+            ItemBody::Command { .. } => Self::Command,
+            _ => Self::Other,
+        }
     }
 }
 

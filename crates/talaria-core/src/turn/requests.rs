@@ -1,12 +1,15 @@
 //! The questions of a turn: opened once, answered once, closed when Codex says so or the turn ends.
 //!
-//! The deadline does not run while one is open. What nobody could be asked is counted. An answer that does not fit its
+//! Before an answer is written, that it will be is told (`Delivering`), and afterwards what became of it (`Fate`). The deadline does not run while one is open. What nobody could be asked is counted. An answer that does not fit its
 //! question is not sent; whoever gave it is told, and the question stays open.
 
-use super::{Moment, Output, Turn};
+use super::flight::Asked;
+use super::offered::Telling;
+use super::{Fate, Moment, Opened, Output, Phase, Record, Settling, Turn};
+use crate::escrow::Binding;
 use crate::event::Event;
 use crate::gate::Ruling;
-use crate::ids::{RequestId, ThreadId, TicketId, TurnId};
+use crate::ids::{ItemId, RequestId, ThreadId, TicketId, TurnId};
 use crate::item::FileChange;
 use crate::project;
 use crate::request::{Answer, Ask, Decision, Who};
@@ -19,12 +22,22 @@ const LABEL_CHARS: usize = 300;
 /// A question that is open, or whose answer Codex has not confirmed.
 #[derive(Debug)]
 pub(super) struct OpenRequest {
-    ticket: TicketId,
-    id: RequestId,
-    request: ServerRequest,
-    ask: Ask,
+    pub(super) ticket: TicketId,
+    pub(super) id: RequestId,
+    pub(super) request: ServerRequest,
+    pub(super) ask: Ask,
+    pub(super) binding: Option<Binding>,
     /// Something was sent to Codex already; only its echo is awaited.
-    answered: bool,
+    pub(super) answered: bool,
+}
+
+/// How the questions of a turn end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// Codex went on, or ended the turn.
+    Ended,
+    /// Codex can no longer be followed.
+    Lost,
 }
 
 impl Turn {
@@ -36,13 +49,14 @@ impl Turn {
         request: ServerRequest,
     ) {
         let known = self.open_requests.iter().any(|open| open.id == id);
-        if known {
+        // What a Codex that is gone left behind cannot be answered.
+        if known || self.is_codex_gone() {
             return;
         }
-        let changes = match &request {
-            ServerRequest::Patch(p) => self.announced.get(&(p.thread_id.clone(), p.item_id.clone())).cloned(),
-            _ => None,
-        };
+        if let Some(record) = self.take_record(&id, &request) {
+            return self.offered_again(now, record, id, request);
+        }
+        let changes = self.changes_of(&request);
         let request = match request {
             ServerRequest::ToolCall(call) => return self.outputs.push_back(Output::CallTool { id, call }),
             other => other,
@@ -51,16 +65,17 @@ impl Turn {
         let answerable = ask.is_answerable();
         let place = self.order.gate.place(&request, changes_in(&ask));
         let ruling = self.order.gate.rule(&request, &ask, place);
+        let binding = Binding::of(&request, changes_in(&ask));
+        let asked = Asked::new(id.clone(), &request);
+        let opened = Opened { ticket: ticket.clone(), asked, binding: binding.clone(), place };
+        self.outputs.push_back(Output::Record(Record::Opened(Box::new(opened))));
         self.emit(Event::RequestOpened { id: ticket.clone(), ask: ask.clone(), place });
         if reply::refusal(&request).is_some() {
             return self.note_refusal(ticket);
         }
-        self.open_requests.push(OpenRequest { ticket: ticket.clone(), id, request, ask, answered: false });
-        self.quiet.sign(now);
-        self.deadline.pause(now);
-        if let Some(clock) = self.children_clock() {
-            clock.pause(now);
-        }
+        let open = OpenRequest { ticket: ticket.clone(), id, request, ask, binding, answered: false };
+        self.open_requests.push(open);
+        self.ask_person(now);
         match ruling {
             _ if !answerable => self.decide(now, &ticket, &Decision::Decline.into(), Who::Talaria, None),
             Ruling::Accept { by, why } => self.decide(now, &ticket, &Decision::Accept.into(), by, Some(why)),
@@ -69,31 +84,63 @@ impl Turn {
                 let answer = Answer { reason: Some(why.clone()), ..Decision::Decline.into() };
                 self.decide(now, &ticket, &answer, by, Some(why));
             }
-            Ruling::Ask => {}
+            Ruling::Ask => self.answer_from_escrow(now, &ticket, place),
+        }
+    }
+
+    /// What a patch would change, as it was announced: the request does not say.
+    pub(super) fn changes_of(&self, request: &ServerRequest) -> Option<Vec<FileChange>> {
+        match request {
+            ServerRequest::Patch(p) => self.announced.get(&(p.thread_id.clone(), p.item_id.clone())).cloned(),
+            _ => None,
+        }
+    }
+
+    /// The clocks stand still while somebody is asked.
+    pub(super) fn ask_person(&mut self, now: Moment) {
+        self.quiet.sign(now);
+        self.deadline.pause(now);
+        if let Some(clock) = self.children_clock() {
+            clock.pause(now);
         }
     }
 
     /// The host has refused it already: it may belong to no conversation.
     fn note_refusal(&mut self, ticket: TicketId) {
-        self.declined += 1;
-        let by = Who::Talaria;
-        self.emit(Event::RequestClosed { id: ticket, decision: Decision::Decline, by, why: None });
+        self.tell_closed(ticket, Decision::Decline, Who::Talaria, None, Telling::Now);
     }
 
     pub(super) fn take_answer(&mut self, now: Moment, ticket: &TicketId, answer: &Answer, by: Who) {
         self.decide(now, ticket, answer, by, None);
     }
 
-    fn decide(&mut self, now: Moment, ticket: &TicketId, answer: &Answer, by: Who, why: Option<String>) {
+    pub(super) fn decide(
+        &mut self,
+        now: Moment,
+        ticket: &TicketId,
+        answer: &Answer,
+        by: Who,
+        why: Option<String>,
+    ) {
+        self.decide_as(now, ticket, answer, Decided { by, why, telling: Telling::Now });
+    }
+
+    pub(super) fn decide_as(&mut self, now: Moment, ticket: &TicketId, answer: &Answer, decided: Decided) {
         let Some(at) = self.open_requests.iter().position(|open| open.ticket == *ticket && !open.answered)
         else {
-            return;
+            return self.answer_awaited(now, ticket, answer, decided.by);
         };
         let open = &mut self.open_requests[at];
         if let Err(misfit) = open.ask.check(answer) {
             return self.emit(Event::Warning { message: format!("an answer was not taken: {misfit}") });
         }
         let Some(result) = reply::answer(&open.request, answer) else { return };
+        let Decided { by, why, telling } = decided;
+        if self.is_codex_gone() {
+            let open = self.open_requests.remove(at);
+            return self.keep_answer(open.ticket, open.binding.as_ref(), answer.clone(), by, telling);
+        }
+        let open = &mut self.open_requests[at];
         open.answered = true;
         let decision = reply::decided(&open.request, answer.decision);
         let id = open.id.clone();
@@ -101,14 +148,15 @@ impl Turn {
             Decision::Decline => self.open_requests[at].reason_for_the_model(answer, self.id.as_ref()),
             _ => None,
         };
-        self.emit(Event::RequestClosed { id: ticket.clone(), decision, by, why });
+        self.tell_closed(ticket.clone(), decision, by, why, telling);
+        self.outputs.push_back(Output::Record(Record::Delivering {
+            ticket: ticket.clone(),
+            answer: Box::new(answer.clone()),
+            by,
+        }));
         // Before the answer: 0.166 would else ask the model once without it.
         self.outputs.extend(reason);
         self.outputs.push_back(Output::Reply { id, result });
-        let is_no = matches!(decision, Decision::Decline | Decision::Cancel);
-        if is_no && matches!(by, Who::Nobody | Who::Talaria | Who::Rule | Who::Floor) {
-            self.declined += 1;
-        }
         self.resume_clock(now);
         if decision == Decision::Cancel {
             self.stop_by_cancel(now, at, by);
@@ -128,17 +176,71 @@ impl Turn {
     }
 
     pub(super) fn close_request(&mut self, now: Moment, id: &RequestId, by: Who) {
-        let Some(at) = self.open_requests.iter().position(|open| open.id == *id) else { return };
+        let Some(at) = self.open_requests.iter().position(|open| open.id == *id) else {
+            return self.awaited_is_over(now, |asked| asked.id == *id);
+        };
         let open = self.open_requests.remove(at);
-        if !open.answered {
+        if open.answered {
+            self.tell_fate(open.ticket, End::Ended);
+        } else {
             self.emit(Event::RequestClosed { id: open.ticket, decision: Decision::Void, by, why: None });
         }
         self.resume_clock(now);
     }
 
+    /// Codex went on with a step: it has the answers to what it asked about it.
+    pub(super) fn went_on(&mut self, now: Moment, thread: &ThreadId, item: &ItemId) {
+        let is_about = |open: &OpenRequest| {
+            open.request.item() == Some(item) && open.request.scope().thread == Some(thread.as_str())
+        };
+        while let Some(at) = self.open_requests.iter().position(|open| open.answered && is_about(open)) {
+            let open = self.open_requests.remove(at);
+            self.tell_fate(open.ticket, End::Ended);
+        }
+        self.awaited_is_over(now, |asked| {
+            asked.item.as_ref() == Some(item) && asked.thread.as_ref() == Some(thread)
+        });
+    }
+
+    pub(super) fn tell_fate(&mut self, ticket: TicketId, end: End) {
+        let fate = match end {
+            End::Ended => Fate::Delivered,
+            End::Lost => {
+                self.emit(Event::DeliveryUnknown { id: ticket.clone() });
+                Fate::Unknown
+            }
+        };
+        self.outputs.push_back(Output::Record(Record::Fate { ticket, fate }));
+    }
+
+    /// Tells a decision, unless people know it already.
+    pub(super) fn tell_closed(
+        &mut self,
+        id: TicketId,
+        decision: Decision,
+        by: Who,
+        why: Option<String>,
+        telling: Telling,
+    ) {
+        if telling == Telling::Now {
+            self.declined += u32::from(counts_as_declined(decision, by));
+            self.emit(Event::RequestClosed { id, decision, by, why });
+        }
+    }
+
+    /// Is it known that Codex is gone, so that no answer can be given any more?
+    pub(super) fn is_codex_gone(&self) -> bool {
+        matches!(self.phase, Phase::Settling { evidence: Settling::Gone, .. })
+    }
+
+    /// Does this request wait for an answer?
+    pub(super) fn is_open(&self, ticket: &TicketId) -> bool {
+        self.open_requests.iter().any(|open| open.ticket == *ticket && !open.answered)
+    }
+
     /// Is an answer awaited?
     pub(super) fn is_person_asked(&self) -> bool {
-        self.open_requests.iter().any(|open| !open.answered)
+        self.open_requests.iter().any(|open| !open.answered) || self.is_answer_awaited()
     }
 
     /// The end of a turn ends its questions, not those of its sub-agents.
@@ -148,29 +250,39 @@ impl Turn {
             |open: &OpenRequest| open.request.scope().thread.is_some_and(|thread| children.has(thread));
         let (theirs, ours) = std::mem::take(&mut self.open_requests).into_iter().partition(is_child);
         self.open_requests = theirs;
-        self.void(ours);
+        self.void(ours, End::Ended);
+        let children: Vec<ThreadId> = self.children.threads().cloned().collect();
+        self.void_awaited(End::Ended, |record| {
+            record.asked.thread.as_ref().is_none_or(|thread| !children.contains(thread))
+        });
     }
 
     pub(super) fn void_requests_of(&mut self, thread: &ThreadId) {
         let is_theirs = |open: &OpenRequest| open.request.scope().thread == Some(thread.as_str());
         let (theirs, others) = std::mem::take(&mut self.open_requests).into_iter().partition(is_theirs);
         self.open_requests = others;
-        self.void(theirs);
+        self.void(theirs, End::Ended);
+        self.void_awaited(End::Ended, |record| record.asked.thread.as_ref() == Some(thread));
     }
 
-    pub(super) fn void_requests(&mut self) {
+    pub(super) fn void_requests(&mut self, end: End) {
         let all = std::mem::take(&mut self.open_requests);
-        self.void(all);
+        self.void(all, end);
+        self.void_awaited(end, |_| true);
     }
 
-    fn void(&mut self, requests: Vec<OpenRequest>) {
-        for open in requests.into_iter().filter(|open| !open.answered) {
-            let (decision, by) = (Decision::Void, Who::Codex);
-            self.emit(Event::RequestClosed { id: open.ticket, decision, by, why: None });
+    fn void(&mut self, requests: Vec<OpenRequest>, end: End) {
+        for open in requests {
+            if open.answered {
+                self.tell_fate(open.ticket, end);
+            } else {
+                let (decision, by) = (Decision::Void, Who::Codex);
+                self.emit(Event::RequestClosed { id: open.ticket, decision, by, why: None });
+            }
         }
     }
 
-    fn resume_clock(&mut self, now: Moment) {
+    pub(super) fn resume_clock(&mut self, now: Moment) {
         if !self.is_person_asked() {
             self.quiet.sign(now);
             self.deadline.resume(now);
@@ -181,8 +293,22 @@ impl Turn {
     }
 }
 
+/// Who decided, by what, and whether people know.
+#[derive(Debug)]
+pub(super) struct Decided {
+    pub(super) by: Who,
+    pub(super) why: Option<String>,
+    pub(super) telling: Telling,
+}
+
+/// Was it declined because nobody could be asked, or nobody had to be?
+pub(super) fn counts_as_declined(decision: Decision, by: Who) -> bool {
+    let is_no = matches!(decision, Decision::Decline | Decision::Cancel);
+    is_no && matches!(by, Who::Nobody | Who::Talaria | Who::Rule | Who::Floor)
+}
+
 /// The changes that a question is about, if it is about changes that are known.
-fn changes_in(ask: &Ask) -> Option<&[FileChange]> {
+pub(super) fn changes_in(ask: &Ask) -> Option<&[FileChange]> {
     match ask {
         Ask::Patch { changes, .. } => changes.as_deref(),
         _ => None,

@@ -5,19 +5,21 @@
 use std::time::Duration;
 
 use super::answer_text::AnswerText;
+use super::requests::End;
 use super::{Moment, Output, Phase, Settling, Turn};
 use crate::event::{Event, Stage};
 use crate::failure;
 use crate::frame::RpcError;
+use crate::gap::Course;
 use crate::ids::TurnId;
 use crate::outcome::{FailureCode, Outcome};
 use crate::request::Who;
-use crate::settle::{EndedTurn, Settlement};
+use crate::settle::{EndedTurn, Found, Settlement};
 use crate::wire::item::WireBody;
 use crate::wire::notification::TurnStatus;
 
 /// How long the thread may take to be read; a new Codex may have to be started for it.
-const SETTLE_LIMIT: Duration = Duration::from_secs(90);
+pub(super) const SETTLE_LIMIT: Duration = Duration::from_secs(90);
 
 impl Turn {
     pub(super) fn record_prepared(&mut self) {
@@ -84,7 +86,11 @@ impl Turn {
                 code: FailureCode::NotSent,
                 message: format!("nothing was sent to Codex: {why}"),
             }),
-            Phase::Ending { outcome, .. } => self.finish(outcome.clone()),
+            Phase::Ending { outcome, .. } => {
+                let outcome = outcome.clone();
+                self.void_requests(End::Lost);
+                self.finish(outcome);
+            }
             // It was ended by us, or is being looked into already.
             Phase::Escalating { .. } | Phase::Settling { evidence: Settling::Gone, .. } | Phase::Done => {}
             Phase::Starting | Phase::Running | Phase::Interrupting { .. } | Phase::Settling { .. } => {
@@ -95,7 +101,10 @@ impl Turn {
 
     fn settle(&mut self, now: Moment, why: String, evidence: Settling) {
         self.record(Stage::Unknown);
-        self.void_requests();
+        // An answer that is given while Codex is gone is kept, so its questions stay open until the turn is settled.
+        if evidence != Settling::Gone {
+            self.void_requests(End::Lost);
+        }
         self.outputs.push_back(Output::Read);
         self.phase = Phase::Settling { why, evidence, until: now + SETTLE_LIMIT };
     }
@@ -120,13 +129,16 @@ impl Turn {
     }
 
     fn settle_by(&mut self, now: Moment, settlement: Settlement, why: &str, evidence: Settling) {
+        if evidence == Settling::Adopted {
+            return self.settle_adopted(now, settlement, why);
+        }
         match settlement {
             Settlement::NotThere if self.id.is_none() => self.finish(Outcome::Failed {
                 code: FailureCode::NotSent,
                 message: format!("Codex never took the input: {why}"),
             }),
             Settlement::NotThere => self.lose(format!("{why}; the conversation does not have the turn")),
-            Settlement::Running { turn } | Settlement::Admitted { turn }
+            Settlement::Running { turn, .. } | Settlement::Admitted { turn, .. }
                 if evidence == Settling::Unanswered =>
             {
                 self.phase = Phase::Running;
@@ -142,10 +154,16 @@ impl Turn {
                 self.accept(ended.turn.clone());
                 match ended.status {
                     // Nobody asked for it: the turn broke off when Codex went.
-                    TurnStatus::Interrupted if self.stopped_by.is_none() => self.lose(why.to_owned()),
+                    TurnStatus::Interrupted if self.stopped_by.is_none() => {
+                        let found = Found { items: ended.items, extent: ended.extent };
+                        self.tell_missed(now, found, Course::Over);
+                        self.lose(why.to_owned());
+                    }
                     _ => {
                         let outcome = self.outcome_of(ended.status, ended.error.as_ref());
                         self.read_answer(&ended);
+                        let found = Found { items: ended.items, extent: ended.extent };
+                        self.tell_missed(now, found, Course::Over);
                         self.finish(outcome);
                     }
                 }
@@ -173,7 +191,7 @@ impl Turn {
     }
 
     /// The answer as the thread has it, where it was not heard.
-    fn read_answer(&mut self, ended: &EndedTurn) {
+    pub(super) fn read_answer(&mut self, ended: &EndedTurn) {
         let mut read = AnswerText::default();
         for item in &ended.items {
             if let WireBody::AgentMessage { text, phase, .. } = &item.0.body {

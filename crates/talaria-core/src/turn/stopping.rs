@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::{Moment, Output, Phase, Turn};
+use super::requests::End;
+use super::{Moment, Output, Phase, Settling, Turn};
 use crate::event::{Escalation, Event};
 use crate::outcome::Outcome;
 use crate::request::Who;
@@ -21,6 +22,11 @@ impl Turn {
                 self.finish(Outcome::Interrupted { by });
             }
             Phase::Starting | Phase::Running => self.stop(now, by),
+            // It may run: it is stopped as soon as that is known.
+            Phase::Settling { evidence: Settling::Adopted, .. } => {
+                self.stopped_by = Some(by);
+                self.emit(Event::Interrupting { by });
+            }
             Phase::Settling { why, .. } => {
                 let why = why.clone();
                 self.stopped_by = Some(by);
@@ -69,6 +75,7 @@ impl Turn {
         match action {
             Escalation::HostEnded => {
                 self.children_gone();
+                self.void_requests(End::Lost);
                 let by = self.stopped_by.unwrap_or(Who::Codex);
                 self.finish(Outcome::Interrupted { by });
             }

@@ -3,6 +3,7 @@
 //! `script` is the language and how outputs are written; the other files are the promises. A transcript holds its own
 //! steps, so `UPDATE_EXPECT=1 cargo test` rewrites only the lines that begin with `=>`.
 
+mod adopted;
 mod asking;
 mod bugs;
 mod children;
@@ -15,5 +16,6 @@ mod sending;
 mod silence;
 mod soak;
 mod stops;
+mod store;
 mod telling;
 mod time;

@@ -26,6 +26,9 @@ pub struct History {
     pub id: ThreadId,
     /// What it does.
     pub status: ThreadStatus,
+    /// How it is kept: `paginated` tells all steps when it is read, anything else, or nothing (0.130), only messages.
+    #[serde(default)]
+    pub history_mode: Option<String>,
     /// The beginning of what the person said first; empty before that.
     #[serde(default)]
     pub preview: String,
@@ -68,6 +71,29 @@ pub struct HistoryTurn {
     /// Its items, as far as they were told.
     #[serde(default)]
     pub items: Vec<HistoryItem>,
+    /// What else than messages is known to be among them; `rollout` adds to it.
+    #[serde(skip)]
+    pub extent: Extent,
+}
+
+/// What is told of a turn when its thread is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Extent {
+    /// Messages, and steps that run; of those that ended perhaps nothing.
+    #[default]
+    Messages,
+    /// All steps.
+    Steps,
+}
+
+impl History {
+    /// What is told of a turn.
+    pub fn extent(&self, turn: &HistoryTurn) -> Extent {
+        match self.history_mode.as_deref() {
+            Some("paginated") => Extent::Steps,
+            _ => turn.extent,
+        }
+    }
 }
 
 fn full() -> String {

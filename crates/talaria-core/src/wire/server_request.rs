@@ -74,6 +74,20 @@ impl ServerRequest {
             }
         }
     }
+
+    /// The step it belongs to, where it says so.
+    pub fn item(&self) -> Option<&ItemId> {
+        match self {
+            Self::Command(p) => Some(&p.item_id),
+            Self::Patch(p) => Some(&p.item_id),
+            Self::Permissions(p) => Some(&p.item_id),
+            Self::UserInput(p) => p.item_id.as_ref(),
+            Self::ToolCall(p) => Some(&p.call_id),
+            Self::Elicitation(_) | Self::TokenRefresh(_) | Self::Attestation(_) | Self::CurrentTime(_) => {
+                None
+            }
+        }
+    }
 }
 
 fn scope<'a>(thread: &'a ThreadId, turn: Option<&'a TurnId>) -> Scope<'a> {

@@ -240,6 +240,8 @@ impl<'a, W: Watcher> Running<'a, W> {
                         self.tell(Event::Warning { message });
                     }
                 }
+                // This session keeps nothing beyond its own process: its requests end with it.
+                Output::Record(_) => {}
                 Output::Reply { id, result } => host.respond(&id, &result),
                 Output::CallTool { id, call } => {
                     if !self.session.options.tools.has(&call.tool) {

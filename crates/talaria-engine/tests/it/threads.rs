@@ -261,7 +261,7 @@ async fn input_whose_answer_was_lost_is_found_while_its_turn_runs_and_when_it_en
     starting.abort();
     assert_eq!(real.host.thread_status(thread).await.unwrap(), ThreadStatus::Active);
     let running = settled(&real.host, &sent, Some(&first), Vantage::SameHost).await;
-    let Settlement::Running { turn } = running else { panic!("{running:?}") };
+    let Settlement::Running { turn, .. } = running else { panic!("{running:?}") };
     gate.open();
     turn_that_is(&real.host, thread, &turn, TurnStatus::Completed).await;
     let over = settled(&real.host, &sent, Some(&first), Vantage::SameHost).await;

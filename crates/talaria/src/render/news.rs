@@ -53,6 +53,10 @@ pub(crate) fn news(event: &Event, paint: Paint) -> Option<News> {
         ),
         Event::TerminalsEnded { message } => Aside(message.clone()),
         Event::HostReplaced { message } => Warning(message.clone()),
+        Event::Gap(gap) => Warning(gap.message.clone()),
+        Event::DeliveryUnknown { .. } => {
+            Warning("Codex was lost before it said whether it had your answer".to_owned())
+        }
         Event::Steered { .. } => Aside("Codex took the further input".to_owned()),
         Event::Queued { waiting: 1 } => Aside("it waits for the next turn".to_owned()),
         Event::Queued { waiting } => Aside(format!("it waits for its turn; {waiting} wait")),

@@ -176,9 +176,9 @@ fn codex_gone_in_the_middle_closes_what_is_open_and_is_lost() {
         < u asks 0 command c1
           => emit request_opened command=ls cwd=/w id=req-1 item=c1 kind=command place=undecidable thread=t
         gone killed
-          => emit request_closed by=codex decision=void id=req-1
           => read the thread
         found ended u interrupted
+          => emit request_closed by=codex decision=void id=req-1
           => emit item_abandoned item=c1
           => emit item_abandoned item=m1
           => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message=killed outcome=lost

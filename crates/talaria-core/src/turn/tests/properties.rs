@@ -114,6 +114,8 @@ pub(super) struct Ledger {
     requests: BTreeSet<TicketId>,
     /// Ids that were opened and have not been answered.
     unanswered: BTreeSet<RequestId>,
+    /// Answers that were written, or are about to be, and not confirmed.
+    unconfirmed: BTreeSet<TicketId>,
     has_outcome: bool,
     interrupts: usize,
     is_over: bool,
@@ -138,12 +140,26 @@ impl Ledger {
             }
             Output::Interrupt { .. }
             | Output::CallTool { .. }
+            | Output::Record(Record::EscrowUsed { .. })
             | Output::Heard(_)
             | Output::Start
             | Output::Read
             | Output::Escalate
             | Output::EndTerminals { .. } => {}
+            Output::Record(Record::Opened(opened)) => {
+                self.unconfirmed.retain(|ticket| *ticket != opened.ticket);
+            }
+            Output::Record(Record::Delivering { ticket, .. }) => {
+                assert!(!self.requests.contains(ticket), "written before it was told: {ticket}");
+                assert!(self.unconfirmed.insert(ticket.clone()), "written twice: {ticket}");
+            }
+            Output::Record(Record::Fate { ticket, fate }) => {
+                let was_written = self.unconfirmed.remove(ticket);
+                let is_of_written = matches!(fate, Fate::Delivered | Fate::Unknown);
+                assert_eq!(was_written, is_of_written, "{ticket}: {fate:?}");
+            }
             Output::Finish(..) => {
+                assert!(self.unconfirmed.is_empty(), "nobody knows what became of {:?}", self.unconfirmed);
                 assert!(self.has_outcome, "an end without an outcome");
                 assert!(self.items.is_empty(), "left open: {:?}", self.items);
                 assert!(self.requests.is_empty(), "left open: {:?}", self.requests);

@@ -6,7 +6,7 @@
 //! quiet 120s                           when silence is told first (before anything else)
 //! after old                            the last turn that is known (before anything else)
 //! unsent                               nothing has been sent (before anything else); `send` does it
-//! ledger                               shows the stages too
+//! ledger                               shows the stages too, and what else is only written down
 //! at 250ms                             what follows happens then
 //! accepted u | refused CODE WORD       the answer to `turn/start`
 //! < u begins                           `turn/started`; `other/u` is turn `u` of the thread `other`
@@ -15,6 +15,12 @@
 //! < u delta m1 text                    a piece of a message
 //! < u usage 120 | < u retry text | < u error text
 //! found absent | found running u | found ended u completed text | found unreadable WHY
+//! found running u | completed command c1 | …   with what the thread has of it
+//! found interrupted u idle             also: active
+//! restart                              the engine dies, and another one takes the turn up from what was written down
+//! restart without codex                Codex is dead too
+//! stored req-1 accept by user          an answer is written down and the engine dies before it is used
+//! escrow req-0 accept by user for u asks 0 command c1   an answer from before (before anything else), good for 10 s
 //! escalated host_ended | escalated abandoned | terminals WORDS
 //! < u asks 0 command c1                also: patch p1, network, tool, form, url, permissions, questions, lookup, tokens,
 //!                                      and vague form, permissions, questions; the id keeps its type
@@ -34,13 +40,16 @@ use expect_test::Expect;
 use serde_json::{Value, json};
 
 use super::super::*;
+use super::store::Store;
+use crate::escrow::{Binding, Escrow, Kept};
 use crate::frame::{Decoded, Frame, decode_text};
 use crate::place::Bounds;
 use crate::policy::Answers;
 use crate::project;
 use crate::request::{Answer, Content, Decision, Given};
 use crate::rules::Rules;
-use crate::settle::EndedTurn;
+use crate::settle::{EndedTurn, Found};
+use crate::wire::history::{Extent, HistoryItem};
 
 /// Runs the steps of a transcript and compares what came of them with what it says.
 pub(super) fn check(transcript: Expect) {
@@ -69,6 +78,7 @@ pub(super) struct Run {
     pub(super) shown: Vec<String>,
     /// Tickets and the ids that they were minted for.
     pub(super) tickets: Vec<(TicketId, RequestId)>,
+    store: Store,
     order: Order,
     is_unsent: bool,
     shows_ledger: bool,
@@ -83,6 +93,7 @@ impl Run {
             baseline: Usage::default(),
             limit: None,
             quiet_after: None,
+            escrow: Kept::default(),
             gate: Gate::new(
                 Bounds::new(
                     &json!({ "type": "readOnly" }),
@@ -99,7 +110,8 @@ impl Run {
         let (outputs, shown, tickets) = (Vec::new(), Vec::new(), Vec::new());
         let now = Moment::ZERO;
         let (is_unsent, shows_ledger) = (false, false);
-        let mut run = Self { turn, now, outputs, shown, tickets, order, is_unsent, shows_ledger };
+        let store = Store::default();
+        let mut run = Self { turn, now, outputs, shown, tickets, store, order, is_unsent, shows_ledger };
         run.begin_anew();
         run
     }
@@ -110,7 +122,27 @@ impl Run {
         if !self.is_unsent {
             self.turn.handle(Moment::ZERO, Input::Send);
         }
-        while self.turn.poll().is_some() {}
+        self.store = Store::default();
+        while let Some(output) = self.turn.poll() {
+            self.store.take(&output);
+        }
+    }
+
+    /// Another engine takes the turn up.
+    fn restart(&mut self, gone: Option<String>) {
+        let flight = Flight { gone, ..self.store.flight() };
+        self.turn = Turn::adopt(self.now, self.order.clone(), flight);
+        self.drain();
+    }
+
+    fn drain(&mut self) {
+        while let Some(output) = self.turn.poll() {
+            self.store.take(&output);
+            if self.shows_ledger || !is_bookkeeping(&output) {
+                self.shown.push(show(&output));
+            }
+            self.outputs.push(output);
+        }
     }
 
     /// Takes one step and drains the machine.
@@ -123,6 +155,14 @@ impl Run {
                 return self.prepare(word, rest);
             }
             "ledger" => return self.shows_ledger = true,
+            "restart" => return self.restart((!rest.is_empty()).then(|| "Codex died".to_owned())),
+            "stored" => {
+                let words: Vec<&str> = rest.split(' ').collect();
+                let [ticket, decision, "by", who] = words[..] else { panic!("no such answer: {rest}") };
+                let ticket = TicketId::new(ticket);
+                return self.store.answer(&ticket, decision_of(decision).into(), who_is(who));
+            }
+            "escrow" => return self.keep(rest),
             "wake" => {
                 let wake =
                     self.turn.wake_at().map_or("never".to_owned(), |at| format!("{}ms", at.as_millis()));
@@ -139,12 +179,28 @@ impl Run {
             _ => command(word, rest).unwrap_or_else(|| panic!("no such step: {line}")),
         };
         self.turn.handle(self.now, input);
-        while let Some(output) = self.turn.poll() {
-            if self.shows_ledger || !matches!(output, Output::Emit(Event::Ledger { .. })) {
-                self.shown.push(show(&output));
-            }
-            self.outputs.push(output);
-        }
+        self.drain();
+    }
+
+    /// Keeps an answer from before for this turn.
+    fn keep(&mut self, rest: &str) {
+        let (answer, asked) = rest.split_once(" for ").unwrap();
+        let words: Vec<&str> = answer.split(' ').collect();
+        let [ticket, decision, "by", who, ..] = words[..] else { panic!("no such answer: {rest}") };
+        let Decoded::Known(Frame::Request { request, .. }) = decode_text(&message(asked).to_string()) else {
+            panic!("no such question: {asked}")
+        };
+        let escrow = Escrow {
+            ticket: TicketId::new(ticket),
+            binding: Binding::of(&request, None).unwrap(),
+            place: self.order.gate.place(&request, None),
+            answer: decision_of(decision).into(),
+            by: who_is(who),
+            until: 10_000,
+            is_used: false,
+        };
+        self.order.escrow = Kept::new(vec![escrow], Moment::ZERO, 0);
+        self.begin_anew();
     }
 
     fn prepare(&mut self, word: &str, value: &str) {
@@ -191,7 +247,18 @@ fn command(word: &str, rest: &str) -> Option<Input> {
         ("send", _) => Input::Send,
         ("login", ["trouble"]) => Input::LoginTrouble,
         ("found", ["absent"]) => Input::Settled(Settlement::NotThere),
-        ("found", ["running", turn]) => Input::Settled(Settlement::Running { turn: TurnId::new(*turn) }),
+        ("found", ["running", turn, "|", ..]) => {
+            let found = Found { items: found_items(rest), extent: Extent::Messages };
+            Input::Settled(Settlement::Running { turn: TurnId::new(*turn), found })
+        }
+        ("found", ["interrupted", turn, thread]) => {
+            let thread = serde_json::from_value(json!({ "type": thread })).unwrap();
+            let (turn, found) = (TurnId::new(*turn), Found::default());
+            Input::Settled(Settlement::Admitted { turn, thread, found })
+        }
+        ("found", ["running", turn]) => {
+            Input::Settled(Settlement::Running { turn: TurnId::new(*turn), found: Found::default() })
+        }
         ("found", ["ended", turn, status, text @ ..]) => Input::Settled(ended(turn, status, &text.join(" "))),
         ("found", ["unreadable", why @ ..]) => Input::Settled(Settlement::Unknown { why: why.join(" ") }),
         ("escalated", ["host_ended"]) => Input::Escalated(Escalation::HostEnded),
@@ -235,13 +302,36 @@ fn decision_of(word: &str) -> Decision {
     }
 }
 
-/// What the thread says about a turn that ended, with its last message if it has one.
+/// What the thread says about a turn that ended, with its last message if it has one, or its items.
 fn ended(turn: &str, status: &str, text: &str) -> Settlement {
+    if text.starts_with('|') {
+        let (status, items) =
+            (serde_json::from_value(json!(status)).unwrap(), found_items(&format!(" {text}")));
+        let (turn, extent) = (TurnId::new(turn), Extent::Steps);
+        return Settlement::Ended(Box::new(EndedTurn { turn, status, error: None, items, extent }));
+    }
     let message = json!({ "type": "agentMessage", "id": "read", "text": text, "phase": null });
     let items =
         if text.is_empty() { vec![] } else { vec![serde_json::from_str(&message.to_string()).unwrap()] };
     let status = serde_json::from_value(json!(status)).unwrap();
-    Settlement::Ended(Box::new(EndedTurn { turn: TurnId::new(turn), status, error: None, items }))
+    Settlement::Ended(Box::new(EndedTurn {
+        turn: TurnId::new(turn),
+        status,
+        error: None,
+        items,
+        extent: Extent::Steps,
+    }))
+}
+
+/// What stands behind the strokes: items with how they stand.
+fn found_items(rest: &str) -> Vec<HistoryItem> {
+    let item = |part: &str| {
+        let (status, rest) = part.split_once(' ').unwrap();
+        let (kind, id) = rest.split_once(' ').unwrap();
+        let status = if status == "started" { "inProgress" } else { "completed" };
+        serde_json::from_str(&item(kind, id, status).to_string()).unwrap()
+    };
+    rest.split(" | ").skip(1).map(item).collect()
 }
 
 fn who_is(word: &str) -> Who {
@@ -404,6 +494,11 @@ fn tokens(text: &str) -> Value {
             "reasoningOutputTokens": reasoning })
 }
 
+/// What is only written down.
+fn is_bookkeeping(output: &Output) -> bool {
+    matches!(output, Output::Emit(Event::Ledger { .. }) | Output::Record(_))
+}
+
 fn show(output: &Output) -> String {
     match output {
         Output::Start => "start".to_owned(),
@@ -419,6 +514,22 @@ fn show(output: &Output) -> String {
             let whose = if thread.as_str() == "t" { String::new() } else { format!(" on {thread}") };
             format!("end the terminals of {}{whose}", items.join(", "))
         }
+        Output::Record(Record::Opened(opened)) => {
+            format!("opened {} as id={}", opened.ticket, opened.asked.id)
+        }
+        Output::Record(Record::Delivering { ticket, by, .. }) => {
+            format!("delivering {ticket} by {by:?}").to_lowercase()
+        }
+        Output::Record(Record::Fate { ticket, fate }) => {
+            let word = match fate {
+                Fate::Delivered => "delivered",
+                Fate::Unknown => "delivery unknown",
+                Fate::Kept { .. } => "kept",
+                Fate::Void => "void",
+            };
+            format!("fate {ticket} {word}")
+        }
+        Output::Record(Record::EscrowUsed { kept, ticket }) => format!("escrow of {kept} answers {ticket}"),
         Output::Reply { id, result } => format!("reply id={id} {result}"),
         Output::Finish(report, total) => {
             let total = if total.total == 0 { String::new() } else { format!(" total {}", total.total) };
