@@ -11,6 +11,7 @@ pub mod hosts;
 pub mod leases;
 pub mod outbox;
 pub mod scene;
+pub mod search;
 pub mod sessions;
 pub mod turns;
 
@@ -61,6 +62,13 @@ macro_rules! contract_tests {
                 sealed_input_is_erased_when_codex_has_it,
                 what_is_not_settled_is_found,
                 a_turn_is_written_down_once,
+            ],
+            search: [
+                words_are_found_newest_first,
+                scripts_without_blanks_are_found,
+                a_short_word_that_is_everywhere_is_found,
+                odd_syntax_is_only_text,
+                a_changed_message_is_found_by_its_new_text,
             ],
             hosts: [
                 a_host_is_kept_before_it_exists_and_until_it_ends,
