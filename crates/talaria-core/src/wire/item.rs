@@ -44,6 +44,9 @@ impl WireItem {
             kind: String,
         }
         let Head { id, kind } = serde_json::from_str(raw.get()).ok()?;
+        if let Some(item) = frequent::read(&kind, raw) {
+            return Some(item);
+        }
         let body = rare::read(&kind, raw).unwrap_or_else(|| WireBody::Other { kind, raw: raw.to_owned() });
         Some(Self { id, body })
     }

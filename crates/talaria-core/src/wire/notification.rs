@@ -71,7 +71,7 @@ notifications! {
     "turn/plan/updated" => PlanUpdated(Box<PlanParams>),
     "turn/diff/updated" => DiffUpdated(DiffParams),
     "thread/tokenUsage/updated" => TokenUsageUpdated(Box<TokenUsageParams>),
-    "thread/status/changed" => ThreadStatusChanged(StatusParams),
+    "thread/status/changed" => ThreadStatusChanged(ThreadOnly),
     "thread/compacted" => ThreadCompacted(CompactedParams),
     "thread/settings/updated" => SettingsUpdated(Box<SettingsParams>),
     "thread/started" => ThreadStarted(Box<ThreadStartedParams>),
@@ -188,7 +188,6 @@ scoped! {
     TokenUsageParams: |p| Some(&p.thread_id), |p| Some(&p.turn_id);
     ThreadOnly: |p| Some(&p.thread_id), |_| None;
     TurnOnly: |p| Some(&p.thread_id), |p| Some(&p.turn_id);
-    StatusParams: |p| Some(&p.thread_id), |_| None;
     CompactedParams: |p| Some(&p.thread_id), |p| p.turn_id.as_ref();
     SettingsParams: |p| Some(&p.thread_id), |_| None;
     PatchUpdatedParams: |p| Some(&p.thread_id), |p| Some(&p.turn_id);
@@ -495,24 +494,6 @@ pub struct TurnOnly {
     pub thread_id: ThreadId,
     /// The turn.
     pub turn_id: TurnId,
-}
-
-/// How a conversation stands.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct StatusParams {
-    /// The conversation.
-    pub thread_id: ThreadId,
-    /// How it stands.
-    pub status: ThreadStatus,
-}
-
-/// How a conversation stands.
-#[derive(Clone, Debug, Deserialize)]
-pub struct ThreadStatus {
-    /// `idle`, `active`, `systemError`, `notLoaded`.
-    #[serde(rename = "type")]
-    pub kind: String,
 }
 
 /// A conversation that was shortened.
