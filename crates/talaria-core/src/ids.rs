@@ -5,20 +5,20 @@
 
 use std::borrow::Borrow;
 use std::fmt;
+use std::sync::Arc;
 
 use serde::de::{self, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 macro_rules! text_id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-        #[serde(transparent)]
-        pub struct $name(String);
+        #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct $name(Arc<str>);
 
         impl $name {
             /// Wraps an id as the peer wrote it.
-            pub fn new(id: impl Into<String>) -> Self {
+            pub fn new(id: impl Into<Arc<str>>) -> Self {
                 Self(id.into())
             }
 
@@ -39,7 +39,34 @@ macro_rules! text_id {
                 &self.0
             }
         }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(&self.0)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                deserializer.deserialize_str(IdText).map(Self)
+            }
+        }
     };
+}
+
+/// Reads an id into shared text: it is cloned for every table that it stands in.
+struct IdText;
+
+impl Visitor<'_> for IdText {
+    type Value = Arc<str>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_str<E: de::Error>(self, id: &str) -> Result<Arc<str>, E> {
+        Ok(id.into())
+    }
 }
 
 text_id! {
