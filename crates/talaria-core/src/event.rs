@@ -19,7 +19,7 @@ use crate::request::{Ask, Decision, Who};
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Event {
     /// The thread is there, with the settings that Codex says are in force.
-    SessionStarted(Started),
+    SessionStarted(Box<Started>),
     /// How far the sending of this turn's input is. Written before the next step is taken.
     Ledger {
         /// How far it is.
@@ -79,12 +79,12 @@ pub enum Event {
     /// A step began.
     ItemStarted {
         /// The step as known at its beginning.
-        item: Item,
+        item: Box<Item>,
     },
     /// A step ended.
     ItemCompleted {
         /// The step with its result.
-        item: Item,
+        item: Box<Item>,
     },
     /// A step that Codex never reported as ended although its turn did.
     ItemAbandoned {
@@ -109,7 +109,7 @@ pub enum Event {
         id: TicketId,
         /// What is asked.
         #[serde(flatten)]
-        ask: Ask,
+        ask: Box<Ask>,
         /// Where it would happen: inside the sandbox, outside, or nobody can tell.
         #[serde(skip_serializing_if = "Option::is_none")]
         place: Option<Place>,
@@ -143,7 +143,7 @@ pub enum Event {
         window: Option<u64>,
     },
     /// How much of the account's allowance is used.
-    RateLimits(RateLimits),
+    RateLimits(Box<RateLimits>),
     /// Another model answers than the one that was asked.
     ModelRerouted {
         /// The model that was asked.
@@ -167,14 +167,14 @@ pub enum Event {
         /// The sub-agent's thread.
         thread: ThreadId,
         /// The step as known at its beginning.
-        item: Item,
+        item: Box<Item>,
     },
     /// A step of a sub-agent ended.
     AgentItemCompleted {
         /// The sub-agent's thread.
         thread: ThreadId,
         /// The step with its result.
-        item: Item,
+        item: Box<Item>,
     },
     /// The turn has ended, and so many of its sub-agents have not. The outcome is fixed; it is told when they have
     /// ended, or after a while.
@@ -245,7 +245,7 @@ pub enum Event {
         bytes: usize,
     },
     /// The turn is over. Always the last event of a turn.
-    Outcome(Report),
+    Outcome(Box<Report>),
 }
 
 /// What is in force on a thread, as Codex reported it.

@@ -94,7 +94,7 @@ pub struct Turn {
     open_items: HashMap<ItemId, OpenItem>,
     /// Steps that have ended, with their kinds: what comes for them later is old. 0.130 gives the beginning and the end
     /// of a review one id.
-    ended_items: HashMap<ItemId, Vec<&'static str>>,
+    ended_items: HashMap<ItemId, Ended>,
     /// What announced patches would change, those of sub-agents included.
     announced: HashMap<(ThreadId, ItemId), Vec<FileChange>>,
     open_requests: Vec<OpenRequest>,
@@ -124,6 +124,13 @@ enum OpenItem {
     /// A command: it can outlive an interrupted turn.
     Command,
     Other,
+}
+
+/// The kinds under which a step has ended: one, or a few where ids are used twice.
+#[derive(Debug)]
+struct Ended {
+    kind: &'static str,
+    others: Vec<&'static str>,
 }
 
 #[derive(Debug)]
@@ -270,11 +277,11 @@ pub enum Output {
         call: Box<ToolCall>,
     },
     /// Codex has this as said by the person. It may be our own input, come back.
-    Heard(Item),
+    Heard(Box<Item>),
     /// Tell everybody.
     Emit(Event),
     /// The turn is over; nothing follows.
-    Finish(Report, Usage),
+    Finish(Box<Report>, Usage),
 }
 
 impl Turn {

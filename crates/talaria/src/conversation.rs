@@ -36,7 +36,7 @@ pub(crate) async fn run(
     let (commands, mut wishes) = mpsc::unbounded_channel();
     let face = Mutex::new(Face::new(renderer, answerer, commands.clone()));
     let shared = Shared(&face);
-    let started = Event::SessionStarted(session.started().clone());
+    let started = Event::SessionStarted(Box::new(session.started().clone()));
     shared.with(|face| face.show(&started));
     let mut watcher = Shared(&face);
     let turn = session.run_turn(say.input, say.limit, &mut wishes, &mut watcher);

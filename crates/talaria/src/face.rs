@@ -141,7 +141,7 @@ impl Face {
         let why = "you left before the turn ended".to_owned();
         let report = Report::new(Outcome::Lost { why }, None, self.usage, 0);
         let report = Report { exit: exit::INTERRUPTED, ..report };
-        self.show(&Event::Outcome(report.clone()));
+        self.show(&Event::Outcome(Box::new(report.clone())));
         self.write(|renderer| renderer.close());
         report
     }

@@ -119,7 +119,7 @@ impl Turn {
     }
 
     fn remember_ended(&mut self, item: &Item) {
-        self.ended_items.entry(item.id.clone()).or_default().push(item.body.kind());
+        self.note_end(item);
         if let ItemBody::AgentMessage { text, phase, .. } = &item.body {
             self.answer.take(text, phase.as_deref());
         }

@@ -159,14 +159,14 @@ impl Turn {
         }
         match notification {
             Notification::ItemStarted(params) if params.thread_id != self.order.thread => {
-                let (thread, item) = (params.thread_id, project::item(params.item));
+                let (thread, item) = (params.thread_id, Box::new(project::item(params.item)));
                 self.announce(thread.clone(), &item);
                 if self.children.begins(&thread, &item) {
                     self.emit(Event::AgentItemStarted { thread, item });
                 }
             }
             Notification::ItemCompleted(params) if is_child => {
-                let (thread, item) = (params.thread_id, project::item(params.item));
+                let (thread, item) = (params.thread_id, Box::new(project::item(params.item)));
                 if self.children.ends(&thread, &item) {
                     self.went_on(now, &thread, &item.id);
                     self.meet_children(&item);

@@ -226,6 +226,7 @@ impl Turn {
             .with_children(self.children.running())
             .with_limits(self.limits.as_ref());
         let report = if is_lost && self.has_login_trouble { report.with_login_hint() } else { report };
+        let report = Box::new(report);
         self.emit(Event::Outcome(report.clone()));
         self.outputs.push_back(Output::Finish(report, self.total));
         self.phase = Phase::Done;

@@ -166,10 +166,10 @@ impl Flight {
         match event {
             Event::Ledger { stage, .. } => self.stage = *stage,
             Event::TurnStarted { turn } => self.turn = Some(turn.clone()),
-            Event::ItemStarted { item } => self.begun.push(item.clone()),
+            Event::ItemStarted { item } => self.begun.push((**item).clone()),
             Event::ItemCompleted { item } => {
                 self.begun.retain(|begun| begun.id != item.id);
-                self.ended.push(item.clone());
+                self.ended.push((**item).clone());
             }
             Event::TextDelta { item, delta } => {
                 let begun = self.begun.iter_mut().find(|begun| begun.id == *item);
@@ -192,9 +192,9 @@ impl Flight {
             }
             Event::Unknown { raw, .. } => self.declined += u32::from(is_request(raw.get())),
             Event::UsageUpdated { turn, .. } => self.spent = *turn,
-            Event::RateLimits(limits) => self.limits = Some(limits.clone()),
+            Event::RateLimits(limits) => self.limits = Some((**limits).clone()),
             Event::AgentUpdated { thread, phase } => self.agent(thread).phase = *phase,
-            Event::AgentItemStarted { thread, item } => self.agent(thread).begun.push(item.clone()),
+            Event::AgentItemStarted { thread, item } => self.agent(thread).begun.push((**item).clone()),
             Event::AgentItemCompleted { thread, item } => {
                 let agent = self.agent(thread);
                 agent.begun.retain(|begun| begun.id != item.id);

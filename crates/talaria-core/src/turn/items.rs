@@ -1,6 +1,8 @@
 //! The steps of a turn: each begins once and ends once, as completed or as abandoned. What is told twice counts once.
 
-use super::{Moment, OpenItem, Output, Turn};
+use std::collections::hash_map::Entry;
+
+use super::{Ended, Moment, OpenItem, Output, Turn};
 use crate::event::Event;
 use crate::ids::ThreadId;
 use crate::item::{Item, ItemBody};
@@ -20,6 +22,7 @@ impl Turn {
     }
 
     pub(super) fn take_begun(&mut self, thread: ThreadId, item: Item) {
+        let item = Box::new(item);
         let is_known = self.open_items.contains_key(&item.id) || self.has_ended(&item);
         if is_known || matches!(item.body, ItemBody::UserMessage { .. }) {
             return;
@@ -36,10 +39,11 @@ impl Turn {
     }
 
     pub(super) fn take_ended(&mut self, now: Moment, thread: ThreadId, item: Item) {
+        let item = Box::new(item);
         if self.has_ended(&item) {
             return;
         }
-        self.ended_items.entry(item.id.clone()).or_default().push(item.body.kind());
+        self.note_end(&item);
         match &item.body {
             ItemBody::UserMessage { text, .. } => {
                 self.is_marked_aborted |= is_abort_mark(text);
@@ -53,14 +57,27 @@ impl Turn {
         }
         self.open_items.remove(&item.id);
         self.went_on(now, &thread, &item.id);
-        self.announced.remove(&(thread, item.id.clone()));
+        if !self.announced.is_empty() {
+            self.announced.remove(&(thread, item.id.clone()));
+        }
         self.meet_children(&item);
         self.emit(Event::ItemCompleted { item });
         self.finish_when_nothing_is_awaited(now);
     }
 
     fn has_ended(&self, item: &Item) -> bool {
-        self.ended_items.get(&item.id).is_some_and(|kinds| kinds.contains(&item.body.kind()))
+        let kind = item.body.kind();
+        self.ended_items.get(&item.id).is_some_and(|ended| ended.kind == kind || ended.others.contains(&kind))
+    }
+
+    pub(super) fn note_end(&mut self, item: &Item) {
+        let kind = item.body.kind();
+        match self.ended_items.entry(item.id.clone()) {
+            Entry::Vacant(place) => {
+                place.insert(Ended { kind, others: Vec::new() });
+            }
+            Entry::Occupied(mut known) => known.get_mut().others.push(kind),
+        }
     }
 
     pub(super) fn update_patch(&mut self, params: PatchUpdatedParams) {

@@ -69,7 +69,7 @@ impl Turn {
             self.emit(Event::Warning { message });
             let opened = super::Opened { ticket: ticket.clone(), asked, binding, place };
             self.outputs.push_back(Output::Record(Record::Opened(Box::new(opened))));
-            self.emit(Event::RequestOpened { id: ticket.clone(), ask: again, place });
+            self.emit(Event::RequestOpened { id: ticket.clone(), ask: Box::new(again), place });
         }
         self.ask_person(now);
         match ruling {

@@ -69,7 +69,7 @@ impl Turn {
         let asked = Asked::new(id.clone(), &request);
         let opened = Opened { ticket: ticket.clone(), asked, binding: binding.clone(), place };
         self.outputs.push_back(Output::Record(Record::Opened(Box::new(opened))));
-        self.emit(Event::RequestOpened { id: ticket.clone(), ask: ask.clone(), place });
+        self.emit(Event::RequestOpened { id: ticket.clone(), ask: Box::new(ask.clone()), place });
         if reply::refusal(&request).is_some() {
             return self.note_refusal(ticket);
         }

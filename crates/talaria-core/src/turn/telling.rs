@@ -37,7 +37,10 @@ impl Turn {
             return self.overhear(now, notification);
         }
         // Anything of this turn proves that it has begun, also where its beginning was not told.
-        if is_of_a_turn && let Some(id) = self.id.clone() {
+        if is_of_a_turn
+            && !self.begun
+            && let Some(id) = self.id.clone()
+        {
             self.begin(now, id);
         }
         match notification {
@@ -184,7 +187,7 @@ impl Turn {
     fn tell_limits(&mut self, limits: RateLimits) {
         let is_empty = limits.primary.is_none() && limits.secondary.is_none() && limits.reached.is_none();
         if !is_empty && self.limits.as_ref() != Some(&limits) {
-            self.emit(Event::RateLimits(limits.clone()));
+            self.emit(Event::RateLimits(Box::new(limits.clone())));
             self.limits = Some(limits);
         }
     }

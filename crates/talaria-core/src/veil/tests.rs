@@ -66,7 +66,7 @@ fn no_step_of_any_kind_lets_a_secret_through() {
         let item = project::item(params.item);
         let raw = serde_json::to_string(&item).unwrap();
         assert!(raw.contains(&secret()), "the test tests nothing: {raw}");
-        let told = covered(Event::ItemCompleted { item });
+        let told = covered(Event::ItemCompleted { item: Box::new(item) });
         assert!(told.iter().all(|line| !line.contains(&secret())), "{kind}: {told:?}");
         assert!(told[0].contains("[redacted:"), "{kind}: {told:?}");
     }
@@ -115,7 +115,8 @@ fn no_question_lets_a_secret_through() {
             diff: words.clone(),
         }];
         let ask = project::ask(&request, Some(changes));
-        let told = covered(Event::RequestOpened { id: TicketId::new("req-1"), ask, place: None });
+        let told =
+            covered(Event::RequestOpened { id: TicketId::new("req-1"), ask: Box::new(ask), place: None });
         assert!(told.iter().all(|line| !line.contains(&secret())), "{method}: {told:?}");
         assert!(told[0].contains("[redacted:"), "{method}: {told:?}");
     }
@@ -138,8 +139,8 @@ fn no_other_words_let_a_secret_through() {
         Event::Unknown { method: "x".to_owned(), raw },
         Event::Corrupt { reason: words(), bytes: 1 },
         Event::PlanUpdated { explanation: Some(words()), steps: Vec::new() },
-        Event::Outcome(Report::new(failed, Some(words()), Usage::default(), 0)),
-        Event::Outcome(Report::new(lost, None, Usage::default(), 0)),
+        Event::Outcome(Box::new(Report::new(failed, Some(words()), Usage::default(), 0))),
+        Event::Outcome(Box::new(Report::new(lost, None, Usage::default(), 0))),
     ];
     for event in events {
         let told = covered(event);
@@ -161,7 +162,7 @@ fn what_was_held_back_comes_before_the_end_of_its_step_and_of_the_turn() {
         delta("a", tail),
         Event::ItemAbandoned { item: ItemId::new("a") },
         Event::AgentUpdated { thread: ThreadId::new("c"), phase: crate::event::AgentPhase::Running },
-        Event::Outcome(report),
+        Event::Outcome(Box::new(report)),
     ];
     for event in events {
         veil.cover(event, &mut |event| told.push(serde_json::to_value(&event).unwrap()));

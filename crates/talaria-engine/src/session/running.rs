@@ -266,7 +266,7 @@ impl<'a, W: Watcher> Running<'a, W> {
                         self.session.last_turn = Some(turn.clone());
                     }
                     self.watcher.caught_up();
-                    return Some(report);
+                    return Some(*report);
                 }
             }
         }

@@ -23,10 +23,10 @@ fn events_in(frame: &str) -> Vec<Event> {
     match decode_text(frame) {
         Decoded::Known(Message::Notification(notification)) => match notification.into_owned() {
             Notification::ItemStarted(params) => {
-                vec![Event::ItemStarted { item: project::item(params.item) }]
+                vec![Event::ItemStarted { item: Box::new(project::item(params.item)) }]
             }
             Notification::ItemCompleted(params) => {
-                let item = project::item(params.item);
+                let item = Box::new(project::item(params.item));
                 vec![
                     Event::AgentItemCompleted { thread: params.thread_id, item: item.clone() },
                     Event::ItemCompleted { item },
@@ -36,7 +36,7 @@ fn events_in(frame: &str) -> Vec<Event> {
         },
         Decoded::Known(Message::Request { request, .. }) => vec![Event::RequestOpened {
             id: TicketId::new("req-0123456789ab"),
-            ask: project::ask(&request, None),
+            ask: Box::new(project::ask(&request, None)),
             place: Some(Place::Outside),
         }],
         Decoded::Unknown(unknown) => {
@@ -73,10 +73,10 @@ fn a_report_keeps_its_outcome() {
     ];
     for outcome in outcomes {
         let report = Report::new(outcome, Some("text".to_owned()), Usage::default(), 2).with_children(1);
-        let event = Event::Outcome(report.clone());
+        let event = Event::Outcome(Box::new(report.clone()));
         assert_read_back(&event);
         let read = serde_json::from_str(&serde_json::to_string(&event).unwrap()).unwrap();
         let Event::Outcome(read) = read else { panic!("not an outcome") };
-        assert_eq!(read, report);
+        assert_eq!(*read, report);
     }
 }

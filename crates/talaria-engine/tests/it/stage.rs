@@ -257,7 +257,7 @@ impl Turn {
     /// Waits until Codex asks something.
     pub(crate) async fn request(&mut self) -> (TicketId, Ask) {
         self.until(|event| match event {
-            Event::RequestOpened { id, ask, .. } => Some((id.clone(), ask.clone())),
+            Event::RequestOpened { id, ask, .. } => Some((id.clone(), Ask::clone(ask))),
             _ => None,
         })
         .await
@@ -309,7 +309,7 @@ impl Ended {
         let mut items = Vec::new();
         for event in &self.events {
             if let Event::ItemCompleted { item } = event {
-                items.push(item);
+                items.push(&**item);
             }
         }
         items

@@ -140,12 +140,12 @@ mod tests {
             Some(RateWindow { used_percent, minutes: Some(minutes), resets_at: None })
         };
         let reached = reached.map(str::to_owned);
-        Event::RateLimits(RateLimits {
+        Event::RateLimits(Box::new(RateLimits {
             primary: window(percent, 300),
             secondary: window(10.0, 10_080),
             plan: None,
             reached,
-        })
+        }))
     }
 
     #[test]

@@ -106,7 +106,9 @@ pub(crate) fn ending(report: &Report, paint: Paint) -> Vec<String> {
         Outcome::Failed { code, message } => {
             lines.extend([format!("{error} the turn failed ({code})"), cause(message)]);
             let until = report.retry_at.map(|at| format!("; the limit resets at {}", moment(at)));
-            lines.extend(report.hint.map(|text| hint(&format!("{text}{}", until.unwrap_or_default()))));
+            lines.extend(
+                report.hint.as_ref().map(|text| hint(&format!("{text}{}", until.unwrap_or_default()))),
+            );
         }
         Outcome::Interrupted { by: Who::Deadline } => lines.extend([
             format!("{error} the turn ran out of time and was stopped"),

@@ -22,7 +22,7 @@ pub(crate) const TERMINAL: Look = Look { color: true, width: Some(80), live: tru
 const USAGE: Usage = Usage { input: 9600, cached: 4800, output: 12, reasoning: 0, total: 9612 };
 
 pub(crate) fn session_started() -> Event {
-    Event::SessionStarted(Started {
+    Event::SessionStarted(Box::new(Started {
         thread: ThreadId::new("th-1"),
         cwd: "/home/me/project".into(),
         model: "gpt-5.5".into(),
@@ -32,7 +32,7 @@ pub(crate) fn session_started() -> Event {
         approval: "on-request".into(),
         codex: "0.166.0".into(),
         path: None,
-    })
+    }))
 }
 
 pub(crate) fn turn_started() -> Event {
@@ -52,11 +52,11 @@ pub(crate) fn output(item: &str, delta: &str) -> Event {
 }
 
 pub(crate) fn began(item: &str, body: ItemBody) -> Event {
-    Event::ItemStarted { item: Item { id: ItemId::new(item), body } }
+    Event::ItemStarted { item: Box::new(Item { id: ItemId::new(item), body }) }
 }
 
 pub(crate) fn ended(item: &str, body: ItemBody) -> Event {
-    Event::ItemCompleted { item: Item { id: ItemId::new(item), body } }
+    Event::ItemCompleted { item: Box::new(Item { id: ItemId::new(item), body }) }
 }
 
 pub(crate) fn message_body(text: &str, phase: Option<&str>) -> ItemBody {
@@ -358,7 +358,7 @@ pub(crate) fn ticket() -> TicketId {
 }
 
 pub(crate) fn opened(ask: Ask) -> Event {
-    Event::RequestOpened { id: ticket(), ask, place: None }
+    Event::RequestOpened { id: ticket(), ask: Box::new(ask), place: None }
 }
 
 pub(crate) fn closed(decision: Decision, by: Who) -> Event {
@@ -379,24 +379,24 @@ pub(crate) fn unknown(raw: &str) -> Event {
 }
 
 pub(crate) fn completed(text: &str) -> Event {
-    Event::Outcome(Report::new(Outcome::Completed, Some(text.into()), USAGE, 0))
+    Event::Outcome(Box::new(Report::new(Outcome::Completed, Some(text.into()), USAGE, 0)))
 }
 
 pub(crate) fn declined(count: u32) -> Event {
-    Event::Outcome(Report::new(Outcome::Completed, None, USAGE, count))
+    Event::Outcome(Box::new(Report::new(Outcome::Completed, None, USAGE, count)))
 }
 
 pub(crate) fn failed() -> Event {
     let outcome = Outcome::Failed { code: FailureCode::RateLimit, message: "429 Too Many Requests".into() };
-    Event::Outcome(Report::new(outcome, Some("half".into()), USAGE, 0))
+    Event::Outcome(Box::new(Report::new(outcome, Some("half".into()), USAGE, 0)))
 }
 
 pub(crate) fn lost() -> Event {
-    Event::Outcome(Report::new(Outcome::Lost { why: "codex was killed".into() }, None, USAGE, 0))
+    Event::Outcome(Box::new(Report::new(Outcome::Lost { why: "codex was killed".into() }, None, USAGE, 0)))
 }
 
 pub(crate) fn interrupted() -> Event {
-    Event::Outcome(Report::new(Outcome::Interrupted { by: Who::User }, None, USAGE, 0))
+    Event::Outcome(Box::new(Report::new(Outcome::Interrupted { by: Who::User }, None, USAGE, 0)))
 }
 
 pub(crate) fn one_of_each() -> Vec<Event> {

@@ -37,7 +37,7 @@ impl Store {
                 let at = self.opened.iter().position(|opened| opened.ticket == *id).expect("opened first");
                 let Opened { ticket, asked, binding, .. } = self.opened.remove(at);
                 self.requests.retain(|request| request.ticket != ticket);
-                let (ask, standing, is_closed) = (ask.clone(), Standing::Open, false);
+                let (ask, standing, is_closed) = ((**ask).clone(), Standing::Open, false);
                 self.requests.push(RecordedRequest { ticket, asked, ask, binding, standing, is_closed });
             }
             Event::RequestClosed { id, decision: Decision::Void, .. } => {

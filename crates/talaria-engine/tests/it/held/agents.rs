@@ -50,7 +50,7 @@ fn phases(ended: &Ended) -> Vec<(&ThreadId, AgentPhase)> {
 
 fn agent_items(ended: &Ended) -> Vec<(&ThreadId, &Item)> {
     let items = ended.events.iter().filter_map(|event| match event {
-        Event::AgentItemCompleted { thread, item } => Some((thread, item)),
+        Event::AgentItemCompleted { thread, item } => Some((thread, &**item)),
         _ => None,
     });
     items.collect()
