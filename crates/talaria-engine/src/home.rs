@@ -116,6 +116,21 @@ impl TalariaHome {
         self.codex_root().join(version.to_string())
     }
 
+    /// The database with everything that is kept.
+    pub fn store_file(&self) -> PathBuf {
+        self.root.join("talaria.db")
+    }
+
+    /// The lock that the engine of this home holds.
+    pub fn lock_file(&self) -> PathBuf {
+        self.root.join("engine.lock")
+    }
+
+    /// The key with which prompts and answers are sealed until they are sent.
+    pub fn key_file(&self) -> PathBuf {
+        self.root.join("key")
+    }
+
     /// What `talaria demo` keeps.
     pub fn demo_dir(&self) -> PathBuf {
         self.root.join("demo")

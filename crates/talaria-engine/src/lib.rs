@@ -1,9 +1,12 @@
 //! What acts: Codex hosts, sessions, files and processes. Decisions are `talaria-core`'s.
 //!
 //! Map: `home` is Talaria's own directory and configuration file, `codex` finds, installs and runs Codex, `session` runs
-//! turns on it, `revival` brings a conversation back when its Codex is gone.
+//! turns on it, `revival` brings a conversation back when its Codex is gone, `engine` keeps all of it for one home.
 
+mod clock;
 pub mod codex;
+pub mod engine;
+mod faults;
 pub mod home;
 pub mod revival;
 pub mod session;

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use talaria_core::escrow::Kept;
+use talaria_core::escrow::{Escrow, Kept};
 use talaria_core::event::{Event, Started, Usage};
 use talaria_core::gate::Gate;
 use talaria_core::ids::{SessionId, TicketId, TurnId};
@@ -20,11 +20,13 @@ use talaria_core::power::Standing;
 use talaria_core::request::{Answer, Who};
 use talaria_core::rules::Rules;
 use talaria_core::transcript::Message;
-use talaria_core::turn::{Moment, Order};
+use talaria_core::turn::{Flight, Moment, Order, Record};
 use talaria_core::wire::call::{ThreadStart, UserInput};
+use talaria_core::wire::history::History;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
+use crate::clock::now_ms;
 use crate::codex::current::CurrentHost;
 use crate::codex::host::Host;
 use crate::codex::queue::Queue;
@@ -32,11 +34,11 @@ use crate::codex::threads::{OpenThread, ThreadError};
 use crate::revival::Revived;
 
 mod errands;
-mod record;
+mod memory;
 mod running;
 mod tools;
 
-use record::Record;
+use memory::Memory;
 use running::Running;
 pub use tools::{Toolbox, Work};
 
@@ -48,6 +50,12 @@ pub trait Watcher: Send {
 
     /// Something that was said or done is complete.
     fn message(&mut self, _message: &Message) {}
+
+    /// Something besides events has to be written down. It is kept before what follows is done.
+    fn record(&mut self, _record: Record) {}
+
+    /// The person said something more in the middle of the turn, and it was taken.
+    fn said(&mut self, _text: &str) {}
 
     /// The conversation moved to another host.
     fn moved(&mut self, _host: &Host, _started: &Started) {}
@@ -127,6 +135,54 @@ pub struct Options {
     pub answers: Answers,
 }
 
+/// What is sent, and what is to be known for it.
+#[derive(Clone, Debug)]
+pub struct Prompt {
+    /// What the person says.
+    pub input: Vec<UserInput>,
+    /// The caller's limit; the time that a person takes to answer does not count.
+    pub limit: Option<Duration>,
+    /// Our name for the input, if it has one already.
+    pub client_id: Option<String>,
+    /// Answers from before that may serve this turn.
+    pub escrow: Vec<Escrow>,
+}
+
+/// A turn that an earlier engine had in flight.
+#[derive(Debug)]
+pub struct Flown {
+    /// What is known of it.
+    pub flight: Flight,
+    /// Its events, in order.
+    pub events: Vec<Event>,
+    /// What the thread said when it was taken up again, if it was on the host that has it.
+    pub reading: Option<History>,
+}
+
+/// What is known of a conversation from before.
+#[derive(Clone, Debug, Default)]
+pub struct Past {
+    /// Its last turn.
+    pub last_turn: Option<TurnId>,
+    /// The tokens that it has cost.
+    pub total: Usage,
+    /// What was said and done, the newest part of it.
+    pub messages: Vec<Message>,
+}
+
+impl Past {
+    /// The conversation in few words, the newest best; empty if nothing was said.
+    pub fn digest(&self) -> String {
+        Memory::of(self.messages.clone()).digest()
+    }
+
+    /// The same past, of which a new thread knows only what it is told.
+    #[must_use]
+    pub fn on_a_new_thread(self) -> Self {
+        Self { messages: self.messages, ..Self::default() }
+    }
+}
+
 /// One conversation.
 #[derive(Debug)]
 pub struct Session {
@@ -147,7 +203,7 @@ pub struct Session {
     is_doubtful: bool,
     /// Input that waits for the next turn.
     waiting: VecDeque<String>,
-    record: Record,
+    memory: Memory,
     epoch: Instant,
 }
 
@@ -160,10 +216,24 @@ impl Session {
     ) -> Result<Self, ThreadError> {
         asked.dynamic_tools.extend(options.tools.described());
         let current = host.into();
-        let OpenThread { started, bounds, standing, queue, .. } = current.get().start_thread(&asked).await?;
+        let thread = current.get().start_thread(&asked).await?;
+        Ok(Self::with(new_id(), current, asked, options, thread, Past::default()))
+    }
+
+    /// A conversation on a thread that is open already. `asked` is what was asked of it, to be asked again on another
+    /// host.
+    pub fn with(
+        id: SessionId,
+        current: CurrentHost,
+        asked: ThreadStart,
+        options: Options,
+        thread: OpenThread,
+        past: Past,
+    ) -> Self {
+        let OpenThread { started, bounds, standing, queue, .. } = thread;
         let notices = notices(&started, &standing);
-        Ok(Self {
-            id: new_id(),
+        Self {
+            id,
             current,
             asked,
             options,
@@ -171,13 +241,18 @@ impl Session {
             bounds,
             notices,
             queue,
-            total: Usage::default(),
-            last_turn: None,
+            total: past.total,
+            last_turn: past.last_turn,
             is_doubtful: false,
             waiting: VecDeque::new(),
-            record: Record::default(),
+            memory: Memory::of(past.messages),
             epoch: Instant::now(),
-        })
+        }
+    }
+
+    /// Changes how further turns are run.
+    pub fn set_options(&mut self, options: Options) {
+        self.options = options;
     }
 
     /// Our id of the conversation.
@@ -197,7 +272,7 @@ impl Session {
 
     /// What was said and done, the newest part of it: what a person said, what the model said and did.
     pub fn messages(&self) -> impl Iterator<Item = &Message> {
-        self.record.messages()
+        self.memory.messages()
     }
 
     /// Takes the input that has waited longest for a turn of its own.
@@ -213,25 +288,54 @@ impl Session {
         commands: &mut mpsc::UnboundedReceiver<Command>,
         watcher: &mut impl Watcher,
     ) -> Report {
-        let report = Running::new(self, input, limit, watcher).run(commands).await;
-        // A Codex that lost a turn, or did not say whether it took one, is asked for a sign of life before the next.
+        let prompt = Prompt { input, limit, client_id: None, escrow: Vec::new() };
+        self.run(prompt, commands, watcher).await
+    }
+
+    /// Sends a prompt and follows the turn to its end.
+    pub async fn run(
+        &mut self,
+        prompt: Prompt,
+        commands: &mut mpsc::UnboundedReceiver<Command>,
+        watcher: &mut impl Watcher,
+    ) -> Report {
+        let report = Running::new(self, prompt, watcher).run(commands).await;
+        self.note_doubts(&report);
+        report
+    }
+
+    /// Follows a turn to its end that an earlier engine had in flight.
+    pub async fn take_up(
+        &mut self,
+        prompt: Prompt,
+        flown: Flown,
+        commands: &mut mpsc::UnboundedReceiver<Command>,
+        watcher: &mut impl Watcher,
+    ) -> Report {
+        let report = Running::taking_up(self, prompt, flown, watcher).follow(commands).await;
+        self.note_doubts(&report);
+        report
+    }
+
+    /// A Codex that lost a turn, or did not say whether it took one, is asked for a sign of life before the next.
+    fn note_doubts(&mut self, report: &Report) {
         self.is_doubtful = matches!(
             report.outcome,
             Outcome::Lost { .. } | Outcome::Failed { code: FailureCode::NotSent, .. }
         );
-        report
     }
 
-    fn order(&self, limit: Option<Duration>) -> Order {
+    fn order(&self, limit: Option<Duration>, client_id: Option<&str>, escrow: Vec<Escrow>) -> Order {
         let keeps_ids = self.current.get().version().echoes_message_ids();
+        let mint = || client_id.map_or_else(|| uuid::Uuid::now_v7().to_string(), str::to_owned);
         Order {
             thread: self.started.thread.clone(),
-            client_id: keeps_ids.then(|| uuid::Uuid::now_v7().to_string()),
+            client_id: keeps_ids.then(mint),
             after: self.last_turn.clone(),
             baseline: self.total,
             limit,
             quiet_after: self.options.quiet_after,
-            escrow: Kept::default(),
+            escrow: Kept::new(escrow, self.now(), u64::try_from(now_ms()).unwrap_or_default()),
             gate: Gate::new(
                 self.bounds.clone(),
                 self.options.rules.clone(),

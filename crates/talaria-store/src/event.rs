@@ -66,6 +66,25 @@ impl Store {
         rows::all(&found)
     }
 
+    /// Gives all events of one turn, in order.
+    pub async fn all_events_of_turn(
+        &self,
+        session: &SessionId,
+        ordinal: i64,
+    ) -> Result<Vec<Event>, StoreError> {
+        let found = sqlx::query(
+            "select seq, turn, at, kind, json from event
+             where session = $1 and turn = $2
+               and seq >= coalesce((select first_seq from turn where session = $1 and ordinal = $2), 0)
+             order by seq",
+        )
+        .bind(session.as_str())
+        .bind(ordinal)
+        .fetch_all(self.readers())
+        .await?;
+        rows::all(&found)
+    }
+
     /// Gives the events of these kinds that one turn has, in order: for example the steps that it completed.
     pub async fn events_of_turn(
         &self,

@@ -84,6 +84,15 @@ impl Store {
         rows::all(&found)
     }
 
+    /// Counts the messages of a session.
+    pub async fn count_messages(&self, session: &SessionId) -> Result<i64, StoreError> {
+        let found = sqlx::query("select count(*) as messages from message where session = $1")
+            .bind(session.as_str())
+            .fetch_one(self.readers())
+            .await?;
+        Ok(found.try_get("messages")?)
+    }
+
     /// Gives the last `limit` messages, in order.
     pub async fn last_messages(&self, session: &SessionId, limit: u32) -> Result<Vec<Message>, StoreError> {
         let mut found = sqlx::query(

@@ -60,12 +60,21 @@ pub struct RequestPatch {
     pub answer_sealed: Option<Vec<u8>>,
     /// Who decided. The time is the time of the batch.
     pub answered_by: Option<String>,
+    /// Until when an answer is kept in escrow.
+    pub expires_at: Option<i64>,
 }
 
 impl RequestPatch {
     /// A patch that changes nothing but the state.
     pub fn state(id: TicketId, state: RequestState) -> Self {
-        Self { id, state: Some(state), decision: None, answer_sealed: None, answered_by: None }
+        Self {
+            id,
+            state: Some(state),
+            decision: None,
+            answer_sealed: None,
+            answered_by: None,
+            expires_at: None,
+        }
     }
 }
 
@@ -311,7 +320,8 @@ pub(crate) async fn update(
              answered_by = case when $3 = 'open' then null else coalesce($6, answered_by) end,
              answered_at = case when $3 = 'open' then null when $6 is not null then $7 else answered_at end,
              closed_at = case when $3 in ('delivered', 'void', 'undelivered', 'expired') then $7
-                              when $3 is not null then null else closed_at end
+                              when $3 is not null then null else closed_at end,
+             expires_at = coalesce($8, expires_at)
          where id = $1 and session = $2",
     )
     .bind(patch.id.as_str())
@@ -321,6 +331,7 @@ pub(crate) async fn update(
     .bind(patch.answer_sealed)
     .bind(patch.answered_by)
     .bind(at)
+    .bind(patch.expires_at)
     .execute(conn)
     .await?;
     if done.rows_affected() == 0 {

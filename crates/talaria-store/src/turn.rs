@@ -152,6 +152,17 @@ impl Store {
         rows::all(&found)
     }
 
+    /// Gives the first turn of a session that is not settled.
+    pub async fn next_unsettled(&self, session: &SessionId) -> Result<Option<Turn>, StoreError> {
+        let found = sqlx::query(
+            "select * from turn where session = $1 and stage <> 'settled' order by ordinal limit 1",
+        )
+        .bind(session.as_str())
+        .fetch_optional(self.readers())
+        .await?;
+        rows::one(found.as_ref())
+    }
+
     /// Gives every turn that is not settled, with its session: what an engine takes up when it starts.
     pub async fn unsettled(&self) -> Result<Vec<(Session, Turn)>, StoreError> {
         let turns =

@@ -23,7 +23,7 @@ mod router;
 pub mod schema;
 mod seats;
 pub mod source;
-mod spec;
+pub mod spec;
 mod stranger;
 mod sweep;
 pub mod terminals;

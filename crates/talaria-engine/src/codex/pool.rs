@@ -96,6 +96,13 @@ impl Hosts {
         }
     }
 
+    /// The living host of this name.
+    pub fn named(&self, nonce: &str) -> Option<Arc<Host>> {
+        let state = self.0.lock();
+        let named = |member: &&Member| member.host.nonce() == Some(nonce) && member.host.is_alive();
+        state.members.iter().find(named).map(|member| Arc::clone(&member.host))
+    }
+
     /// Takes up a host of an engine that is gone; see `Host::attach`. A place is held on it for a while: it must not be
     /// ended as idle before its threads were taken up.
     pub async fn adopt(&self, record: &Record, spec: HostSpec) -> Result<Arc<Host>, AttachError> {

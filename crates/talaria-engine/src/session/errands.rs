@@ -62,7 +62,11 @@ pub(super) struct Recorded {
 }
 
 impl Recorded {
-    fn settle(&self, history: &talaria_core::wire::history::History, vantage: Vantage) -> Settlement {
+    pub(super) fn settle(
+        &self,
+        history: &talaria_core::wire::history::History,
+        vantage: Vantage,
+    ) -> Settlement {
         let sent = Sent {
             client_id: self.client_id.as_deref(),
             last_turn: self.last_turn.as_ref(),

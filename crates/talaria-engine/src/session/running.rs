@@ -9,17 +9,18 @@ use talaria_core::failure;
 use talaria_core::ids::TicketId;
 use talaria_core::outcome::{Outcome, Report};
 use talaria_core::redact::redact;
-use talaria_core::settle::Settlement;
+use talaria_core::settle::{Settlement, Vantage};
 use talaria_core::transcript::{Limits, Message, Projector, Sent};
-use talaria_core::turn::{Input, Output, Turn, sub_agents};
+use talaria_core::turn::{Input, Order, Output, Turn, sub_agents};
 use talaria_core::veil::{self, Veil};
 use talaria_core::wire::call::{TurnStart, UserInput};
+use talaria_core::wire::history::History;
 use talaria_core::wire::notification::{Notification, TurnStatus};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::errands::{self, Done, Errands, Ground, Recorded};
-use super::{Command, NotKept, Session, Watcher, When};
+use super::{Command, Flown, NotKept, Prompt, Session, Watcher, When};
 use crate::codex::complaints::Mark;
 use crate::codex::live_turns::TurnGuard;
 use crate::codex::queue::{Delivery, Queue};
@@ -35,9 +36,10 @@ pub(super) struct Running<'a, W> {
     session: &'a mut Session,
     watcher: &'a mut W,
     turn: Turn,
-    input: Vec<UserInput>,
-    limit: Option<Duration>,
+    prompt: Prompt,
     recorded: Recorded,
+    /// What the thread said when a turn in flight was taken up; it answers the first wish to read it.
+    reading: Option<History>,
     errands: Errands,
     projector: Projector,
     veil: Veil,
@@ -48,28 +50,49 @@ pub(super) struct Running<'a, W> {
 }
 
 impl<'a, W: Watcher> Running<'a, W> {
-    pub(super) fn new(
+    pub(super) fn new(session: &'a mut Session, prompt: Prompt, watcher: &'a mut W) -> Self {
+        let order = session.order(prompt.limit, prompt.client_id.as_deref(), prompt.escrow.clone());
+        let turn = Turn::new(session.now(), order.clone());
+        Self::with(session, prompt, order, turn, watcher)
+    }
+
+    /// Takes up a turn that an earlier engine had in flight.
+    pub(super) fn taking_up(
         session: &'a mut Session,
-        input: Vec<UserInput>,
-        limit: Option<Duration>,
+        prompt: Prompt,
+        flown: Flown,
         watcher: &'a mut W,
     ) -> Self {
-        let order = session.order(limit);
+        let order = session.order(prompt.limit, prompt.client_id.as_deref(), Vec::new());
+        let known = flown.flight.turn.clone();
+        let turn = Turn::adopt(session.now(), order.clone(), flown.flight);
+        let mut running = Self::with(session, prompt, order, turn, watcher);
+        running.recorded.turn = known;
+        running.reading = flown.reading;
+        // What was told before is not told again; what the messages are made of is needed once more.
+        for event in &flown.events {
+            running.project(event);
+        }
+        while let Some(message) = running.projector.poll() {
+            running.watcher.message(&message);
+        }
+        running
+    }
+
+    fn with(session: &'a mut Session, prompt: Prompt, order: Order, turn: Turn, watcher: &'a mut W) -> Self {
         let recorded = Recorded {
             thread: order.thread.clone(),
             client_id: order.client_id.clone(),
             last_turn: order.after.clone(),
-            input: input.clone(),
+            input: prompt.input.clone(),
             turn: None,
         };
         let host = session.current.get();
         let (guard, mark) = (host.enter_turn(&order.thread), host.complaints_mark());
         let mut projector = Projector::new(Limits::default());
-        projector.sent(Sent::new(order.client_id.clone(), &input));
-        let turn = Turn::new(session.now(), order);
-        let errands = Errands::default();
-        let veil = Veil::default();
-        Self { session, watcher, turn, input, limit, recorded, errands, projector, veil, guard, mark }
+        projector.sent(Sent::new(order.client_id, &prompt.input));
+        let (errands, veil, reading) = (Errands::default(), Veil::default(), None);
+        Self { session, watcher, turn, prompt, recorded, reading, errands, projector, veil, guard, mark }
     }
 
     /// Runs the turn to its end.
@@ -81,13 +104,18 @@ impl<'a, W: Watcher> Running<'a, W> {
         for message in std::mem::take(&mut self.session.notices) {
             self.tell(Event::Warning { message });
         }
-        self.record_said(&text_of(&self.input));
+        self.remember_said(&text_of(&self.prompt.input));
         let host = self.session.current.get();
         if self.session.is_doubtful || !host.is_alive() {
             self.errands.make_ready(host, self.ground());
         } else {
             self.handle(Input::Send);
         }
+        self.follow(commands).await
+    }
+
+    /// Follows the turn to its end.
+    pub(super) async fn follow(mut self, commands: &mut mpsc::UnboundedReceiver<Command>) -> Report {
         let mut has_commands = true;
         let mut not_before = None;
         loop {
@@ -154,7 +182,8 @@ impl<'a, W: Watcher> Running<'a, W> {
             Done::Event(event) => self.tell(event),
             Done::Steered { turn, text } => {
                 self.projector.sent(Sent::new(None, &[UserInput::Text { text: text.clone() }]));
-                self.record_said(&text);
+                self.remember_said(&text);
+                self.watcher.said(&redact(&text));
                 self.tell(Event::Steered { turn });
             }
             Done::NotTaken { text, why } => {
@@ -185,7 +214,8 @@ impl<'a, W: Watcher> Running<'a, W> {
 
     /// The turn was ordered for the host before; nothing of it was sent.
     fn begin_again(&mut self) {
-        let order = self.session.order(self.limit);
+        let Prompt { limit, client_id, escrow, .. } = &self.prompt;
+        let order = self.session.order(*limit, client_id.as_deref(), escrow.clone());
         self.recorded.thread = order.thread.clone();
         self.recorded.client_id.clone_from(&order.client_id);
         self.recorded.last_turn.clone_from(&order.after);
@@ -197,7 +227,7 @@ impl<'a, W: Watcher> Running<'a, W> {
     async fn carry_out(&mut self) -> Option<Report> {
         while let Some(output) = self.turn.poll() {
             // What has consequences outside comes after what led to it has been kept.
-            if !matches!(output, Output::Emit(_) | Output::Heard(_))
+            if !matches!(output, Output::Emit(_) | Output::Heard(_) | Output::Record(_))
                 && let Err(not_kept) = self.watcher.keep().await
             {
                 return Some(self.give_up(&not_kept));
@@ -214,7 +244,7 @@ impl<'a, W: Watcher> Running<'a, W> {
                 Output::Start => {
                     let start = TurnStart {
                         thread_id: thread,
-                        input: std::mem::take(&mut self.input),
+                        input: std::mem::take(&mut self.prompt.input),
                         effort: self.session.options.effort.clone(),
                         client_user_message_id: self.recorded.client_id.clone(),
                     };
@@ -224,7 +254,10 @@ impl<'a, W: Watcher> Running<'a, W> {
                 Output::Read => {
                     self.recorded.turn = self.turn.id().cloned();
                     let recorded = self.recorded.clone();
-                    if host.is_alive() {
+                    if let Some(reading) = self.reading.take() {
+                        let settlement = recorded.settle(&reading, Vantage::Reconnected);
+                        self.handle(Input::Settled(settlement));
+                    } else if host.is_alive() {
                         self.errands.read(host, recorded);
                     } else {
                         self.errands.revive_and_read(self.ground(), recorded);
@@ -240,8 +273,7 @@ impl<'a, W: Watcher> Running<'a, W> {
                         self.tell(Event::Warning { message });
                     }
                 }
-                // This session keeps nothing beyond its own process: its requests end with it.
-                Output::Record(_) => {}
+                Output::Record(record) => self.watcher.record(record),
                 Output::Reply { id, result } => host.respond(&id, &result),
                 Output::CallTool { id, call } => {
                     if !self.session.options.tools.has(&call.tool) {
@@ -291,12 +323,7 @@ impl<'a, W: Watcher> Running<'a, W> {
     fn tell(&mut self, event: Event) {
         let Self { session, watcher, projector, veil, .. } = self;
         veil.cover(event, &mut |event| {
-            match &event {
-                Event::ItemStarted { item } => projector.begin(item),
-                Event::ItemCompleted { item } => projector.complete(item),
-                Event::Outcome(report) => projector.finish(&report.outcome),
-                _ => {}
-            }
+            project(projector, &event);
             if let Event::ItemStarted { item }
             | Event::ItemCompleted { item }
             | Event::AgentItemCompleted { item, .. } = &event
@@ -310,17 +337,21 @@ impl<'a, W: Watcher> Running<'a, W> {
         self.keep_messages();
     }
 
+    fn project(&mut self, event: &Event) {
+        project(&mut self.projector, event);
+    }
+
     fn keep_messages(&mut self) {
         while let Some(message) = self.projector.poll() {
             self.watcher.message(&message);
-            self.session.record.push(message);
+            self.session.memory.push(message);
         }
     }
 
     /// What the person said goes behind what came before it.
-    fn record_said(&mut self, text: &str) {
+    fn remember_said(&mut self, text: &str) {
         self.keep_messages();
-        self.session.record.push(Message::user(redact(text)));
+        self.session.memory.push(Message::user(redact(text)));
     }
 
     fn obey(&mut self, command: Command) {
@@ -359,8 +390,18 @@ impl<'a, W: Watcher> Running<'a, W> {
             source: Arc::clone(self.session.current.source()),
             asked: self.session.asked.clone(),
             before: self.session.started.clone(),
-            digest: self.session.record.digest(),
+            digest: self.session.memory.digest(),
         }
+    }
+}
+
+/// Lets the projector see an event that it makes messages of.
+fn project(projector: &mut Projector, event: &Event) {
+    match event {
+        Event::ItemStarted { item } => projector.begin(item),
+        Event::ItemCompleted { item } => projector.complete(item),
+        Event::Outcome(report) => projector.finish(&report.outcome),
+        _ => {}
     }
 }
 

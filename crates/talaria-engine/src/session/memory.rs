@@ -12,12 +12,19 @@ const DIGEST: usize = 24_000;
 
 /// The messages of a session.
 #[derive(Debug, Default)]
-pub(super) struct Record {
+pub(super) struct Memory {
     messages: VecDeque<Message>,
     size: usize,
 }
 
-impl Record {
+impl Memory {
+    /// Begins with what was said before.
+    pub(super) fn of(messages: Vec<Message>) -> Self {
+        let mut memory = Self::default();
+        messages.into_iter().for_each(|message| memory.push(message));
+        memory
+    }
+
     pub(super) fn push(&mut self, message: Message) {
         self.size += size(&message);
         self.messages.push_back(message);
@@ -52,15 +59,15 @@ mod tests {
 
     #[test]
     fn only_the_newest_part_is_kept_and_the_digest_is_bounded() {
-        let mut record = Record::default();
-        assert_eq!(record.digest(), "");
+        let mut memory = Memory::default();
+        assert_eq!(memory.digest(), "");
         for turn in 0..40 {
-            record.push(Message::user(format!("question {turn}")));
-            record.push(Message::assistant("x".repeat(KEPT / 20)));
+            memory.push(Message::user(format!("question {turn}")));
+            memory.push(Message::assistant("x".repeat(KEPT / 20)));
         }
-        assert!(record.size <= KEPT, "{}", record.size);
-        assert!(record.messages().count() < 60);
-        let digest = record.digest();
+        assert!(memory.size <= KEPT, "{}", memory.size);
+        assert!(memory.messages().count() < 60);
+        let digest = memory.digest();
         assert!(digest.chars().count() <= DIGEST && digest.contains("question 39"), "{}", digest.len());
     }
 }

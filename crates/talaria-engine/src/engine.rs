@@ -1,0 +1,423 @@
+//! The engine of one home: it owns the store, the hosts and the sessions, and everything that people or programs want of
+//! them comes through here.
+//!
+//! Map: `desk` knows which sessions are at work, `actor` is the task of one, `opening` opens its conversation on a host,
+//! `journal` writes down what happens (`pending`, `rows`) and publishes it (`feed`, `follow`), `recovery` takes up what an
+//! engine that is gone left, `answering` and `looking` are what the API asks, `seal` keeps what must survive until it is
+//! sent. An engine can be killed at any moment: the next one goes on from the store.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use talaria_core::api::{
+    EngineInfo, Interrupt, NewSession, NewTurn, Problem, ProblemCode, Said, Say, SessionStarted, Stop,
+    Stopped, When as ApiWhen,
+};
+use talaria_core::config::OnLoss;
+use talaria_core::escrow::Escrow;
+use talaria_core::ids::SessionId;
+use talaria_core::request::Who;
+use talaria_core::rules::Rules;
+use talaria_core::wire::call::UserInput;
+use talaria_store::{
+    Batch, Change, Found, Lease, OpenOptions, RequestFilter, RequestState, SessionPatch, SessionState, Store,
+    StoreError, Takeover, Turn,
+};
+use tokio::sync::watch;
+use tokio_util::task::TaskTracker;
+
+use crate::clock::now_ms;
+use crate::codex::pool::{Hosts, Limits};
+use crate::faults;
+use crate::home::TalariaHome;
+use crate::session::{Command, When};
+
+mod actor;
+mod answering;
+mod desk;
+mod feed;
+mod follow;
+mod input;
+mod journal;
+mod lock;
+mod looking;
+mod opening;
+mod pending;
+mod recovery;
+mod register;
+mod rows;
+mod seal;
+mod settings;
+mod trouble;
+mod views;
+
+use actor::Actor;
+use desk::{Desk, Work};
+pub use feed::Line;
+pub use follow::Follow;
+use journal::Shelf;
+pub use lock::{Holder, LockError, holder};
+pub use recovery::OpenError;
+use settings::{Settings, Wanted};
+
+/// How long running turns may take to stop when the engine ends.
+const STOPPING: Duration = Duration::from_secs(8);
+/// How often an engine looks whether anybody needs it.
+const LOOK: Duration = Duration::from_secs(5);
+/// How long a lease holds. The lock of the home is what counts; this is for people who read the file.
+const LEASE_MS: i64 = 60_000;
+
+/// The engine of one home. Clones are the same engine.
+#[derive(Clone)]
+pub struct Engine(Arc<Inner>);
+
+/// What an engine is told when it starts.
+#[derive(Clone, Debug)]
+pub struct EngineOptions {
+    /// The version of Talaria.
+    pub version: String,
+    /// When the program file was made, in milliseconds since 1970.
+    pub build: i64,
+    /// After how long without anything to do it ends; `None` never.
+    pub idle: Option<Duration>,
+    /// What its hosts may take.
+    pub limits: Limits,
+    /// How its database is opened.
+    pub store: OpenOptions,
+}
+
+struct Inner {
+    home: TalariaHome,
+    hosts_dir: PathBuf,
+    info: EngineInfo,
+    shelf: Shelf,
+    hosts: Hosts,
+    desk: Desk,
+    tasks: TaskTracker,
+    phase: watch::Sender<Phase>,
+    ended: watch::Sender<bool>,
+    _lock: lock::Lock,
+}
+
+/// Whether an engine takes work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Open,
+    Ending,
+}
+
+impl Engine {
+    /// Who this is.
+    pub fn info(&self) -> EngineInfo {
+        self.0.info.clone()
+    }
+
+    /// Writes down a new conversation with its first turn, and runs it.
+    pub async fn start_session(&self, new: NewSession) -> Result<SessionStarted, Problem> {
+        self.0.check_open()?;
+        check_input(&new.turn.input)?;
+        if !std::path::Path::new(&new.cwd).is_absolute() {
+            return Err(Problem::new(
+                ProblemCode::BadRequest,
+                format!("{:?} is not an absolute path", new.cwd),
+            ));
+        }
+        let id = crate::session::new_id();
+        let task = matches!(new.kind, talaria_core::api::Kind::Task).then(mint_task);
+        let shown = input::shown(&new.turn.input);
+        let row = talaria_store::NewSession {
+            id: id.clone(),
+            kind: views::kept_kind(new.kind),
+            alias: task.clone(),
+            title: Some(input::title(&shown)),
+            cwd: new.cwd.clone(),
+            runtime: views::RUNTIME.to_owned(),
+            model: new.model.clone(),
+            asked: serde_json::to_string(&Wanted::of(&new)).ok(),
+            settings: serde_json::to_string(&Settings::of(&new.turn)).ok(),
+            created_at: now_ms(),
+        };
+        faults::point("before:prepared").await;
+        let store = &self.0.shelf.store;
+        store.create_session(row, self.0.lease(&id)).await.map_err(|error| views::problem(&error))?;
+        let started = self.0.prepare(&id, task, 1, 0, &new.turn).await?;
+        faults::point("after:prepared").await;
+        self.0.give(&id, Work::Turn(settings::surroundings(&new.turn.caller)));
+        Ok(started)
+    }
+
+    /// Writes down another turn of a conversation, and runs it. One that runs is not interrupted for it.
+    pub async fn start_turn(&self, id: &str, turn: NewTurn) -> Result<SessionStarted, Problem> {
+        self.0.check_open()?;
+        check_input(&turn.input)?;
+        let session = self.0.find(id).await?;
+        let last = self.0.last_turn(&session.id).await?;
+        if last.as_ref().is_some_and(|last| last.settled_at.is_none()) {
+            let hint =
+                format!("follow it with `talaria exec --attach {}`, then send the prompt again", session.id);
+            return Err(Problem::new(ProblemCode::Busy, "a turn runs on this session already").try_this(hint));
+        }
+        let ordinal = last.map_or(1, |last| last.ordinal + 1);
+        faults::point("before:prepared").await;
+        self.0.hold(&session.id).await?;
+        let started = self.0.prepare(&session.id, session.alias, ordinal, session.last_seq, &turn).await?;
+        faults::point("after:prepared").await;
+        self.0.give(&session.id, Work::Turn(settings::surroundings(&turn.caller)));
+        Ok(started)
+    }
+
+    /// Says something to the turn that runs, or for the next one.
+    pub async fn say(&self, id: &str, say: Say) -> Result<Said, Problem> {
+        self.0.check_open()?;
+        let session = self.0.find(id).await?;
+        let when = match say.when {
+            ApiWhen::Now => When::Now,
+            ApiWhen::Next => When::Next,
+        };
+        if self.0.desk.seat(&session.id).tell(Command::Say { text: say.text, when }) {
+            return Ok(Said { to_running_turn: say.when == ApiWhen::Now });
+        }
+        Err(no_turn(&session.id))
+    }
+
+    /// Asks the turn that runs to stop.
+    pub async fn interrupt(&self, id: &str, interrupt: Interrupt) -> Result<(), Problem> {
+        let session = self.0.find(id).await?;
+        if self.0.desk.seat(&session.id).tell(Command::Interrupt { by: interrupt.by }) {
+            return Ok(());
+        }
+        Err(no_turn(&session.id))
+    }
+
+    /// Follows a conversation from a number on.
+    pub async fn follow(&self, id: &str, after: i64) -> Result<Follow, Problem> {
+        let session = self.0.find(id).await?;
+        let live = self.0.desk.seat(&session.id).feed.subscribe();
+        Ok(Follow::new(self.0.shelf.store.clone(), session.id, after, live, self.0.ended.subscribe()))
+    }
+
+    /// Ends the engine. Running turns are stopped and their hosts ended, or both are left to the next engine.
+    pub async fn stop(&self, stop: Stop) -> Result<Stopped, Problem> {
+        let is_first = self.0.phase.send_replace(Phase::Ending) == Phase::Open;
+        if !is_first {
+            self.stopped().await;
+            return Ok(Stopped::default());
+        }
+        let running = self.0.desk.running();
+        let stopped = if stop.keep_turns {
+            Stopped { interrupted: 0, kept: running }
+        } else {
+            self.0.desk.tell_all(|| Command::Interrupt { by: Who::Stop });
+            let all_ended = async {
+                while self.0.desk.running() > 0 {
+                    tokio::time::sleep(Duration::from_millis(10)).await;
+                }
+            };
+            // What does not stop in time is settled by the next engine: its Codex is gone then.
+            let _ = tokio::time::timeout(STOPPING, all_ended).await;
+            Stopped { interrupted: running, kept: 0 }
+        };
+        self.0.end(stop.keep_turns).await;
+        Ok(stopped)
+    }
+
+    /// Waits until the engine has ended.
+    pub async fn stopped(&self) {
+        let _ = self.0.ended.subscribe().wait_for(|ended| *ended).await;
+    }
+
+    /// Ends the engine when nothing was to be done for a while. Runs until it has ended.
+    async fn watch_idleness(self, idle: Duration) {
+        let mut since = tokio::time::Instant::now();
+        loop {
+            tokio::select! {
+                () = self.stopped() => return,
+                () = tokio::time::sleep(LOOK.min(idle)) => {}
+            }
+            if self.0.desk.is_busy() {
+                since = tokio::time::Instant::now();
+            } else if since.elapsed() >= idle {
+                tracing::info!("nothing was to be done for {} s: the engine ends", idle.as_secs());
+                let _ = self.stop(Stop { keep_turns: false }).await;
+                return;
+            }
+        }
+    }
+}
+
+impl Inner {
+    fn check_open(&self) -> Result<(), Problem> {
+        match *self.phase.borrow() {
+            Phase::Open => Ok(()),
+            Phase::Ending => {
+                Err(Problem::new(ProblemCode::Stopping, "the engine is ending")
+                    .try_this("try again in a moment"))
+            }
+        }
+    }
+
+    /// Finds a session by what a person typed.
+    async fn find(&self, id: &str) -> Result<talaria_store::Session, Problem> {
+        let found = self.shelf.store.find_session(id).await.map_err(|error| views::problem(&error))?;
+        match found {
+            Found::One(session) => Ok(*session),
+            Found::Unknown => {
+                Err(Problem::new(ProblemCode::Unknown, format!("there is no session or task {id:?}"))
+                    .try_this("see `talaria sessions list`"))
+            }
+            Found::Ambiguous(candidates) => {
+                let names: Vec<&str> = candidates.iter().map(SessionId::as_str).collect();
+                let message = format!("more than one session begins with {id:?}: {}", names.join(", "));
+                Err(Problem::new(ProblemCode::Ambiguous, message).try_this("type more of the id"))
+            }
+        }
+    }
+
+    async fn last_turn(&self, session: &SessionId) -> Result<Option<Turn>, Problem> {
+        let turns = self.shelf.store.last_turns(session, None, 1).await;
+        turns.map(|mut turns| turns.pop()).map_err(|error| views::problem(&error))
+    }
+
+    fn lease(&self, session: &SessionId) -> Lease {
+        Lease {
+            session: session.clone(),
+            epoch: self.shelf.epoch,
+            owner: format!("process {}", self.info.pid),
+            expires_at: now_ms() + LEASE_MS,
+        }
+    }
+
+    /// Takes the right to write to a session. No other engine lives: this one has the lock of the home.
+    async fn hold(&self, session: &SessionId) -> Result<(), Problem> {
+        let taken = self.shelf.store.take_lease(self.lease(session), Takeover::Older).await;
+        taken.map_err(|error| views::problem(&error))
+    }
+
+    /// Writes a turn down. When this returns, it will be run, whatever happens to this engine.
+    async fn prepare(
+        &self,
+        session: &SessionId,
+        task: Option<String>,
+        ordinal: i64,
+        after: i64,
+        turn: &NewTurn,
+    ) -> Result<SessionStarted, Problem> {
+        let sealed = self.shelf.seal.close(&input::to_json(&turn.input));
+        let sealed = sealed.map_err(|error| {
+            Problem::new(ProblemCode::Store, format!("the prompt cannot be sealed: {error}"))
+        })?;
+        let shown = input::shown(&turn.input);
+        let changes = vec![
+            Change::NewTurn(talaria_store::NewTurn {
+                ordinal,
+                client_id: uuid::Uuid::now_v7().to_string(),
+                input_sealed: Some(sealed),
+                input_text: shown.clone(),
+                limit_ms: turn.limit_ms.and_then(|limit| i64::try_from(limit).ok()),
+                ..talaria_store::NewTurn::default()
+            }),
+            Change::Message(rows::prompt(ordinal, 1, &shown)),
+            Change::Session(SessionPatch {
+                state: Some(SessionState::Running),
+                settings: serde_json::to_string(&Settings::of(turn)).ok(),
+                ..SessionPatch::default()
+            }),
+        ];
+        self.write(session, changes).await.map_err(|error| views::problem(&error))?;
+        Ok(SessionStarted { id: session.clone(), task, turn: ordinal, after })
+    }
+
+    /// Changes rows of a session outside of a turn.
+    async fn write(&self, session: &SessionId, changes: Vec<Change>) -> Result<(), StoreError> {
+        let (epoch, at) = (self.shelf.epoch, now_ms());
+        let batch = Batch { session: session.clone(), epoch, at, events: Vec::new(), changes };
+        self.shelf.store.append(batch).await.map(drop)
+    }
+
+    /// Gives work to the task of a session, which is started if it has none.
+    fn give(self: &Arc<Self>, session: &SessionId, work: Work) {
+        self.desk.give(session, work, |seat, inbox| {
+            let actor = Actor::new(Arc::clone(self), session.clone(), seat, inbox);
+            let mut ended = self.ended.subscribe();
+            self.tasks.spawn(async move {
+                tokio::select! {
+                    () = actor.run() => {}
+                    // Whatever it was doing, the next engine goes on from the store.
+                    _ = ended.wait_for(|ended| *ended) => {}
+                }
+            });
+        });
+    }
+
+    /// The rules of the user's, as the file has them now; a file that cannot be read any more denies nothing and allows
+    /// nothing, and the person was told when the engine started.
+    fn rules(&self) -> Rules {
+        self.home.load_config().map(|(config, _)| config.approvals.rules).unwrap_or_default()
+    }
+
+    fn continues_after_loss(&self) -> bool {
+        self.home.load_config().is_ok_and(|(config, _)| config.codex.on_loss == Some(OnLoss::Continue))
+    }
+
+    /// The input of a turn that Codex does not have yet.
+    fn unseal(&self, turn: &Turn) -> Option<Vec<UserInput>> {
+        input::from_json(&self.shelf.seal.reveal(turn.input_sealed.as_deref()?)?)
+    }
+
+    /// The answers that were never delivered and may serve the next turn of a session.
+    async fn escrowed(&self, session: &SessionId) -> Result<Vec<Escrow>, StoreError> {
+        let filter =
+            RequestFilter { session: Some(session.clone()), states: Some(vec![RequestState::Escrowed]) };
+        let kept = self.shelf.store.requests(&filter).await?;
+        let escrow = |request: &talaria_store::Request| {
+            let answer = self.shelf.seal.reveal(request.answer_sealed.as_deref()?)?;
+            Some(Escrow {
+                ticket: request.id.clone(),
+                binding: serde_json::from_str(request.binding.as_deref()?).ok()?,
+                place: request.place.as_deref().and_then(rows::value),
+                answer: serde_json::from_str(&answer).ok()?,
+                by: opening::who(request),
+                until: u64::try_from(request.expires_at?).ok()?,
+                is_used: false,
+            })
+        };
+        Ok(kept.iter().filter_map(escrow).collect())
+    }
+
+    async fn end(&self, keep_turns: bool) {
+        // The tasks of sessions end before their hosts do: what happens to a host from here on is not theirs to tell.
+        self.ended.send_replace(true);
+        self.tasks.close();
+        self.tasks.wait().await;
+        if keep_turns {
+            self.hosts.detach();
+        } else {
+            self.hosts.close().await;
+        }
+        self.shelf.store.close().await;
+    }
+}
+
+fn check_input(input: &[UserInput]) -> Result<(), Problem> {
+    let is_empty =
+        input.iter().all(|part| matches!(part, UserInput::Text { text } if text.trim().is_empty()));
+    if is_empty {
+        return Err(Problem::new(ProblemCode::BadRequest, "the prompt is empty"));
+    }
+    Ok(())
+}
+
+fn no_turn(session: &SessionId) -> Problem {
+    Problem::new(ProblemCode::Conflict, format!("no turn runs on the session {session}"))
+}
+
+fn mint_task() -> String {
+    let random = uuid::Uuid::new_v4().simple().to_string();
+    format!("codex-{}", &random[..12])
+}
+
+/// Opens the store of a home.
+async fn open_store(home: &TalariaHome, options: &OpenOptions) -> Result<Store, talaria_store::OpenError> {
+    Store::open(&home.store_file(), now_ms(), options).await
+}

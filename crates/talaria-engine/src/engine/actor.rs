@@ -1,0 +1,231 @@
+//! The task of one session: opens the conversation on a host, runs its turns one after another, and takes up what an
+//! engine that is gone left behind.
+//!
+//! Everything that a turn needs is in the store; this task can end at any moment, and another one goes on from there. It
+//! ends by itself when nothing was to be done for a while.
+
+use std::time::Duration;
+
+use talaria_core::event::{Event, Stage, Usage};
+use talaria_core::ids::SessionId;
+use talaria_core::outcome::{FailureCode, Outcome, Report};
+use talaria_store::{Change, NewTurn, StoreError, Turn};
+use tokio::sync::mpsc;
+
+use super::Inner;
+use super::desk::{Seat, Work};
+use super::input;
+use super::journal::Journal;
+use super::opening::{self, Opened};
+use super::settings::Settings;
+use crate::clock::now_ms;
+use crate::codex::spec::Surroundings;
+use crate::session::{Command, Prompt, Session, Watcher as _};
+
+/// How long a session that does nothing keeps its conversation loaded.
+const PATIENCE: Duration = Duration::from_secs(30 * 60);
+/// What Codex is told when it is asked to go on after it was lost.
+const GO_ON: &str = "Codex was stopped in the middle of the previous turn and has been started again. Some of its steps \
+                     may not have been finished. Look at how things stand, then go on.";
+
+/// The task of one session.
+pub(super) struct Actor {
+    engine: std::sync::Arc<Inner>,
+    id: SessionId,
+    seat: Seat,
+    inbox: mpsc::UnboundedReceiver<Work>,
+    session: Option<Session>,
+    /// The environment of the command that asked last.
+    surroundings: Surroundings,
+}
+
+/// What is to be done about a turn without an outcome.
+enum Next {
+    /// Send it.
+    Send,
+    /// Find out what became of it.
+    TakeUp,
+}
+
+impl Actor {
+    pub(super) fn new(
+        engine: std::sync::Arc<Inner>,
+        id: SessionId,
+        seat: Seat,
+        inbox: mpsc::UnboundedReceiver<Work>,
+    ) -> Self {
+        Self { engine, id, seat, inbox, session: None, surroundings: Surroundings::own() }
+    }
+
+    /// Works until nothing is to be done for a while.
+    pub(super) async fn run(mut self) {
+        loop {
+            let work = match tokio::time::timeout(PATIENCE, self.inbox.recv()).await {
+                Ok(Some(work)) => work,
+                Ok(None) => return,
+                Err(_) => {
+                    let desk = self.engine.desk.clone();
+                    match desk.leave(&self.id, &mut self.inbox) {
+                        Some(work) => work,
+                        None => return self.release().await,
+                    }
+                }
+            };
+            if let Work::Turn(surroundings) = work {
+                self.surroundings = surroundings;
+            }
+            if let Err(error) = self.run_what_waits().await {
+                tracing::error!("session {} stops: {error}", self.id);
+            }
+        }
+    }
+
+    /// Lets Codex unload the conversation.
+    async fn release(self) {
+        if let Some(session) = self.session {
+            let thread = session.started().thread.clone();
+            session.host().get().release_thread(&thread).await;
+        }
+    }
+
+    /// Runs every turn that has no outcome, in order.
+    async fn run_what_waits(&mut self) -> Result<(), StoreError> {
+        while let Some(turn) = self.next_turn().await? {
+            let next = if turn.stage == Stage::Prepared { Next::Send } else { Next::TakeUp };
+            let commands = self.seat.open();
+            let done = self.run_turn(&turn, next, commands).await;
+            self.seat.close();
+            let report = done?;
+            self.after(&turn, &report).await?;
+        }
+        Ok(())
+    }
+
+    async fn next_turn(&self) -> Result<Option<Turn>, StoreError> {
+        self.engine.shelf.store.next_unsettled(&self.id).await
+    }
+
+    /// `Err` means that nothing can be written down any more: somebody else is in charge, or the engine ends.
+    async fn run_turn(
+        &mut self,
+        turn: &Turn,
+        next: Next,
+        mut commands: mpsc::UnboundedReceiver<Command>,
+    ) -> Result<Report, StoreError> {
+        let shelf = self.engine.shelf.clone();
+        let row = shelf
+            .store
+            .session(&self.id)
+            .await?
+            .ok_or_else(|| StoreError::UnknownSession(self.id.clone()))?;
+        let mut journal = Journal::new(
+            shelf.clone(),
+            self.seat.feed.clone(),
+            self.id.clone(),
+            turn.ordinal,
+            row.alias.clone(),
+        );
+        let opened = self.open(&row, &next).await;
+        let flight = match (opened, next) {
+            (Ok(opened), Next::Send) => {
+                self.begin(&mut journal, opened.notice);
+                None
+            }
+            (Ok(mut opened), Next::TakeUp) => {
+                let flown = opening::flight(&shelf, turn, &row, &mut opened).await?;
+                self.begin(&mut journal, opened.notice);
+                Some(flown)
+            }
+            (Err(report), Next::Send) => return refuse(&mut journal, *report).await,
+            (Err(report), Next::TakeUp) => {
+                let why = report.message.clone().unwrap_or_default();
+                return refuse(&mut journal, lost(format!("Talaria ended while the turn ran; {why}"))).await;
+            }
+        };
+        let Some(session) = &mut self.session else { return Err(StoreError::Closed) };
+        let prompt = Prompt {
+            input: self.engine.unseal(turn).unwrap_or_default(),
+            limit: turn.limit_ms.and_then(|limit| u64::try_from(limit).ok()).map(Duration::from_millis),
+            client_id: Some(turn.client_id.clone()),
+            escrow: self.engine.escrowed(&self.id).await?,
+        };
+        let report = match flight {
+            None if prompt.input.is_empty() => {
+                let what = "the prompt that was kept can no longer be read: the key of this home has changed";
+                return refuse(&mut journal, failed(FailureCode::NotSent, what)).await;
+            }
+            None => session.run(prompt, &mut commands, &mut journal).await,
+            Some(flown) => session.take_up(prompt, flown, &mut commands, &mut journal).await,
+        };
+        if journal.is_broken() {
+            self.session = None;
+            return Err(StoreError::Closed);
+        }
+        Ok(report)
+    }
+
+    /// Tells where the turn runs.
+    fn begin(&self, journal: &mut Journal, notice: Option<String>) {
+        let Some(session) = &self.session else { return };
+        journal.on(&session.host().get(), session.started());
+        journal.event(Event::SessionStarted(Box::new(session.started().clone())));
+        if let Some(message) = notice {
+            journal.event(Event::HostReplaced { message });
+        }
+    }
+
+    /// Sees to it that the conversation is open on a host.
+    async fn open(&mut self, row: &talaria_store::Session, next: &Next) -> Result<Opened, Box<Report>> {
+        let settings: Settings =
+            row.settings.as_deref().and_then(|json| serde_json::from_str(json).ok()).ok_or_else(|| {
+                Box::new(failed(FailureCode::NotSent, "the settings of the session cannot be read"))
+            })?;
+        let options = settings.options(self.engine.rules());
+        if let (Some(session), Next::Send) = (&mut self.session, next) {
+            session.set_options(options);
+            return Ok(Opened::default());
+        }
+        let (session, opened) =
+            opening::open(&self.engine, row, &settings, options, self.surroundings.clone()).await?;
+        self.session = Some(session);
+        Ok(opened)
+    }
+
+    /// What follows the end of a turn.
+    async fn after(&mut self, turn: &Turn, report: &Report) -> Result<(), StoreError> {
+        let store = &self.engine.shelf.store;
+        let is_lost = matches!(report.outcome, Outcome::Lost { .. });
+        if !is_lost {
+            // A kept answer serves the turn after the loss, and no other.
+            store.expire_escrow(&self.id, self.engine.shelf.epoch, now_ms()).await?;
+        }
+        if is_lost && !turn.ours && self.engine.continues_after_loss() {
+            let text = input::text(GO_ON);
+            let new = NewTurn {
+                ordinal: turn.ordinal + 1,
+                client_id: uuid::Uuid::now_v7().to_string(),
+                input_sealed: self.engine.shelf.seal.close(&input::to_json(&text)).ok(),
+                input_text: input::shown(&text),
+                ours: true,
+                ..NewTurn::default()
+            };
+            self.engine.write(&self.id, vec![Change::NewTurn(new)]).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Ends a turn that cannot be run.
+async fn refuse(journal: &mut Journal, report: Report) -> Result<Report, StoreError> {
+    journal.event(Event::Outcome(Box::new(report.clone())));
+    journal.keep().await.map_err(|_| StoreError::Closed)?;
+    Ok(report)
+}
+
+pub(super) fn failed(code: FailureCode, message: impl Into<String>) -> Report {
+    Report::new(Outcome::Failed { code, message: message.into() }, None, Usage::default(), 0)
+}
+
+fn lost(why: String) -> Report {
+    Report::new(Outcome::Lost { why }, None, Usage::default(), 0)
+}

@@ -1,0 +1,102 @@
+//! Answers of people to what Codex asks. An answer is written down before Codex gets it, and one wins.
+
+use talaria_core::api::{AnswerRequest, Answered, Problem, ProblemCode, RequestInfo};
+use talaria_core::escrow;
+use talaria_core::ids::TicketId;
+use talaria_core::request::{Answer, Ask, Decision};
+use talaria_store::{AnswerResult, Request, RequestFilter, RequestState};
+
+use super::{Engine, rows, views};
+use crate::clock::now_ms;
+use crate::faults;
+use crate::session::Command;
+
+impl Engine {
+    /// What waits for a person, the oldest first.
+    pub async fn requests(&self) -> Result<Vec<RequestInfo>, Problem> {
+        let open = vec![RequestState::Open, RequestState::Escrowed, RequestState::Undelivered];
+        let filter = RequestFilter { session: None, states: Some(open) };
+        let found = self.0.shelf.store.requests(&filter).await.map_err(|error| views::problem(&error))?;
+        let mut told = Vec::with_capacity(found.len());
+        for request in found {
+            // What could not be delivered is told once, in the transcript; in this list stands what can be acted upon.
+            if request.state == RequestState::Open {
+                told.push(self.tell(&request).await?);
+            }
+        }
+        Ok(told)
+    }
+
+    /// One request, however it stands.
+    pub async fn request(&self, id: &str) -> Result<RequestInfo, Problem> {
+        let request = self.find_request(id).await?;
+        self.tell(&request).await
+    }
+
+    /// Answers a request. One answer wins; whoever comes second is told who was first.
+    pub async fn answer(&self, id: &str, given: AnswerRequest) -> Result<Answered, Problem> {
+        self.0.check_open()?;
+        let request = self.find_request(id).await?;
+        let answer: Answer = serde_json::from_value(given.answer)
+            .map_err(|error| Problem::new(ProblemCode::BadRequest, format!("this is no answer: {error}")))?;
+        if answer.decision == Decision::Void {
+            return Err(Problem::new(ProblemCode::BadRequest, "nobody can decide that nobody decided"));
+        }
+        if let Ok(ask) = serde_json::from_str::<Ask>(&request.ask) {
+            let fit = ask.check(&answer);
+            fit.map_err(|misfit| Problem::new(ProblemCode::Misfit, misfit.to_string()))?;
+        }
+        let sealed = escrow::is_keepable(&answer)
+            .then(|| self.0.shelf.seal.close(&answer.revealed().to_string()))
+            .transpose()
+            .map_err(|error| {
+                Problem::new(ProblemCode::Store, format!("the answer cannot be sealed: {error}"))
+            })?;
+        let by = match &given.via {
+            Some(via) => format!("{} ({via})", rows::word(&given.by)),
+            None => rows::word(&given.by),
+        };
+        faults::point("before:answer-stored").await;
+        let decision = answer.decision;
+        let kept = talaria_store::Answer { decision: rows::word(&decision), sealed, by, at: now_ms() };
+        let result = self.0.shelf.store.answer_request(&request.id, kept).await;
+        let result = result.map_err(|error| views::problem(&error))?;
+        faults::point("after:answer-stored").await;
+        match result {
+            AnswerResult::Won => {
+                let command = Command::Answer { ticket: request.id.clone(), answer, by: given.by };
+                // A turn that is only being taken up again reads it from the store.
+                self.0.desk.seat(&request.session).tell(command);
+                Ok(Answered { id: request.id, decision })
+            }
+            AnswerResult::AlreadyAnswered { decision, by, at } => {
+                let decided =
+                    rows::value::<Decision>(&decision).map_or(decision, |decision| decision.to_string());
+                let message = format!("{} was {decided} already, by {by} at {}", request.id, views::time(at));
+                Err(Problem::new(ProblemCode::Conflict, message))
+            }
+            AnswerResult::Closed { state } => {
+                let message = format!("{} is no longer open ({})", request.id, state.as_str());
+                Err(Problem::new(ProblemCode::Conflict, message))
+            }
+            AnswerResult::Unknown => Err(unknown(id)),
+        }
+    }
+
+    async fn find_request(&self, id: &str) -> Result<Request, Problem> {
+        let store = &self.0.shelf.store;
+        let found = store.request(&TicketId::new(id.trim())).await.map_err(|error| views::problem(&error))?;
+        found.ok_or_else(|| unknown(id))
+    }
+
+    async fn tell(&self, request: &Request) -> Result<RequestInfo, Problem> {
+        let session = self.0.shelf.store.session(&request.session).await;
+        let task = session.map_err(|error| views::problem(&error))?.and_then(|session| session.alias);
+        Ok(views::request(request, task))
+    }
+}
+
+fn unknown(id: &str) -> Problem {
+    Problem::new(ProblemCode::Unknown, format!("there is no request {id:?}"))
+        .try_this("see `talaria requests list`")
+}

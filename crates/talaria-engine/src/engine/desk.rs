@@ -1,0 +1,162 @@
+//! The sessions that are at work or being followed: who runs them, and how they are reached.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use talaria_core::ids::SessionId;
+use tokio::sync::mpsc;
+
+use super::feed::Feed;
+use crate::codex::spec::Surroundings;
+use crate::session::Command;
+
+/// Something for the task of a session to do.
+#[derive(Debug)]
+pub(super) enum Work {
+    /// A turn was written down. The surroundings are those of the command that wants it.
+    Turn(Surroundings),
+    /// An engine that is gone left turns without an outcome.
+    Recover,
+}
+
+/// How a session is reached.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Seat {
+    pub(super) feed: Feed,
+    work: Option<mpsc::UnboundedSender<Work>>,
+    /// To the turn that runs, or is about to.
+    commands: Arc<Mutex<Option<mpsc::UnboundedSender<Command>>>>,
+}
+
+impl Seat {
+    /// Opens the way to a turn that begins; what comes before it is sent counts too.
+    pub(super) fn open(&self) -> mpsc::UnboundedReceiver<Command> {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        *lock(&self.commands) = Some(sender);
+        receiver
+    }
+
+    /// Closes it.
+    pub(super) fn close(&self) {
+        *lock(&self.commands) = None;
+    }
+
+    /// Does a turn run, or is about to?
+    pub(super) fn is_open(&self) -> bool {
+        lock(&self.commands).is_some()
+    }
+
+    /// Tells the turn something; `false` if none runs.
+    pub(super) fn tell(&self, command: Command) -> bool {
+        lock(&self.commands).as_ref().is_some_and(|commands| commands.send(command).is_ok())
+    }
+}
+
+/// The sessions that are at work or being followed.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Desk(Arc<Mutex<HashMap<SessionId, Seat>>>);
+
+impl Desk {
+    /// How a session is reached; makes its place if it has none.
+    pub(super) fn seat(&self, session: &SessionId) -> Seat {
+        lock(&self.0).entry(session.clone()).or_default().clone()
+    }
+
+    /// Gives work to the task of a session. If it has none, `start` is given its inbox and starts one.
+    pub(super) fn give(
+        &self,
+        session: &SessionId,
+        work: Work,
+        start: impl FnOnce(Seat, mpsc::UnboundedReceiver<Work>),
+    ) {
+        let mut seats = lock(&self.0);
+        let seat = seats.entry(session.clone()).or_default();
+        let work = match &seat.work {
+            Some(inbox) => match inbox.send(work) {
+                Ok(()) => return,
+                // Its task has ended.
+                Err(back) => back.0,
+            },
+            None => work,
+        };
+        let (inbox, receiver) = mpsc::unbounded_channel();
+        // The receiver is right here.
+        let _ = inbox.send(work);
+        seat.work = Some(inbox);
+        start(seat.clone(), receiver);
+    }
+
+    /// Ends the task of a session unless work came in the meantime, which is given back.
+    pub(super) fn leave(
+        &self,
+        session: &SessionId,
+        inbox: &mut mpsc::UnboundedReceiver<Work>,
+    ) -> Option<Work> {
+        let mut seats = lock(&self.0);
+        if let Ok(work) = inbox.try_recv() {
+            return Some(work);
+        }
+        let is_followed = seats.get(session).is_some_and(|seat| seat.feed.has_followers());
+        if is_followed {
+            if let Some(seat) = seats.get_mut(session) {
+                seat.work = None;
+            }
+        } else {
+            seats.remove(session);
+        }
+        None
+    }
+
+    /// Tells every turn that runs something. Gives how many.
+    pub(super) fn tell_all(&self, command: impl Fn() -> Command) -> usize {
+        lock(&self.0).values().filter(|seat| seat.tell(command())).count()
+    }
+
+    /// How many turns run, or are about to.
+    pub(super) fn running(&self) -> usize {
+        lock(&self.0).values().filter(|seat| seat.is_open()).count()
+    }
+
+    /// Is anything at work or followed?
+    pub(super) fn is_busy(&self) -> bool {
+        lock(&self.0).values().any(|seat| seat.is_open() || seat.feed.has_followers())
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use talaria_core::request::Who;
+
+    #[tokio::test]
+    async fn a_task_that_leaves_takes_the_work_that_came_in_the_meantime() {
+        let (desk, session) = (Desk::default(), SessionId::new("s"));
+        let mut inboxes = Vec::new();
+        desk.give(&session, Work::Recover, |_, inbox| inboxes.push(inbox));
+        desk.give(&session, Work::Recover, |_, _| panic!("there is a task already"));
+        let mut inbox = inboxes.pop().unwrap();
+        assert!(inbox.recv().await.is_some());
+        assert!(desk.leave(&session, &mut inbox).is_some());
+        assert!(desk.leave(&session, &mut inbox).is_none());
+        let mut started = false;
+        desk.give(&session, Work::Recover, |_, _| started = true);
+        assert!(started);
+    }
+
+    #[tokio::test]
+    async fn only_a_turn_that_runs_is_told_something() {
+        let desk = Desk::default();
+        let seat = desk.seat(&SessionId::new("s"));
+        let stop = || Command::Interrupt { by: Who::User };
+        assert!(!seat.tell(stop()));
+        let mut commands = seat.open();
+        assert_eq!((desk.tell_all(stop), desk.running()), (1, 1));
+        assert!(commands.recv().await.is_some());
+        seat.close();
+        assert!(!seat.tell(stop()) && !desk.is_busy());
+    }
+}

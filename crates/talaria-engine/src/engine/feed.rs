@@ -1,0 +1,49 @@
+//! Hands what was written down to whoever follows a conversation: first what is kept, then what comes.
+//!
+//! A follower that is slow never holds anybody up: what it missed of the live stream it reads from the store. Only
+//! committed lines are published, so nobody sees what a crash could take back.
+
+use std::sync::Arc;
+
+use tokio::sync::broadcast;
+
+/// How many lines wait for a slow follower before it has to read them from the store.
+const WAITING: usize = 256;
+
+/// An event of a conversation as one line of JSON.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// Its number.
+    pub seq: i64,
+    /// The whole event, with session and number.
+    pub json: Arc<str>,
+}
+
+/// The live lines of one conversation.
+#[derive(Clone, Debug)]
+pub(crate) struct Feed {
+    live: broadcast::Sender<Line>,
+}
+
+impl Default for Feed {
+    fn default() -> Self {
+        Self { live: broadcast::Sender::new(WAITING) }
+    }
+}
+
+impl Feed {
+    /// Publishes a line that was committed.
+    pub(crate) fn publish(&self, line: Line) {
+        // Nobody may be listening.
+        let _ = self.live.send(line);
+    }
+
+    /// Does anybody listen?
+    pub(crate) fn has_followers(&self) -> bool {
+        self.live.receiver_count() > 0
+    }
+
+    pub(crate) fn subscribe(&self) -> broadcast::Receiver<Line> {
+        self.live.subscribe()
+    }
+}

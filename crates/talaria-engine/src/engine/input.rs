@@ -1,0 +1,73 @@
+//! What a person says, as it is kept until Codex has it, and what is shown of it.
+
+use talaria_core::redact::redact;
+use talaria_core::wire::call::UserInput;
+
+/// How long a title may be.
+const TITLE: usize = 80;
+
+/// Input as it is sealed.
+pub(super) fn to_json(input: &[UserInput]) -> String {
+    // Plain data; it always has a JSON form.
+    serde_json::to_string(input).unwrap_or_default()
+}
+
+/// Input that was sealed.
+pub(super) fn from_json(json: &str) -> Option<Vec<UserInput>> {
+    serde_json::from_str(json).ok()
+}
+
+/// Text as input.
+pub(super) fn text(text: impl Into<String>) -> Vec<UserInput> {
+    vec![UserInput::Text { text: text.into() }]
+}
+
+/// What the person said, as text, with secrets masked; images are named.
+pub(super) fn shown(input: &[UserInput]) -> String {
+    let part = |part: &UserInput| match part {
+        UserInput::Text { text } => Some(text.clone()),
+        UserInput::LocalImage { path } => Some(format!("[image {path}]")),
+        UserInput::Other => None,
+    };
+    let text = input.iter().filter_map(part).collect::<Vec<_>>().join("\n");
+    redact(&text).to_string()
+}
+
+/// The first line of what was said, in one short line.
+pub(super) fn title(shown: &str) -> String {
+    let line = shown.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("(no text)");
+    let line: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if line.chars().count() <= TITLE {
+        return line;
+    }
+    let mut title: String = line.chars().take(TITLE - 1).collect();
+    title.push('…');
+    title
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_is_one_short_line_and_secrets_are_masked() {
+        assert_eq!(title("\n\n  fix the test \nand more"), "fix the test");
+        assert_eq!(title(""), "(no text)");
+        assert_eq!(title(&"ä".repeat(200)).chars().count(), TITLE);
+        let shown = shown(&[
+            UserInput::Text { text: "use sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD".to_owned() },
+            UserInput::LocalImage { path: "/a.png".to_owned() },
+        ]);
+        assert!(!shown.contains("abcdefghijkl") && shown.ends_with("\n[image /a.png]"), "{shown}");
+    }
+
+    #[test]
+    fn what_was_said_comes_back_as_it_was() {
+        let said = vec![
+            UserInput::Text { text: "a\n\"b\"".to_owned() },
+            UserInput::LocalImage { path: "/x".to_owned() },
+        ];
+        assert_eq!(from_json(&to_json(&said)), Some(said));
+        assert_eq!(from_json("x"), None);
+    }
+}

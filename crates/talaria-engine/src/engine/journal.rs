@@ -1,0 +1,326 @@
+//! Writes down what happens in a turn, then shows it. Event log and rows change in one transaction, and nobody sees what
+//! is not on the disk.
+//!
+//! The session calls it for every event and, before anything with consequences outside, `keep`. A disk that is full or
+//! busy is waited for: a turn whose steps cannot be written down must not go on. Only pieces of text may be lost.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use talaria_core::escrow;
+use talaria_core::event::{Event, Stage, Started};
+use talaria_core::ids::{SessionId, TicketId};
+use talaria_core::request::{Answer, Who};
+use talaria_core::transcript::Message;
+use talaria_core::turn::{Fate, Opened, Record};
+use talaria_store::{
+    Batch, Change, NewEvent, NewOutbox, NewRequest, NewTurn, PeerRequest, RequestPatch, RequestState,
+    SessionPatch, Store, StoreError,
+};
+use tokio::time::Instant;
+
+use super::feed::{Feed, Line};
+use super::input;
+use super::pending::Pending;
+use super::rows;
+use super::seal::Seal;
+use super::trouble::Troubles;
+use crate::clock::now_ms;
+use crate::codex::host::Host;
+use crate::faults;
+use crate::session::{NotKept, Watcher};
+
+/// How long an answer that was never delivered is kept for the same question.
+const ESCROW: Duration = Duration::from_secs(24 * 60 * 60);
+/// The longest pause between two tries to write.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// What a journal needs of the engine.
+#[derive(Clone)]
+pub(super) struct Shelf {
+    pub(super) store: Store,
+    pub(super) epoch: i64,
+    pub(super) seal: Seal,
+    pub(super) troubles: Troubles,
+}
+
+/// The journal of one turn.
+pub(super) struct Journal {
+    shelf: Shelf,
+    feed: Feed,
+    session: SessionId,
+    ordinal: i64,
+    /// The task that the session is; the end of a task is owed to whoever started it.
+    task: Option<String>,
+    /// Names the host that the turn is on.
+    host: Option<String>,
+    /// The thread, until it is written down: one without an accepted turn cannot be resumed.
+    started: Option<Started>,
+    pending: Pending,
+    changes: Vec<Change>,
+    /// The points of a turn that the next commit passes, for tests that stop there.
+    points: Vec<&'static str>,
+    opened: Option<Opened>,
+    /// Messages that came from no item.
+    unnamed: usize,
+    /// How often the person spoke.
+    said: usize,
+    /// Turns that wait behind this one.
+    queued: usize,
+    broken: bool,
+}
+
+impl Journal {
+    pub(super) fn new(
+        shelf: Shelf,
+        feed: Feed,
+        session: SessionId,
+        ordinal: i64,
+        task: Option<String>,
+    ) -> Self {
+        Self {
+            shelf,
+            feed,
+            session,
+            ordinal,
+            task,
+            host: None,
+            started: None,
+            pending: Pending::default(),
+            changes: Vec::new(),
+            points: Vec::new(),
+            opened: None,
+            unnamed: 0,
+            // The prompt was written down with the turn.
+            said: 1,
+            queued: 0,
+            broken: false,
+        }
+    }
+
+    /// Says where the turn runs.
+    pub(super) fn on(&mut self, host: &Host, started: &Started) {
+        self.host = host.nonce().map(str::to_owned);
+        self.started = Some(started.clone());
+    }
+
+    /// Nothing can be written down any more.
+    pub(super) fn is_broken(&self) -> bool {
+        self.broken
+    }
+
+    /// Codex has a turn of this thread: from now on it can be resumed.
+    fn bind_thread(&mut self) {
+        let Some(started) = &self.started else { return };
+        self.changes.push(Change::Session(SessionPatch {
+            thread: Some(started.thread.clone()),
+            ..SessionPatch::default()
+        }));
+    }
+
+    fn request(&mut self, id: &TicketId, ask: &talaria_core::request::Ask) {
+        let Some(opened) = self.opened.take_if(|opened| opened.ticket == *id) else { return };
+        let thread =
+            opened.asked.thread.or_else(|| self.started.as_ref().map(|started| started.thread.clone()));
+        let peer = PeerRequest {
+            host: self.host.clone().unwrap_or_default(),
+            thread: thread.unwrap_or_else(|| talaria_core::ids::ThreadId::new("")),
+            rpc_id: serde_json::to_string(&opened.asked.id).unwrap_or_default(),
+            method: opened.asked.method,
+            item: opened.asked.item,
+        };
+        self.changes.push(Change::NewRequest(NewRequest {
+            id: id.clone(),
+            turn: Some(self.ordinal),
+            peer,
+            kind: rows::kind(ask).to_owned(),
+            summary: ask.label().to_string(),
+            place: opened.place.map(|place| rows::word(&place)),
+            ask: serde_json::to_string(ask).unwrap_or_default(),
+            binding: opened.binding.and_then(|binding| serde_json::to_string(&binding).ok()),
+        }));
+    }
+
+    /// The answer is about to be written to Codex.
+    fn deliver(&mut self, ticket: TicketId, answer: &Answer, by: Who) {
+        self.points.push("answer-sent");
+        let patch = RequestPatch {
+            decision: Some(rows::word(&answer.decision)),
+            answer_sealed: self.sealed(answer),
+            // Who a person is was written down with the answer.
+            answered_by: (by != Who::User).then(|| rows::word(&by)),
+            ..RequestPatch::state(ticket, RequestState::Delivering)
+        };
+        self.patch(patch);
+    }
+
+    fn end_of_answer(&mut self, ticket: TicketId, fate: &Fate) {
+        let patch = match fate {
+            Fate::Delivered => RequestPatch::state(ticket, RequestState::Delivered),
+            Fate::Unknown => RequestPatch::state(ticket, RequestState::Undelivered),
+            Fate::Void => RequestPatch::state(ticket, RequestState::Void),
+            Fate::Kept { answer, .. } => match self.sealed(answer) {
+                Some(sealed) => RequestPatch {
+                    answer_sealed: Some(sealed),
+                    expires_at: Some(now_ms() + i64::try_from(ESCROW.as_millis()).unwrap_or(i64::MAX)),
+                    ..RequestPatch::state(ticket, RequestState::Escrowed)
+                },
+                None => RequestPatch::state(ticket, RequestState::Void),
+            },
+        };
+        self.patch(patch);
+    }
+
+    fn patch(&mut self, patch: RequestPatch) {
+        self.changes.push(Change::Request(patch));
+    }
+
+    fn sealed(&self, answer: &Answer) -> Option<Vec<u8>> {
+        escrow::is_keepable(answer)
+            .then(|| self.shelf.seal.close(&answer.revealed().to_string()).ok())
+            .flatten()
+    }
+
+    /// Writes until it is written: without a record nothing goes on.
+    async fn write(&mut self, batch: Batch) -> Result<(), StoreError> {
+        let mut pause = Duration::from_millis(20);
+        let appended = loop {
+            match self.shelf.store.append(batch.clone()).await {
+                Ok(appended) => break appended,
+                Err(
+                    error @ (StoreError::Full
+                    | StoreError::Busy
+                    | StoreError::Io(_)
+                    | StoreError::ReadOnly(_)),
+                ) => {
+                    self.shelf.troubles.cannot_write(&self.session, &error);
+                    tokio::time::sleep(pause).await;
+                    pause = (pause * 2).min(PAUSE);
+                }
+                Err(error) => {
+                    self.shelf.troubles.gave_up(&self.session, &error);
+                    return Err(error);
+                }
+            }
+        };
+        self.shelf.troubles.can_write(&self.session);
+        for (seq, event) in (appended.first_seq..).zip(&batch.events) {
+            let json = rows::line(&self.session, seq, batch.at, event.turn, &event.json);
+            self.feed.publish(Line { seq, json: Arc::from(json) });
+        }
+        Ok(())
+    }
+}
+
+impl Watcher for Journal {
+    fn event(&mut self, event: Event) {
+        match &event {
+            Event::Ledger { stage: Stage::Sent, .. } => self.points.push("sent"),
+            Event::Ledger { stage: Stage::Accepted, .. } => {
+                self.points.push("accepted");
+                self.bind_thread();
+            }
+            Event::SessionStarted(_) => self
+                .changes
+                .push(Change::Session(SessionPatch { host: self.host.clone(), ..SessionPatch::default() })),
+            Event::RequestOpened { id, ask, .. } => {
+                self.points.push("request");
+                self.request(id, ask);
+            }
+            Event::ItemCompleted { .. } => self.points.push("item"),
+            Event::Outcome(report) => {
+                self.points.push("outcome");
+                if let Some(task) = &self.task {
+                    self.changes.push(Change::Outbox(NewOutbox {
+                        id: format!("{task}/{}", self.ordinal),
+                        kind: "outcome".to_owned(),
+                        payload: serde_json::to_string(report).unwrap_or_default(),
+                        due_at: now_ms(),
+                    }));
+                }
+            }
+            _ => {}
+        }
+        self.changes.extend(rows::changes(self.ordinal, &event));
+        self.pending.push(Instant::now().into_std(), event);
+    }
+
+    fn message(&mut self, message: &Message) {
+        let message = rows::message(self.ordinal, message, &mut self.unnamed);
+        self.changes.push(Change::Message(message));
+    }
+
+    fn said(&mut self, text: &str) {
+        self.said += 1;
+        self.changes.push(Change::Message(rows::prompt(self.ordinal, self.said, text)));
+    }
+
+    fn moved(&mut self, host: &Host, started: &Started) {
+        self.on(host, started);
+        self.changes.push(Change::Session(SessionPatch {
+            host: self.host.clone(),
+            started: serde_json::to_string(started).ok(),
+            ..SessionPatch::default()
+        }));
+    }
+
+    fn record(&mut self, record: Record) {
+        match record {
+            Record::Opened(opened) => self.opened = Some(*opened),
+            Record::Delivering { ticket, answer, by } => self.deliver(ticket, &answer, by),
+            Record::Fate { ticket, fate } => self.end_of_answer(ticket, &fate),
+            Record::EscrowUsed { kept, .. } => self.patch(RequestPatch::state(kept, RequestState::Delivered)),
+        }
+    }
+
+    fn queue(&mut self, text: String) -> Result<usize, String> {
+        let Ok(sealed) = self.shelf.seal.close(&input::to_json(&input::text(text.as_str()))) else {
+            return Err(text);
+        };
+        self.queued += 1;
+        let ordinal = self.ordinal + i64::try_from(self.queued).unwrap_or(i64::MAX);
+        self.changes.push(Change::NewTurn(NewTurn {
+            ordinal,
+            client_id: uuid::Uuid::now_v7().to_string(),
+            input_sealed: Some(sealed),
+            input_text: input::shown(&input::text(text)),
+            ..NewTurn::default()
+        }));
+        Ok(self.queued)
+    }
+
+    async fn keep(&mut self) -> Result<(), NotKept> {
+        let (events, changes) = (self.pending.take(), std::mem::take(&mut self.changes));
+        let points = std::mem::take(&mut self.points);
+        if events.is_empty() && changes.is_empty() {
+            return Ok(());
+        }
+        let event = |event: &Event| {
+            let json = serde_json::to_string(event).unwrap_or_default();
+            NewEvent { turn: Some(self.ordinal), kind: rows::type_of(&json), json }
+        };
+        let batch = Batch {
+            session: self.session.clone(),
+            epoch: self.shelf.epoch,
+            at: now_ms(),
+            events: events.iter().map(event).collect(),
+            changes,
+        };
+        for point in &points {
+            faults::point(&format!("before:{point}")).await;
+        }
+        if let Err(error) = self.write(batch).await {
+            self.broken = true;
+            return Err(NotKept(error.to_string()));
+        }
+        for point in &points {
+            faults::point(&format!("after:{point}")).await;
+        }
+        Ok(())
+    }
+
+    fn due(&self) -> Option<Instant> {
+        let now = (!self.changes.is_empty()).then(Instant::now);
+        now.or_else(|| self.pending.due().map(Instant::from_std))
+    }
+}

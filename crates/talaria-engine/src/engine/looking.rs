@@ -1,0 +1,234 @@
+//! What people and programs look at: status, sessions, tasks, what was said and done, and where words were said.
+
+use talaria_core::api::{
+    HostInfo, Problem, ProblemCode, SearchHit, SessionDetail, SessionInfo, SessionQuery, Status,
+    StoredMessage, TaskInfo,
+};
+use talaria_core::ids::SessionId;
+use talaria_core::policy::ApprovalPolicy;
+use talaria_store::{
+    Cursor, Message, RequestFilter, RequestState, Session, SessionFilter, SessionKind, SessionState,
+};
+
+use super::{Engine, Line, follow, views};
+
+/// How many turns and messages are shown of a session.
+const SHOWN: u32 = 200;
+/// The most that one answer holds.
+const MOST: usize = 1000;
+
+impl Engine {
+    /// Everything that runs or waits.
+    pub async fn status(&self) -> Result<Status, Problem> {
+        let store = &self.0.shelf.store;
+        let hosts = self.0.hosts.snapshot().await;
+        let pid_of = |nonce: Option<&str>| {
+            hosts.iter().find(|host| host.nonce.as_deref() == nonce && nonce.is_some()).map(|host| host.pid)
+        };
+        let unsettled = store.unsettled().await.map_err(|error| views::problem(&error))?;
+        let mut notes = self.0.shelf.troubles.notes();
+        for (session, _) in &unsettled {
+            notes.extend(floor_note(session));
+        }
+        let turns = unsettled
+            .iter()
+            .map(|(session, turn)| views::running(session, turn, pid_of(session.host.as_deref())));
+        let now = views::time(crate::clock::now_ms());
+        Ok(Status {
+            engine: self.info(),
+            turns: turns.collect(),
+            requests: self.requests().await?,
+            hosts: hosts
+                .iter()
+                .map(|host| HostInfo {
+                    pid: host.pid,
+                    codex: host.version.clone(),
+                    threads: host.threads,
+                    turns: host.turns,
+                    memory_kib: host.memory_kib,
+                    draining: host.draining.is_some(),
+                    since: now.checked_sub(host.age).unwrap_or(now),
+                })
+                .collect(),
+            notes,
+        })
+    }
+
+    /// Conversations, the newest first.
+    pub async fn sessions(&self, query: SessionQuery) -> Result<Vec<SessionInfo>, Problem> {
+        let store = &self.0.shelf.store;
+        let filter = SessionFilter {
+            kind: query.kind.map(views::kept_kind),
+            state: query.running.then_some(SessionState::Running),
+            archived: None,
+        };
+        let behind = match &query.before {
+            Some(id) => {
+                let last = self.0.find(id).await?;
+                Some(Cursor { updated_at: last.updated_at, id: last.id })
+            }
+            None => None,
+        };
+        let page = store.sessions(&filter, behind.as_ref(), limited(query.limit)).await;
+        let page = page.map_err(|error| views::problem(&error))?;
+        Ok(page.sessions.iter().map(views::session).collect())
+    }
+
+    /// One conversation with the newest part of what was said and done.
+    pub async fn session(&self, id: &str) -> Result<SessionDetail, Problem> {
+        let session = self.0.find(id).await?;
+        let store = &self.0.shelf.store;
+        let read = async {
+            let turns = store.last_turns(&session.id, None, SHOWN).await?;
+            let messages = store.last_messages(&session.id, SHOWN).await?;
+            let all = store.count_messages(&session.id).await?;
+            Ok::<_, talaria_store::StoreError>((turns, messages, all))
+        };
+        let (turns, messages, all) = read.await.map_err(|error| views::problem(&error))?;
+        let older_messages = usize::try_from(all).unwrap_or_default().saturating_sub(messages.len());
+        Ok(SessionDetail {
+            info: views::session(&session),
+            thread: session.thread.as_ref().map(ToString::to_string),
+            codex: session.codex_version.clone(),
+            turns: turns.iter().map(views::turn).collect(),
+            messages: messages
+                .iter()
+                .filter_map(|message| serde_json::from_str(&message.json).ok())
+                .collect(),
+            older_messages,
+        })
+    }
+
+    /// What was said and done, in order, behind the event with this number. Messages of one event are never divided.
+    pub async fn messages(&self, id: &str, after: i64, limit: usize) -> Result<Vec<StoredMessage>, Problem> {
+        let session = self.0.find(id).await?;
+        let behind = Message {
+            id: i64::MAX,
+            key: String::new(),
+            turn: None,
+            seq: after,
+            role: String::new(),
+            text: String::new(),
+            json: String::new(),
+            at: 0,
+        };
+        let limit = limited(limit);
+        let page = self.0.shelf.store.messages(&session.id, Some(&behind), limit).await;
+        let mut page = page.map_err(|error| views::problem(&error))?;
+        let last = page.last().map(|message| message.seq);
+        let is_full = u32::try_from(page.len()).is_ok_and(|length| length == limit);
+        if is_full && page.first().map(|message| message.seq) != last {
+            page.retain(|message| Some(message.seq) != last);
+        }
+        let stored = |message: &Message| {
+            let told = serde_json::from_str(&message.json).ok()?;
+            Some(StoredMessage { seq: message.seq, turn: message.turn.unwrap_or_default(), message: told })
+        };
+        Ok(page.iter().filter_map(stored).collect())
+    }
+
+    /// Events, in order, behind the one with this number.
+    pub async fn events(&self, id: &str, after: i64, limit: usize) -> Result<Vec<Line>, Problem> {
+        let session = self.0.find(id).await?;
+        let page = follow::page(&self.0.shelf.store, &session.id, after, limited(limit)).await;
+        page.map_err(|error| views::problem(&error))
+    }
+
+    /// Where words were said or done, the newest first.
+    pub async fn search(&self, words: &str, limit: usize) -> Result<Vec<SearchHit>, Problem> {
+        let store = &self.0.shelf.store;
+        let hits = store.search(words, limited(limit)).await.map_err(|error| views::problem(&error))?;
+        let mut found = Vec::with_capacity(hits.len());
+        let mut titles: Vec<(SessionId, String)> = Vec::new();
+        for hit in hits {
+            let known = titles.iter().find(|(id, _)| *id == hit.session).map(|(_, title)| title.clone());
+            let title = match known {
+                Some(title) => title,
+                None => {
+                    let session =
+                        store.session(&hit.session).await.map_err(|error| views::problem(&error))?;
+                    let title = session.and_then(|session| session.title).unwrap_or_default();
+                    titles.push((hit.session.clone(), title.clone()));
+                    title
+                }
+            };
+            let snippet = hit.snippet.marked("[", "]");
+            found.push(SearchHit { session: hit.session, seq: hit.seq, snippet, title, role: hit.role });
+        }
+        Ok(found)
+    }
+
+    /// Tasks, the newest first.
+    pub async fn tasks(&self) -> Result<Vec<TaskInfo>, Problem> {
+        let filter = SessionFilter { kind: Some(SessionKind::Task), ..SessionFilter::default() };
+        let page = self.0.shelf.store.sessions(&filter, None, SHOWN).await;
+        let page = page.map_err(|error| views::problem(&error))?;
+        let mut tasks = Vec::with_capacity(page.sessions.len());
+        for session in page.sessions {
+            tasks.push(self.task_of(&session).await?);
+        }
+        Ok(tasks)
+    }
+
+    /// One task with what it did.
+    pub async fn task(&self, id: &str) -> Result<TaskInfo, Problem> {
+        let session = self.0.find(id).await?;
+        if session.alias.is_none() {
+            let message = format!("{} is a session, but no task", session.id);
+            return Err(Problem::new(ProblemCode::Unknown, message)
+                .try_this(format!("see `talaria sessions show {}`", session.id)));
+        }
+        self.task_of(&session).await
+    }
+
+    async fn task_of(&self, session: &Session) -> Result<TaskInfo, Problem> {
+        let store = &self.0.shelf.store;
+        let read = async {
+            let turn = store.last_turns(&session.id, None, 1).await?.pop();
+            let filter =
+                RequestFilter { session: Some(session.id.clone()), states: Some(vec![RequestState::Open]) };
+            let requests = store.requests(&filter).await?;
+            let mut steps = Vec::new();
+            if let Some(turn) = &turn {
+                for ordinal in 1..=turn.ordinal {
+                    steps.extend(store.events_of_turn(&session.id, ordinal, &["item_completed"]).await?);
+                }
+            }
+            Ok::<_, talaria_store::StoreError>((turn, requests, steps))
+        };
+        let (turn, requests, steps) = read.await.map_err(|error| views::problem(&error))?;
+        let (files, commands) = views::work_of(&steps);
+        let report = turn.as_ref().and_then(views::report);
+        let alias = session.alias.clone();
+        Ok(TaskInfo {
+            id: alias.clone().unwrap_or_default(),
+            session: session.id.clone(),
+            status: views::task_status(turn.as_ref(), !requests.is_empty()),
+            title: session.title.clone().unwrap_or_default(),
+            answer: report.as_ref().and_then(|report| report.text.clone()),
+            usage: report.as_ref().map(|report| report.usage),
+            outcome: report,
+            files,
+            commands,
+            requests: requests.iter().map(|request| views::request(request, alias.clone())).collect(),
+            created_at: views::time(session.created_at),
+            completed_at: turn.and_then(|turn| turn.settled_at).map(views::time),
+        })
+    }
+}
+
+fn limited(limit: usize) -> u32 {
+    u32::try_from(limit.clamp(1, MOST)).unwrap_or(u32::MAX)
+}
+
+/// Where Codex asks about nothing, nothing but the sandbox holds.
+fn floor_note(session: &Session) -> Option<String> {
+    let started: talaria_core::event::Started = serde_json::from_str(session.started.as_deref()?).ok()?;
+    (started.approval == ApprovalPolicy::Never.as_str()).then(|| {
+        format!(
+            "session {} runs with approval never: neither the hard floor nor deny rules are applied, only the sandbox \
+             ({}) holds",
+            session.id, started.sandbox
+        )
+    })
+}

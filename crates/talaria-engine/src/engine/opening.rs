@@ -1,0 +1,285 @@
+//! Opens the conversation of a session on a host: a new one, one that a host of an earlier engine still has loaded, or
+//! one that has to be taken up again on another host. And gathers what is known of a turn that was in flight.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use talaria_core::event::{Event, Started, Usage};
+use talaria_core::ids::{RequestId, ThreadId};
+use talaria_core::outcome::{FailureCode, Report};
+use talaria_core::request::{Answer, Who};
+use talaria_core::turn::{Asked, Flight, RecordedRequest, Standing};
+use talaria_core::wire::call::ThreadStart;
+use talaria_core::wire::history::{History, ThreadStatus};
+use talaria_store::{Request, RequestFilter, RequestState, StoreError, Turn};
+
+use super::Inner;
+use super::actor::failed;
+use super::journal::Shelf;
+use super::rows;
+use super::settings::{Settings, Wanted};
+use crate::codex::client::{CallError, pause};
+use crate::codex::current::CurrentHost;
+use crate::codex::host::{Host, HostError, HostSpec};
+use crate::codex::spec::Surroundings;
+use crate::codex::threads::{OpenThread, ThreadError};
+use crate::revival::{self, Revival, RevivalError};
+use crate::session::{Flown, Options, Past, Session};
+
+/// How many messages a conversation that has to begin anew is told about at most.
+const REMEMBERED: u32 = 400;
+/// How often a thread is asked for that its host does not have: the input may be on its way.
+const ASKS: u32 = 3;
+
+/// How a conversation was opened.
+#[derive(Default)]
+pub(super) struct Opened {
+    /// What a person should know about it.
+    pub(super) notice: Option<String>,
+    /// Why the Codex that had a turn in flight is gone, if it is.
+    pub(super) gone: Option<String>,
+    /// What the thread said when it was taken up.
+    pub(super) reading: Option<History>,
+}
+
+/// Opens the conversation of a session.
+pub(super) async fn open(
+    engine: &Arc<Inner>,
+    row: &talaria_store::Session,
+    settings: &Settings,
+    options: Options,
+    surroundings: Surroundings,
+) -> Result<(Session, Opened), Box<Report>> {
+    let spec = settings
+        .spec(&engine.hosts_dir, surroundings)
+        .map_err(|problem| Box::new(failed(FailureCode::Other, problem.message)))?;
+    let wanted: Option<Wanted> = row.asked.as_deref().and_then(|json| serde_json::from_str(json).ok());
+    let asked = wanted
+        .ok_or_else(|| {
+            Box::new(failed(FailureCode::NotSent, "what was asked of the session cannot be read"))
+        })?
+        .thread();
+    let started: Option<Started> = row.started.as_deref().and_then(|json| serde_json::from_str(json).ok());
+    let opening = Opening { engine, row, spec, asked, options };
+    match started {
+        // A thread on which no turn was accepted may have vanished with its host.
+        Some(before) => opening.take_up(before).await,
+        None => opening.start().await,
+    }
+}
+
+struct Opening<'a> {
+    engine: &'a Arc<Inner>,
+    row: &'a talaria_store::Session,
+    spec: HostSpec,
+    asked: ThreadStart,
+    options: Options,
+}
+
+impl Opening<'_> {
+    async fn start(self) -> Result<(Session, Opened), Box<Report>> {
+        let host = self.engine.hosts.get(&self.spec).await.map_err(|error| Box::new(no_host(&error)))?;
+        check_login(&host).await?;
+        let thread = host.start_thread(&self.asked).await.map_err(|error| Box::new(no_thread(&error)))?;
+        let session = self.session(host, thread, Past::default());
+        Ok((session, Opened::default()))
+    }
+
+    /// Takes up a conversation that an engine had open.
+    async fn take_up(self, before: Started) -> Result<(Session, Opened), Box<Report>> {
+        let known = self.row.host.as_deref().and_then(|nonce| self.engine.hosts.named(nonce));
+        if let Some(host) = known.filter(|host| host.is_alive()) {
+            match self.attach(&host, &before.thread).await {
+                Ok((thread, reading)) => {
+                    let past = self.past().await;
+                    let session = self.session(host, thread, past);
+                    return Ok((session, Opened { reading, ..Opened::default() }));
+                }
+                Err(error) if self.row.thread.is_some() => {
+                    tracing::warn!("session {}: its host does not take it up: {error}", self.row.id);
+                }
+                // Nothing was ever accepted there, and there is nothing to be resumed.
+                Err(_) => return self.start().await,
+            }
+        } else if self.row.thread.is_none() {
+            return self.start_after_loss().await;
+        }
+        self.revive(&before).await
+    }
+
+    /// Takes up a thread on the host that has it; without a change if it is loaded there.
+    async fn attach(
+        &self,
+        host: &Arc<Host>,
+        thread: &ThreadId,
+    ) -> Result<(OpenThread, Option<History>), ThreadError> {
+        let mut asks = 1;
+        loop {
+            let is_loaded = !matches!(host.thread_status(thread).await, Ok(ThreadStatus::NotLoaded));
+            let taken = if is_loaded {
+                let attached = host.attach_thread(thread).await.map_err(ThreadError::from);
+                attached.map(|attached| (attached.thread, Some(attached.history)))
+            } else {
+                host.resume_thread(thread, &self.asked).await.map(|thread| (thread, None))
+            };
+            match taken {
+                Err(ThreadError::Call(CallError::Refused { .. })) if asks < ASKS => {
+                    tokio::time::sleep(pause(asks)).await;
+                    asks += 1;
+                }
+                taken => return taken,
+            }
+        }
+    }
+
+    /// The host is gone, and nothing was ever accepted on the thread: a new one takes its place.
+    async fn start_after_loss(self) -> Result<(Session, Opened), Box<Report>> {
+        let (session, opened) = self.start().await?;
+        Ok((session, Opened { gone: Some("Codex ended before it took the input".to_owned()), ..opened }))
+    }
+
+    async fn revive(self, before: &Started) -> Result<(Session, Opened), Box<Report>> {
+        let past = self.past().await;
+        let digest = past.digest();
+        let source = self.engine.hosts.source(self.spec.clone());
+        let revived = revival::revive(&*source, &self.asked, before, &digest).await;
+        let revived = revived.map_err(|error| Box::new(not_revived(&error)))?;
+        let (past, notice) = match &revived.how {
+            Revival::Resumed => (past, None),
+            // A fresh thread has no turns and has spent nothing.
+            Revival::Seeded { .. } => (past.on_a_new_thread(), Some(revived.how.to_string())),
+        };
+        let gone = Some("Codex ended while the turn ran".to_owned());
+        let session = self.session(revived.host, revived.thread, past);
+        Ok((session, Opened { notice, gone, reading: None }))
+    }
+
+    fn session(&self, host: Arc<Host>, thread: OpenThread, past: Past) -> Session {
+        let current = CurrentHost::new(host, self.engine.hosts.source(self.spec.clone()));
+        Session::with(self.row.id.clone(), current, self.asked.clone(), self.options.clone(), thread, past)
+    }
+
+    /// What is known of the conversation from before.
+    async fn past(&self) -> Past {
+        let store = &self.engine.shelf.store;
+        let turns = store.last_turns(&self.row.id, None, u32::MAX).await.unwrap_or_default();
+        let settled = turns.iter().filter(|turn| turn.settled_at.is_some());
+        let last_turn = settled.clone().filter_map(|turn| turn.codex_turn.clone()).next_back();
+        let usage = |turn: &Turn| serde_json::from_str::<Usage>(turn.usage.as_deref()?).ok();
+        let total = settled.filter_map(usage).fold(Usage::default(), Usage::plus);
+        let messages = store.last_messages(&self.row.id, REMEMBERED).await.unwrap_or_default();
+        let messages =
+            messages.iter().filter_map(|message| serde_json::from_str(&message.json).ok()).collect();
+        Past { last_turn, total, messages }
+    }
+}
+
+/// Codex would find out only after minutes of retries that nobody is logged in.
+async fn check_login(host: &Host) -> Result<(), Box<Report>> {
+    let account = host.account().await.map_err(|error| {
+        Box::new(failed(FailureCode::NotSent, format!("cannot ask Codex who is logged in: {error}")))
+    })?;
+    if account.requires_openai_auth && account.account.is_none() {
+        let why =
+            "Codex is not logged in: the configured model provider needs an OpenAI login, and there is none";
+        return Err(Box::new(failed(FailureCode::Auth, why)));
+    }
+    Ok(())
+}
+
+fn no_host(error: &HostError) -> Report {
+    let mut report = failed(FailureCode::NotSent, format!("cannot start Codex: {error}"));
+    report.hint = Some(error.next_step().into());
+    if matches!(error, HostError::Spawn { .. }) {
+        report.exit = 6;
+    }
+    report
+}
+
+fn no_thread(error: &ThreadError) -> Report {
+    let mut report = failed(FailureCode::NotSent, format!("Codex did not start the conversation: {error}"));
+    report.hint = Some(error.next_step().into());
+    report
+}
+
+fn not_revived(error: &RevivalError) -> Report {
+    let mut report = failed(FailureCode::NotSent, error.to_string());
+    report.hint = Some(error.next_step().into());
+    report
+}
+
+/// Gathers what is known of a turn that was in flight.
+pub(super) async fn flight(
+    shelf: &Shelf,
+    turn: &Turn,
+    row: &talaria_store::Session,
+    opened: &mut Opened,
+) -> Result<Flown, StoreError> {
+    let kept = shelf.store.all_events_of_turn(&row.id, turn.ordinal).await?;
+    let since = kept.last().and_then(|event| u64::try_from(event.at).ok());
+    let events: Vec<Event> = kept.iter().filter_map(|event| serde_json::from_str(&event.json).ok()).collect();
+    let mut flight = Flight::replay(&events);
+    flight.stage = turn.stage;
+    flight.turn = flight.turn.or_else(|| turn.codex_turn.clone());
+    (flight.since, flight.gone) = (since, opened.gone.take());
+    flight.used = Duration::from_millis(used(turn, since));
+    let filter = RequestFilter {
+        session: Some(row.id.clone()),
+        states: Some(vec![RequestState::Open, RequestState::Answered, RequestState::Delivering]),
+    };
+    let requests = shelf.store.requests(&filter).await?;
+    let closed = |request: &Request| {
+        events.iter().any(|event| matches!(event, Event::RequestClosed { id, .. } if *id == request.id))
+    };
+    flight.requests = requests
+        .iter()
+        .filter(|request| request.turn == Some(turn.ordinal))
+        .filter_map(|request| recorded(shelf, request, closed(request)))
+        .collect();
+    Ok(Flown { flight, events, reading: opened.reading.take() })
+}
+
+/// How much of a turn's limit was used up, as far as is known: until the last thing that was written down.
+fn used(turn: &Turn, since: Option<u64>) -> u64 {
+    let sent = turn.sent_at.and_then(|at| u64::try_from(at).ok());
+    sent.zip(since).map_or(0, |(sent, since)| since.saturating_sub(sent))
+}
+
+fn recorded(shelf: &Shelf, request: &Request, is_closed: bool) -> Option<RecordedRequest> {
+    let id: RequestId = serde_json::from_str(&request.peer.rpc_id).ok()?;
+    let answer = || -> Option<Answer> {
+        let sealed = request.answer_sealed.as_deref()?;
+        serde_json::from_str(&shelf.seal.reveal(sealed)?).ok()
+    };
+    let by = who(request);
+    let standing = match request.state {
+        RequestState::Answered => match answer() {
+            Some(answer) => Standing::Answered { answer, by },
+            // It was secret, and is not known any more.
+            None => Standing::Open,
+        },
+        RequestState::Delivering => Standing::Delivering { answer: answer(), by },
+        _ => Standing::Open,
+    };
+    Some(RecordedRequest {
+        ticket: request.id.clone(),
+        asked: Asked {
+            id,
+            method: request.peer.method.clone(),
+            thread: Some(request.peer.thread.clone()).filter(|thread| !thread.as_str().is_empty()),
+            turn: None,
+            item: request.peer.item.clone(),
+        },
+        ask: serde_json::from_str(&request.ask).ok()?,
+        binding: request.binding.as_deref().and_then(|binding| serde_json::from_str(binding).ok()),
+        standing,
+        is_closed,
+    })
+}
+
+/// Who answered a request.
+pub(super) fn who(request: &Request) -> Who {
+    let by = request.answered_by.as_deref().unwrap_or_default();
+    // Behind the word may stand from where.
+    rows::value(by.split_whitespace().next().unwrap_or_default()).unwrap_or(Who::User)
+}

@@ -1,0 +1,192 @@
+//! How an engine begins: it takes the home, and takes up what an engine that is gone left there.
+//!
+//! First the hosts: each one that was written down is adopted if it can be proven to be ours and alive, and ended with
+//! everything below it if not. Then the turns that have no outcome: the task of each session goes on with them.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use futures_util::StreamExt as _;
+use talaria_core::api::{EngineInfo, VERSION};
+use talaria_core::ids::SessionId;
+use talaria_store::{RequestFilter, RequestPatch, RequestState, StoreError};
+use tokio::sync::watch;
+use tokio_util::task::TaskTracker;
+
+use super::desk::{Desk, Work};
+use super::journal::Shelf;
+use super::lock::{Holder, Lock, LockError};
+use super::register::{self, Hotel};
+use super::seal::Seal;
+use super::trouble::Troubles;
+use super::{Change, Engine, EngineOptions, Inner, Phase, open_store, views};
+use crate::clock::now_ms;
+use crate::codex::Transport;
+use crate::codex::host::{HostSpec, reap_strays};
+use crate::codex::keeping::{Record, Register as _};
+use crate::codex::pool::Hosts;
+use crate::codex::spec::Surroundings;
+use crate::home::{HomeError, TalariaHome};
+
+/// How many hosts are looked at at once.
+const AT_ONCE: usize = 8;
+
+/// Why an engine did not begin.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Another engine has the home, or the lock cannot be used.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// The home cannot be used.
+    #[error(transparent)]
+    Home(#[from] HomeError),
+    /// The database cannot be used.
+    #[error(transparent)]
+    Store(#[from] talaria_store::OpenError),
+    /// The database was opened and then failed.
+    #[error(transparent)]
+    Read(#[from] StoreError),
+    /// The key with which prompts are sealed cannot be read or made.
+    #[error("cannot use the key {}: {cause}", path.display())]
+    Key {
+        /// The file.
+        path: std::path::PathBuf,
+        /// Why.
+        cause: std::io::Error,
+    },
+}
+
+impl OpenError {
+    /// What a person can do about it.
+    pub fn next_step(&self) -> &'static str {
+        match self {
+            Self::Lock(LockError::Held(_)) => "use that engine, or end it with `talaria stop`",
+            Self::Lock(LockError::File { .. }) => {
+                "make the home writable, or set TALARIA_HOME to another directory"
+            }
+            Self::Home(error) => error.hint(),
+            Self::Store(error) => error.next_step(),
+            Self::Read(error) => error.next_step(),
+            Self::Key { .. } => "restore it from a backup, or move it away: prompts that wait are lost then",
+        }
+    }
+}
+
+impl Engine {
+    /// Begins to be the engine of a home, and takes up what an earlier one left. Returns when hosts are adopted; turns go
+    /// on beside.
+    pub async fn open(home: TalariaHome, options: EngineOptions) -> Result<Self, OpenError> {
+        home.ensure()?;
+        let holder = Holder { pid: std::process::id(), version: options.version.clone() };
+        let lock = Lock::take(&home.lock_file(), &holder)?;
+        let store = open_store(&home, &options.store).await?;
+        let key = home.key_file();
+        let seal = Seal::open(&key).map_err(|cause| OpenError::Key { path: key, cause })?;
+        let epoch = store.next_epoch().await?;
+        let info = EngineInfo {
+            pid: holder.pid,
+            version: options.version,
+            build: options.build,
+            api: VERSION,
+            home: home.root().to_string_lossy().into_owned(),
+            since: views::time(now_ms()),
+        };
+        let inner = Arc::new(Inner {
+            hosts_dir: home.hosts_dir(),
+            home,
+            info,
+            hosts: Hosts::new(Arc::new(Hotel(store.clone())), options.limits),
+            shelf: Shelf { store, epoch, seal, troubles: Troubles::default() },
+            desk: Desk::default(),
+            tasks: TaskTracker::new(),
+            phase: watch::Sender::new(Phase::Open),
+            ended: watch::Sender::new(false),
+            _lock: lock,
+        });
+        inner.adopt_hosts().await?;
+        inner.take_up_turns().await?;
+        let engine = Self(inner);
+        if let Some(idle) = options.idle {
+            tokio::spawn(engine.clone().watch_idleness(idle));
+        }
+        Ok(engine)
+    }
+}
+
+impl Inner {
+    /// Adopts every host that an earlier engine left, or ends it.
+    async fn adopt_hosts(&self) -> Result<(), StoreError> {
+        let left = self.shelf.store.living_hosts().await?;
+        let known: HashSet<String> = left.iter().map(|host| host.nonce.clone()).collect();
+        let register = Hotel(self.shelf.store.clone());
+        let adoptions = left.iter().map(|host| async {
+            let read = register::record(host).and_then(|record| Some((self.spec_of(&record)?, record)));
+            let Some((spec, record)) = read else {
+                register.ended(&host.nonce, "what was written down about it cannot be read").await;
+                return;
+            };
+            match self.hosts.adopt(&record, spec).await {
+                Ok(adopted) => {
+                    tracing::info!("adopted Codex {}, process {}", adopted.version(), adopted.pid())
+                }
+                Err(error) => tracing::info!("the host {} is gone: {error}", host.nonce),
+            }
+        });
+        futures_util::stream::iter(adoptions).for_each_concurrent(AT_ONCE, |adoption| adoption).await;
+        let strays = reap_strays(&self.hosts_dir, &known).await;
+        if strays > 0 {
+            tracing::warn!("ended {strays} hosts that nobody had written down");
+        }
+        Ok(())
+    }
+
+    /// How a host that was written down is started again, in the environment of this engine.
+    fn spec_of(&self, record: &Record) -> Option<HostSpec> {
+        let key = &record.intent.key;
+        Some(HostSpec {
+            binary: key.binary.clone(),
+            version: key.version.parse().ok()?,
+            codex_home: key.codex_home.clone(),
+            hosts: self.hosts_dir.clone(),
+            transport: Transport::UnixSocket,
+            path_dir: None,
+            base: Surroundings::own(),
+            environment: Vec::new(),
+        })
+    }
+
+    /// Goes on with every turn that has no outcome.
+    async fn take_up_turns(self: &Arc<Self>) -> Result<(), StoreError> {
+        let mut sessions: Vec<SessionId> = Vec::new();
+        for (session, _) in self.shelf.store.unsettled().await? {
+            if !sessions.contains(&session.id) {
+                sessions.push(session.id);
+            }
+        }
+        self.void_orphans(&sessions).await?;
+        for session in sessions {
+            self.shelf.store.take_lease(self.lease(&session), super::Takeover::Older).await?;
+            self.give(&session, Work::Recover);
+        }
+        Ok(())
+    }
+
+    /// Closes requests whose turn is over: nobody can be waiting for an answer.
+    async fn void_orphans(&self, unsettled: &[SessionId]) -> Result<(), StoreError> {
+        let pending = vec![RequestState::Open, RequestState::Answered, RequestState::Delivering];
+        let filter = RequestFilter { session: None, states: Some(pending) };
+        for request in self.shelf.store.requests(&filter).await? {
+            if unsettled.contains(&request.session) {
+                continue;
+            }
+            let state = match request.state {
+                RequestState::Delivering => RequestState::Undelivered,
+                _ => RequestState::Void,
+            };
+            self.shelf.store.take_lease(self.lease(&request.session), super::Takeover::Older).await?;
+            self.write(&request.session, vec![Change::Request(RequestPatch::state(request.id, state))])
+                .await?;
+        }
+        Ok(())
+    }
+}

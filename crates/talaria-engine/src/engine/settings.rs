@@ -1,0 +1,105 @@
+//! How the turns of a session are run, as it is kept with the session: what a later engine needs to go on.
+//!
+//! The environment of the command that asked for it is not in here, and is never written anywhere.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use talaria_core::api::{Caller, NewSession, NewTurn, Problem, ProblemCode};
+use talaria_core::policy::{Answers, ApprovalPolicy, Sandbox};
+use talaria_core::rules::Rules;
+use talaria_core::version::Version;
+use talaria_core::wire::call::ThreadStart;
+
+use crate::codex::Transport;
+use crate::codex::host::HostSpec;
+use crate::codex::spec::Surroundings;
+use crate::session::Options;
+
+/// What was asked of the thread.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Wanted {
+    cwd: String,
+    model: Option<String>,
+    sandbox: Option<Sandbox>,
+    approval: Option<ApprovalPolicy>,
+}
+
+impl Wanted {
+    pub(super) fn of(new: &NewSession) -> Self {
+        Self { cwd: new.cwd.clone(), model: new.model.clone(), sandbox: new.sandbox, approval: new.approval }
+    }
+
+    pub(super) fn thread(&self) -> ThreadStart {
+        ThreadStart {
+            cwd: self.cwd.clone(),
+            model: self.model.clone(),
+            sandbox: self.sandbox,
+            approval_policy: self.approval,
+            ..ThreadStart::default()
+        }
+    }
+}
+
+/// How turns are run, and on which Codex.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Settings {
+    codex: PathBuf,
+    version: String,
+    path_dir: Option<PathBuf>,
+    codex_home: Option<PathBuf>,
+    effort: Option<String>,
+    quiet_after_ms: Option<u64>,
+    answers: Answers,
+}
+
+impl Settings {
+    pub(super) fn of(turn: &NewTurn) -> Self {
+        let Caller { codex, version, path_dir, codex_home, .. } = &turn.caller;
+        Self {
+            codex: codex.into(),
+            version: version.clone(),
+            path_dir: path_dir.as_ref().map(PathBuf::from),
+            codex_home: codex_home.as_ref().map(PathBuf::from),
+            effort: turn.effort.clone(),
+            quiet_after_ms: turn.quiet_after_ms,
+            answers: turn.answers,
+        }
+    }
+
+    /// The Codex to use. `environment` is that of the command that asks for it, if one does.
+    pub(super) fn spec(&self, hosts: &Path, base: Surroundings) -> Result<HostSpec, Problem> {
+        let version: Version = self.version.parse().map_err(|_| {
+            let message = format!("{:?} is no version of Codex", self.version);
+            Problem::new(ProblemCode::BadRequest, message)
+        })?;
+        Ok(HostSpec {
+            binary: self.codex.clone(),
+            codex_home: self.codex_home.clone(),
+            hosts: hosts.to_owned(),
+            transport: if version.has_unix_socket() { Transport::UnixSocket } else { Transport::Stdio },
+            version,
+            path_dir: self.path_dir.clone(),
+            base,
+            environment: Vec::new(),
+        })
+    }
+
+    pub(super) fn options(&self, rules: Rules) -> Options {
+        Options {
+            effort: self.effort.clone(),
+            quiet_after: self.quiet_after_ms.map(Duration::from_millis),
+            rules,
+            answers: self.answers,
+            ..Options::default()
+        }
+    }
+}
+
+/// The environment of the command that asks.
+pub(super) fn surroundings(caller: &Caller) -> Surroundings {
+    let variables = caller.environment.iter();
+    Surroundings::of(variables.map(|(name, value)| (OsString::from(name), OsString::from(value))))
+}

@@ -1,0 +1,158 @@
+//! What is kept, as the API tells it. Pure.
+
+use jiff::Timestamp;
+use talaria_core::api::RequestState as Told;
+use talaria_core::api::{
+    Kind, Problem, ProblemCode, RequestInfo, RunningTurn, SessionInfo, TaskStatus, TurnInfo,
+};
+use talaria_core::event::{Event, Stage};
+use talaria_core::item::ItemBody;
+use talaria_core::outcome::{Outcome, Report};
+use talaria_core::request::Ask;
+use talaria_store::{Request, RequestState, Session, SessionKind, SessionState, StoreError, Turn};
+
+use super::rows;
+
+/// Who runs turns in this build.
+pub(super) const RUNTIME: &str = "codex_app_server";
+
+pub(super) fn time(ms: i64) -> Timestamp {
+    Timestamp::from_millisecond(ms).unwrap_or_default()
+}
+
+pub(super) fn kind(kind: SessionKind) -> Kind {
+    match kind {
+        SessionKind::Chat => Kind::Chat,
+        SessionKind::Exec => Kind::Exec,
+        SessionKind::Task => Kind::Task,
+    }
+}
+
+pub(super) fn kept_kind(kind: Kind) -> SessionKind {
+    match kind {
+        Kind::Chat => SessionKind::Chat,
+        Kind::Exec => SessionKind::Exec,
+        Kind::Task => SessionKind::Task,
+    }
+}
+
+pub(super) fn session(session: &Session) -> SessionInfo {
+    SessionInfo {
+        id: session.id.clone(),
+        title: session.title.clone().unwrap_or_default(),
+        runtime: session.runtime.clone(),
+        updated_at: time(session.updated_at),
+        running: session.state == SessionState::Running,
+        kind: kind(session.kind),
+        task: session.alias.clone(),
+        cwd: session.cwd.clone(),
+        model: session.model.clone(),
+        created_at: time(session.created_at),
+        last_seq: session.last_seq,
+    }
+}
+
+pub(super) fn report(turn: &Turn) -> Option<Report> {
+    serde_json::from_str(turn.outcome.as_deref()?).ok()
+}
+
+pub(super) fn turn(turn: &Turn) -> TurnInfo {
+    TurnInfo {
+        turn: turn.ordinal,
+        stage: turn.stage,
+        outcome: report(turn),
+        prompt: turn.input_text.clone(),
+        created_at: time(turn.created_at),
+        settled_at: turn.settled_at.map(time),
+        usage: turn.usage.as_deref().and_then(|usage| serde_json::from_str(usage).ok()),
+    }
+}
+
+pub(super) fn running(session: &Session, turn: &Turn, host: Option<i32>) -> RunningTurn {
+    RunningTurn {
+        session: session.id.clone(),
+        task: session.alias.clone(),
+        turn: turn.ordinal,
+        stage: turn.stage,
+        title: session.title.clone().unwrap_or_default(),
+        since: time(turn.created_at),
+        host,
+    }
+}
+
+fn request_state(state: RequestState) -> Told {
+    match state {
+        RequestState::Open => Told::Open,
+        RequestState::Answered => Told::Answered,
+        RequestState::Delivering => Told::Delivering,
+        RequestState::Delivered => Told::Delivered,
+        RequestState::Void => Told::Void,
+        RequestState::Escrowed => Told::Escrowed,
+        RequestState::Undelivered => Told::Undelivered,
+        RequestState::Expired => Told::Expired,
+    }
+}
+
+pub(super) fn request(request: &Request, task: Option<String>) -> RequestInfo {
+    let ask: Option<Ask> = serde_json::from_str(&request.ask).ok();
+    RequestInfo {
+        id: request.id.clone(),
+        session: request.session.clone(),
+        task,
+        kind: request.kind.clone(),
+        summary: request.summary.clone(),
+        since: time(request.opened_at),
+        state: request_state(request.state),
+        place: request.place.as_deref().and_then(rows::value),
+        choices: ask.as_ref().map(Ask::choices).unwrap_or_default(),
+        ask,
+    }
+}
+
+/// How a task stands, by its last turn and whether a person is being asked.
+pub(super) fn task_status(turn: Option<&Turn>, is_asking: bool) -> TaskStatus {
+    let Some(turn) = turn else { return TaskStatus::Starting };
+    match (turn.stage, report(turn)) {
+        (Stage::Settled, Some(report)) => match report.outcome {
+            Outcome::Completed => TaskStatus::Completed,
+            Outcome::Failed { .. } => TaskStatus::Failed,
+            Outcome::Interrupted { .. } => TaskStatus::Interrupted,
+            Outcome::Lost { .. } => TaskStatus::Lost,
+        },
+        (Stage::Prepared, _) => TaskStatus::Starting,
+        _ if is_asking => TaskStatus::Waiting,
+        _ => TaskStatus::Running,
+    }
+}
+
+/// The files that steps changed and the commands that they ran, in order, each once.
+pub(super) fn work_of(events: &[talaria_store::Event]) -> (Vec<String>, Vec<String>) {
+    let (mut files, mut commands) = (Vec::new(), Vec::new());
+    for event in events {
+        let Ok(Event::ItemCompleted { item }) = serde_json::from_str(&event.json) else { continue };
+        match item.body {
+            ItemBody::Patch { changes, status: talaria_core::item::Status::Completed } => {
+                for change in changes {
+                    let path = change.move_to.unwrap_or(change.path);
+                    if !files.contains(&path) {
+                        files.push(path);
+                    }
+                }
+            }
+            ItemBody::Command { command, .. } => commands.push(command),
+            _ => {}
+        }
+    }
+    (files, commands)
+}
+
+/// What the store says, as the API tells it.
+pub(super) fn problem(error: &StoreError) -> Problem {
+    let code = match error {
+        StoreError::UnknownSession(_) => ProblemCode::Unknown,
+        StoreError::Fenced { .. } | StoreError::Closed => ProblemCode::Stopping,
+        StoreError::Conflict(_) => ProblemCode::Conflict,
+        _ => ProblemCode::Store,
+    };
+    Problem::new(code, error.to_string()).try_this(error.next_step())
+}
