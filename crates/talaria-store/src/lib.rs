@@ -3,7 +3,8 @@
 //! Map: `Store` (`store`) is what everybody holds; `open` makes one and refuses files it must not touch. Every write
 //! goes to one `writer` task, which commits many callers' batches together (`group`); reads have connections of their
 //! own and never wait for it. One file per kind of row holds its shape and its reads: `session`, `turn`, `event`,
-//! `message`, `request`, `host`, `lease`, `outbox`. `search` finds words in messages, `prune` and `trim` forget.
+//! `message`, `request`, `host`, `lease`, `outbox`. `search` finds words in messages, `prune` and `trim` forget,
+//! and `reclaim` gives the room back.
 //!
 //! Promises, held by the suite in `contract` (feature `contract`), which a second store must pass as well:
 //! events are numbered per session without a gap, together with the rows that change with them; a write under a lease
@@ -28,6 +29,8 @@ mod message;
 mod open;
 mod open_error;
 mod outbox;
+mod prune;
+mod reclaim;
 mod request;
 mod rows;
 mod schema;
@@ -36,6 +39,7 @@ mod session;
 mod session_list;
 mod store;
 mod transaction;
+mod trim;
 mod turn;
 mod words;
 mod writer;
@@ -50,10 +54,12 @@ pub use message::{Message, NewMessage};
 pub use open::{Durability, OpenOptions};
 pub use open_error::OpenError;
 pub use outbox::{NewOutbox, Outbox};
+pub use prune::{Doomed, Prunable, PrunePolicy, Pruned};
 pub use request::{Answer, AnswerResult, NewRequest, PeerRequest, Request, RequestFilter, RequestPatch};
 pub use search::{Hit, Snippet};
 pub use session::{Found, NewSession, Session, SessionPatch};
 pub use session_list::{Cursor, SessionFilter, SessionPage};
 pub use store::{Counts, Size, Store};
+pub use trim::{TrimPolicy, Trimmed};
 pub use turn::{NewTurn, Turn, TurnPatch};
 pub use words::{HostState, RequestState, SessionKind, SessionState};

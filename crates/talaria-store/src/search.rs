@@ -106,13 +106,17 @@ impl Store {
     ) -> Result<Vec<SqliteRow>, StoreError> {
         let query = if expression.is_empty() {
             sqlx::query(
-                "select id, session, seq, turn, role, at, text from message where $1 = '' and id < $2
-                 order by id desc limit $3",
+                "select message.id, session, seq, turn, role, at, text
+                 from message join session on session.id = message.session
+                 where $1 = '' and message.id < $2
+                 order by message.id desc limit $3",
             )
         } else {
             sqlx::query(
                 "select message.id, session, seq, turn, role, at, message.text
-                 from message_index join message on message.id = message_index.rowid
+                 from message_index
+                      join message on message.id = message_index.rowid
+                      join session on session.id = message.session
                  where message_index match $1 and message_index.rowid < $2
                  order by message_index.rowid desc limit $3",
             )

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sqlx::Row as _;
 use sqlx::sqlite::SqlitePool;
+use sqlx::{AssertSqlSafe, Row as _};
 
 use crate::batch::{Appended, Batch};
 use crate::error::StoreError;
@@ -108,6 +108,18 @@ impl Store {
         })
     }
 
+    /// Limits the file to so many pages of 4 KiB from now on, to see what a full disk does.
+    pub async fn limit_pages(&self, pages: u32) -> Result<(), StoreError> {
+        self.run(move |conn| {
+            Box::pin(async move {
+                let limit = format!("pragma max_page_count = {pages}");
+                sqlx::query(AssertSqlSafe(limit)).execute(conn).await?;
+                Ok(())
+            })
+        })
+        .await
+    }
+
     /// Connections that read and never wait for the writer.
     pub(crate) fn readers(&self) -> &SqlitePool {
         &self.inner.readers
@@ -116,5 +128,10 @@ impl Store {
     /// Does some work in a transaction of its own.
     pub(crate) async fn write<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, StoreError> {
         self.inner.writer.write(work).await
+    }
+
+    /// Does some work on the writer's connection that is not one transaction.
+    pub(crate) async fn run<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, StoreError> {
+        self.inner.writer.run(work).await
     }
 }

@@ -7,6 +7,7 @@
 pub mod answers;
 pub mod appends;
 pub mod escrow;
+pub mod forgetting;
 pub mod hosts;
 pub mod leases;
 pub mod outbox;
@@ -69,6 +70,13 @@ macro_rules! contract_tests {
                 a_short_word_that_is_everywhere_is_found,
                 odd_syntax_is_only_text,
                 a_changed_message_is_found_by_its_new_text,
+            ],
+            forgetting: [
+                pruning_does_what_the_preview_said,
+                what_runs_or_waits_is_not_pruned,
+                old_events_are_trimmed_from_the_front,
+                events_of_an_unsettled_turn_are_not_trimmed,
+                many_events_are_trimmed_in_steps,
             ],
             hosts: [
                 a_host_is_kept_before_it_exists_and_until_it_ends,

@@ -73,9 +73,10 @@ create table event (
     primary key (session, seq)
 ) strict, without rowid;
 
+-- No reference either: what belonged to a forgotten session is removed after it, a little at a time.
 create table message (
     id      integer primary key,
-    session text not null references session (id),
+    session text not null,
     key     text not null,
     turn    integer,
     seq     integer not null,
@@ -162,3 +163,8 @@ create table outbox (
 ) strict, without rowid;
 create index outbox_due on outbox (due_at) where done_at is null;
 create index outbox_of_session on outbox (session);
+
+-- Sessions that are gone, but whose events and messages are still to be removed.
+create table forgotten (
+    session text primary key not null
+) strict, without rowid;

@@ -1,11 +1,11 @@
 //! SQLite is held to the contract.
 
-use talaria_store::{OpenOptions, Store};
+use talaria_store::Store;
 use tempfile::TempDir;
 
 async fn sqlite() -> (Store, TempDir) {
     let place = tempfile::tempdir().unwrap();
-    let store = Store::open(&place.path().join("talaria.db"), 0, &OpenOptions::default()).await.unwrap();
+    let store = crate::open(&place.path().join("talaria.db")).await;
     (store, place)
 }
 

@@ -1,0 +1,46 @@
+//! How fast the store is, as ratios in one run: `cargo bench -p talaria-store --bench store`.
+//!
+//! Writing is compared with raw SQLite on the same disk in the same run (`bench/sqlite-baseline`, a program of its own).
+//! Reading is timed in a database of 10,000 sessions and 1,000,000 events.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a bench stops at the first surprise and prints"
+)]
+
+mod baseline;
+mod reading;
+mod writing;
+
+use std::path::{Path, PathBuf};
+
+fn main() {
+    let place = place();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    row("figure", "measured", "aim");
+    writing::measure(&runtime, &place);
+    println!();
+    row("10,000 sessions, 1,000,000 events, warm", "measured", "aim");
+    runtime.block_on(reading::measure(&place));
+}
+
+fn row(figure: &str, measured: &str, aim: &str) {
+    println!("{figure:<66} {measured:>14} {aim:>10}");
+}
+
+/// A directory below the build directory: on a real disk, not in memory.
+fn place() -> PathBuf {
+    let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/bench-store");
+    std::fs::create_dir_all(&place).unwrap();
+    place
+}
+
+/// An empty directory of this name.
+fn fresh(place: &Path, name: &str) -> PathBuf {
+    let directory = place.join(name);
+    let _ = std::fs::remove_dir_all(&directory);
+    std::fs::create_dir_all(&directory).unwrap();
+    directory
+}

@@ -1,0 +1,140 @@
+//! List, show and search in a large database, which is made once with bulk SQL and kept below the build directory.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
+use sqlx::{ConnectOptions as _, Connection as _, Row as _};
+use talaria_core::ids::SessionId;
+use talaria_store::{Found, OpenOptions, SessionFilter, Store};
+
+use crate::row;
+
+const RUNS: usize = 21;
+
+pub(crate) async fn measure(place: &Path) {
+    let path = large(place).await;
+    let store = Store::open(&path, 0, &OpenOptions::default()).await.unwrap();
+    let size = store.size().await.unwrap();
+    row("the file", &format!("{} MB", size.file_bytes / 1_000_000), "-");
+    time("open and close", "-", async || {
+        Store::open(&path, 0, &OpenOptions::default()).await.unwrap().close().await;
+    })
+    .await;
+    time("list: the newest 50 sessions", "< 20 ms", async || {
+        let page = store.sessions(&SessionFilter::default(), None, 50).await.unwrap();
+        assert_eq!(page.sessions.len(), 50);
+    })
+    .await;
+    time("show: by a prefix of its id, 20 turns, 50 messages", "< 20 ms", async || {
+        let Found::One(session) = store.find_session("s-005000").await.unwrap() else { panic!("not found") };
+        store.last_turns(&session.id, None, 20).await.unwrap();
+        assert_eq!(store.last_messages(&session.id, 50).await.unwrap().len(), 10);
+    })
+    .await;
+    time("  its last 100 events", "< 20 ms", async || {
+        assert_eq!(store.events(&SessionId::new("s-005000"), 0, 100).await.unwrap().len(), 100);
+    })
+    .await;
+    let searches = [
+        ("a word of every sixth message", "workspace"),
+        ("a word of one message", "needle77777"),
+        ("two words", "\"cargo\" failed"),
+        ("two Chinese characters", "测试"),
+        ("one Chinese character", "数"),
+        ("two Latin letters", "wo"),
+        ("two letters that are nowhere", "qz"),
+        ("a word that is nowhere", "nowhere"),
+    ];
+    for (figure, typed) in searches {
+        time(&format!("search: {figure}"), "< 20 ms", async || {
+            store.search(typed, 20).await.unwrap();
+        })
+        .await;
+    }
+    time("preview of a prune by age and size", "-", async || {
+        let policy = talaria_store::PrunePolicy {
+            older_than: Some(5000),
+            max_bytes: Some(1 << 20),
+            ..Default::default()
+        };
+        store.preview_prune(&policy, 0).await.unwrap();
+    })
+    .await;
+    store.close().await;
+}
+
+async fn time(figure: &str, aim: &str, work: impl AsyncFn()) {
+    let mut times = Vec::new();
+    for _ in 0..RUNS {
+        let begun = Instant::now();
+        work().await;
+        times.push(begun.elapsed());
+    }
+    times.sort();
+    let millis = |time: Duration| time.as_secs_f64() * 1000.0;
+    row(figure, &format!("{:.2} ms", millis(times[RUNS / 2])), aim);
+}
+
+/// 10,000 sessions with 100 events, 10 messages and a turn each.
+async fn large(place: &Path) -> PathBuf {
+    let path = place.join("large/talaria.db");
+    if path.exists() {
+        let found = Store::open(&path, 0, &OpenOptions::default()).await;
+        if let Ok(store) = found {
+            let is_whole = store.search("needle77777", 10).await.is_ok_and(|hits| hits.len() == 1);
+            store.close().await;
+            if is_whole {
+                return path;
+            }
+        }
+    }
+    crate::fresh(place, "large");
+    Store::open(&path, 0, &OpenOptions::default()).await.unwrap().close().await;
+    let options = SqliteConnectOptions::new().filename(&path).pragma("synchronous", "off");
+    let mut conn = options.connect().await.unwrap();
+    fill(&mut conn).await;
+    conn.close().await.unwrap();
+    path
+}
+
+async fn fill(conn: &mut SqliteConnection) {
+    let trigger: String = sqlx::query("select sql from sqlite_schema where name = 'message_added'")
+        .fetch_one(&mut *conn)
+        .await
+        .unwrap()
+        .get(0);
+    sqlx::raw_sql(FILL).execute(&mut *conn).await.unwrap();
+    sqlx::raw_sql(sqlx::AssertSqlSafe(trigger)).execute(&mut *conn).await.unwrap();
+    sqlx::raw_sql("commit; analyze; pragma wal_checkpoint(truncate)").execute(conn).await.unwrap();
+}
+
+const FILL: &str = r#"
+    begin immediate;
+    drop trigger message_added;
+    create temp table word (id integer primary key, text text);
+    insert into word (id, text) select key, value from json_each('["cargo", "failed", "workspace", "the compiler says",
+        "serde_json::Value", "src/main.rs:42", "thread", "approval", "/home/me/project", "apply the patch", "error[E0382]",
+        "测试通过了", "数据库很大", "テストが失敗", "안녕하세요", "fn main() {", "borrowed value", "git status", "done",
+        "warning: unused variable", "let me look", "npm run build", "127.0.0.1:8080", "because it was moved"]');
+    with recursive n (i) as (select 0 union all select i + 1 from n where i < 9999)
+    insert into session (id, kind, title, cwd, runtime, state, created_at, updated_at, last_seq, first_at, bytes)
+    select format('s-%06d', i), 'chat', 'session ' || i, '/home/me/project', 'codex_app_server', 'idle', i, i + 100, 100,
+           i, 25000 from n;
+    insert into turn (session, ordinal, stage, client_id, input_text, ours, first_seq, created_at)
+    select id, 1, 'settled', 'c', 'do it', 0, 1, created_at from session;
+    with recursive n (i) as (select 1 union all select i + 1 from n where i < 100)
+    insert into event (session, seq, turn, at, kind, json)
+    select id, i, 1, created_at + i, 'item_completed', '{"type":"item_completed","text":"' || hex(zeroblob(100)) || '"}'
+    from session, n;
+    with recursive n (i) as (select 1 union all select i + 1 from n where i < 10)
+    insert into message (session, key, turn, seq, role, text, json, at)
+    select id, i, 1, i * 10, 'assistant',
+           (select group_concat(text, ' ') from word
+            where word.id in ((created_at * 7 + i) % 24, (created_at * 5 + i * 3) % 24, (created_at + i * 11) % 24,
+                              (created_at * 3 + i * 5 + 7) % 24, (created_at / 10 + i) % 24))
+           || case when created_at = 7777 and i = 7 then ' needle77777' else ' ' || created_at end,
+           '{}', created_at + i
+    from session, n;
+    insert into message_index (message_index) values ('rebuild');
+"#;
