@@ -1,11 +1,14 @@
 //! Takes up a thread on a host where it is loaded, also in the middle of a turn: what an engine does with the threads of
 //! a host that it adopted.
 //!
-//! Nothing is asked for, so nothing that is in force changes, and nothing is compared: that was done when the thread was
-//! started or cold resumed. Requests that are open come again on this connection, with the same id, after the answer;
-//! pieces of a running turn go on where they are, without what came before.
+//! Nothing is asked for, and nothing is compared: that was done when the thread was started or cold resumed, and Codex
+//! would not look at it while the thread is loaded. Only a loaded thread is taken up like this, because one that Codex
+//! has to load again forgets what was in force. Requests that are open come again on this connection, with the same id,
+//! after the answer; text of a running turn goes on where it is, without what came before, and its completed item has
+//! the whole. What was told here may come once more as a notification: listening begins before reading, so that nothing
+//! is missed in between.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use talaria_core::ids::ThreadId;
 use talaria_core::power::{InForce, Standing};
@@ -17,12 +20,16 @@ use super::client::CallError;
 use super::host::Host;
 use super::threads::{OpenThread, RawEvents};
 
+/// How many turns are told. The one in flight is the last; those before it tell whether it is there at all.
+const TURNS: u32 = 3;
+
 /// A thread that was taken up as it was.
 #[derive(Debug)]
 pub struct AttachedThread {
     /// The thread. What differs from what was asked is not looked at.
     pub thread: OpenThread,
-    /// What Codex told about it: what it does, and its turns.
+    /// What it does, and its last few turns, oldest first. Of a running one: what is completed, and commands that run;
+    /// 0.166 tells of such a command only some time after it began.
     pub history: History,
 }
 
@@ -33,11 +40,24 @@ impl AttachedThread {
     }
 }
 
+/// Why a thread was not taken up as it was.
+#[derive(Debug, thiserror::Error)]
+pub enum AttachThreadError {
+    /// It is not loaded here. Resuming it loads it, and asks for everything again.
+    #[error("Codex has not loaded the conversation")]
+    NotLoaded,
+    /// Codex said no, or nothing.
+    #[error(transparent)]
+    Call(#[from] CallError),
+}
+
 /// `thread/resume` that asks for nothing.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Attach<'a> {
     thread_id: &'a ThreadId,
+    /// A long conversation would not fit into one message.
+    exclude_turns: bool,
 }
 
 impl Call for Attach<'_> {
@@ -45,16 +65,65 @@ impl Call for Attach<'_> {
     type Reply = Box<RawValue>;
 }
 
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct LastTurns<'a> {
+    thread_id: &'a ThreadId,
+    limit: u32,
+    sort_direction: &'static str,
+    items_view: &'static str,
+}
+
+#[derive(Debug, Deserialize)]
+struct LastTurnsReply {
+    /// Newest first.
+    data: Vec<HistoryTurn>,
+}
+
+impl Call for LastTurns<'_> {
+    const METHOD: &'static str = "thread/turns/list";
+    type Reply = LastTurnsReply;
+}
+
+/// Asks which threads a Codex has loaded.
+#[derive(Debug, Serialize)]
+struct LoadedThreads {}
+
+#[derive(Debug, Deserialize)]
+struct LoadedThreadsReply {
+    data: Vec<ThreadId>,
+}
+
+impl Call for LoadedThreads {
+    const METHOD: &'static str = "thread/loaded/list";
+    type Reply = LoadedThreadsReply;
+}
+
 impl Host {
-    /// Takes up a thread that is loaded here, as it is. One that never had a turn is refused by Codex.
-    pub async fn attach_thread(&self, thread: &ThreadId) -> Result<AttachedThread, CallError> {
+    /// The threads that Codex has loaded, whoever follows them. It unloads one that nobody follows after a while.
+    pub async fn loaded_threads(&self) -> Result<Vec<ThreadId>, CallError> {
+        self.call(&LoadedThreads {}).await.map(|reply| reply.data)
+    }
+
+    /// Takes up a thread that is loaded here, as it is, also while a turn runs. Codex refuses one that never had a turn.
+    pub async fn attach_thread(&self, thread: &ThreadId) -> Result<AttachedThread, AttachThreadError> {
         let _seat = self.seats().take();
-        let told = self.call(&Attach { thread_id: thread }).await?;
+        if !self.loaded_threads().await?.contains(thread) {
+            return Err(AttachThreadError::NotLoaded);
+        }
+        let told = self.call(&Attach { thread_id: thread, exclude_turns: true }).await?;
         let shape = |error| CallError::Shape { method: Attach::METHOD, error };
         let reply: ThreadStartReply = serde_json::from_str(told.get()).map_err(shape)?;
-        let history: ThreadReadReply = serde_json::from_str(told.get()).map_err(shape)?;
+        let ThreadReadReply { thread: mut history } = serde_json::from_str(told.get()).map_err(shape)?;
         let standing = Standing { in_force: InForce::of(&reply), differences: Vec::new() };
-        let thread = self.open(reply, standing, RawEvents::NotTold);
-        Ok(AttachedThread { thread, history: history.thread })
+        // Codex does tell them where this process started the thread, but not where it resumed it; it does not say which.
+        let opened = self.open(reply, standing, RawEvents::NotTold);
+        let list = LastTurns { thread_id: thread, limit: TURNS, sort_direction: "desc", items_view: "full" };
+        history.turns = self.call(&list).await?.data;
+        history.turns.reverse();
+        Ok(AttachedThread { thread: opened, history })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -123,7 +123,8 @@ impl HostDirectory {
         }
         let lock = File::open(place.root.join("lock")).map_err(|_| odd("has no lock"))?;
         lock.try_lock().map_err(|_| Doubt::Owned)?;
-        let socket = fs::symlink_metadata(place.socket()).map_err(|_| odd("has no socket"))?;
+        // Newer versions listen elsewhere, in a directory of the user's alone, and leave a link.
+        let socket = fs::metadata(place.socket()).map_err(|_| odd("has no socket"))?;
         if !socket.file_type().is_socket() || socket.uid() != geteuid().as_raw() {
             return Err(odd("has a socket that is not ours"));
         }
@@ -197,6 +198,7 @@ pub(crate) fn remove_leftovers(hosts: &Path, nonce: &str) {
         fs::symlink_metadata(path).is_ok_and(|looked| looked.is_dir() && looked.uid() == geteuid().as_raw())
     };
     if is_ours(&place.root) {
+        remove_socket(&place.root);
         let _ = fs::remove_dir_all(&place.root);
     }
     if place.listed.is_symlink() {
@@ -212,9 +214,21 @@ pub(crate) fn remove_leftovers(hosts: &Path, nonce: &str) {
 /// Removes a directory and the link to it. What cannot be removed now is removed by the next sweep.
 pub(crate) fn remove(listed: &Path) {
     if let Ok(root) = listed.canonicalize() {
+        remove_socket(&root);
         let _ = fs::remove_dir_all(root);
     }
     let _ = fs::remove_file(listed);
+}
+
+/// Removes the socket of a Codex that was killed, where a newer version puts it; it removes it itself when it is asked to
+/// end. Its name is made from ours, so nobody else's is meant.
+fn remove_socket(root: &Path) {
+    let Ok(socket) = fs::read_link(root.join("s")) else { return };
+    let directory = format!("codex-daemon-{}", geteuid().as_raw());
+    if socket.parent().and_then(Path::file_name).is_some_and(|name| *name == *directory) {
+        let _ = fs::remove_file(&socket);
+        let _ = fs::remove_file(socket.with_extension("lock"));
+    }
 }
 
 fn short_parent() -> PathBuf {
@@ -285,5 +299,23 @@ mod tests {
         assert!(matches!(HostDirectory::adopt(&hosts, &nonce), Err(Doubt::Odd(_))));
         remove_leftovers(&hosts, &nonce);
         assert!(precious.is_dir() && fs::read_dir(&hosts).unwrap().count() == 0);
+    }
+
+    #[test]
+    fn the_socket_that_codex_put_elsewhere_goes_as_well_and_nothing_else_does() {
+        let base = tempfile::tempdir().unwrap();
+        let elsewhere = base.path().join(format!("codex-daemon-{}", geteuid().as_raw()));
+        fs::create_dir(&elsewhere).unwrap();
+        let hosts = base.path().join("h");
+        for (target, goes) in [(elsewhere.join("ab12"), true), (base.path().join("precious"), false)] {
+            let lock = target.with_extension("lock");
+            for file in [&target, &lock] {
+                File::create(file).unwrap();
+            }
+            let directory = HostDirectory::create(&hosts, &nonce(), Tenure::Private).unwrap();
+            symlink(&target, directory.socket()).unwrap();
+            drop(directory);
+            assert_eq!((target.exists(), lock.exists()), (!goes, !goes));
+        }
     }
 }

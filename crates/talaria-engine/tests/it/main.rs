@@ -9,6 +9,8 @@
 
 mod asked;
 mod asks;
+mod attaching;
+mod bare;
 mod crowd;
 mod escapes;
 mod events;
@@ -16,7 +18,9 @@ mod faults;
 mod held;
 mod hosts;
 mod install;
+mod keeping;
 mod kinds;
+mod ledger;
 mod places;
 mod revival;
 mod schema;

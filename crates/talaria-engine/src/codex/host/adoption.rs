@@ -25,6 +25,10 @@ use crate::codex::transport;
 
 /// How long a host may take to let us in and to greet back. It runs already; one that takes longer is wedged.
 const LIMIT: Duration = Duration::from_secs(10);
+/// How often an owned directory is tried.
+const TRIES: u32 = 20;
+/// How long is waited in between.
+const TRY_AGAIN: Duration = Duration::from_millis(20);
 /// How long what was killed may take to go.
 const GONE_LIMIT: Duration = Duration::from_secs(5);
 
@@ -96,7 +100,7 @@ async fn adopt(record: &Record, spec: HostSpec, register: Arc<dyn Register>) -> 
     if !is_nonce(&intent.nonce) {
         return Err(unproven("its name is none of ours"));
     }
-    let directory = match HostDirectory::adopt(&spec.hosts, &intent.nonce) {
+    let directory = match take_over(&spec.hosts, &intent.nonce).await {
         Err(Doubt::Owned) => return Err(AttachError::Owned),
         found => found,
     };
@@ -131,6 +135,20 @@ async fn adopt(record: &Record, spec: HostSpec, register: Arc<dyn Register>) -> 
     let (connection, greeting) = opened.map_err(|error: CallError| silent(error))?;
     let keeping = Keeping { nonce: intent.nonce.clone(), register };
     Ok(Host::new(connection, greeting, spec, directory, Some(keeping)))
+}
+
+/// Takes over a directory. The lock of an owner that just died may be held for a moment by what it was about to start.
+async fn take_over(hosts: &Path, nonce: &str) -> Result<HostDirectory, Doubt> {
+    let mut tries = 1;
+    loop {
+        match HostDirectory::adopt(hosts, nonce) {
+            Err(Doubt::Owned) if tries < TRIES => {
+                tokio::time::sleep(TRY_AGAIN).await;
+                tries += 1;
+            }
+            result => return result,
+        }
+    }
 }
 
 fn silent(why: impl ToString) -> AttachError {

@@ -6,29 +6,12 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-use talaria_core::ids::ThreadId;
-use talaria_core::wire::call::Call;
 use talaria_core::wire::history::ThreadStatus;
 use tokio::time::Instant;
 
 use super::status::memory_of;
 use super::{Hosts, Inner, Member};
 use crate::codex::host::Host;
-
-/// Asks which threads a Codex has loaded.
-#[derive(Debug, Serialize)]
-struct LoadedThreads {}
-
-#[derive(Debug, Deserialize)]
-struct LoadedThreadsReply {
-    data: Vec<ThreadId>,
-}
-
-impl Call for LoadedThreads {
-    const METHOD: &'static str = "thread/loaded/list";
-    type Reply = LoadedThreadsReply;
-}
 
 /// Looks after a pool until it is dropped.
 pub(super) fn begin(pool: Weak<Inner>, every: Duration) {
@@ -90,8 +73,8 @@ impl Hosts {
 
 /// Does a turn run here, whoever follows it? A Codex that does not say has nothing that could be spared.
 async fn has_running_turn(host: &Host) -> bool {
-    let Ok(loaded) = host.call(&LoadedThreads {}).await else { return false };
-    for thread in loaded.data {
+    let Ok(loaded) = host.loaded_threads().await else { return false };
+    for thread in loaded {
         if let Ok(ThreadStatus::Active) = host.thread_status(&thread).await {
             return true;
         }

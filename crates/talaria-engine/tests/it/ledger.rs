@@ -1,0 +1,93 @@
+//! A register of kept hosts in memory, for tests: what a store would have after each step, and a step that can fail.
+
+use std::sync::{Arc, Mutex};
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use talaria_engine::codex::host::{Host, HostSpec};
+use talaria_engine::codex::keeping::{Birth, Intent, Record, Register, RegisterError};
+
+/// What is written down.
+#[derive(Debug, Default)]
+pub(crate) struct Ledger {
+    records: Mutex<Vec<Record>>,
+    ended: Mutex<Vec<(String, String)>>,
+    /// Which step cannot be written down.
+    pub(crate) broken: Option<Step>,
+}
+
+/// A step that can fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    Intend,
+    Complete,
+}
+
+impl Ledger {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::default()
+    }
+
+    pub(crate) fn broken(step: Step) -> Arc<Self> {
+        Arc::new(Self { broken: Some(step), ..Self::default() })
+    }
+
+    /// The hosts that are written down as running or intended.
+    pub(crate) fn records(&self) -> Vec<Record> {
+        self.records.lock().unwrap().clone()
+    }
+
+    /// The only one.
+    pub(crate) fn record(&self) -> Record {
+        let records = self.records();
+        assert_eq!(records.len(), 1, "{records:?}");
+        records.into_iter().next().unwrap()
+    }
+
+    /// Why hosts ended.
+    pub(crate) fn ends(&self) -> Vec<String> {
+        self.ended.lock().unwrap().iter().map(|(_, why)| why.clone()).collect()
+    }
+
+    pub(crate) async fn start(self: &Arc<Self>, spec: HostSpec) -> Arc<Host> {
+        Arc::new(Host::start_kept(spec, Arc::clone(self) as Arc<dyn Register>).await.unwrap())
+    }
+
+    fn step(&self, step: Step) -> Result<(), RegisterError> {
+        match self.broken {
+            Some(broken) if broken == step => Err(RegisterError("the disk is full".to_owned())),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Register for Ledger {
+    fn intend<'a>(&'a self, intent: &'a Intent) -> BoxFuture<'a, Result<(), RegisterError>> {
+        async move {
+            self.step(Step::Intend)?;
+            assert!(!intent.directory.exists(), "nothing is there before the intent is written down");
+            self.records.lock().unwrap().push(Record { intent: intent.clone(), birth: None });
+            Ok(())
+        }
+        .boxed()
+    }
+
+    fn complete<'a>(&'a self, nonce: &'a str, birth: &'a Birth) -> BoxFuture<'a, Result<(), RegisterError>> {
+        async move {
+            self.step(Step::Complete)?;
+            let mut records = self.records.lock().unwrap();
+            let record = records.iter_mut().find(|record| record.intent.nonce == nonce).unwrap();
+            record.birth = Some(birth.clone());
+            Ok(())
+        }
+        .boxed()
+    }
+
+    fn ended<'a>(&'a self, nonce: &'a str, why: &'a str) -> BoxFuture<'a, ()> {
+        async move {
+            self.records.lock().unwrap().retain(|record| record.intent.nonce != nonce);
+            self.ended.lock().unwrap().push((nonce.to_owned(), why.to_owned()));
+        }
+        .boxed()
+    }
+}
