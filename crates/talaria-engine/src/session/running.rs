@@ -47,6 +47,8 @@ pub(super) struct Running<'a, W> {
     guard: TurnGuard,
     /// What Codex complained of before belongs to other turns.
     mark: Mark,
+    /// A host is looked for. What the one before has left to say, its end above all, does not concern this turn.
+    is_between_hosts: bool,
 }
 
 impl<'a, W: Watcher> Running<'a, W> {
@@ -91,8 +93,20 @@ impl<'a, W: Watcher> Running<'a, W> {
         let (guard, mark) = (host.enter_turn(&order.thread), host.complaints_mark());
         let mut projector = Projector::new(Limits::default());
         projector.sent(Sent::new(order.client_id, &prompt.input));
-        let (errands, veil, reading) = (Errands::default(), Veil::default(), None);
-        Self { session, watcher, turn, prompt, recorded, reading, errands, projector, veil, guard, mark }
+        Self {
+            session,
+            watcher,
+            turn,
+            prompt,
+            recorded,
+            reading: None,
+            errands: Errands::default(),
+            projector,
+            veil: Veil::default(),
+            guard,
+            mark,
+            is_between_hosts: false,
+        }
     }
 
     /// Runs the turn to its end.
@@ -107,6 +121,7 @@ impl<'a, W: Watcher> Running<'a, W> {
         self.remember_said(&text_of(&self.prompt.input));
         let host = self.session.current.get();
         if self.session.is_doubtful || !host.is_alive() {
+            self.is_between_hosts = true;
             self.errands.make_ready(host, self.ground());
         } else {
             self.handle(Input::Send);
@@ -134,7 +149,7 @@ impl<'a, W: Watcher> Running<'a, W> {
             tokio::select! {
                 () = sleep_until(due) => {}
                 done = self.errands.next() => self.take(done),
-                batch = take_paced(&queue, not_before) => {
+                batch = take_paced(&queue, not_before), if !self.is_between_hosts => {
                     not_before = batch.iter().all(Delivery::is_piece).then(|| Instant::now() + PACE);
                     if let Some(report) = self.take_batch(batch).await {
                         return report;
@@ -172,6 +187,9 @@ impl<'a, W: Watcher> Running<'a, W> {
 
     /// Takes what an errand brought.
     fn take(&mut self, done: Done) {
+        if matches!(done, Done::Ready | Done::Moved(..) | Done::NoHost { .. }) {
+            self.is_between_hosts = false;
+        }
         match done {
             Done::Input(input) => {
                 if matches!(input, Input::Gone(_) | Input::Unanswered(_) | Input::Refused(_)) {

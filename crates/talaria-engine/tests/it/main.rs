@@ -22,6 +22,7 @@ mod keeping;
 mod kinds;
 mod ledger;
 mod places;
+mod pool;
 mod revival;
 mod schema;
 mod stage;
