@@ -95,7 +95,11 @@ pub fn missed(begun: &[Item], ended: &[Item], found: Vec<Item>) -> Vec<News> {
         if !is_step || ended.iter().any(|recorded| is_same(recorded, &item)) {
             continue;
         }
-        let is_begun = begun.iter().any(|recorded| recorded.id == item.id);
+        let began = begun.iter().find(|recorded| recorded.id == item.id);
+        let is_begun = began.is_some();
+        if let Some(began) = began {
+            keep_line(&mut item, began);
+        }
         if status(&item.body) == Some(Status::InProgress) {
             if !is_begun {
                 news.push(News::Began(item));
@@ -140,6 +144,16 @@ pub fn without_end(begun: &[Item], found: &[Item], course: Course) -> Vec<ItemId
     let is_new = |item: &&Item| !begun.iter().any(|begun| is_same(begun, item));
     let new = found.iter().filter(|item| course == Course::Over && is_running(item) && is_new(item));
     known.chain(new).map(|item| item.id.clone()).collect()
+}
+
+/// The file of a conversation has a command without the shell around it; what was told when it began has it.
+fn keep_line(ended: &mut Item, began: &Item) {
+    if let (ItemBody::Command { command, cwd, .. }, ItemBody::Command { command: line, cwd: place, .. }) =
+        (&mut ended.body, &began.body)
+    {
+        command.clone_from(line);
+        cwd.clone_from(place);
+    }
 }
 
 /// 0.130 gives the beginning and the end of a review one id, so the kind belongs to it.

@@ -31,6 +31,7 @@ pub mod project;
 mod raw;
 pub mod redact;
 pub mod request;
+pub mod rollout;
 pub mod rules;
 pub mod settle;
 pub mod shell;

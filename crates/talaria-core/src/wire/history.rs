@@ -87,6 +87,16 @@ pub enum Extent {
 }
 
 impl History {
+    /// Says that this is the answer to `thread/resume` of a Codex that had the thread loaded: it tells all steps of the
+    /// turn that runs, also on 0.130.
+    #[must_use]
+    pub fn resumed_warm(mut self) -> Self {
+        for turn in self.turns.iter_mut().filter(|turn| turn.status == TurnStatus::InProgress) {
+            turn.extent = Extent::Steps;
+        }
+        self
+    }
+
     /// What is told of a turn.
     pub fn extent(&self, turn: &HistoryTurn) -> Extent {
         match self.history_mode.as_deref() {
