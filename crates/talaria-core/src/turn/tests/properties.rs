@@ -116,12 +116,21 @@ pub(super) struct Ledger {
     unanswered: BTreeSet<RequestId>,
     /// Answers that were written, or are about to be, and not confirmed.
     unconfirmed: BTreeSet<TicketId>,
+    /// The same, by an engine that is gone: they may be written again.
+    carried: BTreeSet<TicketId>,
     has_outcome: bool,
     interrupts: usize,
     is_over: bool,
 }
 
 impl Ledger {
+    /// Another engine goes on. What was written and not confirmed may be written again.
+    pub(super) fn restart(&mut self, tickets: &[(TicketId, RequestId)]) {
+        self.carried.append(&mut self.unconfirmed);
+        let carried = tickets.iter().filter(|(ticket, _)| self.carried.contains(ticket));
+        self.unanswered.extend(carried.map(|(_, wire)| wire.clone()));
+    }
+
     pub(super) fn take(&mut self, output: &Output, tickets: &[(TicketId, RequestId)]) {
         assert!(!self.is_over, "after the end: {output:?}");
         match output {
@@ -147,19 +156,21 @@ impl Ledger {
             | Output::Escalate
             | Output::EndTerminals { .. } => {}
             Output::Record(Record::Opened(opened)) => {
-                self.unconfirmed.retain(|ticket| *ticket != opened.ticket);
+                self.carried.remove(&opened.ticket);
             }
             Output::Record(Record::Delivering { ticket, .. }) => {
                 assert!(!self.requests.contains(ticket), "written before it was told: {ticket}");
+                self.carried.remove(ticket);
                 assert!(self.unconfirmed.insert(ticket.clone()), "written twice: {ticket}");
             }
             Output::Record(Record::Fate { ticket, fate }) => {
-                let was_written = self.unconfirmed.remove(ticket);
+                let was_written = self.unconfirmed.remove(ticket) || self.carried.remove(ticket);
                 let is_of_written = matches!(fate, Fate::Delivered | Fate::Unknown);
                 assert_eq!(was_written, is_of_written, "{ticket}: {fate:?}");
             }
             Output::Finish(..) => {
-                assert!(self.unconfirmed.is_empty(), "nobody knows what became of {:?}", self.unconfirmed);
+                let open = [&self.unconfirmed, &self.carried];
+                assert!(open.iter().all(|open| open.is_empty()), "nobody knows what became of {open:?}");
                 assert!(self.has_outcome, "an end without an outcome");
                 assert!(self.items.is_empty(), "left open: {:?}", self.items);
                 assert!(self.requests.is_empty(), "left open: {:?}", self.requests);
@@ -216,6 +227,39 @@ proptest! {
         prop_assert!(ledger.interrupts <= 1, "{} interrupts", ledger.interrupts);
         prop_assert_eq!(ledger.has_outcome, ledger.is_over);
         prop_assert_eq!(ledger.is_over, matches!(run.turn.phase, Phase::Done));
+    }
+
+    #[test]
+    fn a_turn_that_is_taken_up_anywhere_keeps_the_same_promises(
+        script in scripts(),
+        restarts in prop::collection::vec((any::<prop::sample::Index>(), select(vec!["restart", "restart without codex"])), 1..4),
+    ) {
+        let mut script = script;
+        for (at, restart) in restarts {
+            let at = at.index(script.len() + 1);
+            // Settings come before anything else.
+            let at = at.max(script.iter().take_while(|line| line.starts_with("limit") || line.starts_with("quiet")).count());
+            script.insert(at, restart.to_owned());
+        }
+        let (mut run, mut ledger) = (Run::new(), Ledger::default());
+        for line in &script {
+            if line.starts_with("restart") {
+                ledger.restart(&run.tickets);
+            }
+            run.step(line);
+            for output in run.outputs.drain(..) {
+                ledger.take(&output, &run.tickets);
+            }
+        }
+        run.step("interrupt by user");
+        for _ in 0..12 {
+            run.now = run.turn.wake_at().unwrap_or(run.now);
+            run.step("tick");
+        }
+        for output in run.outputs.drain(..) {
+            ledger.take(&output, &run.tickets);
+        }
+        prop_assert!(ledger.is_over && ledger.has_outcome);
     }
 
     #[test]

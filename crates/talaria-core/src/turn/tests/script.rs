@@ -130,6 +130,9 @@ impl Run {
 
     /// Another engine takes the turn up.
     fn restart(&mut self, gone: Option<String>) {
+        if matches!(self.turn.phase, Phase::Done) {
+            return;
+        }
         let flight = Flight { gone, ..self.store.flight() };
         self.turn = Turn::adopt(self.now, self.order.clone(), flight);
         self.drain();

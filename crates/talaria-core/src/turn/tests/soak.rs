@@ -126,6 +126,14 @@ const STEPS: &[&str] = &[
     "unanswered late",
     "refused -32600 no",
     "send",
+    "restart",
+    "restart",
+    "restart without codex",
+    "stored req-1 accept by user",
+    "stored req-2 decline by user",
+    "found interrupted u idle",
+    "found running u | completed message item-1 hello | completed command i1 | started command i2",
+    "found ended u completed | completed message i3 hello | completed command i1",
     "tick",
     "< {nonsense",
 ];
@@ -185,6 +193,9 @@ fn check(script: &[String]) {
     let mut run = Run::new();
     let mut ledger = Ledger::default();
     for line in script {
+        if line.starts_with("restart") {
+            ledger.restart(&run.tickets);
+        }
         run.step(line);
         for output in run.outputs.drain(..) {
             ledger.take(&output, &run.tickets);

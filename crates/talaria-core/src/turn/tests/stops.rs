@@ -24,7 +24,7 @@ fn an_interrupt_is_sent_once_and_the_outcome_says_by_whom() {
 }
 
 #[test]
-fn an_interrupt_before_acceptance_is_sent_on_acceptance_and_again_when_the_turn_begins() {
+fn an_interrupt_before_acceptance_is_not_sent_on_acceptance_but_when_the_turn_begins() {
     check(expect![[r#"
         interrupt by user
           => emit interrupting by=user
@@ -58,7 +58,7 @@ fn an_interrupt_before_acceptance_is_sent_when_the_turn_begins() {
 }
 
 #[test]
-fn an_interrupt_that_came_too_early_for_codex_is_sent_again_when_the_turn_begins() {
+fn an_interrupt_between_acceptance_and_beginning_is_sent_once_at_the_beginning() {
     check(expect![[r#"
         accepted u
           => emit turn_started turn=u
