@@ -41,7 +41,11 @@ pub(super) fn credentials(look: Look<'_>, scheme: &[u8], from: usize) -> Result<
     let goes_on = at - from == LONGEST_AUTHORITY;
     let (end, until) = match sign {
         Some(sign) => (sign, Until::Here),
-        None if goes_on && colon.is_some() => (at, Until::Bare),
+        None if goes_on && colon.is_some() => {
+            // What is certain must not end inside a character.
+            let ascii = look.slice(from, at).iter().rposition(u8::is_ascii);
+            (from + ascii.map_or(0, |last| last + 1), Until::Bare)
+        }
         None => return Ok(None),
     };
     if is_secret_user(look, from, colon.unwrap_or(end))? {

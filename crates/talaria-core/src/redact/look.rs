@@ -95,7 +95,12 @@ impl<'a> Look<'a> {
     #[inline]
     pub(super) fn stretch(self, from: usize, belongs: impl Fn(u8) -> bool) -> usize {
         let rest = &self.bytes[from..self.bytes.len().min(from + STRETCH)];
-        from + rest.iter().position(|byte| !belongs(*byte)).unwrap_or(rest.len())
+        let mut length = rest.iter().position(|byte| !belongs(*byte)).unwrap_or(rest.len());
+        // A stretch must not end inside a character.
+        while self.bytes.get(from + length).is_some_and(|byte| byte & 0xc0 == 0x80) {
+            length += 1;
+        }
+        from + length
     }
 
     /// Gives the end of the run of `set` that begins at `from`, or `from + limit` if it is longer.

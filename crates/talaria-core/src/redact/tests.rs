@@ -147,6 +147,19 @@ fn redacting_the_text_of_a_document_leaves_a_document() {
     }
 }
 
+#[test]
+fn a_long_value_is_never_cut_inside_a_character() {
+    for (start, letter) in
+        [("PASSWORD=", "é"), ("password: \"", "🔑"), ("Cookie: a=", "…"), ("redis://:", "ß")]
+    {
+        for (shift, count) in (0..4).flat_map(|shift| (60..140).map(move |count| (shift, count))) {
+            // A dash at the end of a piece may begin a key, so the stretch in front of it stays where it is.
+            let text = format!("{start}{}{}-", "x".repeat(shift), letter.repeat(count));
+            assert_eq!(in_pieces([&*text, "x"]), redact(&format!("{text}x")));
+        }
+    }
+}
+
 fn any_text() -> impl Strategy<Value = String> {
     let texts: Vec<String> = examples().into_iter().map(|example| example.text).collect();
     let lines: Vec<&str> = ORDINARY.lines().collect();
