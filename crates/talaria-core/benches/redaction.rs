@@ -162,6 +162,7 @@ const HOSTILE: &[(&str, &str)] = &[
     ("keys without a body", "-----BEGIN PRIVATE KEY-----"),
     ("keys with short lines", "-----BEGIN PRIVATE KEY-----\na\n"),
     ("names", "password="),
+    ("names of parameters", "key="),
     ("names with quotation marks", "password=\""),
     ("names with escaped quotation marks", "password=\\\""),
     ("names with blanks", "token    "),

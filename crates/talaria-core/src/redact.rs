@@ -9,6 +9,7 @@
 
 mod assignment;
 mod bytes;
+mod commands;
 mod escape;
 mod families;
 mod headers;

@@ -99,7 +99,7 @@ fn find_plain(look: Look<'_>, name: Name, before: u8, end: usize) -> Result<Opti
         (Some(b':'), Some(b'=')) => (Form::Spaced, sign + 2),
         (Some(b'='), _) if tight => {
             let query = matches!(before, b'?' | b'&');
-            let setting = name.style != Style::Plain;
+            let setting = matches!(name.style, Style::Capitals | Style::Flag);
             let form = if query {
                 Form::Query
             } else if setting {

@@ -157,7 +157,7 @@ pub(super) const FAMILIES: &[Family] = &[
     family("google-key", "AIza", BASE64URL, 30, Any),
     family("google-token", "ya29.", WORD, 16, Any),
     family("google-secret", "GOCSPX-", BASE64URL, 16, Any),
-    family("google-token", "1//0", BASE64URL, 32, Dense),
+    family("google-token", "1//0", BASE64URL, 60, Dense),
     family("digitalocean-token", "dop_v1_", ALNUM, 16, Any),
     family("digitalocean-token", "doo_v1_", ALNUM, 16, Any),
     family("digitalocean-token", "dor_v1_", ALNUM, 16, Any),

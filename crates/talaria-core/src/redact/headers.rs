@@ -1,10 +1,10 @@
-//! Headers of HTTP whose value is a secret by definition: `Authorization` of any scheme, `Cookie`, and `Bearer …` alone.
+//! Headers of HTTP whose value is a secret by definition: `Authorization` of any scheme, and `Cookie`.
 //!
-//! Also the one option of commands that takes credentials of HTTP, `-u user:password`. Owns where the secret begins: the
-//! scheme of `Authorization` stays readable. Prose that only mentions a header is left alone.
+//! Owns where the secret begins: the scheme of `Authorization` stays readable. Prose that only mentions a header is left
+//! alone.
 
-use super::bytes::{ALNUM, BLANK, DIGIT, IDENT, LETTER, TOKEN68, WORD, all, any, is_mixed};
-use super::hiding::{Extent, Hidden, Step, Until, step_bare};
+use super::bytes::{BLANK, DIGIT, LETTER, WORD, all, any, is_mixed};
+use super::hiding::{Extent, Hidden, Until};
 use super::look::{Look, More};
 use super::marker;
 use super::placeholder::{
@@ -12,6 +12,7 @@ use super::placeholder::{
 };
 use super::quote::Quote;
 use super::token;
+use super::value::is_url;
 
 const LONGEST_SCHEME: usize = 32;
 /// How much of the credentials is looked at.
@@ -67,8 +68,7 @@ pub(super) fn credentials(look: Look<'_>, from: usize, until: Until) -> Result<O
     if marker::is_within(look, from, from + text.len())? {
         return Ok(None);
     }
-    let link = text.windows(3).any(|sign| sign == b"://");
-    if link || known && text.len() == scheme.len() || is_placeholder(text) || is_template(text) {
+    if is_url(text) || known && text.len() == scheme.len() || is_placeholder(text) || is_template(text) {
         return Ok(None);
     }
     let secret = match until {
@@ -107,67 +107,4 @@ pub(super) fn cookie(look: Look<'_>, at: usize) -> Result<Option<Hidden>, More> 
         return Ok(None);
     }
     Ok(Some(Hidden { kind: "cookie", from, sure: from, until }))
-}
-
-/// Finds the token behind the word `Bearer`, which ends at `end`.
-pub(super) fn bearer(look: Look<'_>, end: usize) -> Result<Option<Hidden>, More> {
-    let from = look.run(end, BLANK, 4)?;
-    if from == end || marker::end(look, from)?.is_some() {
-        return Ok(None);
-    }
-    let to = look.run(from, TOKEN68, SEEN)?;
-    let text = look.slice(from, to);
-    let secret = text.len() >= 16 && is_mixed(text) || text.len() >= 32 && token::is_dense(text);
-    Ok(secret.then_some(Hidden { kind: "bearer-token", from, sure: from, until: Until::Chars(TOKEN68) }))
-}
-
-/// Finds the password behind the option `-u`, which ends at `end`: `-u user:password`.
-pub(super) fn login(look: Look<'_>, end: usize) -> Result<Option<Hidden>, More> {
-    let at = look.run(end, BLANK, 4)?;
-    if at == end {
-        return Ok(None);
-    }
-    let (user, until) = match Quote::at(look, at)? {
-        Some((quote, behind)) => (behind, Until::Quote(quote)),
-        None => (at, Until::Bare),
-    };
-    let colon = look.run_of(user, SEEN, |byte| WORD.has(byte) || matches!(byte, b'@' | b'+'))?;
-    if !look.is_of(user, ALNUM)? || !look.is(colon, b':')? || look.is(colon + 1, b':')? {
-        return Ok(None);
-    }
-    let from = colon + 1;
-    let to = match until {
-        Until::Quote(quote) => quote.end(look, from, SEEN)?,
-        _ => bare_end(look, from)?,
-    };
-    let name = look.slice(user, colon);
-    if token::is_dense(name) {
-        return Ok(Some(Hidden { kind: "credential", from: user, sure: user, until }));
-    }
-    if marker::is_within(look, from, to.unwrap_or(from + SEEN))? {
-        return Ok(None);
-    }
-    if let Some(to) = to {
-        let (user, text) = (name, look.slice(from, to));
-        let group = all(text, DIGIT) || text == user || text.len() < 4 && all(text, ALNUM);
-        if group
-            || is_placeholder(text)
-            || is_template(text)
-            || !text.first().is_some_and(|byte| IDENT.has(*byte) || *byte > b' ')
-        {
-            return Ok(None);
-        }
-    }
-    Ok(Some(Hidden { kind: "password", from, sure: from, until }))
-}
-
-fn bare_end(look: Look<'_>, from: usize) -> Result<Option<usize>, More> {
-    let mut end = from;
-    while end - from < SEEN {
-        match step_bare(look, end)? {
-            Step::Hide(to) => end = to,
-            Step::Stop => return Ok(Some(end)),
-        }
-    }
-    Ok(None)
 }

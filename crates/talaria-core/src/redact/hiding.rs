@@ -3,7 +3,7 @@
 //! Rules say where a secret begins and by what it ends; from there on its bytes are only counted. So a secret of any
 //! length, also one that never ends, takes no memory and is looked at once. Called by the scanner.
 
-use super::bytes::{ALNUM, BLANK, DOT, IDENT, Set, WORD};
+use super::bytes::{BASE64URL, BLANK, DOT, IDENT, Set, WORD};
 use super::look::{Look, More};
 use super::quote::{Inside, Quote};
 use super::{marker, pem};
@@ -126,16 +126,14 @@ pub(super) fn step_bare(look: Look<'_>, at: usize) -> Result<Step, More> {
         Some(b'\\') => step_slashes(look, at)?,
         Some(b'&' | b',' | b';') => step_separator(look, at)?,
         // Brackets end a value unless it goes on right behind them.
-        Some(b')' | b']' | b'}' | b'|') if look.is_of(at + 1, ALNUM)? || is_marker(look, at + 1)? => {
-            Step::Hide(at + 1)
-        }
+        Some(b')' | b']' | b'}' | b'|') if goes_on(look, at + 1)? => Step::Hide(at + 1),
         _ => Step::Stop,
     })
 }
 
-/// A marker stands where a word was: the value goes on there as it did before.
-fn is_marker(look: Look<'_>, at: usize) -> Result<bool, More> {
-    Ok(marker::end(look, at)?.is_some())
+/// Whether a word begins at `at`, or a marker that stands for one.
+fn goes_on(look: Look<'_>, at: usize) -> Result<bool, More> {
+    Ok(look.is_of(at, BASE64URL)? || marker::is_word(look, at)?)
 }
 
 /// Backslashes end a value if they are an escaped line end or quotation mark, as in JSON inside a string.
@@ -153,7 +151,7 @@ fn step_separator(look: Look<'_>, at: usize) -> Result<Step, More> {
     let to = look.run(from, WORD, 48)?;
     Ok(match look.get(to)? {
         _ if to == from => {
-            if is_marker(look, from)? {
+            if marker::is_word(look, from)? {
                 Step::Hide(from)
             } else {
                 Step::Stop

@@ -147,9 +147,9 @@ fn read(name: &str) -> Option<Name> {
 fn redact_value(text: &str, name: Option<Name>) -> Option<String> {
     let bytes = text.as_bytes();
     let look = Look::whole(bytes);
-    let is_marker = marker::end(look, 0) == Ok(Some(text.len()));
+    let is_done = marker::is_within(look, 0, text.len()) == Ok(true);
     let from = match name {
-        _ if is_marker => None,
+        _ if is_done => None,
         None => None,
         Some(Name { role: Role::Authorization, .. }) => match headers::credentials(look, 0, Until::Here) {
             Ok(hidden) => hidden.map(|hidden| hidden.from),

@@ -69,6 +69,7 @@ fn is_port(text: &[u8]) -> bool {
 fn is_secret_user(look: Look<'_>, from: usize, to: usize) -> Result<bool, More> {
     let user = look.slice(from, to);
     let secret = user.len() > LONGEST_USER
+        || user.iter().any(|byte| b"=&".contains(byte))
         || user.len() >= 16 && is_mixed(user) && token::is_dense(user)
         || token::family(look, from)?.is_some();
     Ok(secret && !is_placeholder(user))

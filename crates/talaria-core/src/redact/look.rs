@@ -7,7 +7,7 @@
 use super::bytes::Set;
 
 /// How much is read at once of what is only counted.
-const STRETCH: usize = 256;
+const STRETCH: usize = 128;
 
 /// The answer depends on text that has not come yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +64,7 @@ impl<'a> Look<'a> {
     #[inline]
     pub(super) fn get(self, at: usize) -> Result<Option<u8>, More> {
         #[cfg(test)]
-        super::tests::count_step();
+        super::tests::count_steps(1);
         match self.bytes.get(at) {
             Some(byte) => Ok(Some(*byte)),
             None => self.beyond().map(|()| None),
@@ -100,6 +100,8 @@ impl<'a> Look<'a> {
         while self.bytes.get(from + length).is_some_and(|byte| byte & 0xc0 == 0x80) {
             length += 1;
         }
+        #[cfg(test)]
+        super::tests::count_steps(length);
         from + length
     }
 

@@ -32,8 +32,19 @@ pub(super) fn is_within(look: Look<'_>, from: usize, to: usize) -> Result<bool, 
     Ok(false)
 }
 
+/// Whether a marker begins at `at` that stands for a word, or for what begins like one.
+pub(super) fn is_word(look: Look<'_>, at: usize) -> Result<bool, More> {
+    let found = read(look, at)?;
+    Ok(found.is_some_and(|(kind, _)| !matches!(kind, b"discord-mention" | b"phone")))
+}
+
 /// Gives the end of the marker that begins at `at`, if one does.
 pub(super) fn end(look: Look<'_>, at: usize) -> Result<Option<usize>, More> {
+    Ok(read(look, at)?.map(|(_, end)| end))
+}
+
+/// Gives the kind and the end of the marker that begins at `at`, if one does.
+fn read(look: Look<'_>, at: usize) -> Result<Option<(&[u8], usize)>, More> {
     if !look.begins(at, OPENING)? {
         return Ok(None);
     }
@@ -48,5 +59,5 @@ pub(super) fn end(look: Look<'_>, at: usize) -> Result<Option<usize>, More> {
     }
     let kind = look.slice(from, to);
     let known = KINDS.iter().copied().chain(FAMILIES.iter().map(|family| family.kind));
-    Ok(known.map(str::as_bytes).any(|known| known == kind).then_some(count + 1))
+    Ok(known.map(str::as_bytes).any(|known| known == kind).then_some((kind, count + 1)))
 }

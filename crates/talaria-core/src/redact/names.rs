@@ -8,16 +8,27 @@ use super::bytes::{ALNUM, DIGIT, LETTER, LOWER, UPPER, any};
 /// How much a name says about its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
+    /// People choose the value, so it may be any word.
+    Password,
     /// The value is secret unless it is clearly something else.
     Strong,
     /// The name is also used for other things; the value must look like a secret.
     Weak,
+    /// The name is mostly used for other things; the value must look made up.
+    Vague,
     /// Means a secret in the query of a URL only.
     Query,
     /// The header of HTTP: a scheme and credentials.
     Authorization,
     /// The headers of HTTP: names and values.
     Cookie,
+}
+
+impl Role {
+    /// Whether the name alone makes most values secret.
+    pub(super) fn is_strong(self) -> bool {
+        matches!(self, Self::Password | Self::Strong)
+    }
 }
 
 /// A name that makes a value secret.
@@ -38,6 +49,8 @@ pub(super) enum Style {
     Capitals,
     /// With two dashes in front.
     Flag,
+    /// With dashes between its words, as headers of HTTP are; no programming language has such names.
+    Header,
     /// Otherwise.
     Plain,
 }
@@ -51,7 +64,7 @@ enum Place {
     Word,
     /// As the last word of several: `db_pass`, not `pass`.
     Behind,
-    /// As the last word, unless one of `NOT_BEFORE_TOKEN` is in front of it.
+    /// As the last word, unless one of `NOT_IN_FRONT` is in front of it.
     Token,
 }
 
@@ -72,23 +85,23 @@ const fn neutral(words: &'static str) -> Entry {
 }
 
 use Place::{Behind, End, Token, Word};
-use Role::{Authorization, Cookie, Query, Strong, Weak};
+use Role::{Authorization, Cookie, Password, Query, Strong, Vague, Weak};
 
 /// Every name. The first line that matches wins.
 #[rustfmt::skip]
 const NAMES: &[Entry] = &[
     entry("authorization", Word, Authorization, "authorization"),
     entry("cookie", Word, Cookie, "cookie"),
-    entry("password", End, Strong, "password"),
+    entry("password", End, Password, "password"),
     entry("passwords", End, Weak, "password"),
-    entry("passwd", End, Strong, "password"),
-    entry("passphrase", End, Strong, "password"),
-    entry("passcode", End, Strong, "password"),
-    entry("passwort", End, Strong, "password"),
-    entry("pwd", End, Strong, "password"),
-    entry("pass", Behind, Strong, "password"),
+    entry("passwd", End, Password, "password"),
+    entry("passphrase", End, Password, "password"),
+    entry("passcode", End, Password, "password"),
+    entry("passwort", End, Password, "password"),
+    entry("pwd", End, Password, "password"),
+    entry("pass", Behind, Password, "password"),
     entry("pass", Word, Weak, "password"),
-    entry("pw", Behind, Strong, "password"),
+    entry("pw", Behind, Password, "password"),
     entry("secretaccesskey", End, Strong, "aws-secret-key"),
     entry("accountkey", End, Strong, "azure-key"),
     entry("sharedaccesskey", End, Strong, "azure-key"),
@@ -136,9 +149,9 @@ const NAMES: &[Entry] = &[
     entry("token", Token, Weak, "token"),
     entry("jwt", Word, Weak, "token"),
     entry("bearer", Word, Weak, "token"),
-    entry("auth", Token, Weak, "credential"),
-    entry("credential", Word, Weak, "credential"),
-    entry("credentials", Word, Weak, "credential"),
+    entry("auth", Token, Vague, "credential"),
+    entry("credential", Token, Vague, "credential"),
+    entry("credentials", Token, Vague, "credential"),
     entry("sharedaccesssignature", End, Strong, "signature"),
     entry("signature", Word, Query, "signature"),
     entry("sig", Word, Query, "signature"),
@@ -175,11 +188,11 @@ const NAMES: &[Entry] = &[
     neutral("value"),
 ];
 
-/// Words in front of `token` that make it a piece of text or a place in a list; and the one in front of `auth` that make
-/// writes into every log.
+/// Words in front of `token` that make it a piece of text or a place in a list; and those in front of `auth` and
+/// `credentials` that are in the logs of every build and server.
 #[rustfmt::skip]
-const NOT_BEFORE_TOKEN: &[&str] = &[
-    "jobserver",
+const NOT_IN_FRONT: &[&str] = &[
+    "allow", "jobserver",
     "audio", "bos", "cancel", "cancellation", "cls", "completion", "continuation", "draft", "each", "end",
     "eos", "eot", "first", "image", "input", "last", "mask", "next", "output", "pad", "padding", "page",
     "per", "previous", "prompt", "sampled", "sep", "single", "special", "start", "stop", "sub", "sync",
@@ -265,12 +278,14 @@ impl Entry {
 fn is_piece_of_text(front: &[u8]) -> bool {
     let marks = front.iter().rev().take_while(|byte| !ALNUM.has(**byte)).count();
     let front = &front[..front.len() - marks];
-    NOT_BEFORE_TOKEN.iter().any(|word| begin_of(front, word).is_some_and(|at| is_word(front, at)))
+    NOT_IN_FRONT.iter().any(|word| begin_of(front, word).is_some_and(|at| is_word(front, at)))
 }
 
 fn style(name: &[u8]) -> Style {
     if name.starts_with(b"--") {
         Style::Flag
+    } else if name.contains(&b'-') {
+        Style::Header
     } else if any(name, UPPER) && !any(name, LOWER) {
         Style::Capitals
     } else {

@@ -18,8 +18,7 @@ const WORDS: &[&str] = &[
 ];
 
 /// How an invitation to fill something in begins.
-const INVITATIONS: &[&str] =
-    &["your", "example", "insert", "placeholder", "redacted", "replace", "todo", "my"];
+const INVITATIONS: &[&str] = &["your", "insert", "placeholder", "redacted", "replace", "todo"];
 
 /// Parts of names that mean a secret: a value made of them is a name of something, not the thing.
 const STEMS: &[&str] = &["pass", "pwd", "secret", "token", "key", "auth", "cred", "cookie", "bearer"];
@@ -48,14 +47,15 @@ pub(super) fn without_punctuation(value: &[u8]) -> &[u8] {
 
 /// Nothing, or one sign over and over.
 fn is_mask(value: &[u8]) -> bool {
-    value.iter().all(|byte| b"*.-_#?:xX".contains(byte))
+    let crosses = value.len() >= 3 && value.iter().all(|byte| byte.eq_ignore_ascii_case(&b'x'));
+    crosses
+        || value.iter().all(|byte| b"*.-_#?:".contains(byte))
         || value.chunks(3).all(|dot| dot == "•".as_bytes() || dot == "…".as_bytes())
 }
 
-/// `$NAME`, `${…}`, `$(…)`, `$env:NAME`, `%NAME%`, `@file`.
+/// `$NAME`, `${…}`, `$(…)`, `$env:NAME`, `%NAME%`.
 fn is_variable(value: &[u8]) -> bool {
     match value {
-        [b'$', b'{', .., b'}'] | [b'$', b'(', .., b')'] => true,
         [b'$', b'{' | b'(', ..] => true,
         [b'$', name @ ..] => {
             let name = name.strip_prefix(b"env:").unwrap_or(name);
@@ -110,7 +110,13 @@ pub(super) fn names_a_secret(value: &[u8]) -> bool {
 /// Whether `value` is a type or a constant by its capitals: `SecretString`, `MAX_LENGTH`, `WIN32_ERROR`.
 pub(super) fn is_capitalised(value: &[u8]) -> bool {
     let capital = value.first().is_some_and(|byte| UPPER.has(*byte)) && all(value, IDENT);
-    capital && (!any(value, DIGIT) || !any(value, LOWER) && is_identifier(value))
+    capital && !is_scrambled(value) && (!any(value, DIGIT) || !any(value, LOWER) && is_identifier(value))
+}
+
+/// Whether capitals stand in `value` more often than words begin: `aBcDeFgH`.
+pub(super) fn is_scrambled(value: &[u8]) -> bool {
+    let begins = value.windows(2).filter(|pair| LOWER.has(pair[0]) && UPPER.has(pair[1])).count();
+    all(value, LETTER) && begins > 0 && (begins + 1) * 3 > value.len()
 }
 
 /// Whether `value` is made of words and short numbers with underscores between them: `foo_bar_2`.

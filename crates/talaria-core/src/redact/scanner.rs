@@ -4,12 +4,12 @@
 //! stretch, and what is found is counted, not kept. That makes the time linear in the text, whatever the text is. The same
 //! scanner reads whole texts and streams; for a stream `held_from` says what has to be kept until more text comes.
 
-use super::bytes::{FOLLOWED, IDENT, SPECIAL, WORD};
+use super::bytes::{ALNUM, FOLLOWED, IDENT, SPECIAL, WORD};
 use super::hiding::{Hidden, Step, Until, dots};
 use super::look::{Look, More, Tail};
 use super::pem::Within;
 use super::token::Opening;
-use super::{assignment, escape, headers, link, marker, names, pem, people, token, value};
+use super::{assignment, commands, escape, link, marker, names, pem, people, token, value};
 
 /// A word is kept for this long, to read the name at its end.
 const WORD_KEPT: usize = names::LONGEST + 1;
@@ -316,15 +316,11 @@ fn end_of_plain_word(bytes: &[u8], start: usize) -> Option<usize> {
     let plain = match bytes[end] {
         b' ' => {
             let next = *bytes.get(end + 1)?;
-            !matches!(next, b'=' | b':' | b' ' | b'\t' | b'\'') && !is_bearer(&bytes[start..end])
+            !matches!(next, b'=' | b':' | b' ' | b'\t' | b'\'') && !commands::is_one(&bytes[start..end])
         }
         next => !FOLLOWED.has(next),
     };
     plain.then_some(end)
-}
-
-fn is_bearer(word: &[u8]) -> bool {
-    word.len() == 6 && word.eq_ignore_ascii_case(b"bearer")
 }
 
 /// Asks the rules for secrets that begin with a segment of a word.
@@ -365,18 +361,15 @@ fn read_end(look: Look<'_>, word: &Word, end: usize, next: u8) -> Result<Option<
         b' ' | b'\t' => {
             // Most words end in a blank. A name is followed by its sign then, unless it is an option.
             let sign = matches!(bytes.get(end + 1), None | Some(b'=' | b':' | b' ' | b'\t' | b'\''));
-            if is_bearer(text) {
-                return headers::bearer(look, end);
-            }
-            if matches!(text, b"-u" | b"--user" | b"--proxy-user") {
-                return headers::login(look, end);
+            if let Some(hidden) = commands::find(look, text, end)? {
+                return Ok(Some(hidden));
             }
             if !sign && text[0] != b'-' {
                 return Ok(None);
             }
         }
         b':' => {
-            if look.begins(end, b"://")? {
+            if text.last().is_some_and(|byte| ALNUM.has(*byte)) && look.begins(end, b"://")? {
                 return link::credentials(look, text, end + 3);
             }
             if let Some(hidden) = token::telegram(look, text, end)? {

@@ -6,6 +6,9 @@
 use super::look::Tail;
 use super::scanner::Scanner;
 
+/// Memory that a stream keeps between pieces, so that a large piece is not paid for to the end.
+const KEPT: usize = 16 * 1024;
+
 /// Redacts one text that comes in pieces.
 ///
 /// In ordinary text only the word at the end is held back, and after the name of a secret what may be its value. Held back
@@ -38,6 +41,7 @@ impl Stream {
         let last = self.held.as_bytes()[decided - 1];
         out.push_str(&self.held[self.scanner.written().min(decided)..decided]);
         self.held.drain(..decided);
+        self.held.shrink_to(KEPT);
         self.scanner.forget(decided, last);
     }
 
@@ -49,7 +53,8 @@ impl Stream {
     }
 
     /// How many bytes are held back.
-    pub fn held(&self) -> usize {
+    #[cfg(test)]
+    pub(super) fn held(&self) -> usize {
         self.held.len()
     }
 }

@@ -4,7 +4,7 @@
 //! Discord), numbers with a token behind a colon (Telegram) and client secrets of Azure. Called by the scanner for every
 //! word, so what most words need must stay a few instructions.
 
-use super::bytes::{ALNUM, BASE64URL, DIGIT, IDENT, LOWER, Set, TILDE, UPPER, WORD, all, any};
+use super::bytes::{ALNUM, BASE64URL, DIGIT, IDENT, LOWER, SLASH, Set, TILDE, UPPER, WORD, all, any};
 use super::families::{FAMILIES, Family, Shape};
 use super::hiding::{Hidden, Until};
 use super::look::{Look, More};
@@ -34,6 +34,8 @@ impl Opening {
     pub(super) fn at(look: Look<'_>, at: usize) -> Result<Option<Self>, More> {
         match look.bytes().get(at..at + 3) {
             Some(bytes) => Ok(Some(Self::of(bytes))),
+            // A short word is not held back for what follows it: no prefix has a blank in it.
+            None if look.bytes().get(at..).is_some_and(|rest| !all(rest, WORD.and(SLASH))) => Ok(None),
             None => look.beyond().map(|()| None),
         }
     }

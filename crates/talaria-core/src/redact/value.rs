@@ -12,7 +12,7 @@ use super::look::{Look, More};
 use super::marker;
 use super::names::{Name, Role, Style};
 use super::placeholder::{
-    is_capitalised, is_identifier, is_placeholder, is_template, is_word, names_a_secret,
+    is_capitalised, is_identifier, is_placeholder, is_scrambled, is_template, is_word, names_a_secret,
 };
 use super::quote::Quote;
 use super::token;
@@ -27,9 +27,12 @@ pub(super) fn find(look: Look<'_>, given: &Assignment) -> Result<Option<Hidden>,
     match given.name.role {
         Role::Authorization => return headers::authorization(look, given.value),
         Role::Cookie => return headers::cookie(look, given.value),
-        Role::Strong | Role::Weak | Role::Query => {}
+        Role::Password | Role::Strong | Role::Weak | Role::Vague | Role::Query => {}
     }
     if marker::end(look, given.value)?.is_some() {
+        return Ok(None);
+    }
+    if given.name.role == Role::Query && !matches!(given.form, Form::Query | Form::Tight) {
         return Ok(None);
     }
     if given.form == Form::Element {
@@ -81,9 +84,10 @@ fn quoted(look: Look<'_>, given: &Assignment, quote: Quote, from: usize) -> Resu
             return Ok(None);
         }
         let secret = match name.role {
-            Role::Strong => name.kind == "password" || text.len() >= 4,
-            Role::Weak => is_weak_secret(text, name, given.form),
-            _ => false,
+            Role::Password => true,
+            Role::Strong => text.len() >= 4,
+            Role::Weak | Role::Vague => is_weak_secret(text, name, given.form),
+            Role::Query | Role::Authorization | Role::Cookie => false,
         };
         if !secret {
             return Ok(None);
@@ -97,8 +101,8 @@ fn quoted(look: Look<'_>, given: &Assignment, quote: Quote, from: usize) -> Resu
 /// Whether a text in quotation marks is a secret although its name has other meanings.
 fn is_weak_secret(text: &[u8], name: Name, form: Form) -> bool {
     let token = |byte: &u8| TOKEN68.has(*byte) || b":%|@".contains(byte);
-    let made_up = match (form, name.kind) {
-        (_, "credential") => is_mixed(text),
+    let made_up = match (form, name.role) {
+        (_, Role::Vague) => is_mixed(text),
         (Form::Field, _) => any(text, LETTER),
         _ => is_mixed(text) || token::is_dense(text),
     };
@@ -118,8 +122,8 @@ fn element(look: Look<'_>, given: &Assignment) -> Result<Option<Hidden>, More> {
     if marker::is_within(look, from, end)? {
         return Ok(None);
     }
-    let long = given.name.role == Role::Strong || text.len() >= 8 && !text.contains(&b' ');
-    if !closed || !long || given.name.role == Role::Query || is_placeholder(text) || repeats_name(text) {
+    let long = given.name.role.is_strong() || text.len() >= 8 && !text.contains(&b' ');
+    if !closed || !long || is_placeholder(text) || repeats_name(text) {
         return Ok(None);
     }
     hide(look, given.name, from, Until::Tag)
@@ -188,33 +192,48 @@ fn is_secret(value: &[u8], name: Name, place: &Place) -> bool {
     if is_placeholder(value) || is_reference(value) || is_path(value) {
         return false;
     }
-    let strong = name.role == Role::Strong;
+    let strong = name.role.is_strong();
     let clear = matches!(place.form, Form::Query | Form::Setting);
     if name.role == Role::Query {
         return place.form == Form::Query && value.len() >= 16 && is_mixed(value) && is_token(value);
     }
+    if place.form == Form::Field && value.iter().all(|byte| DIGIT.has(*byte) || b"+-.eE".contains(byte)) {
+        return false;
+    }
     if all(value, DIGIT) {
-        return place.form != Form::Field
-            && if strong { value.len() >= 4 } else { clear && value.len() >= 10 };
+        return if strong { value.len() >= 4 } else { clear && value.len() >= 10 };
     }
     if !strong && value.starts_with(b"0x") {
         return false;
     }
     if clear {
-        return strong || value.len() >= 6 && (name.kind != "credential" || is_mixed(value));
+        let constant = is_capitalised(value) && value.len() < 8;
+        return strong || value.len() >= 3 && !constant && (name.role != Role::Vague || is_mixed(value));
     }
     // A variable in a file of settings has no type, and is seldom given another one.
     if strong && name.style == Style::Capitals && place.behind == Behind::End && all(value, LOWER) {
         return value.len() >= 4;
+    }
+    // Nor has a field of YAML; dashes are in no name of a program.
+    let phrase = name.style != Style::Header && value.iter().all(|byte| LOWER.has(*byte) || *byte == b'-');
+    if name.role == Role::Password && place.form == Form::Colon && place.behind == Behind::End && phrase {
+        return value.len() >= 12 || value.contains(&b'-') || value.len() >= 6 && !names_a_secret(value);
     }
     let typed = place.behind == Behind::Sign && all(value, IDENT.and(DOT));
     let named = is_identifier(value) && !(strong && place.behind == Behind::End);
     if typed || named || names_a_secret(value) || is_capitalised(value) || is_expression(value) {
         return false;
     }
+    if place.form == Form::Colon && name.style == Style::Header && name.role != Role::Vague && is_mixed(value)
+    {
+        return value.len() >= 6;
+    }
     let symbols = value.iter().any(|byte| b"!@#$%^*+/=~?".contains(byte));
     if is_mixed(value) || symbols {
         return if strong { value.len() >= 6 } else { value.len() >= 12 && is_token(value) };
+    }
+    if is_scrambled(value) {
+        return value.len() >= if strong { 8 } else { 16 };
     }
     let plain = all(value, LOWER);
     let called = matches!(place.next, Some(b')' | b',' | b';' | b']' | b'}'));
@@ -257,8 +276,13 @@ fn is_reference(value: &[u8]) -> bool {
 pub(super) fn is_path(value: &[u8]) -> bool {
     let absolute = [&b"/"[..], b"./", b"../", b"~/"].iter().any(|root| value.starts_with(root));
     // Base64 may begin with a slash too; it has capitals, no dot, and does not read like words.
-    absolute && (!any(value, UPPER) || value.contains(&b'.') || !token::is_dense(value))
-        || value.windows(3).any(|sign| sign == b"://")
+    absolute && (!any(value, UPPER) || value.contains(&b'.') || !token::is_dense(value)) || is_url(value)
+}
+
+/// Whether `value` begins like a URL. What is secret in it is found where it stands.
+pub(super) fn is_url(value: &[u8]) -> bool {
+    let scheme = value.iter().position(|byte| !LETTER.has(*byte) && !b"+.-".contains(byte)).unwrap_or(0);
+    scheme > 0 && value[scheme..].starts_with(b"://") && !any(value, BLANK)
 }
 
 /// Whether `value` is a piece of code rather than text, by its signs: `a+b`, `x=>y`, `foo(1`.

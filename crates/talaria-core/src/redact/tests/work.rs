@@ -1,5 +1,5 @@
-//! No text makes the redactor look at the same bytes again and again. Counted are single looks, so that no machine is too
-//! slow for it; runs that are passed over in one go are not counted.
+//! No text makes the redactor look at the same bytes again and again. Counted are looks at bytes, not time, so that no
+//! machine is too slow for it.
 
 use super::*;
 
