@@ -1,0 +1,277 @@
+//! The client of the engine: one method for each route, with the names and types of the engine itself.
+//!
+//! A question is sent once. Only when nobody listens, so that nothing can have been sent, the engine is brought up (if
+//! this client may do that) and the question sent again. Every face of Talaria uses this and nothing else.
+
+mod error;
+mod follow;
+mod wire;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::body::Bytes;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use talaria_core::api::{
+    self, AnswerRequest, Answered, EngineInfo, Interrupt, NewSession, NewTurn, Numbered, Problem,
+    ProblemCode, Prune, Pruned, RequestInfo, Said, Say, SearchHit, SessionDetail, SessionInfo, SessionQuery,
+    SessionStarted, Status, Stop, Stopped, StoredMessage, TaskInfo,
+};
+
+pub use error::ClientError;
+pub use follow::Follow;
+
+use crate::launch::Launcher;
+use crate::route::{self, Route, percent_encoded};
+use wire::Question;
+
+/// How long the engine may take to answer.
+const ORDINARY: Duration = Duration::from_secs(60);
+/// How long it may take where everything that is kept is gone through.
+const THOROUGH: Duration = Duration::from_secs(600);
+
+/// A client of one engine. Cheap to clone; it holds no connection.
+#[derive(Clone, Debug)]
+pub struct Client {
+    socket: PathBuf,
+    engine: Arc<EngineInfo>,
+    launcher: Option<Arc<Launcher>>,
+}
+
+impl Client {
+    /// Finds the engine that listens on `socket` and checks that both sides understand each other.
+    pub async fn connect(socket: &Path) -> Result<Self, ClientError> {
+        Self::knock(socket).await?.understood()
+    }
+
+    /// Finds the engine, whatever version it speaks.
+    pub(crate) async fn knock(socket: &Path) -> Result<Self, ClientError> {
+        let question = Question::get(route::INFO.path.to_owned());
+        let engine = Arc::new(exchange(socket, &question, ORDINARY).await?);
+        Ok(Self { socket: socket.to_owned(), engine, launcher: None })
+    }
+
+    /// Refuses an engine that speaks another version of the API.
+    pub(crate) fn understood(self) -> Result<Self, ClientError> {
+        if self.engine.api == api::VERSION {
+            return Ok(self);
+        }
+        let version = self.engine.version.clone();
+        Err(ClientError::Version { version, api: self.engine.api, own: api::VERSION })
+    }
+
+    /// Lets this client bring the engine up again when it is gone.
+    pub(crate) fn launched_by(mut self, launcher: Arc<Launcher>) -> Self {
+        self.launcher = Some(launcher);
+        self
+    }
+
+    /// Who the engine was when this client was made.
+    pub fn engine(&self) -> &EngineInfo {
+        &self.engine
+    }
+
+    /// Where the engine listens.
+    pub fn socket(&self) -> &Path {
+        &self.socket
+    }
+
+    /// Says who the engine is.
+    pub async fn info(&self) -> Result<EngineInfo, ClientError> {
+        self.get(&route::INFO, None, &[]).await
+    }
+
+    /// Says what runs and what waits.
+    pub async fn status(&self) -> Result<Status, ClientError> {
+        self.get(&route::STATUS, None, &[]).await
+    }
+
+    /// Starts a conversation with its first turn.
+    pub async fn start_session(&self, new: &NewSession) -> Result<SessionStarted, ClientError> {
+        self.post(&route::START_SESSION, None, new).await
+    }
+
+    /// Starts a further turn of a conversation.
+    pub async fn start_turn(&self, id: &str, turn: &NewTurn) -> Result<SessionStarted, ClientError> {
+        self.post(&route::START_TURN, Some(id), turn).await
+    }
+
+    /// Gives further input to a conversation.
+    pub async fn say(&self, id: &str, say: &Say) -> Result<Said, ClientError> {
+        self.post(&route::SAY, Some(id), say).await
+    }
+
+    /// Asks the running turn to stop; whether it did is told by its outcome.
+    pub async fn interrupt(&self, id: &str, interrupt: Interrupt) -> Result<(), ClientError> {
+        self.post(&route::INTERRUPT, Some(id), &interrupt).await
+    }
+
+    /// Follows the events of a conversation that have greater numbers than `after`: what is kept, then what comes.
+    pub async fn follow(&self, id: &str, after: i64) -> Result<Follow, ClientError> {
+        given(id)?;
+        match Follow::start(self, id, after).await {
+            Err(ClientError::NotRunning) if self.launcher.is_some() => {
+                self.revive().await?;
+                Follow::start(self, id, after).await
+            }
+            result => result,
+        }
+    }
+
+    /// Lists conversations, the newest first.
+    pub async fn sessions(&self, query: &SessionQuery) -> Result<Vec<SessionInfo>, ClientError> {
+        let mut words = vec![("limit", query.limit.to_string()), ("running", query.running.to_string())];
+        words.extend(query.before.clone().map(|before| ("before", before)));
+        let kind = query.kind.and_then(|kind| serde_json::to_value(kind).ok());
+        words.extend(kind.and_then(|kind| Some(("kind", kind.as_str()?.to_owned()))));
+        self.get(&route::SESSIONS, None, &words).await
+    }
+
+    /// Shows one conversation.
+    pub async fn session(&self, id: &str) -> Result<SessionDetail, ClientError> {
+        self.get(&route::SESSION, Some(id), &[]).await
+    }
+
+    /// Reads kept messages with greater numbers than `after`, at most `limit`.
+    pub async fn messages(
+        &self,
+        id: &str,
+        after: i64,
+        limit: usize,
+    ) -> Result<Vec<StoredMessage>, ClientError> {
+        self.get(&route::MESSAGES, Some(id), &page(after, limit)).await
+    }
+
+    /// Reads kept events with greater numbers than `after`, at most `limit`.
+    pub async fn events(&self, id: &str, after: i64, limit: usize) -> Result<Vec<Numbered>, ClientError> {
+        self.get(&route::EVENTS, Some(id), &page(after, limit)).await
+    }
+
+    /// Finds words in everything said and done.
+    pub async fn search(&self, words: &str, limit: usize) -> Result<Vec<SearchHit>, ClientError> {
+        let query = [("words", words.to_owned()), ("limit", limit.to_string())];
+        self.ask(&route::SEARCH, None, &query, Bytes::new(), THOROUGH).await
+    }
+
+    /// Throws conversations away, or says which it would.
+    pub async fn prune(&self, prune: &Prune) -> Result<Pruned, ClientError> {
+        self.ask(&route::PRUNE, None, &[], written(prune)?, THOROUGH).await
+    }
+
+    /// Lists what waits for a person.
+    pub async fn requests(&self) -> Result<Vec<RequestInfo>, ClientError> {
+        self.get(&route::REQUESTS, None, &[]).await
+    }
+
+    /// Shows one request.
+    pub async fn request(&self, id: &str) -> Result<RequestInfo, ClientError> {
+        self.get(&route::REQUEST, Some(id), &[]).await
+    }
+
+    /// Answers a request.
+    pub async fn answer(&self, id: &str, answer: &AnswerRequest) -> Result<Answered, ClientError> {
+        self.post(&route::ANSWER, Some(id), answer).await
+    }
+
+    /// Lists tasks, the newest first.
+    pub async fn tasks(&self) -> Result<Vec<TaskInfo>, ClientError> {
+        self.get(&route::TASKS, None, &[]).await
+    }
+
+    /// Shows one task.
+    pub async fn task(&self, id: &str) -> Result<TaskInfo, ClientError> {
+        self.get(&route::TASK, Some(id), &[]).await
+    }
+
+    /// Ends the engine; none is started for it. When this returns it has stopped working and ends in a moment.
+    pub async fn stop(&self, stop: Stop) -> Result<Stopped, ClientError> {
+        let question = Question::post(route::STOP.path.to_owned(), written(&stop)?);
+        exchange(&self.socket, &question, ORDINARY).await
+    }
+
+    /// Brings the engine up again, if this client may.
+    pub(crate) async fn revive(&self) -> Result<(), ClientError> {
+        let Some(launcher) = &self.launcher else { return Ok(()) };
+        // The launcher asks the engine itself, through clients that cannot launch: boxed, because the types go in a circle.
+        Box::pin(launcher.ensure()).await?;
+        Ok(())
+    }
+
+    async fn get<T: DeserializeOwned>(
+        &self,
+        route: &Route,
+        id: Option<&str>,
+        query: &[(&str, String)],
+    ) -> Result<T, ClientError> {
+        self.ask(route, id, query, Bytes::new(), ORDINARY).await
+    }
+
+    async fn post<T: DeserializeOwned>(
+        &self,
+        route: &Route,
+        id: Option<&str>,
+        body: &impl Serialize,
+    ) -> Result<T, ClientError> {
+        self.ask(route, id, &[], written(body)?, ORDINARY).await
+    }
+
+    async fn ask<T: DeserializeOwned>(
+        &self,
+        route: &Route,
+        id: Option<&str>,
+        query: &[(&str, String)],
+        body: Bytes,
+        limit: Duration,
+    ) -> Result<T, ClientError> {
+        let mut target = match id {
+            Some(id) => route.with(given(id)?),
+            None => route.path.to_owned(),
+        };
+        for (at, (name, value)) in query.iter().enumerate() {
+            target.push(if at == 0 { '?' } else { '&' });
+            target.push_str(&format!("{name}={}", percent_encoded(value)));
+        }
+        let question = Question { verb: route.verb, target, body, last_event: None };
+        match exchange(&self.socket, &question, limit).await {
+            Err(ClientError::NotRunning) if self.launcher.is_some() => {
+                self.revive().await?;
+                exchange(&self.socket, &question, limit).await
+            }
+            result => result,
+        }
+    }
+}
+
+async fn exchange<T: DeserializeOwned>(
+    socket: &Path,
+    question: &Question,
+    limit: Duration,
+) -> Result<T, ClientError> {
+    let exchange = async {
+        let (response, _connection) = wire::ask(socket, question).await?;
+        wire::read(response).await
+    };
+    let late = |_| ClientError::Broken(format!("no answer after {} seconds", limit.as_secs()));
+    tokio::time::timeout(limit, exchange).await.map_err(late)?
+}
+
+/// An empty id would name the list.
+fn given(id: &str) -> Result<&str, ClientError> {
+    if id.is_empty() {
+        let problem = Problem::new(ProblemCode::Unknown, "an empty id names nothing");
+        return Err(ClientError::Problem(problem));
+    }
+    Ok(id)
+}
+
+fn page(after: i64, limit: usize) -> [(&'static str, String); 2] {
+    [("after", after.to_string()), ("limit", limit.to_string())]
+}
+
+fn written(body: &impl Serialize) -> Result<Bytes, ClientError> {
+    let text = serde_json::to_vec(body);
+    text.map(Bytes::from)
+        .map_err(|error| ClientError::Broken(format!("the question cannot be written: {error}")))
+}

@@ -1,0 +1,153 @@
+//! The events of a conversation as they come, also across restarts of the engine: no gap, no repeat.
+//!
+//! The number of the last event that was given out is all that is needed to go on. When the connection ends it is made
+//! again from there, first by waiting for the engine to come back (it may just be replaced by a newer one), then by
+//! starting it, if the client may do that. The attempts are bounded; whatever arrives renews them.
+
+use std::time::{Duration, SystemTime};
+
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use talaria_core::api::Numbered;
+
+use super::wire::{self, Connection, Question};
+use super::{Client, ClientError};
+use crate::route::{self, Verb};
+use crate::sse::Decoder;
+
+/// The longest event that is read.
+const EVENT_LIMIT: usize = 256 * 1024 * 1024;
+/// The server sends something every 15 seconds; after so long without anything it is gone.
+const SILENCE: Duration = Duration::from_secs(60);
+/// How long the engine may take to begin an answer.
+const BEGIN: Duration = Duration::from_secs(60);
+/// So many attempts only wait for the engine to come back, about a second and a half.
+const PATIENT: u32 = 7;
+/// After so many attempts without any sign of life it is given up.
+const ATTEMPTS: u32 = 12;
+
+/// The events of one conversation.
+#[derive(Debug)]
+pub struct Follow {
+    client: Client,
+    id: String,
+    last: i64,
+    stream: Option<(Incoming, Connection)>,
+    decoder: Decoder,
+    attempts: u32,
+    over: bool,
+}
+
+impl Follow {
+    pub(super) async fn start(client: &Client, id: &str, after: i64) -> Result<Self, ClientError> {
+        let mut follow = Self {
+            client: client.clone(),
+            id: id.to_owned(),
+            last: after,
+            stream: None,
+            decoder: Decoder::new(EVENT_LIMIT),
+            attempts: 0,
+            over: false,
+        };
+        follow.connect().await?;
+        Ok(follow)
+    }
+
+    /// Gives the next event, waiting for it. After an error there is nothing more.
+    ///
+    /// Nothing is lost when this is cancelled.
+    pub async fn next(&mut self) -> Option<Result<Numbered, ClientError>> {
+        while !self.over {
+            match self.step().await {
+                Ok(Some(event)) => return Some(Ok(event)),
+                Ok(None) => {}
+                Err(error) => {
+                    self.over = true;
+                    self.stream = None;
+                    return Some(Err(error));
+                }
+            }
+        }
+        None
+    }
+
+    /// The number of the last event that was given out.
+    pub fn last_seq(&self) -> i64 {
+        self.last
+    }
+
+    async fn step(&mut self) -> Result<Option<Numbered>, ClientError> {
+        if let Some(message) = self.decoder.next_message() {
+            let event = serde_json::from_str::<Numbered>(&message.data);
+            let event = event.map_err(|error| not_understood(message.id.as_deref(), &error))?;
+            if event.seq <= self.last {
+                return Ok(None);
+            }
+            self.last = event.seq;
+            return Ok(Some(event));
+        }
+        let Some((body, _)) = &mut self.stream else {
+            self.reconnect().await?;
+            return Ok(None);
+        };
+        match tokio::time::timeout(SILENCE, body.frame()).await {
+            Ok(Some(Ok(frame))) => {
+                self.attempts = 0;
+                if let Some(data) = frame.data_ref() {
+                    let fed = self.decoder.feed(data);
+                    fed.map_err(|error| ClientError::Broken(error.to_string()))?;
+                }
+            }
+            // The engine ended the stream because it ends, or it is gone.
+            Ok(None | Some(Err(_))) | Err(_) => self.stream = None,
+        }
+        Ok(None)
+    }
+
+    async fn reconnect(&mut self) -> Result<(), ClientError> {
+        loop {
+            // Counted before the first wait, so that a cancelled attempt counts too.
+            self.attempts += 1;
+            tokio::time::sleep(pause(self.attempts)).await;
+            if self.attempts > PATIENT {
+                self.client.revive().await?;
+            }
+            match self.connect().await {
+                Err(error) if error.is_passing() && self.attempts < ATTEMPTS => {}
+                result => return result,
+            }
+        }
+    }
+
+    async fn connect(&mut self) -> Result<(), ClientError> {
+        let question = Question {
+            verb: Verb::Get,
+            target: route::FOLLOW.with(&self.id),
+            body: hyper::body::Bytes::new(),
+            last_event: Some(self.last),
+        };
+        let asked = tokio::time::timeout(BEGIN, wire::ask(self.client.socket(), &question)).await;
+        let late = |_| ClientError::Broken("no answer in time".to_owned());
+        let (response, connection) = asked.map_err(late)??;
+        // What was not whole yet comes again.
+        self.decoder = Decoder::new(EVENT_LIMIT);
+        self.stream = Some((response.into_body(), connection));
+        Ok(())
+    }
+}
+
+fn not_understood(id: Option<&str>, error: &serde_json::Error) -> ClientError {
+    ClientError::Broken(format!("event {} is not understood: {error}", id.unwrap_or("without a number")))
+}
+
+/// How long to wait before this attempt: at once, then ever longer up to a second, with a bit of chance in it so that
+/// many commands do not come back at the same moment.
+fn pause(attempt: u32) -> Duration {
+    if attempt <= 1 {
+        return Duration::ZERO;
+    }
+    let full = 20_u64.saturating_mul(1 << attempt.min(8).saturating_sub(2)).min(1000);
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let chance = u64::from(now.subsec_nanos()) % (full / 2 + 1);
+    Duration::from_millis(full - full / 4 + chance / 2)
+}

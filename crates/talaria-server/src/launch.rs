@@ -1,0 +1,186 @@
+//! Finding the engine of a home, or starting it: what every command does first.
+//!
+//! At most one engine serves a home; that is the engine's own business (`engine.lock`). One that finds the home taken
+//! ends with the exit code [`HELD`], and whoever started it connects to the other. A command that is newer than the
+//! engine replaces it: the engine is asked to end and leaves its turns running, which the next one takes up.
+
+mod error;
+mod log;
+mod process;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use talaria_core::api::{self, EngineInfo, Stop};
+use talaria_core::version::Version;
+use tokio::time::Instant;
+
+pub use error::LaunchError;
+
+use crate::client::{Client, ClientError};
+use crate::socket_path;
+use log::Log;
+use process::Started;
+
+/// The exit code by which an engine says that another one holds its home.
+pub const HELD: i32 = 75;
+
+/// How long an engine may take to answer after its start.
+const START: Duration = Duration::from_secs(15);
+/// How long an engine that was asked to end may take.
+const END: Duration = Duration::from_secs(15);
+/// How often somebody looks whether it has happened.
+const LOOK: Duration = Duration::from_millis(10);
+/// How long an engine that found the home taken is left alone before the next one is started.
+const HELD_PAUSE: Duration = Duration::from_millis(300);
+/// How often one command replaces the engine: a service manager may start the old program again.
+const REPLACEMENTS: usize = 2;
+
+/// Which build of Talaria something is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Build {
+    /// The version.
+    pub version: String,
+    /// When its program file was made, in milliseconds since 1970.
+    pub build: i64,
+}
+
+impl Build {
+    /// Is this a later build than the engine's? What is no version is never newer.
+    fn is_newer_than(&self, engine: &EngineInfo) -> bool {
+        let own = (self.version.parse::<Version>().ok(), self.build);
+        own > (engine.version.parse().ok(), engine.build)
+    }
+}
+
+/// What is needed to bring up the engine of one home.
+#[derive(Clone, Debug)]
+pub struct Launcher {
+    home: PathBuf,
+    program: PathBuf,
+    arguments: Vec<OsString>,
+    own: Build,
+}
+
+/// Finds the engine of `home`, or starts `program` as one, and gives a client that can do so again.
+pub async fn ensure(home: &Path, program: &Path, own: Build) -> Result<Client, LaunchError> {
+    Launcher::new(home, program, own).ensure().await
+}
+
+impl Launcher {
+    /// Brings up the engine of `home` with `program serve --detached`.
+    pub fn new(home: &Path, program: &Path, own: Build) -> Self {
+        let arguments = vec!["serve".into(), "--detached".into()];
+        Self { home: home.to_owned(), program: program.to_owned(), arguments, own }
+    }
+
+    /// Starts the program with these arguments instead.
+    #[must_use]
+    pub fn with_arguments(mut self, arguments: impl IntoIterator<Item = OsString>) -> Self {
+        self.arguments = arguments.into_iter().collect();
+        self
+    }
+
+    /// Finds the engine, replaces it if it is older, or starts one.
+    ///
+    /// Takes at most about half a minute. When this is cancelled, an engine that was started keeps coming up.
+    pub async fn ensure(&self) -> Result<Client, LaunchError> {
+        for _ in 0..REPLACEMENTS {
+            let engine = self.find_or_start().await?;
+            if !self.own.is_newer_than(engine.engine()) {
+                return self.accept(engine);
+            }
+            self.replace(&engine).await?;
+        }
+        let engine = self.find_or_start().await?;
+        self.accept(engine)
+    }
+
+    fn accept(&self, engine: Client) -> Result<Client, LaunchError> {
+        let info = engine.engine().clone();
+        match engine.understood() {
+            Ok(engine) => Ok(engine.launched_by(Arc::new(self.clone()))),
+            Err(_) => Err(LaunchError::OtherApi {
+                version: info.version,
+                pid: info.pid,
+                api: info.api,
+                own: api::VERSION,
+            }),
+        }
+    }
+
+    async fn find_or_start(&self) -> Result<Client, LaunchError> {
+        let socket = socket_path(&self.home);
+        if let Some(engine) = found(Client::knock(&socket).await)? {
+            return Ok(engine);
+        }
+        let until = Instant::now() + START;
+        let log = Log::open(&self.home)?;
+        let mut started = self.start(&log)?;
+        loop {
+            if let Some(engine) = found(Client::knock(&socket).await)? {
+                return Ok(engine);
+            }
+            if let Some(status) = started.ended() {
+                if status.code() != Some(HELD) {
+                    // Somebody else may have been faster.
+                    let other = found(Client::knock(&socket).await)?;
+                    let ended = || LaunchError::Ended { status, log: log.path(), end: log.end() };
+                    return other.ok_or_else(ended);
+                }
+                // Whoever holds the home comes up, and will answer, or goes down, and leaves it to us.
+                if started.since_end() > HELD_PAUSE {
+                    started = self.start(&log)?;
+                }
+            }
+            if Instant::now() >= until {
+                return Err(LaunchError::Silent {
+                    seconds: START.as_secs(),
+                    log: log.path(),
+                    end: log.end(),
+                });
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    fn start(&self, log: &Log) -> Result<Started, LaunchError> {
+        Started::start(&self.program, &self.arguments, &self.home, log)
+            .map_err(|source| LaunchError::Start { program: self.program.clone(), source })
+    }
+
+    /// Asks an older engine to end and leave its turns running, and waits until it is gone.
+    async fn replace(&self, engine: &Client) -> Result<(), LaunchError> {
+        match engine.stop(Stop { keep_turns: true }).await {
+            // It may have ended for another reason, or another command was first.
+            Ok(_) => {}
+            Err(error) if error.is_passing() => {}
+            Err(error) => return Err(LaunchError::Engine(Box::new(error))),
+        }
+        let pid = engine.engine().pid;
+        let until = Instant::now() + END;
+        while process::is_running(pid) {
+            // Where the number means somebody else, for example in another container, the socket decides.
+            let other = Client::knock(engine.socket()).await;
+            if other.is_ok_and(|other| other.engine() != engine.engine()) {
+                return Ok(());
+            }
+            if Instant::now() >= until {
+                return Err(LaunchError::DoesNotEnd { pid, seconds: END.as_secs() });
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+        Ok(())
+    }
+}
+
+/// Tells an engine that is not there, or is just ending, from one that cannot be used.
+fn found(knocked: Result<Client, ClientError>) -> Result<Option<Client>, LaunchError> {
+    match knocked {
+        Ok(engine) => Ok(Some(engine)),
+        Err(error) if error.is_passing() => Ok(None),
+        Err(error) => Err(LaunchError::Engine(Box::new(error))),
+    }
+}

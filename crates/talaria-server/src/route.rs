@@ -1,0 +1,98 @@
+//! What can be asked of the engine: the one table that the server, the client and the OpenAPI document are made from.
+//!
+//! `INFO` and `STOP` keep their form in every version of the API: a newer command must be able to end an older engine.
+
+/// How a route is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verb {
+    /// Changes nothing.
+    Get,
+    /// Does something.
+    Post,
+}
+
+/// One thing that can be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// The name of the method, here and in the engine.
+    pub name: &'static str,
+    /// How it is called.
+    pub verb: Verb,
+    /// The path; `{id}` stands for an id or the unique beginning of one.
+    pub path: &'static str,
+    /// What it does.
+    pub does: &'static str,
+}
+
+impl Route {
+    /// Gives the path for this id.
+    pub(crate) fn with(&self, id: &str) -> String {
+        self.path.replace("{id}", &percent_encoded(id))
+    }
+}
+
+/// Writes text so that it can stand in one segment of a path, or in a query.
+pub(crate) fn percent_encoded(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
+            encoded.push(char::from(byte));
+        } else {
+            encoded.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    encoded
+}
+
+macro_rules! routes {
+    ($($constant:ident $name:literal $verb:ident $path:literal $does:literal)*) => {
+        $(
+            #[doc = $does]
+            pub const $constant: Route = Route { name: $name, verb: Verb::$verb, path: $path, does: $does };
+        )*
+
+        /// Every route.
+        pub const ALL: &[Route] = &[$($constant),*];
+    };
+}
+
+routes! {
+    INFO "info" Get "/v1/info" "Says who the engine is."
+    STATUS "status" Get "/v1/status" "Says what runs and what waits."
+    STOP "stop" Post "/v1/stop" "Ends the engine."
+    START_SESSION "start_session" Post "/v1/sessions" "Starts a conversation with its first turn."
+    SESSIONS "sessions" Get "/v1/sessions" "Lists conversations, the newest first."
+    SESSION "session" Get "/v1/sessions/{id}" "Shows one conversation."
+    START_TURN "start_turn" Post "/v1/sessions/{id}/turns" "Starts a further turn of a conversation."
+    SAY "say" Post "/v1/sessions/{id}/say" "Gives further input to a conversation."
+    INTERRUPT "interrupt" Post "/v1/sessions/{id}/interrupt" "Asks the running turn to stop."
+    FOLLOW "follow" Get "/v1/sessions/{id}/stream" "Sends the events of a conversation: what is kept, then what comes."
+    EVENTS "events" Get "/v1/sessions/{id}/events" "Reads kept events, a page at a time."
+    MESSAGES "messages" Get "/v1/sessions/{id}/messages" "Reads kept messages, a page at a time."
+    SEARCH "search" Get "/v1/search" "Finds words in everything said and done."
+    PRUNE "prune" Post "/v1/prune" "Throws conversations away, or says which it would."
+    REQUESTS "requests" Get "/v1/requests" "Lists what waits for a person."
+    REQUEST "request" Get "/v1/requests/{id}" "Shows one request."
+    ANSWER "answer" Post "/v1/requests/{id}/answer" "Answers a request."
+    TASKS "tasks" Get "/v1/tasks" "Lists tasks, the newest first."
+    TASK "task" Get "/v1/tasks/{id}" "Shows one task."
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_cannot_leave_its_segment() {
+        assert_eq!(SESSION.with("a/b?c#d e%é"), "/v1/sessions/a%2Fb%3Fc%23d%20e%25%C3%A9");
+    }
+
+    #[test]
+    fn no_two_routes_are_the_same() {
+        for (at, route) in ALL.iter().enumerate() {
+            let others = &ALL[at + 1..];
+            assert!(others.iter().all(|other| (other.verb, other.path) != (route.verb, route.path)));
+            assert!(others.iter().all(|other| other.name != route.name));
+        }
+    }
+}
