@@ -1,7 +1,8 @@
 //! The engine's API on a unix socket, for every face of Talaria: the server, the client, and starting an engine on demand.
 //!
 //! Map: `route` is the table of what can be asked, `bind` makes the socket safely, `peer` says who may use it, `serve`
-//! accepts connections within limits, `handlers` call the engine, `stream` sends events as they come. On the other side
+//! accepts connections within limits, `taken` reads what is asked, `handlers` call the engine, `reply` writes what it says,
+//! `stream` sends events as they come. On the other side
 //! `client` asks, `sse` reads the event stream, `launch` finds or starts the engine; `socket_path` is where both meet.
 //! The data itself is `talaria_core::api`. Nothing here decides anything about sessions.
 
@@ -10,6 +11,15 @@ pub mod launch;
 pub mod route;
 pub mod sse;
 
+mod bind;
+mod handlers;
+mod peer;
+mod reply;
+mod serve;
 mod socket_path;
+mod stream;
+mod taken;
 
+pub use bind::{BindError, bind};
+pub use serve::{Notice, serve};
 pub use socket_path::socket_path;

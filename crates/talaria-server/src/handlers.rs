@@ -1,0 +1,155 @@
+//! One handler for each route: takes what is asked, calls the engine, writes what it says.
+//!
+//! What the engine is asked to do runs in a task of its own, so that a peer that goes away does not stop it half-way.
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::{HeaderMap, Uri};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{MethodRouter, get, post};
+use serde::Serialize;
+use talaria_core::api::{
+    AnswerRequest, Interrupt, NewSession, NewTurn, Problem, ProblemCode, Prune, Say, SessionQuery, Stop,
+};
+use talaria_engine::engine::Engine;
+
+use crate::reply::{answer, done, lines, refusal};
+use crate::route;
+use crate::stream;
+use crate::taken::{Asked, From, Given, Id, PAGE, Page, Words};
+
+/// Makes the service of every route.
+pub(crate) fn routes(engine: Engine) -> Router {
+    let handlers: [(route::Route, MethodRouter<Engine>); 19] = [
+        (route::INFO, get(info)),
+        (route::STATUS, get(status)),
+        (route::STOP, post(stop)),
+        (route::START_SESSION, post(start_session)),
+        (route::SESSIONS, get(sessions)),
+        (route::SESSION, get(session)),
+        (route::START_TURN, post(start_turn)),
+        (route::SAY, post(say)),
+        (route::INTERRUPT, post(interrupt)),
+        (route::FOLLOW, get(follow)),
+        (route::EVENTS, get(events)),
+        (route::MESSAGES, get(messages)),
+        (route::SEARCH, get(search)),
+        (route::PRUNE, post(prune)),
+        (route::REQUESTS, get(requests)),
+        (route::REQUEST, get(request)),
+        (route::ANSWER, post(answer_request)),
+        (route::TASKS, get(tasks)),
+        (route::TASK, get(task)),
+    ];
+    let add = |routes: Router<Engine>, (route, handler): (route::Route, _)| routes.route(route.path, handler);
+    let routes = handlers.into_iter().fold(Router::new(), add);
+    routes.fallback(nothing_here).method_not_allowed_fallback(other_verb).with_state(engine)
+}
+
+type Of = State<Engine>;
+
+async fn info(State(engine): Of) -> Response {
+    answer(Ok(engine.info()))
+}
+
+async fn status(State(engine): Of) -> Response {
+    apart(async move { engine.status().await }).await
+}
+
+async fn stop(State(engine): Of, Given(stop): Given<Stop>) -> Response {
+    apart(async move { engine.stop(stop).await }).await
+}
+
+async fn start_session(State(engine): Of, Given(new): Given<NewSession>) -> Response {
+    apart(async move { engine.start_session(new).await }).await
+}
+
+async fn sessions(State(engine): Of, Asked(mut query): Asked<SessionQuery>) -> Response {
+    query.limit = query.limit.min(PAGE);
+    apart(async move { engine.sessions(query).await }).await
+}
+
+async fn session(State(engine): Of, Id(id): Id) -> Response {
+    apart(async move { engine.session(&id).await }).await
+}
+
+async fn start_turn(State(engine): Of, Id(id): Id, Given(turn): Given<NewTurn>) -> Response {
+    apart(async move { engine.start_turn(&id, turn).await }).await
+}
+
+async fn say(State(engine): Of, Id(id): Id, Given(say): Given<Say>) -> Response {
+    apart(async move { engine.say(&id, say).await }).await
+}
+
+async fn interrupt(State(engine): Of, Id(id): Id, Given(interrupt): Given<Interrupt>) -> Response {
+    done(task_of(async move { engine.interrupt(&id, interrupt).await }).await)
+}
+
+async fn follow(State(engine): Of, Id(id): Id, Asked(from): Asked<From>, headers: HeaderMap) -> Response {
+    let after = match from.last_received(&headers) {
+        Ok(after) => after,
+        Err(bad) => return bad.into_response(),
+    };
+    match engine.follow(&id, after).await {
+        Ok(follow) => stream::response(follow),
+        Err(problem) => refusal(&problem),
+    }
+}
+
+async fn events(State(engine): Of, Id(id): Id, Asked(page): Asked<Page>) -> Response {
+    lines(task_of(async move { engine.events(&id, page.after, page.limit()).await }).await)
+}
+
+async fn messages(State(engine): Of, Id(id): Id, Asked(page): Asked<Page>) -> Response {
+    apart(async move { engine.messages(&id, page.after, page.limit()).await }).await
+}
+
+async fn search(State(engine): Of, Asked(asked): Asked<Words>) -> Response {
+    apart(async move { engine.search(&asked.words, asked.limit()).await }).await
+}
+
+async fn prune(State(engine): Of, Given(prune): Given<Prune>) -> Response {
+    apart(async move { engine.prune(prune).await }).await
+}
+
+async fn requests(State(engine): Of) -> Response {
+    apart(async move { engine.requests().await }).await
+}
+
+async fn request(State(engine): Of, Id(id): Id) -> Response {
+    apart(async move { engine.request(&id).await }).await
+}
+
+async fn answer_request(State(engine): Of, Id(id): Id, Given(given): Given<AnswerRequest>) -> Response {
+    apart(async move { engine.answer(&id, given).await }).await
+}
+
+async fn tasks(State(engine): Of) -> Response {
+    apart(async move { engine.tasks().await }).await
+}
+
+async fn task(State(engine): Of, Id(id): Id) -> Response {
+    apart(async move { engine.task(&id).await }).await
+}
+
+async fn nothing_here(uri: Uri) -> Response {
+    refusal(&Problem::new(ProblemCode::Unknown, format!("there is nothing at {}", uri.path())))
+}
+
+async fn other_verb(uri: Uri) -> Response {
+    let message = format!("{} is not called like this", uri.path());
+    refusal(&Problem::new(ProblemCode::BadRequest, message))
+}
+
+async fn apart<T: Serialize + Send + 'static>(
+    work: impl Future<Output = Result<T, Problem>> + Send + 'static,
+) -> Response {
+    answer(task_of(work).await)
+}
+
+async fn task_of<T: Send + 'static>(
+    work: impl Future<Output = Result<T, Problem>> + Send + 'static,
+) -> Result<T, Problem> {
+    let broken = |_| Problem::new(ProblemCode::Internal, "the engine broke while it did this");
+    tokio::spawn(work).await.map_err(broken)?
+}

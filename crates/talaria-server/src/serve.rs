@@ -1,0 +1,214 @@
+//! Accepts connections and serves them, within limits, until the engine has ended.
+//!
+//! Nothing that a peer does or leaves undone may hold up the engine or another peer: heads and bodies have a size and a
+//! time, connections a number, and at the end whoever has not finished after a moment is cut off.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::Request;
+use axum::response::Response;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use talaria_core::api::{Problem, ProblemCode};
+use talaria_engine::engine::Engine;
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+
+use crate::{bind, handlers, peer, reply};
+
+/// How many connections are served at once.
+const CONNECTIONS: usize = 256;
+/// How many more are told so at once; beyond that they are only closed.
+const TURNED_AWAY: usize = 64;
+/// How long a head may take, and how long a connection may be idle.
+const HEAD: Duration = Duration::from_secs(10);
+/// The longest head.
+const HEAD_LIMIT: usize = 64 * 1024;
+/// How long what was begun may take when the engine has ended.
+const GRACE: Duration = Duration::from_secs(2);
+/// How long to wait after the system refused a connection: it is out of something.
+const EXHAUSTED: Duration = Duration::from_millis(100);
+/// How often somebody looks whether the socket is still there.
+const LOOK: Duration = Duration::from_secs(5);
+
+/// Something that whoever runs the server should write into its log.
+#[derive(Debug)]
+pub enum Notice {
+    /// Another user connected.
+    Stranger {
+        /// Who.
+        uid: u32,
+    },
+    /// Who connected cannot be told.
+    Unidentified(String),
+    /// There are as many connections as are served.
+    Full,
+    /// The system refused a connection.
+    Refused(String),
+    /// Somebody removed the socket; it was made again, or why not.
+    Removed(Result<(), String>),
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stranger { uid } => write!(f, "turned a connection away: it is of user {uid}"),
+            Self::Unidentified(why) => {
+                write!(f, "turned a connection away: who it is cannot be told ({why})")
+            }
+            Self::Full => write!(f, "turned a connection away: there are {CONNECTIONS} already"),
+            Self::Refused(why) => write!(f, "cannot accept a connection: {why}"),
+            Self::Removed(Ok(())) => f.write_str("somebody removed the socket; it was made again"),
+            Self::Removed(Err(why)) => write!(f, "somebody removed the socket: {why}"),
+        }
+    }
+}
+
+/// Serves `engine` on `listener` until it has ended, then removes the socket. `tell` gets what belongs into a log.
+pub async fn serve(engine: Engine, listener: UnixListener, tell: impl Fn(Notice)) {
+    let routes = handlers::routes(engine.clone());
+    let mut socket = Socket::of(listener);
+    let mut connections = Connections::new();
+    let mut look = tokio::time::interval(LOOK);
+    let stopped = engine.stopped();
+    tokio::pin!(stopped);
+    loop {
+        tokio::select! {
+            () = &mut stopped => break,
+            Some(_) = connections.running.join_next() => {}
+            _ = look.tick() => socket.restore(&tell),
+            accepted = socket.listener.accept() => match accepted {
+                Ok((stream, _)) => connections.take(stream, &routes, &tell),
+                Err(error) => {
+                    tell(Notice::Refused(error.to_string()));
+                    tokio::time::sleep(EXHAUSTED).await;
+                }
+            }
+        }
+    }
+    socket.remove();
+    connections.finish().await;
+}
+
+/// Everything that is connected.
+struct Connections {
+    running: JoinSet<()>,
+    own: u32,
+    room: Arc<Semaphore>,
+    lobby: Arc<Semaphore>,
+    ending: watch::Sender<bool>,
+}
+
+impl Connections {
+    fn new() -> Self {
+        Self {
+            running: JoinSet::new(),
+            own: rustix::process::geteuid().as_raw(),
+            room: Arc::new(Semaphore::new(CONNECTIONS)),
+            lobby: Arc::new(Semaphore::new(TURNED_AWAY)),
+            ending: watch::Sender::new(false),
+        }
+    }
+
+    fn take(&mut self, stream: UnixStream, routes: &Router, tell: &impl Fn(Notice)) {
+        if let Some(notice) = peer::turned_away(self.own, stream.peer_cred().map(|peer| peer.uid())) {
+            tell(notice);
+            return;
+        }
+        let ending = self.ending.subscribe();
+        if let Ok(place) = Arc::clone(&self.room).try_acquire_owned() {
+            let service = TowerToHyperService::new(routes.clone());
+            self.running.spawn(async move {
+                converse(stream, service, ending).await;
+                drop(place);
+            });
+            return;
+        }
+        tell(Notice::Full);
+        if let Ok(place) = Arc::clone(&self.lobby).try_acquire_owned() {
+            self.running.spawn(async move {
+                let full = converse(stream, service_fn(full), ending);
+                // It only has to read one sentence.
+                let _ = tokio::time::timeout(GRACE, full).await;
+                drop(place);
+            });
+        }
+    }
+
+    /// Lets everybody finish what was begun, for a moment.
+    async fn finish(mut self) {
+        self.ending.send_replace(true);
+        let all = async { while self.running.join_next().await.is_some() {} };
+        let _ = tokio::time::timeout(GRACE, all).await;
+        self.running.shutdown().await;
+    }
+}
+
+/// Serves one connection to its end. How it ended is of no interest: the peer knows, or is gone.
+async fn converse<S>(stream: UnixStream, service: S, mut ending: watch::Receiver<bool>)
+where
+    S: Service<Request<Incoming>, Response = Response<Body>, Error = Infallible>,
+{
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(HEAD).max_buf_size(HEAD_LIMIT);
+    let connection = http.serve_connection(TokioIo::new(stream), service);
+    tokio::pin!(connection);
+    tokio::select! {
+        _ = connection.as_mut() => {}
+        _ = ending.changed() => {
+            connection.as_mut().graceful_shutdown();
+            let _ = connection.await;
+        }
+    }
+}
+
+async fn full(_: Request<Incoming>) -> Result<Response<Body>, Infallible> {
+    let problem = Problem::new(ProblemCode::Overloaded, "the engine has as many connections as it takes");
+    Ok(reply::refusal(&problem.try_this("end some of the commands that follow a conversation")))
+}
+
+/// The socket, and what it looks like while nobody has touched it.
+struct Socket {
+    listener: UnixListener,
+    path: Option<PathBuf>,
+    file: Option<(u64, u64)>,
+}
+
+impl Socket {
+    fn of(listener: UnixListener) -> Self {
+        let path = listener.local_addr().ok().and_then(|at| at.as_pathname().map(Path::to_owned));
+        let file = path.as_deref().and_then(file_at);
+        Self { listener, path, file }
+    }
+
+    /// Makes the socket again if it was removed: an engine that cannot be reached would hold its home for ever.
+    fn restore(&mut self, tell: &impl Fn(Notice)) {
+        let Some(path) = self.path.as_deref().filter(|path| !path.exists()) else { return };
+        let made = bind(path).map(|listener| *self = Self::of(listener));
+        tell(Notice::Removed(made.map_err(|error| error.to_string())));
+    }
+
+    /// Removes the file, if it is still this socket's.
+    fn remove(self) {
+        if let Some(path) = self.path.filter(|path| self.file.is_some() && file_at(path) == self.file) {
+            // If it stays, the next engine replaces it.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+fn file_at(path: &Path) -> Option<(u64, u64)> {
+    let metadata = std::fs::symlink_metadata(path).ok()?;
+    Some((metadata.dev(), metadata.ino()))
+}

@@ -1,0 +1,98 @@
+//! The events of one conversation as an event stream (`text/event-stream`).
+//!
+//! A reader that is slow or asleep holds up nobody: a few lines wait here, the rest stays with the engine's `Follow`,
+//! which reads them from what is kept once they are wanted.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderValue, header};
+use axum::response::Response;
+use futures_util::stream;
+use talaria_engine::engine::{Follow, Line};
+use tokio::sync::mpsc;
+
+/// After so much silence a comment says that the stream is alive.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+/// How many lines wait for the reader.
+const WAITING: usize = 32;
+
+/// Answers with what `follow` gives, until the engine stops or the reader is gone.
+pub(crate) fn response(follow: Follow) -> Response {
+    let (sender, receiver) = mpsc::channel(WAITING);
+    // A task of its own: the comment that interrupts the wait must not interrupt `Follow::next`.
+    tokio::spawn(pump(follow, sender));
+    let mut response = Response::new(Body::from_stream(stream::unfold(receiver, next_bytes)));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+async fn pump(mut follow: Follow, sender: mpsc::Sender<Line>) {
+    loop {
+        let line = tokio::select! {
+            line = follow.next() => line,
+            () = sender.closed() => return,
+        };
+        let Some(line) = line else { return };
+        if sender.send(line).await.is_err() {
+            return;
+        }
+    }
+}
+
+type Waiting = mpsc::Receiver<Line>;
+
+async fn next_bytes(mut waiting: Waiting) -> Option<(Result<Bytes, Infallible>, Waiting)> {
+    let mut lines = Vec::new();
+    let bytes = match tokio::time::timeout(KEEP_ALIVE, waiting.recv_many(&mut lines, WAITING)).await {
+        Ok(0) => return None,
+        Ok(_) => {
+            let mut text = String::with_capacity(lines.iter().map(|line| line.json.len() + 32).sum());
+            lines.iter().for_each(|line| write(line, &mut text));
+            Bytes::from(text)
+        }
+        Err(_) => Bytes::from_static(b": alive\n\n"),
+    };
+    Some((Ok(bytes), waiting))
+}
+
+fn write(line: &Line, text: &mut String) {
+    text.push_str(&format!("id: {}\n", line.seq));
+    // What Codex sent is kept as it came, line breaks between its tokens included; a line of the stream has none.
+    for part in line.json.split(['\n', '\r']) {
+        text.push_str("data: ");
+        text.push_str(part);
+        text.push('\n');
+    }
+    text.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sse::Decoder;
+
+    #[test]
+    fn an_event_with_line_breaks_in_it_arrives_as_the_same_json() {
+        let json = "{\"a\":\r\n 1,\n\"b\":\r2}";
+        let mut text = String::new();
+        write(&Line { seq: 7, json: json.into() }, &mut text);
+        let mut decoder = Decoder::new(1000);
+        decoder.feed(text.as_bytes()).unwrap();
+        let message = decoder.next_message().unwrap();
+        assert_eq!(message.id.as_deref(), Some("7"));
+        let read = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+        assert_eq!(read(&message.data), read(json));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_silent_stream_says_that_it_is_alive() {
+        let (_sender, waiting) = mpsc::channel(1);
+        let began = tokio::time::Instant::now();
+        let (bytes, _) = next_bytes(waiting).await.unwrap();
+        assert_eq!((&*bytes.unwrap(), began.elapsed()), (&b": alive\n\n"[..], KEEP_ALIVE));
+    }
+}

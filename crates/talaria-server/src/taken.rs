@@ -1,0 +1,127 @@
+//! What a peer asks, taken out of its request: a body, a query, an id. What does not fit is refused in words.
+
+use std::time::Duration;
+
+use axum::body::to_bytes;
+use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
+use axum::http::HeaderMap;
+use axum::http::request::Parts;
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use talaria_core::api::{Problem, ProblemCode};
+
+use crate::reply;
+
+/// The longest body.
+const BODY_LIMIT: usize = 16 * 1024 * 1024;
+/// How long a body may take.
+const BODY: Duration = Duration::from_secs(30);
+/// The longest page.
+pub(crate) const PAGE: usize = 10_000;
+
+/// A request that is not understood.
+#[derive(Debug)]
+pub(crate) struct BadRequest(String);
+
+impl IntoResponse for BadRequest {
+    fn into_response(self) -> Response {
+        reply::refusal(&Problem::new(ProblemCode::BadRequest, self.0))
+    }
+}
+
+/// A body of JSON.
+pub(crate) struct Given<T>(pub(crate) T);
+
+impl<S: Sync, T: DeserializeOwned> FromRequest<S> for Given<T> {
+    type Rejection = BadRequest;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, BadRequest> {
+        let body = tokio::time::timeout(BODY, to_bytes(request.into_body(), BODY_LIMIT)).await;
+        let body = body.map_err(|_| BadRequest("the message did not come in time".to_owned()))?;
+        let unread = |_| BadRequest(format!("the message is broken off, or longer than {BODY_LIMIT} bytes"));
+        let given = serde_json::from_slice(&body.map_err(unread)?);
+        given.map(Self).map_err(|error| BadRequest(format!("the message is not understood: {error}")))
+    }
+}
+
+/// What comes after the question mark.
+pub(crate) struct Asked<T>(pub(crate) T);
+
+impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for Asked<T> {
+    type Rejection = BadRequest;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, BadRequest> {
+        let query = Query::try_from_uri(&parts.uri);
+        query.map(|Query(asked)| Self(asked)).map_err(|error| BadRequest(error.body_text()))
+    }
+}
+
+/// The id in the path.
+pub(crate) struct Id(pub(crate) String);
+
+impl<S: Send + Sync> FromRequestParts<S> for Id {
+    type Rejection = BadRequest;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, BadRequest> {
+        let path = Path::from_request_parts(parts, state).await;
+        path.map(|Path(id)| Self(id)).map_err(|error| BadRequest(error.body_text()))
+    }
+}
+
+/// A page of something that is numbered.
+#[derive(Debug, Deserialize)]
+#[serde(default)]
+pub(crate) struct Page {
+    pub(crate) after: i64,
+    limit: usize,
+}
+
+impl Default for Page {
+    fn default() -> Self {
+        Self { after: 0, limit: 1000 }
+    }
+}
+
+impl Page {
+    pub(crate) fn limit(&self) -> usize {
+        self.limit.min(PAGE)
+    }
+}
+
+/// Words to be found.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Words {
+    pub(crate) words: String,
+    #[serde(default = "some")]
+    limit: usize,
+}
+
+fn some() -> usize {
+    50
+}
+
+impl Words {
+    pub(crate) fn limit(&self) -> usize {
+        self.limit.min(PAGE)
+    }
+}
+
+/// From where a stream is to be sent.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct From {
+    after: i64,
+}
+
+impl From {
+    /// What was received last goes before what was asked for at first: a reader that reconnects sends both.
+    pub(crate) fn last_received(&self, headers: &HeaderMap) -> Result<i64, BadRequest> {
+        let after = match headers.get("last-event-id") {
+            Some(value) => value.to_str().ok().and_then(|text| text.trim().parse().ok()),
+            None => Some(self.after),
+        };
+        let bad = || BadRequest("an event's number is a whole number from 0".to_owned());
+        after.filter(|after| *after >= 0).ok_or_else(bad)
+    }
+}
