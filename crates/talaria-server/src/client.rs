@@ -24,7 +24,7 @@ pub use error::ClientError;
 pub use follow::Follow;
 
 use crate::launch::Launcher;
-use crate::route::{self, Route, percent_encoded};
+use crate::route::{self, BODY_LIMIT, Route, percent_encoded};
 use wire::Question;
 
 /// How long the engine may take to answer.
@@ -271,7 +271,12 @@ fn page(after: i64, limit: usize) -> [(&'static str, String); 2] {
 }
 
 fn written(body: &impl Serialize) -> Result<Bytes, ClientError> {
-    let text = serde_json::to_vec(body);
-    text.map(Bytes::from)
-        .map_err(|error| ClientError::Broken(format!("the question cannot be written: {error}")))
+    let text = serde_json::to_vec(body)
+        .map_err(|error| ClientError::Broken(format!("the question cannot be written: {error}")))?;
+    // The engine would close the connection in the middle of it.
+    if text.len() > BODY_LIMIT {
+        let message = format!("the message is longer than {BODY_LIMIT} bytes");
+        return Err(ClientError::Problem(Problem::new(ProblemCode::BadRequest, message)));
+    }
+    Ok(Bytes::from(text))
 }

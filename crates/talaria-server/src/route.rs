@@ -2,6 +2,9 @@
 //!
 //! `INFO` and `STOP` keep their form in every version of the API: a newer command must be able to end an older engine.
 
+/// The longest message to the engine, in bytes.
+pub const BODY_LIMIT: usize = 16 * 1024 * 1024;
+
 /// How a route is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {

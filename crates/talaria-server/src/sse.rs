@@ -42,10 +42,9 @@ impl Decoder {
 
     /// Takes the next bytes.
     pub fn feed(&mut self, mut bytes: &[u8]) -> Result<(), TooLong> {
-        if self.after_cr && bytes.first() == Some(&b'\n') {
-            bytes = &bytes[1..];
+        if !bytes.is_empty() && std::mem::take(&mut self.after_cr) {
+            bytes = bytes.strip_prefix(b"\n").unwrap_or(bytes);
         }
-        self.after_cr &= bytes.is_empty();
         while let Some(end) = memchr::memchr2(b'\n', b'\r', bytes) {
             self.take(&bytes[..end])?;
             self.end_line();
@@ -94,5 +93,66 @@ impl Decoder {
             _ => {}
         }
         self.line.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn read(chunks: &[&[u8]]) -> Vec<(Option<String>, String)> {
+        let mut decoder = Decoder::new(10_000);
+        for chunk in chunks {
+            decoder.feed(chunk).unwrap();
+        }
+        std::iter::from_fn(|| decoder.next_message()).map(|message| (message.id, message.data)).collect()
+    }
+
+    fn message(id: &str, data: &str) -> (Option<String>, String) {
+        (Some(id.to_owned()), data.to_owned())
+    }
+
+    #[test]
+    fn every_kind_of_line_ending_ends_a_line() {
+        for end in ["\n", "\r", "\r\n"] {
+            let text =
+                ["id: 1", "data: a", "data:b", ": alive", "", "", ": alive", "", "id:2", "data", "", ""];
+            let text = text.join(end);
+            assert_eq!(read(&[text.as_bytes()]), [message("1", "a\nb"), message("2", "")], "{end:?}");
+        }
+    }
+
+    #[test]
+    fn a_message_that_is_not_ended_is_not_given_out() {
+        assert_eq!(read(&[b"id: 1\ndata: whole\n\nid: 2\ndata: half\n"]), [message("1", "whole")]);
+    }
+
+    #[test]
+    fn a_message_without_an_end_in_sight_is_refused() {
+        let mut decoder = Decoder::new(100);
+        for _ in 0..20 {
+            decoder.feed(b"data: 89\n\n").unwrap();
+        }
+        decoder.feed(&[b'x'; 100]).unwrap();
+        assert_eq!(decoder.feed(b"x"), Err(TooLong(100)));
+    }
+
+    proptest! {
+        #[test]
+        fn any_chunking_of_the_same_bytes_gives_the_same_messages(
+            lines in prop::collection::vec(("(id: [0-9]|data: ?[a-zé: ]{0,5}|:x|event: y||)", "\n|\r|\r\n"), 0..30),
+            cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..20),
+        ) {
+            let text: String = lines.iter().flat_map(|(line, end)| [line.as_str(), end.as_str()]).collect();
+            let bytes = text.as_bytes();
+            let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
+            cuts.extend([0, bytes.len()]);
+            cuts.sort_unstable();
+            let chunks: Vec<&[u8]> = cuts.windows(2).map(|cut| &bytes[cut[0]..cut[1]]).collect();
+            prop_assert_eq!(read(&chunks), read(&[bytes]));
+            let single: Vec<&[u8]> = bytes.chunks(1).collect();
+            prop_assert_eq!(read(&single), read(&[bytes]));
+        }
     }
 }

@@ -12,9 +12,8 @@ use serde::de::DeserializeOwned;
 use talaria_core::api::{Problem, ProblemCode};
 
 use crate::reply;
+use crate::route::BODY_LIMIT;
 
-/// The longest body.
-const BODY_LIMIT: usize = 16 * 1024 * 1024;
 /// How long a body may take.
 const BODY: Duration = Duration::from_secs(30);
 /// The longest page.

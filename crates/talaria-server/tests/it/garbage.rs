@@ -1,0 +1,117 @@
+//! Whatever is written to the socket, the engine goes on.
+
+use proptest::prelude::*;
+use talaria_core::api::ProblemCode;
+use talaria_server::client::ClientError;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::UnixStream;
+
+use crate::scene::{Scene, say, started};
+
+fn post(path: &str, body: &str) -> Vec<u8> {
+    let length = body.len();
+    format!("POST {path} HTTP/1.1\r\nhost: x\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}")
+        .into_bytes()
+}
+
+#[tokio::test]
+async fn what_is_no_request_is_refused() {
+    let scene = Scene::start();
+    let huge_head = format!("GET /v1/info HTTP/1.1\r\nx: {}\r\n\r\n", "y".repeat(200_000));
+    let many_heads = format!("GET /v1/info HTTP/1.1\r\n{}\r\n", "x: y\r\n".repeat(5000));
+    let long_path = format!("GET /{} HTTP/1.1\r\n\r\n", "y".repeat(200_000));
+    for (bytes, expected) in [
+        (&b"\x00\xff\xfe\x01\x02\r\n\r\n"[..], "HTTP/1.1 400"),
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", "HTTP/1.1 400"),
+        (b"hello", ""),
+        (b"", ""),
+        (b"GET /v1/info HTTP/9.9\r\n\r\n", "HTTP/1.1 400"),
+        (b"GET /v1/sessions/%ff%fe HTTP/1.1\r\nhost: x\r\n\r\n", "HTTP/1.1 400"),
+        (b"GET /v1/sessions?limit=many HTTP/1.1\r\nhost: x\r\n\r\n", "HTTP/1.1 400"),
+        (b"GET /v1/search HTTP/1.1\r\nhost: x\r\n\r\n", "HTTP/1.1 400"),
+        (huge_head.as_bytes(), "HTTP/1.1 431"),
+        (many_heads.as_bytes(), "HTTP/1.1 431"),
+        (long_path.as_bytes(), "HTTP/1.1 4"),
+    ] {
+        let answer = scene.raw(bytes).await;
+        let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(60)]);
+        assert!(answer.starts_with(expected), "{shown:?}: {answer}");
+        assert!(!expected.is_empty() || answer.is_empty(), "{shown:?}: {answer}");
+    }
+    scene.client().await;
+}
+
+#[tokio::test]
+async fn a_body_that_is_not_understood_is_refused_in_words() {
+    let scene = Scene::start();
+    for body in ["", "{", "null", "[]", "\u{0}", "{\"kind\":\"exec\"}", &"[".repeat(100_000)] {
+        let mut stream = UnixStream::connect(&scene.socket).await.unwrap();
+        stream.write_all(&post("/v1/sessions", body)).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");
+        assert!(
+            answer.contains(r#"{"code":"bad_request","message":"the message is not understood: "#),
+            "{answer}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_is_too_long_is_refused_on_both_sides() {
+    let scene = Scene::start();
+    let client = scene.client().await;
+    let id = started(&client, "x").await.id;
+    let long = "y".repeat(17 * 1024 * 1024);
+    match client.say(id.as_str(), &say(&long)).await {
+        Err(ClientError::Problem(problem)) => assert_eq!(problem.code, ProblemCode::BadRequest),
+        other => panic!("{other:?}"),
+    }
+    let mut stream = UnixStream::connect(&scene.socket).await.unwrap();
+    let body = format!(r#"{{"text":"{long}","when":"now"}}"#);
+    // The server stops reading at the limit.
+    let _ = stream.write_all(&post(&format!("/v1/sessions/{id}/say"), &body)).await;
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer).await;
+    assert!(answer.starts_with(b"HTTP/1.1 400"));
+    assert_eq!(client.session(id.as_str()).await.unwrap().info.last_seq, 1);
+}
+
+#[tokio::test]
+async fn a_body_that_is_broken_off_does_nothing() {
+    let scene = Scene::start();
+    let client = scene.client().await;
+    let id = started(&client, "x").await.id;
+    let whole = post(&format!("/v1/sessions/{id}/say"), r#"{"text":"y","when":"now"}"#);
+    scene.raw(&whole[..whole.len() - 1]).await;
+    assert_eq!(client.session(id.as_str()).await.unwrap().info.last_seq, 1);
+}
+
+#[tokio::test]
+async fn requests_that_come_in_one_piece_are_answered_in_order() {
+    let scene = Scene::start();
+    let get = |path: &str, end: &str| format!("GET {path} HTTP/1.1\r\nhost: x\r\n{end}\r\n");
+    let all = [get("/v1/info", ""), get("/v1/tasks", ""), get("/v1/none", "connection: close\r\n")].concat();
+    let mut stream = UnixStream::connect(&scene.socket).await.unwrap();
+    stream.write_all(all.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    let at = |text: &str| answer.find(text).unwrap_or_else(|| panic!("{text}: {answer}"));
+    assert!(at("\"pid\"") < at("[]") && at("[]") < at("404"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn arbitrary_bytes_leave_the_engine_alone(
+        bytes in prop::collection::vec(any::<u8>(), 0..600),
+        head in prop::sample::select(vec!["", "GET ", "GET /v1/info HTTP/1.1\r\n", "POST /v1/sessions HTTP/1.1\r\ncontent-length: 600\r\n\r\n"]),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let scene = Scene::start();
+            scene.raw(&[head.as_bytes(), &bytes].concat()).await;
+            assert!(scene.client().await.sessions(&Default::default()).await.unwrap().is_empty());
+        });
+    }
+}

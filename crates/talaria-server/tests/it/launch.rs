@@ -1,0 +1,161 @@
+//! Engines as real processes: started on demand, once, replaced by a newer build, explained when they do not come up.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use talaria_core::api::{EngineInfo, Stop};
+use talaria_engine::engine::Engine;
+use talaria_server::client::{Client, ClientError};
+use talaria_server::launch::{Build, HELD, LaunchError, Launcher};
+use talaria_server::{bind, serve, socket_path};
+use tempfile::TempDir;
+
+use crate::scene::Scene;
+
+/// What the engine that is started says about itself: `version build`, or why it breaks.
+const ROLE: &str = "role";
+
+#[tokio::test]
+#[ignore = "the program that the tests here start"]
+async fn engine_process() {
+    let home = PathBuf::from(std::env::var_os("TALARIA_HOME").unwrap());
+    let role = fs::read_to_string(home.join(ROLE)).unwrap();
+    let Some((version, build)) = role.split_once(' ').filter(|(version, _)| *version != "broken") else {
+        eprintln!("error: the database is not one");
+        std::process::exit(3);
+    };
+    let lock = File::create(home.join("engine.lock")).unwrap();
+    if lock.try_lock().is_err() {
+        std::process::exit(HELD);
+    }
+    let mut starts = File::options().create(true).append(true).open(home.join("starts")).unwrap();
+    writeln!(starts, "{role}").unwrap();
+    let engine = Engine::in_memory(&home, version, build.parse().unwrap());
+    let listener = bind(&socket_path(&home)).unwrap();
+    // Whatever becomes of the test, this ends.
+    let served = serve(engine, listener, |notice| eprintln!("{notice}"));
+    let _ = tokio::time::timeout(Duration::from_secs(60), served).await;
+    std::process::exit(0);
+}
+
+struct Home(TempDir);
+
+impl Home {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn launcher(&self, version: &str, build: i64) -> Launcher {
+        fs::write(self.0.path().join(ROLE), format!("{version} {build}")).unwrap();
+        launcher(self.0.path(), version, build)
+    }
+
+    fn starts(&self) -> Vec<String> {
+        let starts = fs::read_to_string(self.0.path().join("starts")).unwrap_or_default();
+        starts.lines().map(str::to_owned).collect()
+    }
+}
+
+fn launcher(home: &Path, version: &str, build: i64) -> Launcher {
+    let arguments = ["--exact", "launch::engine_process", "--ignored", "--nocapture"].map(OsString::from);
+    let own = Build { version: version.to_owned(), build };
+    Launcher::new(home, &std::env::current_exe().unwrap(), own).with_arguments(arguments)
+}
+
+async fn end(client: &Client) {
+    client.stop(Stop::default()).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_engine_is_started_once_and_then_used() {
+    let home = Home::new();
+    let launcher = home.launcher("0.1.0", 5);
+    let first = launcher.ensure().await.unwrap();
+    let second = launcher.ensure().await.unwrap();
+    assert_eq!(first.engine(), second.engine());
+    assert_ne!(first.engine().pid, std::process::id());
+    assert_eq!(home.starts(), ["0.1.0 5"]);
+    end(&first).await;
+}
+
+#[tokio::test]
+async fn many_commands_at_once_end_up_with_one_engine() {
+    let home = Home::new();
+    let launcher = home.launcher("0.1.0", 5);
+    let all = futures_util::future::join_all((0..6).map(|_| launcher.ensure())).await;
+    let clients: Vec<Client> = all.into_iter().map(Result::unwrap).collect();
+    assert!(clients.iter().all(|client| client.engine() == clients[0].engine()));
+    assert_eq!(home.starts(), ["0.1.0 5"]);
+    end(&clients[0]).await;
+}
+
+#[tokio::test]
+async fn a_newer_command_replaces_the_engine_and_an_older_one_uses_it() {
+    let home = Home::new();
+    let mut client = home.launcher("0.1.0", 5).ensure().await.unwrap();
+    for (version, build, engine) in [
+        ("0.1.0", 4, "0.1.0 5"),
+        ("0.1.0", 6, "0.1.0 6"),
+        ("0.2.0", 1, "0.2.0 1"),
+        ("0.1.0", 9, "0.2.0 1"),
+        ("0.10.0", 0, "0.10.0 0"),
+        ("0.9.0", 7, "0.10.0 0"),
+    ] {
+        client = home.launcher(version, build).ensure().await.unwrap();
+        let info = client.engine();
+        assert_eq!(format!("{} {}", info.version, info.build), engine, "{version} {build}");
+    }
+    end(&client).await;
+}
+
+#[tokio::test]
+async fn a_command_goes_on_when_its_engine_was_killed() {
+    let home = Home::new();
+    let client = home.launcher("0.1.0", 5).ensure().await.unwrap();
+    let pid = client.engine().pid;
+    kill_process(Pid::from_raw(i32::try_from(pid).unwrap()).unwrap(), Signal::KILL).unwrap();
+    // The socket may accept for as long as the process is dying.
+    let status = loop {
+        match client.status().await {
+            Err(ClientError::Broken(_)) => tokio::task::yield_now().await,
+            status => break status.unwrap(),
+        }
+    };
+    assert_ne!(status.engine.pid, pid);
+    end(&client).await;
+}
+
+#[tokio::test]
+async fn an_engine_that_does_not_come_up_is_quoted() {
+    let home = Home::new();
+    let launcher = home.launcher("broken", 0);
+    let error = launcher.ensure().await.unwrap_err();
+    let LaunchError::Ended { status, .. } = &error else { panic!("{error:?}") };
+    assert_eq!(status.code(), Some(3));
+    assert!(error.to_string().ends_with("\n  error: the database is not one"), "{error}");
+    assert!(error.next_step().unwrap().contains("engine.log"));
+}
+
+#[tokio::test]
+async fn a_program_that_cannot_be_run_is_said() {
+    let home = Home::new();
+    let own = Build { version: "0.1.0".to_owned(), build: 1 };
+    let error = Launcher::new(home.0.path(), Path::new("/no/such/program"), own).ensure().await.unwrap_err();
+    assert!(matches!(error, LaunchError::Start { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn a_newer_engine_of_another_api_is_left_alone() {
+    let home = tempfile::tempdir().unwrap();
+    let info = Engine::in_memory(home.path(), "9.0.0", 1).info();
+    let scene = Scene::of(home, Engine::with_info(EngineInfo { api: 2, ..info }));
+    let error = launcher(scene.home.path(), "0.1.0", 5).ensure().await.unwrap_err();
+    assert!(matches!(error, LaunchError::OtherApi { api: 2, own: 1, .. }), "{error}");
+    assert_eq!(error.next_step().unwrap(), "use Talaria 9.0.0, or end that engine with it: talaria stop");
+    Client::connect(&scene.socket).await.unwrap_err();
+    assert!(scene.socket.exists());
+}

@@ -1,0 +1,98 @@
+//! The socket is private, replaces only what is left over, and touches nothing else.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use talaria_core::api::EngineInfo;
+use talaria_engine::engine::Engine;
+use talaria_server::client::{Client, ClientError};
+use talaria_server::{BindError, bind};
+use tokio::net::UnixListener;
+
+use crate::scene::Scene;
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+#[tokio::test]
+async fn the_socket_and_its_directory_are_for_their_owner_alone() {
+    let base = tempfile::tempdir().unwrap();
+    let socket = base.path().join("run/engine.sock");
+    let _listener = bind(&socket).unwrap();
+    assert_eq!((mode(&socket), mode(socket.parent().unwrap())), (0o600, 0o700));
+}
+
+#[tokio::test]
+async fn a_directory_that_was_open_to_others_is_closed() {
+    let base = tempfile::tempdir().unwrap();
+    let directory = base.path().join("run");
+    fs::create_dir(&directory).unwrap();
+    fs::set_permissions(&directory, Permissions::from_mode(0o777)).unwrap();
+    let _listener = bind(&directory.join("engine.sock")).unwrap();
+    assert_eq!(mode(&directory), 0o700);
+}
+
+#[tokio::test]
+async fn a_socket_that_was_left_over_is_replaced_and_one_in_use_is_not() {
+    let base = tempfile::tempdir().unwrap();
+    let socket = base.path().join("run/engine.sock");
+    drop(bind(&socket).unwrap());
+    assert!(socket.exists(), "dropping a listener leaves its file");
+    let _listener = bind(&socket).unwrap();
+    assert!(matches!(bind(&socket), Err(BindError::InUse(path)) if path == socket));
+    tokio::net::UnixStream::connect(&socket).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_is_no_socket_is_left_alone() {
+    let base = tempfile::tempdir().unwrap();
+    let socket = base.path().join("run/engine.sock");
+    fs::create_dir_all(&socket).unwrap();
+    assert!(matches!(bind(&socket), Err(BindError::NotASocket(_))));
+    assert!(socket.is_dir());
+    fs::remove_dir(&socket).unwrap();
+    fs::write(&socket, "mine").unwrap();
+    let error = bind(&socket).unwrap_err();
+    assert_eq!(error.to_string(), format!("{} is in the way: it is not a socket", socket.display()));
+    assert_eq!(error.next_step(), "move it away");
+    assert_eq!(fs::read_to_string(&socket).unwrap(), "mine");
+    let below = socket.join("engine.sock");
+    assert!(matches!(bind(&below), Err(BindError::NotADirectory(path)) if path == socket));
+}
+
+#[tokio::test]
+async fn a_home_that_cannot_be_written_is_said() {
+    let error = bind(Path::new("/proc/talaria/engine.sock")).unwrap_err();
+    assert!(matches!(error, BindError::System { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn where_nobody_listens_nobody_is_found() {
+    let base = tempfile::tempdir().unwrap();
+    let socket = base.path().join("engine.sock");
+    assert!(matches!(Client::connect(&socket).await, Err(ClientError::NotRunning)));
+    drop(UnixListener::bind(&socket).unwrap());
+    assert!(matches!(Client::connect(&socket).await, Err(ClientError::NotRunning)));
+}
+
+#[tokio::test]
+async fn an_engine_of_another_api_is_not_used() {
+    let home = tempfile::tempdir().unwrap();
+    let own = Engine::in_memory(home.path(), "9.9.9", 1).info();
+    let scene = Scene::of(home, Engine::with_info(EngineInfo { api: 99, ..own }));
+    let error = Client::connect(&scene.socket).await.unwrap_err();
+    assert_eq!(error.to_string(), "the engine is Talaria 9.9.9 and speaks API 99; this command speaks 1");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_socket_that_somebody_removed_is_made_again() {
+    let scene = Scene::start();
+    scene.client().await;
+    fs::remove_file(&scene.socket).unwrap();
+    while Client::connect(&scene.socket).await.is_err() {
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    assert_eq!(*scene.notices.lock().unwrap(), ["somebody removed the socket; it was made again"]);
+}
