@@ -273,6 +273,7 @@ pub struct Started {
 
 /// How far the sending of a turn's input is. Each stage is told before the step that it names is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
     /// It is ready; nothing has been sent.
@@ -367,6 +368,7 @@ pub enum PlanStatus {
 
 /// Tokens spent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Usage {
     /// Input tokens, cached ones included.
     pub input: u64,

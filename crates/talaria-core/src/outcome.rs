@@ -46,6 +46,7 @@ impl Outcome {
 
 /// Classes of failure, one for each thing that a person or program would do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FailureCode {
     /// Log in again.
@@ -115,10 +116,12 @@ impl fmt::Display for FailureCode {
 
 /// The last line of a turn: what it came to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(from = "Written")]
 pub struct Report {
     /// `completed`, `failed`, `interrupted` or `lost`.
     #[serde(serialize_with = "outcome_word")]
+    #[cfg_attr(feature = "schema", schemars(with = "OutcomeWord"))]
     pub outcome: Outcome,
     /// The class of a failure.
     pub code: Option<FailureCode>,
@@ -144,6 +147,7 @@ pub struct Report {
 
 /// A report as JSON has it: the outcome is a word, and what belongs to it stands beside it.
 #[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Written {
     outcome: OutcomeWord,
     code: Option<FailureCode>,
@@ -159,6 +163,7 @@ struct Written {
 }
 
 #[derive(Clone, Copy, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 enum OutcomeWord {
     Completed,

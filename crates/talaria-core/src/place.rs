@@ -24,6 +24,7 @@ pub use wish::{Wish, Wishes};
 
 /// Where something that is accepted will happen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
     /// Within the sandbox in force: accepting gives nothing that was not given before. Without a sandbox that is

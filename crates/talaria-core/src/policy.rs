@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 /// What commands may touch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Sandbox {
     /// Reading anywhere, writing nowhere.
@@ -22,6 +23,7 @@ pub enum Sandbox {
 
 /// When Codex asks before it acts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ApprovalPolicy {
     /// Before every command that is not known to be harmless.
@@ -60,6 +62,7 @@ pub struct ModeSettings {
 
 /// Who answers a question of Codex that neither floor nor rules decide.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Answers {
     /// A person, or whoever stands in for one.

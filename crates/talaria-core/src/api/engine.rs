@@ -9,6 +9,7 @@ use crate::ids::SessionId;
 
 /// Who the engine is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EngineInfo {
     /// Its process.
     pub pid: u32,
@@ -26,6 +27,7 @@ pub struct EngineInfo {
 
 /// Everything that runs or waits.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Status {
     /// The engine.
     pub engine: EngineInfo,
@@ -42,6 +44,7 @@ pub struct Status {
 
 /// One running Codex.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostInfo {
     /// Its process.
     pub pid: i32,
@@ -62,6 +65,7 @@ pub struct HostInfo {
 
 /// A turn that has no outcome yet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunningTurn {
     /// Its session.
     pub session: SessionId,
@@ -81,6 +85,7 @@ pub struct RunningTurn {
 
 /// How the engine is to end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Stop {
     /// Leave Codex and its turns running, for the next engine to take up.
     #[serde(default)]
@@ -89,6 +94,7 @@ pub struct Stop {
 
 /// What ended with the engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Stopped {
     /// Turns that were interrupted.
     pub interrupted: usize,

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// Why something was not done: what happened, why, and what to do next.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Problem {
     /// What a program decides by.
     pub code: ProblemCode,
@@ -18,6 +19,7 @@ pub struct Problem {
 
 /// Classes of problems, one for each thing that a caller would do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ProblemCode {
     /// There is no such session, task or request.

@@ -10,6 +10,7 @@ use crate::request::{Ask, Decision, Who};
 
 /// A question that was put to a person.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RequestInfo {
     /// Its name.
     pub id: TicketId,
@@ -33,11 +34,13 @@ pub struct RequestInfo {
     pub choices: Vec<Decision>,
     /// The whole question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Map<String, Value>>"))]
     pub ask: Option<Ask>,
 }
 
 /// How a request stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RequestState {
     /// It waits for a person.
@@ -60,6 +63,7 @@ pub enum RequestState {
 
 /// An answer of somebody.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AnswerRequest {
     /// The answer, as [`Answer::revealed`](crate::request::Answer::revealed) writes it.
     pub answer: Value,
@@ -72,6 +76,7 @@ pub struct AnswerRequest {
 
 /// The answer was taken.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Answered {
     /// Which request.
     pub id: TicketId,

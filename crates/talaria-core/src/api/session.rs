@@ -13,6 +13,7 @@ use crate::wire::call::UserInput;
 
 /// What a conversation was started for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// One prompt on the command line.
@@ -25,6 +26,7 @@ pub enum Kind {
 
 /// The Codex that the caller means, and the environment it is to run in. Kept in memory only.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Caller {
     /// The program.
     pub codex: String,
@@ -43,6 +45,7 @@ pub struct Caller {
 
 /// A new conversation, with its first turn.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NewSession {
     /// What for.
     pub kind: Kind,
@@ -63,6 +66,7 @@ pub struct NewSession {
 
 /// One turn to be run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NewTurn {
     /// What is said.
     pub input: Vec<UserInput>,
@@ -84,6 +88,7 @@ pub struct NewTurn {
 
 /// A turn was written down and will be run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SessionStarted {
     /// The conversation.
     pub id: SessionId,
@@ -97,6 +102,7 @@ pub struct SessionStarted {
 
 /// More input for a conversation.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Say {
     /// The text.
     pub text: String,
@@ -106,6 +112,7 @@ pub struct Say {
 
 /// What becomes of input that comes while a turn runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum When {
     /// It goes to the running turn. If that does not take it, it waits for the next.
@@ -116,6 +123,7 @@ pub enum When {
 
 /// What became of further input; whether the turn took it is told by an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Said {
     /// Was it handed to a running turn?
     pub to_running_turn: bool,
@@ -123,6 +131,7 @@ pub struct Said {
 
 /// Somebody wants a turn to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interrupt {
     /// Who.
     pub by: Who,
@@ -130,6 +139,7 @@ pub struct Interrupt {
 
 /// An event with its place in the conversation: one line of `--json`, one message of the event stream.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Numbered {
     /// The conversation.
     pub session: SessionId,
@@ -142,11 +152,23 @@ pub struct Numbered {
     pub turn: Option<i64>,
     /// What happened.
     #[serde(flatten)]
+    #[cfg_attr(feature = "schema", schemars(with = "Typed"))]
     pub event: Event,
+}
+
+/// Something of many kinds, told apart by `type`; the other fields depend on it.
+#[cfg(feature = "schema")]
+#[derive(Serialize, Deserialize, schemars::JsonSchema)]
+pub(super) struct Typed {
+    /// Its kind.
+    r#type: String,
+    #[serde(flatten)]
+    rest: serde_json::Map<String, serde_json::Value>,
 }
 
 /// Which conversations are listed, the newest first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct SessionQuery {
     /// At most so many.
@@ -169,6 +191,7 @@ impl Default for SessionQuery {
 
 /// One conversation in a list.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SessionInfo {
     /// Its name.
     pub id: SessionId,
@@ -196,6 +219,7 @@ pub struct SessionInfo {
 
 /// One conversation with what was said and done.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SessionDetail {
     /// What a list says of it.
     #[serde(flatten)]
@@ -214,6 +238,7 @@ pub struct SessionDetail {
 
 /// A message with its place in the conversation.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StoredMessage {
     /// The number of the event that brought it.
     pub seq: i64,
@@ -225,6 +250,7 @@ pub struct StoredMessage {
 
 /// One turn of a conversation.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TurnInfo {
     /// Which, from 1.
     pub turn: i64,
@@ -244,6 +270,7 @@ pub struct TurnInfo {
 
 /// A place where searched words were found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SearchHit {
     /// The conversation.
     pub session: SessionId,
@@ -259,6 +286,7 @@ pub struct SearchHit {
 
 /// What is to be thrown away.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Prune {
     /// Conversations in which nothing happened for so many milliseconds.
     #[serde(default)]
@@ -276,6 +304,7 @@ pub struct Prune {
 
 /// What was, or would be, thrown away.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pruned {
     /// The conversations.
     pub sessions: Vec<PrunedSession>,
@@ -291,6 +320,7 @@ pub struct Pruned {
 
 /// A conversation that goes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PrunedSession {
     /// Its name.
     pub id: SessionId,

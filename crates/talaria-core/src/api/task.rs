@@ -10,6 +10,7 @@ use crate::outcome::Report;
 
 /// How a task stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TaskStatus {
     /// Its turn was written down and not sent yet.
@@ -30,6 +31,7 @@ pub enum TaskStatus {
 
 /// A task with what it did.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TaskInfo {
     /// Its name.
     pub id: String,

@@ -141,6 +141,7 @@ pub struct TurnStart {
 
 /// A part of what a person says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum UserInput {
     /// Text.

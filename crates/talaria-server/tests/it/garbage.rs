@@ -3,8 +3,6 @@
 use proptest::prelude::*;
 use talaria_core::api::ProblemCode;
 use talaria_server::client::ClientError;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::UnixStream;
 
 use crate::scene::{Scene, say, started};
 
@@ -45,10 +43,7 @@ async fn what_is_no_request_is_refused() {
 async fn a_body_that_is_not_understood_is_refused_in_words() {
     let scene = Scene::start();
     for body in ["", "{", "null", "[]", "\u{0}", "{\"kind\":\"exec\"}", &"[".repeat(100_000)] {
-        let mut stream = UnixStream::connect(&scene.socket).await.unwrap();
-        stream.write_all(&post("/v1/sessions", body)).await.unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).await.unwrap();
+        let answer = scene.raw_to_end(&post("/v1/sessions", body)).await;
         assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");
         assert!(
             answer.contains(r#"{"code":"bad_request","message":"the message is not understood: "#),
@@ -67,13 +62,9 @@ async fn a_body_that_is_too_long_is_refused_on_both_sides() {
         Err(ClientError::Problem(problem)) => assert_eq!(problem.code, ProblemCode::BadRequest),
         other => panic!("{other:?}"),
     }
-    let mut stream = UnixStream::connect(&scene.socket).await.unwrap();
     let body = format!(r#"{{"text":"{long}","when":"now"}}"#);
-    // The server stops reading at the limit.
-    let _ = stream.write_all(&post(&format!("/v1/sessions/{id}/say"), &body)).await;
-    let mut answer = Vec::new();
-    let _ = stream.read_to_end(&mut answer).await;
-    assert!(answer.starts_with(b"HTTP/1.1 400"));
+    let answer = scene.raw_to_end(&post(&format!("/v1/sessions/{id}/say"), &body)).await;
+    assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");
     assert_eq!(client.session(id.as_str()).await.unwrap().info.last_seq, 1);
 }
 
@@ -92,10 +83,7 @@ async fn requests_that_come_in_one_piece_are_answered_in_order() {
     let scene = Scene::start();
     let get = |path: &str, end: &str| format!("GET {path} HTTP/1.1\r\nhost: x\r\n{end}\r\n");
     let all = [get("/v1/info", ""), get("/v1/tasks", ""), get("/v1/none", "connection: close\r\n")].concat();
-    let mut stream = UnixStream::connect(&scene.socket).await.unwrap();
-    stream.write_all(all.as_bytes()).await.unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).await.unwrap();
+    let answer = scene.raw_to_end(all.as_bytes()).await;
     let at = |text: &str| answer.find(text).unwrap_or_else(|| panic!("{text}: {answer}"));
     assert!(at("\"pid\"") < at("[]") && at("[]") < at("404"));
 }

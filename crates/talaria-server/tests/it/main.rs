@@ -5,6 +5,7 @@
 mod bounds;
 mod garbage;
 mod launch;
+mod openapi;
 mod resume;
 mod routes;
 mod scene;

@@ -57,16 +57,27 @@ impl Scene {
         Client::connect(&self.socket).await.unwrap()
     }
 
-    /// Sends bytes and reads everything that comes back until the server closes.
+    /// Sends bytes and nothing more, and reads everything that comes back until the server closes.
     pub(crate) async fn raw(&self, bytes: &[u8]) -> String {
         let mut stream = UnixStream::connect(&self.socket).await.unwrap();
         // The server may close before it read everything.
         let _ = stream.write_all(bytes).await;
         let _ = stream.shutdown().await;
-        let mut answer = Vec::new();
-        let _ = stream.read_to_end(&mut answer).await;
-        String::from_utf8_lossy(&answer).into_owned()
+        rest(stream).await
     }
+
+    /// Sends bytes and reads everything that comes back, until the server closes because it was asked to.
+    pub(crate) async fn raw_to_end(&self, bytes: &[u8]) -> String {
+        let mut stream = UnixStream::connect(&self.socket).await.unwrap();
+        let _ = stream.write_all(bytes).await;
+        rest(stream).await
+    }
+}
+
+async fn rest(mut stream: UnixStream) -> String {
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer).await;
+    String::from_utf8_lossy(&answer).into_owned()
 }
 
 fn serve(socket: &std::path::Path, engine: &Engine, notices: &Arc<Mutex<Vec<String>>>) -> JoinHandle<()> {
