@@ -4,6 +4,7 @@
 //! this client may do that) and the question sent again. Every face of Talaria uses this and nothing else.
 
 mod error;
+mod event;
 mod follow;
 mod wire;
 
@@ -14,6 +15,7 @@ use std::time::Duration;
 use hyper::body::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
 use talaria_core::api::{
     self, AnswerRequest, Answered, EngineInfo, Interrupt, NewSession, NewTurn, Numbered, Problem,
     ProblemCode, Prune, Pruned, RequestInfo, Said, Say, SearchHit, SessionDetail, SessionInfo, SessionQuery,
@@ -27,6 +29,8 @@ use crate::launch::Launcher;
 use crate::route::{self, BODY_LIMIT, Route, percent_encoded};
 use wire::Question;
 
+/// How long the engine may take to say who it is.
+const GREETING: Duration = Duration::from_secs(5);
 /// How long the engine may take to answer.
 const ORDINARY: Duration = Duration::from_secs(60);
 /// How long it may take where everything that is kept is gone through.
@@ -49,7 +53,7 @@ impl Client {
     /// Finds the engine, whatever version it speaks.
     pub(crate) async fn knock(socket: &Path) -> Result<Self, ClientError> {
         let question = Question::get(route::INFO.path.to_owned());
-        let engine = Arc::new(exchange(socket, &question, ORDINARY).await?);
+        let engine = Arc::new(exchange(socket, &question, GREETING).await?);
         Ok(Self { socket: socket.to_owned(), engine, launcher: None })
     }
 
@@ -146,7 +150,9 @@ impl Client {
 
     /// Reads kept events with greater numbers than `after`, at most `limit`.
     pub async fn events(&self, id: &str, after: i64, limit: usize) -> Result<Vec<Numbered>, ClientError> {
-        self.get(&route::EVENTS, Some(id), &page(after, limit)).await
+        let events: Vec<Box<RawValue>> = self.get(&route::EVENTS, Some(id), &page(after, limit)).await?;
+        let read = events.iter().map(|event| event::read(event.get())).collect::<Result<_, _>>();
+        read.map_err(|error| ClientError::Broken(format!("an event is not understood: {error}")))
     }
 
     /// Finds words in everything said and done.

@@ -11,8 +11,8 @@ use hyper::body::Incoming;
 use talaria_core::api::Numbered;
 
 use super::wire::{self, Connection, Question};
-use super::{Client, ClientError};
-use crate::route::{self, Verb};
+use super::{Client, ClientError, event};
+use crate::route;
 use crate::sse::Decoder;
 
 /// The longest event that is read.
@@ -78,8 +78,8 @@ impl Follow {
 
     async fn step(&mut self) -> Result<Option<Numbered>, ClientError> {
         if let Some(message) = self.decoder.next_message() {
-            let event = serde_json::from_str::<Numbered>(&message.data);
-            let event = event.map_err(|error| not_understood(message.id.as_deref(), &error))?;
+            let event =
+                event::read(&message.data).map_err(|error| not_understood(message.id.as_deref(), &error))?;
             if event.seq <= self.last {
                 return Ok(None);
             }
@@ -120,12 +120,8 @@ impl Follow {
     }
 
     async fn connect(&mut self) -> Result<(), ClientError> {
-        let question = Question {
-            verb: Verb::Get,
-            target: route::FOLLOW.with(&self.id),
-            body: hyper::body::Bytes::new(),
-            last_event: Some(self.last),
-        };
+        let last_event = Some(self.last);
+        let question = Question { last_event, ..Question::get(route::FOLLOW.with(&self.id)) };
         let asked = tokio::time::timeout(BEGIN, wire::ask(self.client.socket(), &question)).await;
         let late = |_| ClientError::Broken("no answer in time".to_owned());
         let (response, connection) = asked.map_err(late)??;
