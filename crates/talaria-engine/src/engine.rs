@@ -38,6 +38,7 @@ mod answering;
 mod desk;
 mod feed;
 mod follow;
+mod forgetting;
 mod input;
 mod journal;
 mod lock;

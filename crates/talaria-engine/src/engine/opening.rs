@@ -10,7 +10,7 @@ use talaria_core::outcome::{FailureCode, Report};
 use talaria_core::request::{Answer, Who};
 use talaria_core::turn::{Asked, Flight, RecordedRequest, Standing};
 use talaria_core::wire::call::ThreadStart;
-use talaria_core::wire::history::{History, ThreadStatus};
+use talaria_core::wire::history::History;
 use talaria_store::{Request, RequestFilter, RequestState, StoreError, Turn};
 
 use super::Inner;
@@ -18,6 +18,7 @@ use super::actor::failed;
 use super::journal::Shelf;
 use super::rows;
 use super::settings::{Settings, Wanted};
+use crate::codex::attach::AttachThreadError;
 use crate::codex::client::{CallError, pause};
 use crate::codex::current::CurrentHost;
 use crate::codex::host::{Host, HostError, HostSpec};
@@ -115,12 +116,12 @@ impl Opening<'_> {
     ) -> Result<(OpenThread, Option<History>), ThreadError> {
         let mut asks = 1;
         loop {
-            let is_loaded = !matches!(host.thread_status(thread).await, Ok(ThreadStatus::NotLoaded));
-            let taken = if is_loaded {
-                let attached = host.attach_thread(thread).await.map_err(ThreadError::from);
-                attached.map(|attached| (attached.thread, Some(attached.history)))
-            } else {
-                host.resume_thread(thread, &self.asked).await.map(|thread| (thread, None))
+            let taken = match host.attach_thread(thread).await {
+                Ok(attached) => Ok((attached.thread, Some(attached.history))),
+                Err(AttachThreadError::NotLoaded) => {
+                    host.resume_thread(thread, &self.asked).await.map(|thread| (thread, None))
+                }
+                Err(AttachThreadError::Call(error)) => Err(error.into()),
             };
             match taken {
                 Err(ThreadError::Call(CallError::Refused { .. })) if asks < ASKS => {

@@ -109,6 +109,7 @@ impl Engine {
         if let Some(idle) = options.idle {
             tokio::spawn(engine.clone().watch_idleness(idle));
         }
+        tokio::spawn(engine.clone().forget_now_and_then());
         Ok(engine)
     }
 }
