@@ -51,7 +51,7 @@ impl Client {
     }
 
     /// Finds the engine, whatever version it speaks.
-    pub(crate) async fn knock(socket: &Path) -> Result<Self, ClientError> {
+    pub async fn knock(socket: &Path) -> Result<Self, ClientError> {
         let question = Question::get(route::INFO.path.to_owned());
         let engine = Arc::new(exchange(socket, &question, GREETING).await?);
         Ok(Self { socket: socket.to_owned(), engine, launcher: None })

@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use talaria_core::api::Numbered;
+use tokio::sync::watch;
 
 use super::wire::{self, Connection, Question};
 use super::{Client, ClientError, event};
@@ -36,6 +37,7 @@ pub struct Follow {
     decoder: Decoder,
     attempts: u32,
     over: bool,
+    connected: watch::Sender<bool>,
 }
 
 impl Follow {
@@ -48,6 +50,7 @@ impl Follow {
             decoder: Decoder::new(EVENT_LIMIT),
             attempts: 0,
             over: false,
+            connected: watch::Sender::new(true),
         };
         follow.connect().await?;
         Ok(follow)
@@ -76,6 +79,11 @@ impl Follow {
         self.last
     }
 
+    /// Says whether the engine is there, as it changes: a person who waits wants to know why.
+    pub fn connected(&self) -> watch::Receiver<bool> {
+        self.connected.subscribe()
+    }
+
     async fn step(&mut self) -> Result<Option<Numbered>, ClientError> {
         if let Some(message) = self.decoder.next_message() {
             let event =
@@ -99,7 +107,10 @@ impl Follow {
                 }
             }
             // The engine ended the stream because it ends, or it is gone.
-            Ok(None | Some(Err(_))) | Err(_) => self.stream = None,
+            Ok(None | Some(Err(_))) | Err(_) => {
+                self.stream = None;
+                self.connected.send_replace(false);
+            }
         }
         Ok(None)
     }
@@ -128,6 +139,7 @@ impl Follow {
         // What was not whole yet comes again.
         self.decoder = Decoder::new(EVENT_LIMIT);
         self.stream = Some((response.into_body(), connection));
+        self.connected.send_replace(true);
         Ok(())
     }
 }

@@ -1,0 +1,93 @@
+//! The engine itself: `serve`, `stop`, `status`, `service`.
+
+use clap::{Args, Subcommand};
+
+const SERVE_EXAMPLES: &str = "\
+Examples:
+  talaria serve             # Ctrl-C ends the engine; turns go on and the next engine takes them up
+  talaria service install   # let the system start it";
+
+const STOP_EXAMPLES: &str = "\
+Examples:
+  talaria stop
+  talaria stop --keep-turns   # only the engine: Codex goes on, the next command takes its turns up";
+
+const STATUS_EXAMPLES: &str = "\
+Examples:
+  talaria status
+  talaria status --json | jq '.requests[].id'";
+
+const SERVICE_EXAMPLES: &str = "\
+Examples:
+  talaria service install --dry-run
+  talaria service install --now
+  talaria service uninstall";
+
+/// Options of `talaria serve`.
+#[derive(Debug, Args)]
+#[command(after_help = SERVE_EXAMPLES)]
+pub(crate) struct Serve {
+    /// Started by another command: nothing is printed, the log goes to a file
+    #[arg(long, hide = true)]
+    pub(crate) detached: bool,
+}
+
+/// Options of `talaria stop`.
+#[derive(Debug, Args)]
+#[command(after_help = STOP_EXAMPLES)]
+pub(crate) struct Stop {
+    /// End only the engine: Codex and its turns go on, for the next engine to take up
+    #[arg(long)]
+    pub(crate) keep_turns: bool,
+}
+
+/// Options of `talaria status`.
+#[derive(Debug, Args)]
+#[command(after_help = STATUS_EXAMPLES)]
+pub(crate) struct Status {
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Options of `talaria service`.
+#[derive(Debug, Args)]
+#[command(after_help = SERVICE_EXAMPLES)]
+pub(crate) struct Service {
+    #[command(subcommand)]
+    pub(crate) action: ServiceAction,
+}
+
+/// What is done with the file that makes the engine a service.
+#[derive(Clone, Copy, Debug, Subcommand)]
+pub(crate) enum ServiceAction {
+    /// Write the service file
+    #[command(after_help = SERVICE_EXAMPLES)]
+    Install {
+        /// Only show what would be written
+        #[arg(long)]
+        dry_run: bool,
+        /// Also start it, and at every login
+        #[arg(long, conflicts_with = "dry_run")]
+        now: bool,
+        /// Replace the file even if it was changed by hand
+        #[arg(long)]
+        force: bool,
+    },
+    /// Remove the service file
+    #[command(after_help = SERVICE_EXAMPLES)]
+    Uninstall {
+        /// Only say what would be removed
+        #[arg(long)]
+        dry_run: bool,
+        /// Also stop the service
+        #[arg(long, conflicts_with = "dry_run")]
+        now: bool,
+        /// Remove the file even if it was changed by hand
+        #[arg(long)]
+        force: bool,
+    },
+    /// Show the service file, and whether it is installed
+    #[command(after_help = SERVICE_EXAMPLES)]
+    Show,
+}

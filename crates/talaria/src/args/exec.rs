@@ -1,0 +1,93 @@
+//! `talaria exec`: a turn on a new conversation, a further one on an old one, or a look at one that runs.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use talaria_core::duration::parse_duration;
+use talaria_core::policy::{ApprovalPolicy, Mode, Sandbox};
+
+const EXAMPLES: &str = "\
+Examples:
+  talaria exec \"explain this repo\"
+  talaria exec --sandbox workspace-write \"fix the failing test\"
+  git diff | talaria exec --quiet -
+  talaria exec --resume 0199a \"now the tests, too\"
+  talaria exec --attach 0199a      # follow a running turn from here
+  talaria exec --json \"list the open problems\" | jq -r 'select(.type == \"outcome\").text'
+
+The turn runs in Talaria's engine. Ctrl-C stops it, a second Ctrl-C leaves it running; closing the terminal leaves it
+running, too.
+
+Exit codes: 0 done, 1 failed, 2 usage, 3 declined, 4 interrupted, 5 timed out, 6 Codex missing or not logged in, 7 lost";
+
+/// Options of `talaria exec`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Exec {
+    /// What to say to Codex; `-` reads it from standard input
+    #[arg(required_unless_present = "attach", conflicts_with = "attach")]
+    pub(crate) prompt: Option<String>,
+    /// Go on with this conversation: a session or task id, or the beginning of one
+    #[arg(long, value_name = "ID", conflicts_with_all = ["attach", "cwd", "model", "sandbox", "approval", "mode"])]
+    pub(crate) resume: Option<String>,
+    /// Follow the turn that runs on this conversation, from its beginning
+    #[arg(
+        long,
+        value_name = "ID",
+        conflicts_with_all = ["cwd", "model", "sandbox", "approval", "mode", "effort", "image", "timeout"],
+    )]
+    pub(crate) attach: Option<String>,
+    /// Work in this directory instead of the current one
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cwd: Option<PathBuf>,
+    /// Use this model
+    #[arg(long, short)]
+    pub(crate) model: Option<String>,
+    /// How much the model thinks: minimal, low, medium, high, … as the model offers
+    #[arg(long)]
+    pub(crate) effort: Option<String>,
+    /// What commands may touch: read-only, workspace-write or danger-full-access
+    #[arg(long)]
+    pub(crate) sandbox: Option<Sandbox>,
+    /// When Codex asks: untrusted, on-request or never (on-failure with old versions of Codex)
+    #[arg(long, value_name = "POLICY")]
+    pub(crate) approval: Option<ApprovalPolicy>,
+    /// How much is done without you: auto, approval-required or unrestricted (also: yolo)
+    #[arg(long)]
+    pub(crate) mode: Option<Mode>,
+    /// What happens when Codex asks: `ask` you (on a terminal, without --json and --quiet), `decline`, accept `all`
+    /// that stays inside the sandbox and that neither the hard floor nor your deny rules forbid, or `wait` until
+    /// somebody answers with `talaria requests answer`. Without a terminal `ask` declines; with --attach it waits
+    #[arg(long, value_enum, default_value_t = Approve::Ask)]
+    pub(crate) approve: Approve,
+    /// Send an image file along (may be given several times)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) image: Vec<PathBuf>,
+    /// Stop the turn after this time, such as 90s or 15m; the time you take to answer does not count
+    #[arg(long, value_name = "TIME", value_parser = timeout)]
+    pub(crate) timeout: Option<Duration>,
+    /// Print one JSON object per line
+    #[arg(long, conflicts_with = "quiet")]
+    pub(crate) json: bool,
+    /// Print only the final answer
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+fn timeout(text: &str) -> Result<Duration, String> {
+    parse_duration(text).map_err(|error| error.to_string())
+}
+
+/// What happens when Codex asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Approve {
+    /// Ask at the terminal; without one, decline.
+    Ask,
+    /// Decline.
+    Decline,
+    /// Accept what stays inside the sandbox; decline the rest.
+    All,
+    /// Leave it open for `talaria requests answer`.
+    Wait,
+}

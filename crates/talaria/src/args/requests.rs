@@ -1,0 +1,80 @@
+//! `talaria requests`: what waits for a person.
+
+use clap::{Args, Subcommand};
+use talaria_core::request::Decision;
+
+const EXAMPLES: &str = "\
+Examples:
+  talaria requests list
+  talaria requests answer req-1a2b accept
+  talaria requests answer req-1a2b decline --reason \"use the staging database\"
+  talaria requests answer req-1a2b accept --answers '{\"colour\": \"blue\"}'";
+
+/// Options of `talaria requests`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Requests {
+    #[command(subcommand)]
+    pub(crate) action: RequestsAction,
+}
+
+/// What is done with requests.
+#[derive(Debug, Subcommand)]
+pub(crate) enum RequestsAction {
+    /// List what waits for a person
+    #[command(after_help = EXAMPLES)]
+    List {
+        /// Print one JSON object per request
+        #[arg(long)]
+        json: bool,
+    },
+    /// Answer a request
+    #[command(after_help = EXAMPLES)]
+    Answer(AnswerOptions),
+}
+
+/// Options of `talaria requests answer`.
+#[derive(Debug, Args)]
+pub(crate) struct AnswerOptions {
+    /// The request: its id, or the beginning of it
+    pub(crate) request: String,
+    /// What you decide
+    #[arg(value_enum)]
+    pub(crate) verdict: Verdict,
+    /// Why not; the model is told
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: Option<String>,
+    /// Answers to the model's questions or values of a form, by id or name; `-` reads them from standard input
+    #[arg(long, value_name = "JSON")]
+    pub(crate) answers: Option<String>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What a person can decide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Verdict {
+    /// Yes, once
+    Accept,
+    /// Yes, and the same is not asked again in this conversation
+    AcceptForSession,
+    /// Yes, and by the rule that Codex proposes it is not asked again anywhere
+    AcceptAlways,
+    /// No; the turn goes on
+    Decline,
+    /// No, and the turn ends
+    Cancel,
+}
+
+impl From<Verdict> for Decision {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Accept => Self::Accept,
+            Verdict::AcceptForSession => Self::AcceptForSession,
+            Verdict::AcceptAlways => Self::AcceptAlways,
+            Verdict::Decline => Self::Decline,
+            Verdict::Cancel => Self::Cancel,
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! `talaria sessions`: conversations that were kept.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{ArgGroup, Args, Subcommand, ValueEnum};
+
+use super::measure::{age, size};
+
+const EXAMPLES: &str = "\
+Examples:
+  talaria sessions list --limit 50
+  talaria sessions show 0199a
+  talaria sessions search cargo test failed
+  talaria sessions export 0199a -o talk.md
+  talaria sessions prune --older-than 30d --keep 100
+  talaria exec --resume 0199a \"go on\"";
+
+/// Options of `talaria sessions`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Sessions {
+    #[command(subcommand)]
+    pub(crate) action: SessionsAction,
+}
+
+/// What is done with conversations.
+#[derive(Debug, Subcommand)]
+pub(crate) enum SessionsAction {
+    /// List conversations, the newest first
+    #[command(after_help = EXAMPLES)]
+    List {
+        /// At most so many
+        #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+        limit: u32,
+        /// Print one JSON object per conversation
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show one conversation: its turns and what was said and done
+    #[command(after_help = EXAMPLES)]
+    Show {
+        /// The conversation: a session or task id, or the beginning of one
+        id: String,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Search everything that was said and done
+    #[command(after_help = EXAMPLES)]
+    Search(Search),
+    /// Write one conversation to a file or to standard output
+    #[command(after_help = EXAMPLES)]
+    Export(Export),
+    /// Throw old conversations away
+    #[command(after_help = EXAMPLES)]
+    Prune(Prune),
+}
+
+/// Options of `talaria sessions search`.
+#[derive(Debug, Args)]
+pub(crate) struct Search {
+    /// The words, all of which must occur
+    #[arg(required = true, value_name = "WORDS")]
+    pub(crate) words: Vec<String>,
+    /// At most so many places
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub(crate) limit: u32,
+    /// Print one JSON object per place
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Options of `talaria sessions export`.
+#[derive(Debug, Args)]
+pub(crate) struct Export {
+    /// The conversation: a session or task id, or the beginning of one
+    pub(crate) id: String,
+    /// What is written: `markdown` to be read, or `jsonl`, one message per line
+    #[arg(long, value_enum, default_value_t = Format::Markdown)]
+    pub(crate) format: Format,
+    /// Write to this file
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// How a conversation is written down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// To be read.
+    Markdown,
+    /// One message per line, in the shape that chat models read.
+    Jsonl,
+}
+
+/// Options of `talaria sessions prune`.
+#[derive(Debug, Args)]
+pub(crate) struct Prune {
+    #[command(flatten)]
+    pub(crate) limits: Limits,
+    /// Do it; otherwise what would go is shown, and a terminal is asked
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What is thrown away: whatever any of these says.
+#[derive(Clone, Copy, Debug, Args)]
+#[command(group(ArgGroup::new("limits").required(true).multiple(true).args(["older_than", "keep", "max_size"])))]
+pub(crate) struct Limits {
+    /// Conversations in which nothing happened for this time, such as 30d or 12w
+    #[arg(long, value_name = "AGE", value_parser = age)]
+    pub(crate) older_than: Option<Duration>,
+    /// All but the newest so many
+    #[arg(long, value_name = "N")]
+    pub(crate) keep: Option<u64>,
+    /// The oldest, until the rest takes at most so much, such as 500MB
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) max_size: Option<u64>,
+}

@@ -1,0 +1,75 @@
+//! What can be typed together, and what cannot.
+
+use clap::CommandFactory;
+use clap::error::ErrorKind;
+
+use super::*;
+
+fn parse(line: &str) -> Result<Cli, ErrorKind> {
+    Cli::try_parse_from(std::iter::once("talaria").chain(line.split(' '))).map_err(|error| error.kind())
+}
+
+#[test]
+fn the_command_line_is_sound() {
+    Cli::command().debug_assert();
+}
+
+#[test]
+fn every_command_shows_an_example() {
+    fn walk(command: &clap::Command, path: &str, missing: &mut Vec<String>) {
+        for sub in command.get_subcommands() {
+            let path = format!("{path} {}", sub.get_name());
+            if !sub.get_after_help().is_some_and(|help| help.to_string().contains("Examples:")) {
+                missing.push(path.clone());
+            }
+            walk(sub, &path, missing);
+        }
+    }
+    let mut missing = Vec::new();
+    walk(&Cli::command(), "talaria", &mut missing);
+    assert_eq!(missing, [""; 0]);
+}
+
+#[test]
+fn an_option_that_would_have_no_effect_is_refused() {
+    for line in [
+        "exec --attach a prompt",
+        "exec --attach a --model m",
+        "exec --attach a --timeout 5s",
+        "exec --attach a --resume b",
+        "exec --resume a --cwd / prompt",
+        "exec --resume a --sandbox read-only prompt",
+        "exec --json --quiet prompt",
+        "service install --dry-run --now",
+    ] {
+        assert_eq!(parse(line).unwrap_err(), ErrorKind::ArgumentConflict, "{line}");
+    }
+    for line in ["exec", "exec --resume a", "sessions prune", "sessions prune --yes", "sessions search"] {
+        assert_eq!(parse(line).unwrap_err(), ErrorKind::MissingRequiredArgument, "{line}");
+    }
+    for line in ["exec --attach a", "exec --attach a --json --approve wait", "exec --resume a --effort low go"] {
+        assert!(parse(line).is_ok(), "{line}");
+    }
+}
+
+#[test]
+fn a_task_has_a_sandbox_and_is_asked() {
+    let Ok(Cli { command: Command::Task(Tasks { action: TaskAction::Start(start) }) }) = parse("task start go") else {
+        panic!("not a task")
+    };
+    assert_eq!((start.sandbox.as_str(), start.approval.as_str()), ("read-only", "untrusted"));
+    for line in ["task start --sandbox danger-full-access go", "task start --approval never go"] {
+        assert_eq!(parse(line).unwrap_err(), ErrorKind::ValueValidation, "{line}");
+    }
+}
+
+#[test]
+fn what_is_pruned_may_be_said_in_several_ways_at_once() {
+    let Ok(Cli { command: Command::Sessions(Sessions { action: SessionsAction::Prune(prune) }) }) =
+        parse("sessions prune --older-than 30d --max-size 500MB --keep 3")
+    else {
+        panic!("not a prune")
+    };
+    let Limits { older_than, keep, max_size } = prune.limits;
+    assert_eq!((older_than.map(|age| age.as_secs()), keep, max_size), (Some(2_592_000), Some(3), Some(500_000_000)));
+}

@@ -1,0 +1,130 @@
+//! The way to the engine of this home: found, or started on demand; and its refusals in words for people.
+
+use std::path::PathBuf;
+
+use talaria_core::api::{Problem, ProblemCode, SessionQuery};
+use talaria_engine::home::TalariaHome;
+use talaria_server::client::{Client, ClientError};
+use talaria_server::launch::{Build, ensure};
+use talaria_server::socket_path;
+
+use crate::patience::patiently;
+use crate::trouble::{Trouble, exit};
+
+/// So many conversations are looked at to say which one may have been meant.
+const CANDIDATES: usize = 1000;
+/// So many of them are named.
+const NAMED: usize = 5;
+
+/// Finds the engine of this home, or starts it.
+pub(crate) async fn reach(home: &TalariaHome) -> Result<Client, Trouble> {
+    let cannot = |cause: &dyn std::fmt::Display| Trouble::new(exit::FAILED, "cannot start the engine").because(cause);
+    home.ensure().map_err(|error| cannot(&error).try_this(error.hint()))?;
+    let program = std::env::current_exe().map_err(|error| cannot(&error))?;
+    let started = patiently("starting the engine", ensure(home.root(), &program, this_build(&program))).await;
+    started.map_err(|error| {
+        let trouble = cannot(&error);
+        match error.next_step() {
+            Some(step) => trouble.try_this(step),
+            None => trouble,
+        }
+    })
+}
+
+/// Finds the engine of this home if one runs; none is started.
+pub(crate) async fn find(home: &TalariaHome) -> Result<Option<Client>, ClientError> {
+    match Client::connect(&socket_path(home.root())).await {
+        Ok(client) => Ok(Some(client)),
+        Err(ClientError::NotRunning) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// What this program is.
+fn this_build(program: &PathBuf) -> Build {
+    let made = std::fs::metadata(program).and_then(|metadata| metadata.modified()).ok();
+    let age = made.and_then(|made| made.duration_since(std::time::UNIX_EPOCH).ok()).unwrap_or_default();
+    let build = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
+    Build { version: env!("CARGO_PKG_VERSION").to_owned(), build }
+}
+
+/// Says to a person why the engine did not do what it was asked.
+pub(crate) fn refused(what: &str, error: &ClientError) -> Trouble {
+    let trouble = match error {
+        ClientError::Problem(problem) => {
+            Trouble::new(exit_code(problem.code), what).because(&problem.message)
+        }
+        other => Trouble::new(exit::FAILED, what).because(other),
+    };
+    match error.next_step() {
+        Some(step) => trouble.try_this(step),
+        None => trouble,
+    }
+}
+
+/// The same where an id was typed: says which one may have been meant.
+pub(crate) async fn refused_id(what: &str, id: &str, client: &Client, error: &ClientError) -> Trouble {
+    let ClientError::Problem(problem) = error else { return refused(what, error) };
+    let trouble = refused(what, error);
+    match problem.code {
+        ProblemCode::Unknown if problem.hint.is_none() => {
+            trouble.try_this("`talaria sessions list` shows what there is")
+        }
+        ProblemCode::Ambiguous => {
+            let query = SessionQuery { limit: CANDIDATES, ..SessionQuery::default() };
+            let sessions = client.sessions(&query).await.unwrap_or_default();
+            let names = sessions.iter().flat_map(|info| [Some(info.id.as_str()), info.task.as_deref()]).flatten();
+            let matching: Vec<&str> = names.filter(|name| name.starts_with(id)).take(NAMED).collect();
+            if matching.is_empty() { trouble } else { trouble.try_this(format!("one of {}", matching.join(", "))) }
+        }
+        _ => trouble,
+    }
+}
+
+/// The exit code that suits a refusal.
+fn exit_code(code: ProblemCode) -> u8 {
+    match code {
+        ProblemCode::Unknown | ProblemCode::Ambiguous | ProblemCode::BadRequest | ProblemCode::Misfit => exit::USAGE,
+        ProblemCode::Codex => exit::CODEX,
+        _ => exit::FAILED,
+    }
+}
+
+/// Is it worth to ask again, since the engine is away for a moment or nobody knows whether it heard?
+pub(crate) fn may_come_back(error: &ClientError) -> bool {
+    match error {
+        ClientError::NotRunning | ClientError::Broken(_) => true,
+        ClientError::Problem(Problem { code, .. }) => {
+            matches!(code, ProblemCode::Stopping | ProblemCode::Overloaded)
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_has_the_engines_words_its_hint_and_an_exit_code() {
+        let told = |code| {
+            let problem = Problem::new(code, "no conversation begins with zz").try_this("look at the list");
+            let trouble = refused("cannot show it", &ClientError::Problem(problem));
+            (trouble.exit, trouble.summary(), trouble.hint().to_owned())
+        };
+        let words = "cannot show it: no conversation begins with zz".to_owned();
+        assert_eq!(told(ProblemCode::Unknown), (2, words.clone(), "look at the list".to_owned()));
+        assert_eq!(told(ProblemCode::Codex).0, 6);
+        assert_eq!(told(ProblemCode::Conflict).0, 1);
+    }
+
+    #[test]
+    fn only_a_pause_of_the_engine_is_waited_for() {
+        let problem = |code| ClientError::Problem(Problem::new(code, "x"));
+        assert!(may_come_back(&ClientError::NotRunning));
+        assert!(may_come_back(&problem(ProblemCode::Stopping)));
+        for code in [ProblemCode::Conflict, ProblemCode::Unknown, ProblemCode::Misfit, ProblemCode::Internal] {
+            assert!(!may_come_back(&problem(code)), "{code:?}");
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! `talaria service`: the file that lets systemd or launchd keep the engine running. Written, shown, removed.
+//!
+//! Only a file that we wrote is replaced or removed, and one that was changed by hand only with `--force`. The service
+//! manager is run only if the person says `--now`.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use talaria_engine::home::TalariaHome;
+
+use crate::args::{Service, ServiceAction};
+use crate::output::print;
+use crate::trouble::{Trouble, complain, exit};
+
+mod mark;
+mod unit;
+
+use mark::Author;
+use unit::{System, Unit};
+
+/// Runs the command.
+pub(crate) fn run(options: &Service) -> Result<u8, Trouble> {
+    let place = Place::find()?;
+    match options.action {
+        ServiceAction::Install { dry_run: true, .. } => place.preview()?,
+        ServiceAction::Install { now, force, .. } => {
+            place.install(Insistence::of(force))?;
+            if now { manage(&place.system.enable(&place.file))? } else { place.say_how_to_enable()? }
+        }
+        ServiceAction::Uninstall { dry_run: true, .. } => place.preview_removal()?,
+        ServiceAction::Uninstall { now, force, .. } => {
+            place.may_touch(Insistence::of(force))?;
+            if now && place.state()? != State::Absent {
+                manage(&place.system.disable(&place.file))?;
+            }
+            place.remove()?;
+        }
+        ServiceAction::Show => place.show()?,
+    }
+    Ok(0)
+}
+
+/// May what a person wrote be lost?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Insistence {
+    No,
+    Force,
+}
+
+impl Insistence {
+    fn of(force: bool) -> Self {
+        if force { Self::Force } else { Self::No }
+    }
+}
+
+/// What is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Absent,
+    There(Author),
+}
+
+/// The file, and what belongs into it.
+#[derive(Debug)]
+struct Place {
+    system: System,
+    file: PathBuf,
+    text: String,
+}
+
+impl Place {
+    fn find() -> Result<Self, Trouble> {
+        let cannot = |cause: &dyn std::fmt::Display| {
+            Trouble::new(exit::FAILED, "cannot tell what the service would run").because(cause)
+        };
+        let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let user_home = variable("HOME").ok_or_else(|| {
+            cannot(&"HOME is not set").try_this("set HOME to your home directory")
+        })?;
+        let home = TalariaHome::from_env().map_err(|error| cannot(&error).try_this(error.hint()))?;
+        let is_usual = home.root() == user_home.join(".talaria");
+        let unit = Unit {
+            program: std::env::current_exe().map_err(|error| cannot(&error))?,
+            home: (!is_usual).then(|| home.root().to_owned()),
+        };
+        let system = System::here();
+        let file = system.path(&user_home, variable("XDG_CONFIG_HOME").as_deref());
+        Ok(Self { system, file, text: system.text(&unit) })
+    }
+
+    fn state(&self) -> Result<State, Trouble> {
+        match std::fs::read_to_string(&self.file) {
+            Ok(text) => Ok(State::There(mark::author(&text))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(State::Absent),
+            Err(error) => Err(self.trouble("cannot read", &error)),
+        }
+    }
+
+    /// Only what we wrote may go, and what somebody changed only if they insist.
+    fn may_touch(&self, insistence: Insistence) -> Result<(), Trouble> {
+        let file = self.file.display();
+        match self.state()? {
+            State::Absent | State::There(Author::Us) => Ok(()),
+            State::There(Author::Changed) if insistence == Insistence::Force => Ok(()),
+            State::There(Author::Changed) => {
+                Err(Trouble::new(exit::FAILED, format!("{file} was changed by hand"))
+                    .because("what was changed would be lost")
+                    .try_this("keep a copy, then say --force"))
+            }
+            State::There(Author::Other) => {
+                Err(Trouble::new(exit::FAILED, format!("{file} was not written by Talaria"))
+                    .because("somebody else's file is neither replaced nor removed")
+                    .try_this("move it away first"))
+            }
+        }
+    }
+
+    fn install(&self, insistence: Insistence) -> Result<(), Trouble> {
+        self.may_touch(insistence)?;
+        write_whole(&self.file, &self.text).map_err(|error| self.trouble("cannot write", &error))?;
+        print(&format!("Wrote {}:\n\n{}\n", self.file.display(), self.text))
+    }
+
+    fn say_how_to_enable(&self) -> Result<(), Trouble> {
+        let commands = spoken(&self.system.enable(&self.file));
+        print(&format!("To start it now and at every login:\n{commands}To undo: talaria service uninstall\n"))
+    }
+
+    fn preview(&self) -> Result<(), Trouble> {
+        let commands = spoken(&self.system.enable(&self.file));
+        print(&format!("Would write {}:\n\n{}\nThen to start it:\n{commands}", self.file.display(), self.text))
+    }
+
+    fn preview_removal(&self) -> Result<(), Trouble> {
+        match self.state()? {
+            State::Absent => print(&format!("{} is not there\n", self.file.display())),
+            State::There(Author::Us) => print(&format!("Would remove {}\n", self.file.display())),
+            State::There(_) => self.may_touch(Insistence::No),
+        }
+    }
+
+    fn remove(&self) -> Result<(), Trouble> {
+        if self.state()? == State::Absent {
+            return print(&format!("{} is not there\n", self.file.display()));
+        }
+        std::fs::remove_file(&self.file).map_err(|error| self.trouble("cannot remove", &error))?;
+        let commands = spoken(&self.system.disable(&self.file));
+        print(&format!("Removed {}\nIf the service still runs:\n{commands}", self.file.display()))
+    }
+
+    fn show(&self) -> Result<(), Trouble> {
+        let file = self.file.display();
+        let installed = match self.state()? {
+            State::Absent => return print(&format!("not installed: {file} is not there\n\nIt would be:\n\n{}", self.text)),
+            State::There(Author::Us) => "installed",
+            State::There(Author::Changed) => "installed, and changed by hand",
+            State::There(Author::Other) => "not written by Talaria",
+        };
+        let text = std::fs::read_to_string(&self.file).map_err(|error| self.trouble("cannot read", &error))?;
+        let outdated = if text == self.text { "" } else { "\n`talaria service install` would write another one.\n" };
+        print(&format!("{installed}: {file}\n\n{text}{outdated}"))
+    }
+
+    fn trouble(&self, what: &str, error: &io::Error) -> Trouble {
+        Trouble::new(exit::FAILED, format!("{what} {}", self.file.display())).because(error)
+    }
+}
+
+/// Writes a file so that it is there whole or not at all.
+fn write_whole(path: &Path, text: &str) -> io::Result<()> {
+    let directory = path.parent().unwrap_or(Path::new("."));
+    std::fs::create_dir_all(directory)?;
+    let mut file = tempfile::NamedTempFile::new_in(directory)?;
+    file.write_all(text.as_bytes())?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    Ok(())
+}
+
+fn spoken(commands: &[Vec<String>]) -> String {
+    commands.iter().map(|command| format!("  {}\n", command.join(" "))).collect()
+}
+
+/// Runs the service manager's own commands, and shows each.
+fn manage(commands: &[Vec<String>]) -> Result<(), Trouble> {
+    for command in commands {
+        let spoken = command.join(" ");
+        complain(&format!("running: {spoken}\n"));
+        let (program, arguments) = command.split_first().map_or(("", &[][..]), |(first, rest)| (first, rest));
+        let ended = Command::new(program).args(arguments).stdin(Stdio::null()).status();
+        let cause = match ended {
+            Ok(status) if status.success() => continue,
+            Ok(status) => status.to_string(),
+            Err(error) => error.to_string(),
+        };
+        return Err(Trouble::new(exit::FAILED, format!("`{spoken}` did not work"))
+            .because(cause)
+            .try_this("the file is in place; run the command by hand where the service manager runs"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(directory: &Path) -> Place {
+        let unit = Unit { program: "/bin/talaria".into(), home: None };
+        let file = directory.join("deep/talaria.service");
+        Place { system: System::Systemd, file, text: System::Systemd.text(&unit) }
+    }
+
+    #[test]
+    fn what_was_installed_is_removed_and_nothing_else() {
+        let directory = tempfile::tempdir().unwrap();
+        let place = place(directory.path());
+        assert_eq!(place.state().unwrap(), State::Absent);
+        place.remove().unwrap();
+        place.install(Insistence::No).unwrap();
+        place.install(Insistence::No).unwrap();
+        assert_eq!(std::fs::read_to_string(&place.file).unwrap(), place.text);
+        assert_eq!(std::fs::read_dir(place.file.parent().unwrap()).unwrap().count(), 1, "no temporary file is left");
+        place.may_touch(Insistence::No).unwrap();
+        place.remove().unwrap();
+        assert_eq!(place.state().unwrap(), State::Absent);
+    }
+
+    #[test]
+    fn a_file_that_was_changed_needs_force_and_a_strangers_file_is_never_touched() {
+        let directory = tempfile::tempdir().unwrap();
+        let place = place(directory.path());
+        place.install(Insistence::No).unwrap();
+        std::fs::write(&place.file, place.text.replace("RestartSec=2", "RestartSec=9")).unwrap();
+        assert!(place.install(Insistence::No).is_err());
+        assert!(place.may_touch(Insistence::No).is_err());
+        place.install(Insistence::Force).unwrap();
+        std::fs::write(&place.file, "[Service]\nExecStart=/bin/other\n").unwrap();
+        for insistence in [Insistence::No, Insistence::Force] {
+            assert!(place.install(insistence).is_err());
+            assert!(place.may_touch(insistence).is_err());
+        }
+    }
+}
