@@ -1,70 +1,218 @@
 //! One turn with a person around it: events are shown, questions asked, Ctrl-C interrupts. `exec` and `demo` use it.
+//!
+//! The turn runs in the engine, so this can end at any time without an effect on it. When the engine goes away, because
+//! it is replaced or died, the events go on where they stopped.
 
 use std::io;
-use std::sync::Mutex;
 use std::time::Duration;
 
-use talaria_core::event::Event;
-use talaria_core::outcome::Report;
+use talaria_core::api::{AnswerRequest, Interrupt, Numbered};
+use talaria_core::event::{Event, Started, Usage};
+use talaria_core::ids::{SessionId, TicketId};
+use talaria_core::outcome::{Outcome, Report};
 use talaria_core::request::Who;
-use talaria_core::wire::call::UserInput;
-use talaria_engine::session::{Command, Session};
+use talaria_server::client::{Client, ClientError};
 use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 
-use crate::face::{Answerer, Face, Shared, TICK};
+use crate::engine::{may_come_back, refused};
+use crate::face::{Answerer, Face, TICK, Wish};
 use crate::keyboard::{Lines, Typed};
 use crate::render::Renderer;
-use crate::stops::Stops;
-use crate::trouble::{Trouble, exit};
+use crate::stops::{Stop, Stops};
+use crate::trouble::{Trouble, complain, exit};
 
-/// What is said, and for how long.
+mod news;
+
+use news::{News, Stream};
+
+/// How often a word to the engine is said again while that is away, and how long is waited in between.
+const TRIES: u32 = 40;
+const BETWEEN_TRIES: Duration = Duration::from_millis(250);
+
+/// A turn that is to be followed.
 #[derive(Debug)]
-pub(crate) struct Say {
-    pub(crate) input: Vec<UserInput>,
-    pub(crate) limit: Option<Duration>,
+pub(crate) struct Followed<'a> {
+    pub(crate) client: &'a Client,
+    pub(crate) session: SessionId,
+    /// Which turn, from 1.
+    pub(crate) turn: i64,
+    /// Events of this turn have greater numbers.
+    pub(crate) after: i64,
+    /// Up to here it has happened already: what was asked then may be answered.
+    pub(crate) past: i64,
 }
 
-/// Runs one turn. A turn that the person left before its end is `lost`. `Err` means that nothing can be shown any more.
+/// How the show ended.
+#[derive(Debug)]
+pub(crate) struct End {
+    /// What the turn came to; of a turn that was left, that this is not known.
+    pub(crate) report: Report,
+    /// What Codex said is in force.
+    pub(crate) started: Option<Started>,
+}
+
+/// Something that was asked of the engine is done, or was refused.
+enum Done {
+    Answer(TicketId, Result<(), ClientError>),
+    Interrupt(Result<(), ClientError>),
+}
+
+/// Shows a turn to its end, or until the person leaves. `Err` means that nothing can be shown any more.
 pub(crate) async fn run(
-    session: &mut Session,
-    say: Say,
+    followed: &Followed<'_>,
     renderer: Box<dyn Renderer + Send>,
     answerer: Answerer,
     mut lines: Option<Lines>,
     stops: &mut Stops,
-) -> Result<Report, Trouble> {
-    let (commands, mut wishes) = mpsc::unbounded_channel();
-    let face = Mutex::new(Face::new(renderer, answerer, commands.clone()));
-    let shared = Shared(&face);
-    let started = Event::SessionStarted(Box::new(session.started().clone()));
-    shared.with(|face| face.show(&started));
-    let mut watcher = Shared(&face);
-    let turn = session.run_turn(say.input, say.limit, &mut wishes, &mut watcher);
-    tokio::pin!(turn);
+) -> Result<End, Trouble> {
+    let (wishes, mut wanted) = mpsc::unbounded_channel();
+    let mut face = Face::new(renderer, answerer, followed.past, wishes);
+    let mut stream = Stream::follow(followed.client, &followed.session, followed.after);
+    let mut errands = JoinSet::new();
     let mut ticks = tokio::time::interval(TICK);
     let mut asked_to_stop = false;
     let report = loop {
         tokio::select! {
-            report = &mut turn => break report,
-            _ = ticks.tick() => shared.with(Face::tick),
-            typed = next_line(&mut lines) => shared.with(|face| face.take_line(typed)),
-            () = stops.next() => {
-                if asked_to_stop {
-                    break shared.with(Face::leave);
+            news = stream.next() => match take(&mut face, &mut stream, news, followed)? {
+                Some(report) => break report,
+                None => face.flush(),
+            },
+            _ = ticks.tick() => face.tick(),
+            typed = next_line(&mut lines) => face.take_line(typed),
+            Some(done) = errands.join_next() => told(&mut face, done.ok()),
+            wish = wanted.recv() => match wish {
+                Some(Wish::Answer { ticket, answer, by }) => {
+                    let answer = AnswerRequest { answer: answer.revealed(), by, via: Some(via()) };
+                    errands.spawn(deliver(followed.client.clone(), ticket, answer));
                 }
-                asked_to_stop = true;
-                // A session that takes no commands any more has ended.
-                let _ = commands.send(Command::Interrupt { by: Who::User });
-            }
+                Some(Wish::Interrupt) => drop(errands.spawn(interrupt(followed.client.clone(), followed.session.clone()))),
+                Some(Wish::Leave) | None => break leave(&mut face, followed, Words::Unheard),
+            },
+            stop = stops.next() => match stop {
+                Stop::HungUp => break leave(&mut face, followed, Words::Unheard),
+                Stop::Asked if asked_to_stop => break leave(&mut face, followed, Words::Spoken),
+                Stop::Asked => {
+                    asked_to_stop = true;
+                    errands.spawn(interrupt(followed.client.clone(), followed.session.clone()));
+                }
+            },
         }
     };
-    shared.with(|face| match face.broken() {
+    match face.broken() {
         // Whoever read our output has seen enough.
         Some(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(Trouble::new(exit::FAILED, "cannot write the output").because(error))
         }
-        _ => Ok(report),
-    })
+        _ => Ok(End { report, started: face.started().cloned() }),
+    }
+}
+
+/// Shows everything that is there; gives how the turn ended, if it did.
+fn take(
+    face: &mut Face,
+    stream: &mut Stream,
+    news: News,
+    followed: &Followed<'_>,
+) -> Result<Option<Report>, Trouble> {
+    let mut next = Some(news);
+    while let Some(news) = next {
+        match news {
+            News::Event(numbered) => {
+                if let Some(report) = take_event(face, &numbered, followed.turn) {
+                    face.flush();
+                    return Ok(Some(report));
+                }
+            }
+            News::Away => face.note("the engine is away; waiting for it to come back"),
+            News::Back => face.note("the engine is back"),
+            News::Over(error) => {
+                let trouble = match error {
+                    Some(error) => refused("the turn can no longer be followed", &error),
+                    None => Trouble::new(exit::FAILED, "the turn can no longer be followed"),
+                };
+                return Err(trouble.try_this(format!("talaria exec --attach {}", followed.session)));
+            }
+        }
+        next = stream.waiting();
+    }
+    Ok(None)
+}
+
+/// Shows what belongs to the turn; other turns are passed over.
+fn take_event(face: &mut Face, numbered: &Numbered, turn: i64) -> Option<Report> {
+    if numbered.turn.is_some_and(|theirs| theirs != turn) {
+        return None;
+    }
+    face.show(numbered);
+    match &numbered.event {
+        Event::Outcome(report) => Some(report.clone()),
+        _ => None,
+    }
+}
+
+fn told(face: &mut Face, done: Option<Done>) {
+    match done {
+        Some(Done::Answer(ticket, Err(error))) => face.refused(&ticket, &error),
+        Some(Done::Interrupt(Err(error))) => face.note(&format!("the turn could not be stopped: {error}")),
+        _ => {}
+    }
+}
+
+/// Does anybody hear what is said?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Words {
+    Spoken,
+    Unheard,
+}
+
+/// The person goes, the turn stays.
+fn leave(face: &mut Face, followed: &Followed<'_>, words: Words) -> Report {
+    let id = &followed.session;
+    let why = format!("you left before the turn ended; it goes on: talaria exec --attach {id}");
+    let report = Report::new(Outcome::Lost { why }, None, Usage::default(), 0);
+    let report = Report { exit: exit::INTERRUPTED, ..report };
+    face.leave(&report);
+    if words == Words::Spoken {
+        complain(&format!(
+            "you left before the turn ended; it was asked to stop, and goes on until it does\n\
+             follow it: talaria exec --attach {id}\n\
+             stop it, and everything else: talaria stop\n"
+        ));
+    }
+    report
+}
+
+async fn deliver(client: Client, ticket: TicketId, answer: AnswerRequest) -> Done {
+    let mut tries = 0;
+    loop {
+        match client.answer(ticket.as_str(), &answer).await {
+            // Said twice it is still one answer: the engine takes the first.
+            Err(error) if may_come_back(&error) && tries < TRIES => {
+                tries += 1;
+                tokio::time::sleep(BETWEEN_TRIES).await;
+            }
+            result => return Done::Answer(ticket, result.map(drop)),
+        }
+    }
+}
+
+async fn interrupt(client: Client, session: SessionId) -> Done {
+    let mut tries = 0;
+    loop {
+        match client.interrupt(session.as_str(), Interrupt { by: Who::User }).await {
+            Err(error) if may_come_back(&error) && tries < TRIES => {
+                tries += 1;
+                tokio::time::sleep(BETWEEN_TRIES).await;
+            }
+            result => return Done::Interrupt(result),
+        }
+    }
+}
+
+/// From where an answer comes, for whoever comes second.
+pub(crate) fn via() -> String {
+    format!("a terminal (process {})", std::process::id())
 }
 
 /// The next line that was typed. The reader says why it ends before it does; then nothing comes any more.

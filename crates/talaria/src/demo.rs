@@ -1,31 +1,31 @@
 //! `talaria demo`: a real Codex turn through Talaria, on a scripted model. No account, nothing leaves the machine.
 //!
-//! Codex gets a home of its own, so the user's is neither read nor written. What the demo made stays, for looking at.
+//! Engine and Codex get homes of their own, so the user's are neither read nor written, and the engine ends with the
+//! demo. What the demo made stays, for looking at.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-use talaria_core::outcome::Report;
-use talaria_core::policy::{ApprovalPolicy, Sandbox};
-use talaria_core::wire::call::{ThreadStart, UserInput};
-use talaria_engine::codex::current::CurrentHost;
-use talaria_engine::codex::host::HostSpec;
+use talaria_core::api::{Kind, NewSession, NewTurn, SessionStarted, Stop};
+use talaria_core::policy::{Answers, ApprovalPolicy, Sandbox};
+use talaria_core::wire::call::UserInput;
 use talaria_engine::codex::locate::{CodexBinary, LocateError, Origin, locate};
 use talaria_engine::home::{TalariaHome, ensure_dir};
-use talaria_engine::session::{Options, Session};
 use talaria_scripted::ScriptedModel;
+use talaria_server::client::Client;
 
-use crate::conversation::{self, Say};
-use crate::exec::{end_host, no_conversation, person_or, start_host};
+use crate::conversation::{self, End, Followed};
+use crate::exec::person_or;
 use crate::face::Answerer;
-use crate::look;
 use crate::output::print;
 use crate::patience::patiently;
 use crate::render::Terminal;
 use crate::settings::{Settings, codex_trouble, version_note};
 use crate::setup::install_pinned;
+use crate::stop::wait_until_gone;
 use crate::stops::{Stops, unless_stopped};
 use crate::trouble::{Trouble, complain, exit};
+use crate::{caller, engine, look};
 
 mod script;
 
@@ -37,14 +37,25 @@ pub(crate) async fn run() -> Result<u8, Trouble> {
     let place = Place::create(&settings.home)?;
     let model = start_model(&place).await?;
     introduce(&codex, &model)?;
-    let spec = HostSpec::new(&codex, Some(place.codex_home.clone()), settings.home.hosts_dir());
-    let host = unless_stopped(&mut stops, patiently("starting Codex", start_host(spec))).await?;
-    stops.guard(&host);
-    let told = tell(&host, &place, &mut stops).await;
-    end_host(&host.get(), told.as_ref().ok().map(|(report, _)| report)).await;
-    let (report, transcript) = told?;
-    conclude(&place, transcript.as_deref())?;
+    let home = TalariaHome::resolve(Some(place.talaria_home.clone().into_os_string()), None)
+        .map_err(|error| cannot_prepare(&error).try_this(error.hint()))?;
+    let client = unless_stopped(&mut stops, engine::reach(&home)).await?;
+    let told = tell(&client, &codex, &place, &mut stops).await;
+    end(&client).await;
+    let End { report, started } = told?;
+    conclude(&place, started.and_then(|started| started.path).as_deref())?;
     Ok(report.exit)
+}
+
+/// Ends the engine of the demo, and with it everything that it started.
+async fn end(client: &Client) {
+    let ending = async {
+        if let Err(error) = client.stop(Stop { keep_turns: false }).await {
+            complain(&format!("warning: the engine of the demo did not end: {error}\n"));
+        }
+        wait_until_gone(client).await;
+    };
+    patiently("ending the demo", ending).await;
 }
 
 async fn find_or_fetch(settings: &Settings) -> Result<CodexBinary, Trouble> {
@@ -66,6 +77,7 @@ async fn find_or_fetch(settings: &Settings) -> Result<CodexBinary, Trouble> {
 /// Where the demo keeps its things.
 struct Place {
     root: PathBuf,
+    talaria_home: PathBuf,
     codex_home: PathBuf,
     work: PathBuf,
 }
@@ -73,8 +85,9 @@ struct Place {
 impl Place {
     fn create(home: &TalariaHome) -> Result<Self, Trouble> {
         let root = home.demo_dir().join(talaria_engine::session::new_id().to_string());
-        let place = Self { codex_home: root.join("codex-home"), work: root.join("work"), root };
-        for directory in [&place.codex_home, &place.work] {
+        let (talaria_home, codex_home) = (root.join("home"), root.join("codex-home"));
+        let place = Self { talaria_home, codex_home, work: root.join("work"), root };
+        for directory in [&place.talaria_home, &place.codex_home, &place.work] {
             ensure_dir(directory).map_err(|error| cannot_prepare(&error).try_this(error.hint()))?;
         }
         write(&place.work.join("greeting.txt"), script::GREETING)?;
@@ -114,28 +127,38 @@ fn introduce(codex: &CodexBinary, model: &ScriptedModel) -> Result<(), Trouble> 
     ))
 }
 
-/// Runs the turn. Gives how it ended, and the file in which Codex keeps the conversation.
+/// Runs the turn.
 async fn tell(
-    host: &CurrentHost,
+    client: &Client,
+    codex: &CodexBinary,
     place: &Place,
     stops: &mut Stops,
-) -> Result<(Report, Option<String>), Trouble> {
-    let start = ThreadStart {
+) -> Result<End, Trouble> {
+    let new = NewSession {
+        kind: Kind::Exec,
         cwd: place.work.display().to_string(),
+        model: None,
         sandbox: Some(Sandbox::WorkspaceWrite),
-        approval_policy: Some(ApprovalPolicy::Untrusted),
-        ..ThreadStart::default()
+        approval: Some(ApprovalPolicy::Untrusted),
+        turn: NewTurn {
+            input: vec![UserInput::Text { text: script::PROMPT.to_owned() }],
+            effort: None,
+            limit_ms: None,
+            quiet_after_ms: None,
+            answers: Answers::Person,
+            caller: caller::describe(codex, Some(place.codex_home.clone())),
+        },
     };
     let starting = async {
-        let started = Session::start(host.clone(), start, Options::default()).await;
-        started.map_err(|error| no_conversation(&error))
+        let started = client.start_session(&new).await;
+        started.map_err(|error| engine::refused("cannot start the demo", &error))
     };
-    let mut session = unless_stopped(stops, starting).await?;
-    let say = Say { input: vec![UserInput::Text { text: script::PROMPT.to_owned() }], limit: None };
+    let started = unless_stopped(stops, patiently("starting Codex", starting)).await?;
+    let SessionStarted { id: session, turn, after, .. } = started;
+    let followed = Followed { client, session, turn, after, past: after };
     let renderer = Box::new(Terminal::new(io::stdout(), look::of_stdout()));
     let (answerer, lines) = person_or(Answerer::Demo, renderer.as_ref());
-    let report = conversation::run(&mut session, say, renderer, answerer, lines, stops).await?;
-    Ok((report, session.started().path.clone()))
+    conversation::run(&followed, renderer, answerer, lines, stops).await
 }
 
 /// How to call this program from here: by its name if that finds it, else by its path.

@@ -1,6 +1,6 @@
 //! The way to the engine of this home: found, or started on demand; and its refusals in words for people.
 
-use std::path::PathBuf;
+use std::io;
 
 use talaria_core::api::{Problem, ProblemCode, SessionQuery};
 use talaria_engine::home::TalariaHome;
@@ -18,10 +18,12 @@ const NAMED: usize = 5;
 
 /// Finds the engine of this home, or starts it.
 pub(crate) async fn reach(home: &TalariaHome) -> Result<Client, Trouble> {
-    let cannot = |cause: &dyn std::fmt::Display| Trouble::new(exit::FAILED, "cannot start the engine").because(cause);
+    let cannot =
+        |cause: &dyn std::fmt::Display| Trouble::new(exit::FAILED, "cannot start the engine").because(cause);
     home.ensure().map_err(|error| cannot(&error).try_this(error.hint()))?;
     let program = std::env::current_exe().map_err(|error| cannot(&error))?;
-    let started = patiently("starting the engine", ensure(home.root(), &program, this_build(&program))).await;
+    let own = this_build().map_err(|error| cannot(&error))?;
+    let started = patiently("starting the engine", ensure(home.root(), &program, own)).await;
     started.map_err(|error| {
         let trouble = cannot(&error);
         match error.next_step() {
@@ -31,7 +33,7 @@ pub(crate) async fn reach(home: &TalariaHome) -> Result<Client, Trouble> {
     })
 }
 
-/// Finds the engine of this home if one runs; none is started.
+/// Finds the engine of this home if one runs and is understood; none is started.
 pub(crate) async fn find(home: &TalariaHome) -> Result<Option<Client>, ClientError> {
     match Client::connect(&socket_path(home.root())).await {
         Ok(client) => Ok(Some(client)),
@@ -40,12 +42,22 @@ pub(crate) async fn find(home: &TalariaHome) -> Result<Option<Client>, ClientErr
     }
 }
 
+/// Finds the engine of this home if one runs, whatever version it is: to be stopped.
+pub(crate) async fn find_any(home: &TalariaHome) -> Result<Option<Client>, ClientError> {
+    match Client::knock(&socket_path(home.root())).await {
+        Ok(client) => Ok(Some(client)),
+        Err(ClientError::NotRunning) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 /// What this program is.
-fn this_build(program: &PathBuf) -> Build {
-    let made = std::fs::metadata(program).and_then(|metadata| metadata.modified()).ok();
-    let age = made.and_then(|made| made.duration_since(std::time::UNIX_EPOCH).ok()).unwrap_or_default();
+pub(crate) fn this_build() -> io::Result<Build> {
+    let made =
+        std::env::current_exe().and_then(std::fs::metadata).and_then(|metadata| metadata.modified())?;
+    let age = made.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     let build = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
-    Build { version: env!("CARGO_PKG_VERSION").to_owned(), build }
+    Ok(Build { version: env!("CARGO_PKG_VERSION").to_owned(), build })
 }
 
 /// Says to a person why the engine did not do what it was asked.
@@ -73,9 +85,14 @@ pub(crate) async fn refused_id(what: &str, id: &str, client: &Client, error: &Cl
         ProblemCode::Ambiguous => {
             let query = SessionQuery { limit: CANDIDATES, ..SessionQuery::default() };
             let sessions = client.sessions(&query).await.unwrap_or_default();
-            let names = sessions.iter().flat_map(|info| [Some(info.id.as_str()), info.task.as_deref()]).flatten();
+            let names =
+                sessions.iter().flat_map(|info| [Some(info.id.as_str()), info.task.as_deref()]).flatten();
             let matching: Vec<&str> = names.filter(|name| name.starts_with(id)).take(NAMED).collect();
-            if matching.is_empty() { trouble } else { trouble.try_this(format!("one of {}", matching.join(", "))) }
+            if matching.is_empty() {
+                trouble
+            } else {
+                trouble.try_this(format!("one of {}", matching.join(", ")))
+            }
         }
         _ => trouble,
     }
@@ -84,7 +101,9 @@ pub(crate) async fn refused_id(what: &str, id: &str, client: &Client, error: &Cl
 /// The exit code that suits a refusal.
 fn exit_code(code: ProblemCode) -> u8 {
     match code {
-        ProblemCode::Unknown | ProblemCode::Ambiguous | ProblemCode::BadRequest | ProblemCode::Misfit => exit::USAGE,
+        ProblemCode::Unknown | ProblemCode::Ambiguous | ProblemCode::BadRequest | ProblemCode::Misfit => {
+            exit::USAGE
+        }
         ProblemCode::Codex => exit::CODEX,
         _ => exit::FAILED,
     }
@@ -123,7 +142,8 @@ mod tests {
         let problem = |code| ClientError::Problem(Problem::new(code, "x"));
         assert!(may_come_back(&ClientError::NotRunning));
         assert!(may_come_back(&problem(ProblemCode::Stopping)));
-        for code in [ProblemCode::Conflict, ProblemCode::Unknown, ProblemCode::Misfit, ProblemCode::Internal] {
+        for code in [ProblemCode::Conflict, ProblemCode::Unknown, ProblemCode::Misfit, ProblemCode::Internal]
+        {
             assert!(!may_come_back(&problem(code)), "{code:?}");
         }
     }

@@ -1,41 +1,40 @@
-//! `talaria exec`: one turn of Codex, streamed.
+//! `talaria exec`: one turn of Codex, streamed. The turn runs in the engine; this sends it there and shows it.
 
 use std::io;
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
+use talaria_core::api::{Kind, NewSession, NewTurn, SessionDetail, SessionStarted};
 use talaria_core::event::Usage;
+use talaria_core::ids::SessionId;
 use talaria_core::outcome::{FailureCode, Outcome, Report};
 use talaria_core::policy::{Answers, Mode};
 use talaria_core::request::Who;
-use talaria_core::wire::call::ThreadStart;
-use talaria_engine::codex::client::CallError;
-use talaria_engine::codex::current::CurrentHost;
-use talaria_engine::codex::host::{Host, HostError, HostSpec};
-use talaria_engine::codex::locate::CodexBinary;
-use talaria_engine::codex::threads::ThreadError;
-use talaria_engine::session::{self, Session};
+use talaria_core::wire::call::UserInput;
+use talaria_server::client::Client;
 
 use crate::args::{Approve, Exec};
-use crate::conversation::{self, Say};
-use crate::face::Answerer;
-use crate::input;
+use crate::conversation::{self, Followed};
+use crate::engine::{self, refused_id};
+use crate::face::{Answerer, Face};
 use crate::keyboard::{Keyboard, Lines};
-use crate::look;
 use crate::output::print;
 use crate::patience::patiently;
 use crate::render::{JsonLines, Quiet, Renderer, Terminal, complaint};
-use crate::settings::{Settings, login_hint};
+use crate::settings::Settings;
 use crate::stops::{Stops, unless_stopped};
 use crate::trouble::{Trouble, complain, exit};
+use crate::{caller, input, look};
 
 /// After how much silence a person is told for the first time, unless the configuration says otherwise.
-const QUIET: Duration = Duration::from_secs(120);
+pub(crate) const QUIET: Duration = Duration::from_secs(120);
 
 /// Runs the command. The number is the exit code.
 pub(crate) async fn run(options: Exec) -> Result<u8, Trouble> {
-    let result = run_turn(&options).await;
+    let result = match &options.attach {
+        Some(id) => attach(&options, id).await,
+        None => run_turn(&options).await,
+    };
     match &result {
         Ok(report) if options.quiet => complain(&complaint(report)),
         // Whoever reads JSON waits for an outcome, also when there was no turn.
@@ -47,43 +46,130 @@ pub(crate) async fn run(options: Exec) -> Result<u8, Trouble> {
 
 async fn run_turn(options: &Exec) -> Result<Report, Trouble> {
     // Before signals are taken over: Ctrl-C must end a wait for standard input.
-    let input = input::read(options)?;
+    let input = input::read(options.prompt.as_deref().unwrap_or_default(), &options.image)?;
     let mut stops = Stops::listen()?;
     let cwd = input::working_directory(options.cwd.as_deref())?;
     let settings = Settings::load()?.accept()?;
     let starting = async {
-        let codex = settings.codex().await?;
-        let spec = HostSpec::new(&codex, settings.codex_home(), settings.home.hosts_dir());
-        Ok((start_host(spec).await?, codex))
+        let turn = turn(options, &settings, input).await?;
+        let client = engine::reach(&settings.home).await?;
+        let started = start(&client, options, &settings, cwd, turn).await?;
+        Ok((client, started))
     };
-    let (host, codex) = unless_stopped(&mut stops, patiently("starting Codex", starting)).await?;
-    stops.guard(&host);
-    let turn = async {
-        let starting = async {
-            check_login(&host.get(), &codex).await?;
-            start_session(&host, options, &settings, cwd).await
-        };
-        let mut session =
-            unless_stopped(&mut stops, patiently("starting the conversation", starting)).await?;
-        let say = Say { input, limit: options.timeout.or(settings.config.codex.turn_timeout) };
-        let renderer = renderer(options, &session);
-        let (answerer, lines) = match options.approve {
-            Approve::Ask => person_or(Answerer::Nobody, renderer.as_ref()),
-            Approve::Decline | Approve::All => (Answerer::Nobody, None),
-        };
-        conversation::run(&mut session, say, renderer, answerer, lines, &mut stops).await
-    };
-    let report = turn.await;
-    end_host(&host.get(), report.as_ref().ok()).await;
-    report
+    let (client, started) = unless_stopped(&mut stops, patiently("starting the turn", starting)).await?;
+    let SessionStarted { id: session, turn, after, .. } = started;
+    let followed = Followed { client: &client, session, turn, after, past: after };
+    follow(options, &followed, &mut stops).await
 }
 
-/// Ends Codex: politely after a turn that ended, at once after one that was left or lost.
-pub(crate) async fn end_host(host: &Host, report: Option<&Report>) {
-    match report.map(|report| &report.outcome) {
-        Some(Outcome::Lost { .. }) => host.kill().await,
-        _ => host.close().await,
+/// Follows a turn that was started elsewhere.
+async fn attach(options: &Exec, id: &str) -> Result<Report, Trouble> {
+    if options.approve == Approve::All {
+        return Err(Trouble::new(exit::USAGE, "`--approve all` cannot be said to a turn that runs already")
+            .try_this("use `--approve ask`, `wait` or `decline`"));
     }
+    let mut stops = Stops::listen()?;
+    let settings = Settings::load()?.accept()?;
+    let looking = async {
+        let client = engine::reach(&settings.home).await?;
+        match client.session(id).await {
+            Ok(detail) => Ok((client, detail)),
+            Err(error) => Err(refused_id("cannot follow this conversation", id, &client, &error).await),
+        }
+    };
+    let (client, detail) = unless_stopped(&mut stops, patiently("looking for the turn", looking)).await?;
+    let session = detail.info.id.clone();
+    match detail.turns.iter().rev().find(|turn| turn.outcome.is_none()) {
+        Some(turn) => {
+            let (turn, past) = (turn.turn, detail.info.last_seq);
+            let followed = Followed { client: &client, session, turn, after: 0, past };
+            follow(options, &followed, &mut stops).await
+        }
+        None => show_last(options, &detail),
+    }
+}
+
+/// Nothing runs: says so, and how it ended the last time.
+fn show_last(options: &Exec, detail: &SessionDetail) -> Result<Report, Trouble> {
+    let id = &detail.info.id;
+    complain(&format!("nothing runs on {id}; its last turn ended like this:\n"));
+    let Some(report) = detail.turns.last().and_then(|turn| turn.outcome.clone()) else {
+        return Err(Trouble::new(exit::FAILED, format!("{id} has no turn that could be followed"))
+            .try_this(format!("talaria exec --resume {id} \"…\" starts one")));
+    };
+    let (wishes, _) = tokio::sync::mpsc::unbounded_channel();
+    let mut face = Face::new(renderer(options, id), Answerer::Elsewhere, 0, wishes);
+    face.show_ended(&report);
+    Ok(report)
+}
+
+async fn follow(options: &Exec, followed: &Followed<'_>, stops: &mut Stops) -> Result<Report, Trouble> {
+    let renderer = renderer(options, &followed.session);
+    let (answerer, lines) = match options.approve {
+        // A turn that was started elsewhere is not refused anything because nobody looks on here.
+        Approve::Ask if options.attach.is_some() => person_or(Answerer::Elsewhere, renderer.as_ref()),
+        Approve::Ask => person_or(Answerer::Nobody, renderer.as_ref()),
+        Approve::Wait => (Answerer::Elsewhere, None),
+        Approve::Decline | Approve::All => (Answerer::Nobody, None),
+    };
+    Ok(conversation::run(followed, renderer, answerer, lines, stops).await?.report)
+}
+
+/// The turn as it was typed and configured.
+async fn turn(options: &Exec, settings: &Settings, input: Vec<UserInput>) -> Result<NewTurn, Trouble> {
+    let codex = settings.codex().await?;
+    let config = &settings.config;
+    let mode = options.mode.or(config.approvals.mode).map(Mode::settings);
+    let answers = match options.approve {
+        Approve::All => Answers::Everything,
+        Approve::Decline | Approve::Wait => Answers::Person,
+        Approve::Ask => mode.map_or(Answers::Person, |mode| mode.answers),
+    };
+    Ok(NewTurn {
+        input,
+        effort: options.effort.clone().or_else(|| config.model.effort.clone()),
+        limit_ms: options.timeout.or(config.codex.turn_timeout).map(milliseconds),
+        quiet_after_ms: Some(milliseconds(config.codex.idle_warning.unwrap_or(QUIET))),
+        answers,
+        caller: caller::describe(&codex, settings.codex_home()),
+    })
+}
+
+/// Hands the turn to the engine: a further one of a conversation, or the first of a new one.
+async fn start(
+    client: &Client,
+    options: &Exec,
+    settings: &Settings,
+    cwd: String,
+    turn: NewTurn,
+) -> Result<SessionStarted, Trouble> {
+    if let Some(id) = &options.resume {
+        return match client.start_turn(id, &turn).await {
+            Ok(started) => Ok(started),
+            Err(error) => Err(refused_id("cannot go on with this conversation", id, client, &error).await),
+        };
+    }
+    let config = &settings.config;
+    // A mode that was typed is for this turn, so it goes before what the file says of sandbox and policy.
+    let typed = options.mode.map(Mode::settings);
+    let written = config.approvals.mode.map(Mode::settings);
+    let new = NewSession {
+        kind: Kind::Exec,
+        cwd,
+        model: options.model.clone().or_else(|| config.model.default.clone()),
+        sandbox: options
+            .sandbox
+            .or(typed.map(|mode| mode.sandbox))
+            .or(config.codex.sandbox)
+            .or(written.map(|mode| mode.sandbox)),
+        approval: options
+            .approval
+            .or(typed.map(|mode| mode.approval_policy))
+            .or(config.codex.approval_policy)
+            .or(written.map(|mode| mode.approval_policy)),
+        turn,
+    };
+    client.start_session(&new).await.map_err(|error| engine::refused("cannot start the turn", &error))
 }
 
 /// The outcome line of a turn that never began; it belongs to no session.
@@ -108,85 +194,9 @@ fn no_turn(trouble: &Trouble) -> String {
     serde_json::to_string(&line).unwrap_or_default() + "\n"
 }
 
-/// Starts a host, with words for people if it does not come up.
-pub(crate) async fn start_host(spec: HostSpec) -> Result<CurrentHost, Trouble> {
-    match Host::start(spec).await {
-        Ok(host) => Ok(Arc::new(host).into()),
-        Err(error) => {
-            let code = if matches!(error, HostError::Spawn { .. }) { exit::CODEX } else { exit::FAILED };
-            let step = error.next_step();
-            Err(Trouble::new(code, "cannot start Codex").because(error).try_this(step))
-        }
-    }
-}
-
-/// Codex would find out only after minutes of retries that nobody is logged in.
-async fn check_login(host: &Host, codex: &CodexBinary) -> Result<(), Trouble> {
-    let account =
-        host.account().await.map_err(|error| call_trouble("cannot ask Codex who is logged in", &error))?;
-    if account.requires_openai_auth && account.account.is_none() {
-        return Err(Trouble::new(exit::CODEX, "Codex is not logged in")
-            .because("the configured model provider needs an OpenAI login, and there is none")
-            .try_this(format!("{}, or try `talaria demo`, which needs no account", login_hint(codex))));
-    }
-    Ok(())
-}
-
-async fn start_session(
-    host: &CurrentHost,
-    options: &Exec,
-    settings: &Settings,
-    cwd: String,
-) -> Result<Session, Trouble> {
-    let config = &settings.config;
-    // A mode that was typed is for this turn, so it goes before what the file says of sandbox and policy.
-    let typed = options.mode.map(Mode::settings);
-    let written = config.approvals.mode.map(Mode::settings);
-    let answers = match options.approve {
-        Approve::All => Answers::Everything,
-        Approve::Decline => Answers::Person,
-        Approve::Ask => typed.or(written).map_or(Answers::Person, |mode| mode.answers),
-    };
-    let start = ThreadStart {
-        cwd,
-        model: options.model.clone().or_else(|| config.model.default.clone()),
-        sandbox: options
-            .sandbox
-            .or(typed.map(|mode| mode.sandbox))
-            .or(config.codex.sandbox)
-            .or(written.map(|mode| mode.sandbox)),
-        approval_policy: options
-            .approval
-            .or(typed.map(|mode| mode.approval_policy))
-            .or(config.codex.approval_policy)
-            .or(written.map(|mode| mode.approval_policy)),
-        ..ThreadStart::default()
-    };
-    let turns = session::Options {
-        effort: options.effort.clone().or_else(|| config.model.effort.clone()),
-        quiet_after: Some(config.codex.idle_warning.unwrap_or(QUIET)),
-        rules: config.approvals.rules.clone(),
-        answers,
-        ..session::Options::default()
-    };
-    Session::start(host.clone(), start, turns).await.map_err(|error| no_conversation(&error))
-}
-
-/// A conversation that did not start, with words for people.
-pub(crate) fn no_conversation(error: &ThreadError) -> Trouble {
-    Trouble::new(exit::FAILED, "Codex did not start the conversation")
-        .because(error)
-        .try_this(error.next_step())
-}
-
-/// A request that got no usable answer, with words for people.
-fn call_trouble(what: &str, error: &CallError) -> Trouble {
-    Trouble::new(exit::FAILED, what).because(error).try_this("run `talaria doctor` to check the installation")
-}
-
-fn renderer(options: &Exec, session: &Session) -> Box<dyn Renderer + Send> {
+fn renderer(options: &Exec, session: &SessionId) -> Box<dyn Renderer + Send> {
     if options.json {
-        Box::new(JsonLines::new(io::stdout(), session.id()))
+        Box::new(JsonLines::new(io::stdout(), session))
     } else if options.quiet {
         Box::new(Quiet::new(io::stdout(), look::of_stdout()))
     } else {
@@ -200,4 +210,9 @@ pub(crate) fn person_or(otherwise: Answerer, renderer: &dyn Renderer) -> (Answer
         Some((keyboard, lines)) => (Answerer::Person(keyboard), Some(lines)),
         None => (otherwise, None),
     }
+}
+
+/// A time as the engine is told it.
+pub(crate) fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

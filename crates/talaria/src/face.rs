@@ -1,24 +1,25 @@
 //! The face of a running turn: shows its events, and puts its questions to whoever answers them here.
 //!
-//! The session calls it for every event; the loop around the session calls it when a line was typed or time passed.
-//! A face that cannot be written to any more stops the turn: nobody would see what it does.
+//! `conversation` calls it for every event, for lines that were typed and when time passed; what it wants of the engine
+//! it says through `wishes`. A face that cannot be written to any more stops the turn, because nobody would see what it
+//! does; but a terminal that was closed only ends the show.
 
 use std::collections::VecDeque;
 use std::io;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use talaria_core::event::{Event, Usage};
+use talaria_core::api::{Numbered, ProblemCode};
+use talaria_core::event::{Event, Started};
 use talaria_core::ids::TicketId;
-use talaria_core::outcome::{Outcome, Report};
+use talaria_core::outcome::Report;
 use talaria_core::request::{Answer, Ask, Decision, Who};
-use talaria_engine::session::{Command, Watcher};
+use talaria_server::client::ClientError;
 use tokio::sync::mpsc;
 
 use crate::dialog::{Dialog, Next};
 use crate::keyboard::{Asked, Keyboard, Keys, Typed};
-use crate::render::Renderer;
-use crate::trouble::exit;
+use crate::render::{Renderer, Shown};
+use crate::trouble::complain;
 use crate::{echo, look};
 
 /// Who answers when Codex asks.
@@ -28,24 +29,47 @@ pub(crate) enum Answerer {
     Person(Keyboard),
     /// Nobody: everything is declined.
     Nobody,
+    /// Somebody elsewhere, who is told how.
+    Elsewhere,
     /// The demo, which accepts the commands and patches of its own script.
     Demo,
+}
+
+/// What the face wants of the engine.
+#[derive(Debug)]
+pub(crate) enum Wish {
+    /// An answer to a request.
+    Answer {
+        /// Which.
+        ticket: TicketId,
+        /// What.
+        answer: Answer,
+        /// Who.
+        by: Who,
+    },
+    /// The turn is to stop.
+    Interrupt,
+    /// The terminal is gone: the show is over, the turn is not.
+    Leave,
 }
 
 /// Shows a turn and puts its questions.
 pub(crate) struct Face {
     renderer: Box<dyn Renderer + Send>,
     answerer: Answerer,
-    commands: mpsc::UnboundedSender<Command>,
+    wishes: mpsc::UnboundedSender<Wish>,
     questions: VecDeque<Question>,
+    /// What happened up to here is over: whoever was asked then may have answered.
+    past: i64,
+    /// What was asked in the past and is not closed yet.
+    unanswered: Vec<(TicketId, Ask)>,
     since: Instant,
     last_event: Instant,
     /// The turn was asked to stop: nothing is asked any more.
     is_stopping: bool,
     /// What the keyboard was read for last.
     asked: Option<Asked>,
-    /// The last count that was told.
-    usage: Usage,
+    started: Option<Started>,
     broken: Option<io::Error>,
 }
 
@@ -64,39 +88,56 @@ impl Question {
 }
 
 impl Face {
-    /// Makes a face that answers through `commands`.
+    /// Makes a face; events up to the number `past` are only shown.
     pub(crate) fn new(
         renderer: Box<dyn Renderer + Send>,
         answerer: Answerer,
-        commands: mpsc::UnboundedSender<Command>,
+        past: i64,
+        wishes: mpsc::UnboundedSender<Wish>,
     ) -> Self {
         let now = Instant::now();
         Self {
             renderer,
             answerer,
-            commands,
+            wishes,
             questions: VecDeque::new(),
+            past,
+            unanswered: Vec::new(),
             since: now,
             last_event: now,
             is_stopping: false,
             asked: None,
-            usage: Usage::default(),
+            started: None,
             broken: None,
         }
     }
 
     /// Shows an event, and puts the question that it may be.
-    pub(crate) fn show(&mut self, event: &Event) {
+    pub(crate) fn show(&mut self, numbered: &Numbered) {
         self.last_event = Instant::now();
         let now = self.last_event.duration_since(self.since);
-        self.write(|renderer| renderer.event(now, event));
-        match event {
-            Event::RequestOpened { id, ask, .. } if ask.is_answerable() => self.put(id, ask),
-            Event::RequestClosed { id, .. } => self.drop_question(id),
+        self.write(|renderer| renderer.numbered(now, numbered));
+        match &numbered.event {
+            Event::RequestOpened { id, ask, .. } if ask.is_answerable() => {
+                self.unanswered.push((id.clone(), ask.clone()));
+            }
+            Event::RequestClosed { id, by, .. } => self.close(id, *by),
             Event::Interrupting { .. } => self.is_stopping = true,
-            Event::UsageUpdated { turn, .. } => self.usage = *turn,
+            Event::SessionStarted(started) => self.started = Some(started.clone()),
             _ => {}
         }
+        if numbered.seq >= self.past {
+            for (ticket, ask) in std::mem::take(&mut self.unanswered) {
+                self.put(&ticket, &ask);
+            }
+        }
+    }
+
+    /// Shows how a turn ended that was over before the show began.
+    pub(crate) fn show_ended(&mut self, report: &Report) {
+        let event = Event::Outcome(report.clone());
+        self.write(|renderer| renderer.event(Duration::ZERO, &event));
+        self.flush();
     }
 
     /// Lets the spinner turn, in the window as wide as it is now.
@@ -119,31 +160,63 @@ impl Face {
             keyboard.line_came();
         }
         self.renderer.prompt_read();
+        if matches!(typed.keys, Keys::Failed) {
+            return self.wish(Wish::Leave);
+        }
         let Some(question) = self.questions.front_mut().filter(|question| !question.answered) else { return };
         // It was typed for a question or a step that is gone: the person has not seen this one.
         if typed.asked != Some(question.asked()) {
             return self.prompt();
         }
-        let (answer, by) = match typed.keys {
+        let answer = match typed.keys {
             Keys::Line(text) => match question.dialog.take(&text) {
-                Next::Answer(answer) => (answer, Who::User),
+                Next::Answer(answer) => answer,
                 Next::Ask => return self.prompt(),
             },
             // Closing the input is a no.
-            Keys::Closed => (Decision::Decline.into(), Who::User),
-            Keys::Failed => (Decision::Decline.into(), Who::Nobody),
+            Keys::Closed | Keys::Failed => Decision::Decline.into(),
         };
-        self.answer_first(answer, by);
+        self.answer_first(answer, Who::User);
     }
 
-    /// Ends the show although the turn has not ended. What becomes of it is not known.
-    pub(crate) fn leave(&mut self) -> Report {
-        let why = "you left before the turn ended".to_owned();
-        let report = Report::new(Outcome::Lost { why }, None, self.usage, 0);
-        let report = Report { exit: exit::INTERRUPTED, ..report };
-        self.show(&Event::Outcome(Box::new(report.clone())));
+    /// Tells that an answer was not taken. If it does not fit, the person is asked again.
+    pub(crate) fn refused(&mut self, ticket: &TicketId, error: &ClientError) {
+        let fits = !matches!(error, ClientError::Problem(problem) if problem.code == ProblemCode::Misfit);
+        self.note(&format!("your answer was not taken: {error}"));
+        if fits {
+            return self.drop_question(ticket);
+        }
+        if let Some(question) = self.questions.iter_mut().find(|question| question.ticket == *ticket) {
+            question.dialog = Dialog::new(question.dialog.ask().clone());
+            question.answered = false;
+            self.asked = None;
+            self.prompt();
+        }
+    }
+
+    /// Says something beside the turn.
+    pub(crate) fn note(&mut self, text: &str) {
+        let mut shown = Shown::Here;
+        self.write(|renderer| {
+            shown = renderer.note(text)?;
+            renderer.flush()
+        });
+        if shown == Shown::Nowhere {
+            complain(&format!("{text}\n"));
+        }
+    }
+
+    /// Ends the show although the turn has not ended; `report` says so to programs.
+    pub(crate) fn leave(&mut self, report: &Report) {
+        echo::show();
+        let event = Event::Outcome(report.clone());
+        self.write(|renderer| renderer.left(&event));
         self.write(|renderer| renderer.close());
-        report
+    }
+
+    /// What Codex said is in force, if it has said so.
+    pub(crate) fn started(&self) -> Option<&Started> {
+        self.started.as_ref()
     }
 
     /// Why nothing more can be shown, if so.
@@ -151,9 +224,17 @@ impl Face {
         self.broken.as_ref()
     }
 
+    /// Makes everything visible.
+    pub(crate) fn flush(&mut self) {
+        self.write(|renderer| renderer.flush());
+    }
+
     fn put(&mut self, ticket: &TicketId, ask: &Ask) {
         match &self.answerer {
             Answerer::Nobody => self.answer(ticket.clone(), Decision::Decline.into(), Who::Nobody),
+            Answerer::Elsewhere => self.note(&format!(
+                "it waits for an answer: talaria requests answer {ticket} accept (or decline, …)"
+            )),
             Answerer::Demo => {
                 let is_scripted = matches!(ask, Ask::Command { .. } | Ask::Patch { .. });
                 let decision = if is_scripted { Decision::Accept } else { Decision::Decline };
@@ -197,6 +278,17 @@ impl Face {
         self.questions.push_front(question);
     }
 
+    /// A request is closed. If nobody here did it, that is said: the line that was waited for leads nowhere now.
+    fn close(&mut self, ticket: &TicketId, by: Who) {
+        self.unanswered.retain(|(open, _)| open != ticket);
+        let was_waiting =
+            self.questions.iter().any(|question| question.ticket == *ticket && !question.answered);
+        if was_waiting && by == Who::User {
+            self.note("it was answered elsewhere, not in this terminal");
+        }
+        self.drop_question(ticket);
+    }
+
     fn drop_question(&mut self, ticket: &TicketId) {
         let was_first = self.questions.front().is_some_and(|question| question.ticket == *ticket);
         self.questions.retain(|question| question.ticket != *ticket);
@@ -217,16 +309,12 @@ impl Face {
     }
 
     fn answer(&mut self, ticket: TicketId, answer: Answer, by: Who) {
-        self.command(Command::Answer { ticket, answer, by });
+        self.wish(Wish::Answer { ticket, answer, by });
     }
 
-    /// A session that takes no commands any more has ended, and with it the question.
-    fn command(&mut self, command: Command) {
-        let _ = self.commands.send(command);
-    }
-
-    fn flush(&mut self) {
-        self.write(|renderer| renderer.flush());
+    /// Nobody listens any more when the show is over.
+    fn wish(&mut self, wish: Wish) {
+        let _ = self.wishes.send(wish);
     }
 
     fn write(&mut self, show: impl FnOnce(&mut dyn Renderer) -> io::Result<()>) {
@@ -235,28 +323,9 @@ impl Face {
         }
         if let Err(error) = show(self.renderer.as_mut()) {
             self.broken = Some(error);
-            self.command(Command::Interrupt { by: Who::User });
+            let is_closed = self.renderer.can_ask();
+            self.wish(if is_closed { Wish::Leave } else { Wish::Interrupt });
         }
-    }
-}
-
-/// A face that the session and the loop around it share.
-pub(crate) struct Shared<'a>(pub(crate) &'a Mutex<Face>);
-
-impl Shared<'_> {
-    /// Does something with the face.
-    pub(crate) fn with<T>(&self, act: impl FnOnce(&mut Face) -> T) -> T {
-        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-impl Watcher for Shared<'_> {
-    fn event(&mut self, event: Event) {
-        self.with(|face| face.show(&event));
-    }
-
-    fn caught_up(&mut self) {
-        self.with(Face::flush);
     }
 }
 

@@ -6,15 +6,14 @@ use std::path::{Path, PathBuf};
 
 use talaria_core::wire::call::UserInput;
 
-use crate::args::Exec;
 use crate::trouble::{Trouble, exit};
 
 /// The longest input that Codex takes, in characters.
 const INPUT_LIMIT: usize = 1_048_576;
 
-/// Reads the prompt and the images.
-pub(crate) fn read(options: &Exec) -> Result<Vec<UserInput>, Trouble> {
-    let text = if options.prompt == "-" { read_prompt()? } else { options.prompt.clone() };
+/// Reads the prompt, from standard input if it is `-`, and the images.
+pub(crate) fn read(prompt: &str, images: &[PathBuf]) -> Result<Vec<UserInput>, Trouble> {
+    let text = if prompt == "-" { read_prompt()? } else { prompt.to_owned() };
     if text.trim().is_empty() {
         return Err(Trouble::new(exit::USAGE, "the prompt is empty")
             .try_this("say what Codex should do: talaria exec \"explain this repo\""));
@@ -24,7 +23,7 @@ pub(crate) fn read(options: &Exec) -> Result<Vec<UserInput>, Trouble> {
         return Err(too_long(length.to_string()));
     }
     let mut input = vec![UserInput::Text { text }];
-    for image in &options.image {
+    for image in images {
         input.push(UserInput::LocalImage { path: image_path(image)? });
     }
     Ok(input)

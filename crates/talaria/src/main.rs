@@ -1,5 +1,5 @@
 //! Talaria: an agent runtime for people who use Codex. This crate reads the command line and shows what happens; what
-//! acts is in `talaria-engine`, what decides in `talaria-core`.
+//! acts is the engine (`talaria-engine`), which every command asks through `talaria-server`.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -9,13 +9,16 @@ use clap::Parser;
 use crate::args::{Cli, Command};
 use crate::trouble::{Trouble, exit};
 
+mod amounts;
 mod args;
 mod bar;
+mod caller;
 mod conversation;
 mod demo;
 mod dialog;
 mod doctor;
 mod echo;
+mod engine;
 mod exec;
 mod face;
 mod input;
@@ -24,9 +27,17 @@ mod look;
 mod output;
 mod patience;
 mod render;
+mod requests;
+mod serve;
+mod service;
+mod sessions;
 mod settings;
 mod setup;
+mod sheet;
+mod status;
+mod stop;
 mod stops;
+mod tasks;
 mod trouble;
 
 /// How long tasks may take to end after the command did. They wait for nothing, so this is only a net.
@@ -53,12 +64,19 @@ fn run(command: Command) -> Result<u8, Trouble> {
     let result = runtime.block_on(async {
         match command {
             Command::Exec(options) => exec::run(*options).await,
+            Command::Task(options) => tasks::run(&options).await,
+            Command::Requests(options) => requests::run(&options).await,
+            Command::Sessions(options) => sessions::run(&options).await,
+            Command::Status(options) => status::run(&options).await,
+            Command::Stop(options) => stop::run(&options).await,
+            Command::Serve(options) => serve::run(&options).await,
+            Command::Service(options) => service::run(&options),
             Command::Demo => demo::run().await,
             Command::Doctor(options) => doctor::run(&options).await,
             Command::Setup => setup::run().await,
         }
     });
-    // Tasks that were left running hold a Codex and its directory: they must be dropped before the program ends.
+    // Tasks that were left running may hold a Codex and its directory: they are dropped before the program ends.
     runtime.shutdown_timeout(LAST_TASKS);
     result
 }

@@ -11,6 +11,7 @@ use talaria_engine::home::TalariaHome;
 
 use crate::args::{Service, ServiceAction};
 use crate::output::print;
+use crate::render::plain;
 use crate::trouble::{Trouble, complain, exit};
 
 mod mark;
@@ -22,22 +23,24 @@ use unit::{System, Unit};
 /// Runs the command.
 pub(crate) fn run(options: &Service) -> Result<u8, Trouble> {
     let place = Place::find()?;
-    match options.action {
-        ServiceAction::Install { dry_run: true, .. } => place.preview()?,
+    let words = match options.action {
+        ServiceAction::Install { dry_run: true, .. } => place.preview(),
         ServiceAction::Install { now, force, .. } => {
-            place.install(Insistence::of(force))?;
-            if now { manage(&place.system.enable(&place.file))? } else { place.say_how_to_enable()? }
+            let written = place.install(Insistence::of(force))?;
+            let next = if now { manage(&place.system.enable(&place.file))? } else { place.how_to_enable() };
+            written + &next
         }
         ServiceAction::Uninstall { dry_run: true, .. } => place.preview_removal()?,
         ServiceAction::Uninstall { now, force, .. } => {
             place.may_touch(Insistence::of(force))?;
             if now && place.state()? != State::Absent {
-                manage(&place.system.disable(&place.file))?;
+                complain(&manage(&place.system.disable(&place.file))?);
             }
-            place.remove()?;
+            place.remove()?
         }
         ServiceAction::Show => place.show()?,
-    }
+    };
+    print(&words)?;
     Ok(0)
 }
 
@@ -74,10 +77,10 @@ impl Place {
         let cannot = |cause: &dyn std::fmt::Display| {
             Trouble::new(exit::FAILED, "cannot tell what the service would run").because(cause)
         };
-        let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let user_home = variable("HOME").ok_or_else(|| {
-            cannot(&"HOME is not set").try_this("set HOME to your home directory")
-        })?;
+        let variable =
+            |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let user_home = variable("HOME")
+            .ok_or_else(|| cannot(&"HOME is not set").try_this("set HOME to your home directory"))?;
         let home = TalariaHome::from_env().map_err(|error| cannot(&error).try_this(error.hint()))?;
         let is_usual = home.root() == user_home.join(".talaria");
         let unit = Unit {
@@ -116,50 +119,54 @@ impl Place {
         }
     }
 
-    fn install(&self, insistence: Insistence) -> Result<(), Trouble> {
+    fn install(&self, insistence: Insistence) -> Result<String, Trouble> {
         self.may_touch(insistence)?;
         write_whole(&self.file, &self.text).map_err(|error| self.trouble("cannot write", &error))?;
-        print(&format!("Wrote {}:\n\n{}\n", self.file.display(), self.text))
+        Ok(format!("Wrote {}:\n\n{}\n", self.file.display(), self.text))
     }
 
-    fn say_how_to_enable(&self) -> Result<(), Trouble> {
+    fn how_to_enable(&self) -> String {
         let commands = spoken(&self.system.enable(&self.file));
-        print(&format!("To start it now and at every login:\n{commands}To undo: talaria service uninstall\n"))
+        format!("To start it now and at every login:\n{commands}To undo: talaria service uninstall\n")
     }
 
-    fn preview(&self) -> Result<(), Trouble> {
+    fn preview(&self) -> String {
         let commands = spoken(&self.system.enable(&self.file));
-        print(&format!("Would write {}:\n\n{}\nThen to start it:\n{commands}", self.file.display(), self.text))
+        format!("Would write {}:\n\n{}\nThen to start it:\n{commands}", self.file.display(), self.text)
     }
 
-    fn preview_removal(&self) -> Result<(), Trouble> {
-        match self.state()? {
-            State::Absent => print(&format!("{} is not there\n", self.file.display())),
-            State::There(Author::Us) => print(&format!("Would remove {}\n", self.file.display())),
-            State::There(_) => self.may_touch(Insistence::No),
-        }
+    fn preview_removal(&self) -> Result<String, Trouble> {
+        self.may_touch(Insistence::No)?;
+        Ok(match self.state()? {
+            State::Absent => format!("{} is not there\n", self.file.display()),
+            State::There(_) => format!("Would remove {}\n", self.file.display()),
+        })
     }
 
-    fn remove(&self) -> Result<(), Trouble> {
+    fn remove(&self) -> Result<String, Trouble> {
         if self.state()? == State::Absent {
-            return print(&format!("{} is not there\n", self.file.display()));
+            return Ok(format!("{} is not there\n", self.file.display()));
         }
         std::fs::remove_file(&self.file).map_err(|error| self.trouble("cannot remove", &error))?;
         let commands = spoken(&self.system.disable(&self.file));
-        print(&format!("Removed {}\nIf the service still runs:\n{commands}", self.file.display()))
+        Ok(format!("Removed {}\nIf the service still runs:\n{commands}", self.file.display()))
     }
 
-    fn show(&self) -> Result<(), Trouble> {
+    fn show(&self) -> Result<String, Trouble> {
         let file = self.file.display();
         let installed = match self.state()? {
-            State::Absent => return print(&format!("not installed: {file} is not there\n\nIt would be:\n\n{}", self.text)),
+            State::Absent => {
+                return Ok(format!("not installed: {file} is not there\n\nIt would be:\n\n{}", self.text));
+            }
             State::There(Author::Us) => "installed",
             State::There(Author::Changed) => "installed, and changed by hand",
             State::There(Author::Other) => "not written by Talaria",
         };
-        let text = std::fs::read_to_string(&self.file).map_err(|error| self.trouble("cannot read", &error))?;
-        let outdated = if text == self.text { "" } else { "\n`talaria service install` would write another one.\n" };
-        print(&format!("{installed}: {file}\n\n{text}{outdated}"))
+        let text =
+            std::fs::read_to_string(&self.file).map_err(|error| self.trouble("cannot read", &error))?;
+        let outdated =
+            if text == self.text { "" } else { "\n`talaria service install` would write another one.\n" };
+        Ok(format!("{installed}: {file}\n\n{}{outdated}", plain(&text)))
     }
 
     fn trouble(&self, what: &str, error: &io::Error) -> Trouble {
@@ -182,11 +189,9 @@ fn spoken(commands: &[Vec<String>]) -> String {
     commands.iter().map(|command| format!("  {}\n", command.join(" "))).collect()
 }
 
-/// Runs the service manager's own commands, and shows each.
-fn manage(commands: &[Vec<String>]) -> Result<(), Trouble> {
+/// Runs the service manager's own commands, and says which.
+fn manage(commands: &[Vec<String>]) -> Result<String, Trouble> {
     for command in commands {
-        let spoken = command.join(" ");
-        complain(&format!("running: {spoken}\n"));
         let (program, arguments) = command.split_first().map_or(("", &[][..]), |(first, rest)| (first, rest));
         let ended = Command::new(program).args(arguments).stdin(Stdio::null()).status();
         let cause = match ended {
@@ -194,11 +199,11 @@ fn manage(commands: &[Vec<String>]) -> Result<(), Trouble> {
             Ok(status) => status.to_string(),
             Err(error) => error.to_string(),
         };
-        return Err(Trouble::new(exit::FAILED, format!("`{spoken}` did not work"))
+        return Err(Trouble::new(exit::FAILED, format!("`{}` did not work", command.join(" ")))
             .because(cause)
-            .try_this("the file is in place; run the command by hand where the service manager runs"));
+            .try_this("run it by hand where the service manager runs"));
     }
-    Ok(())
+    Ok(format!("Done:\n{}", spoken(commands)))
 }
 
 #[cfg(test)]
@@ -220,7 +225,11 @@ mod tests {
         place.install(Insistence::No).unwrap();
         place.install(Insistence::No).unwrap();
         assert_eq!(std::fs::read_to_string(&place.file).unwrap(), place.text);
-        assert_eq!(std::fs::read_dir(place.file.parent().unwrap()).unwrap().count(), 1, "no temporary file is left");
+        assert_eq!(
+            std::fs::read_dir(place.file.parent().unwrap()).unwrap().count(),
+            1,
+            "no temporary file is left"
+        );
         place.may_touch(Insistence::No).unwrap();
         place.remove().unwrap();
         assert_eq!(place.state().unwrap(), State::Absent);

@@ -1,21 +1,18 @@
 //! The ways in which a person or the system says stop: Ctrl-C, a request to end, a terminal that hangs up.
 //!
 //! A task of its own listens, because the loop that shows a turn may be held up by an output that nobody reads. If that
-//! loop does not end by itself after being told to stop, Codex is ended and the program leaves.
+//! loop does not end by itself after being told to stop, the program leaves; the turn is the engine's, and goes on.
 
 use std::io::{self, IsTerminal};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use talaria_engine::codex::current::CurrentHost;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 
 use crate::echo;
 use crate::trouble::{Trouble, exit};
 
-/// How long a turn may take to end after the first wish: longer than its beginning, an interrupt and the end of Codex are
-/// waited for.
+/// How long a turn may take to end after the first wish: longer than its beginning and an interrupt are waited for.
 const AFTER_THE_FIRST: Duration = Duration::from_secs(30);
 /// How long the program may take to leave after the second.
 const AFTER_THE_SECOND: Duration = Duration::from_secs(4);
@@ -25,12 +22,17 @@ const LAST_WORDS: Duration = Duration::from_millis(300);
 /// Wishes to stop, one after another.
 #[derive(Debug)]
 pub(crate) struct Stops {
-    wishes: mpsc::UnboundedReceiver<()>,
-    host: Guarded,
+    wishes: mpsc::UnboundedReceiver<Stop>,
 }
 
-/// The host to be ended in the end, once there is one.
-type Guarded = Arc<Mutex<Option<CurrentHost>>>;
+/// A wish to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// Somebody wants it: Ctrl-C, or a signal to end.
+    Asked,
+    /// The terminal is gone. Nobody said anything about the turn.
+    HungUp,
+}
 
 impl Stops {
     /// From now on signals no longer end the program by themselves.
@@ -41,58 +43,52 @@ impl Stops {
             if io::stdin().is_terminal() || !is_ignored(kind) {
                 let listening = signal(kind)
                     .map_err(|error| Trouble::new(exit::FAILED, "cannot listen for Ctrl-C").because(error))?;
-                signals.push(listening);
+                let stop = if kind == SignalKind::hangup() { Stop::HungUp } else { Stop::Asked };
+                signals.push((stop, listening));
             }
         }
         let (sender, wishes) = mpsc::unbounded_channel();
-        let host = Guarded::default();
-        tokio::spawn(pass_on(signals, sender, Arc::clone(&host)));
-        Ok(Self { wishes, host })
-    }
-
-    /// Names the host to be ended if the program has to leave in the end.
-    pub(crate) fn guard(&self, host: &CurrentHost) {
-        *self.host.lock().unwrap_or_else(PoisonError::into_inner) = Some(host.clone());
+        tokio::spawn(pass_on(signals, sender));
+        Ok(Self { wishes })
     }
 
     /// Waits for the next wish.
-    pub(crate) async fn next(&mut self) {
-        if self.wishes.recv().await.is_none() {
-            std::future::pending::<()>().await;
+    pub(crate) async fn next(&mut self) -> Stop {
+        match self.wishes.recv().await {
+            Some(stop) => stop,
+            None => std::future::pending().await,
         }
     }
 }
 
-async fn pass_on(mut signals: Vec<Signal>, wishes: mpsc::UnboundedSender<()>, host: Guarded) {
+async fn pass_on(mut signals: Vec<(Stop, Signal)>, wishes: mpsc::UnboundedSender<Stop>) {
     let mut patience = AFTER_THE_FIRST;
     loop {
-        any(&mut signals).await;
+        let stop = any(&mut signals).await;
         // Nobody listens any more when the program is about to end anyway.
-        let _ = wishes.send(());
-        tokio::spawn(leave_after(patience, Arc::clone(&host)));
+        let _ = wishes.send(stop);
+        tokio::spawn(leave_after(patience));
         patience = AFTER_THE_SECOND;
     }
 }
 
 /// Waits for any of the signals.
-async fn any(signals: &mut [Signal]) {
+async fn any(signals: &mut [(Stop, Signal)]) -> Stop {
     std::future::poll_fn(|context| {
-        let came = signals.iter_mut().any(|signal| signal.poll_recv(context).is_ready());
-        if came { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
+        let came =
+            |(stop, signal): &mut (Stop, Signal)| signal.poll_recv(context).is_ready().then_some(*stop);
+        signals.iter_mut().find_map(came).map_or(std::task::Poll::Pending, std::task::Poll::Ready)
     })
-    .await;
+    .await
 }
 
-/// The last resort: ends Codex and the program, whatever the rest of it waits for.
-async fn leave_after(patience: Duration, host: Guarded) {
+/// The last resort: ends the program, whatever the rest of it waits for.
+async fn leave_after(patience: Duration) {
     tokio::time::sleep(patience).await;
-    let host = host.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    if let Some(host) = host {
-        host.get().kill().await;
-    }
     let words = tokio::task::spawn_blocking(|| {
         Trouble::new(exit::INTERRUPTED, "left before the turn ended")
             .because("the output could not be written, or the turn did not end")
+            .try_this("the engine goes on with it; `talaria status` shows what runs")
             .tell();
     });
     let _ = tokio::time::timeout(LAST_WORDS, words).await;
@@ -127,7 +123,7 @@ pub(crate) async fn unless_stopped<T>(
 ) -> Result<T, Trouble> {
     tokio::select! {
         done = work => done,
-        () = stops.next() => Err(Trouble::new(exit::INTERRUPTED, "stopped before the turn began")),
+        _ = stops.next() => Err(Trouble::new(exit::INTERRUPTED, "stopped before the turn began")),
     }
 }
 

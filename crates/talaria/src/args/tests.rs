@@ -47,14 +47,18 @@ fn an_option_that_would_have_no_effect_is_refused() {
     for line in ["exec", "exec --resume a", "sessions prune", "sessions prune --yes", "sessions search"] {
         assert_eq!(parse(line).unwrap_err(), ErrorKind::MissingRequiredArgument, "{line}");
     }
-    for line in ["exec --attach a", "exec --attach a --json --approve wait", "exec --resume a --effort low go"] {
+    for line in
+        ["exec --attach a", "exec --attach a --json --approve wait", "exec --resume a --effort low go"]
+    {
         assert!(parse(line).is_ok(), "{line}");
     }
 }
 
 #[test]
 fn a_task_has_a_sandbox_and_is_asked() {
-    let Ok(Cli { command: Command::Task(Tasks { action: TaskAction::Start(start) }) }) = parse("task start go") else {
+    let Ok(Cli { command: Command::Task(Tasks { action: TaskAction::Start(start) }) }) =
+        parse("task start go")
+    else {
         panic!("not a task")
     };
     assert_eq!((start.sandbox.as_str(), start.approval.as_str()), ("read-only", "untrusted"));
@@ -71,5 +75,8 @@ fn what_is_pruned_may_be_said_in_several_ways_at_once() {
         panic!("not a prune")
     };
     let Limits { older_than, keep, max_size } = prune.limits;
-    assert_eq!((older_than.map(|age| age.as_secs()), keep, max_size), (Some(2_592_000), Some(3), Some(500_000_000)));
+    assert_eq!(
+        (older_than.map(|age| age.as_secs()), keep, max_size),
+        (Some(2_592_000), Some(3), Some(500_000_000))
+    );
 }

@@ -1,11 +1,15 @@
 //! One JSON object per line: what `--json` prints, and nothing else beside it.
 //!
-//! `type`, `session` and `seq` come first, then the event's own fields. The form is a contract with scripts. A reader
-//! that went away shows as the `io::Error` of the call that noticed it.
+//! `type`, `session` and `seq` come first, then when it was and in which turn, then the event's own fields: what the
+//! engine's API says, in this order. The form is a contract with scripts. A reader that went away shows as the
+//! `io::Error` of the call that noticed it.
 
 use std::io::{self, BufWriter, Write};
 use std::time::Duration;
 
+use jiff::Timestamp;
+use serde::Serialize;
+use talaria_core::api::Numbered;
 use talaria_core::event::Event;
 use talaria_core::ids::SessionId;
 
@@ -16,26 +20,19 @@ const BUFFER: usize = 64 * 1024;
 /// Writes every event as a line of JSON.
 pub(crate) struct JsonLines<W: Write> {
     out: BufWriter<W>,
-    /// `,"session":"…","seq":`, the same on every line.
-    stamp: Vec<u8>,
-    seq: u64,
+    session: SessionId,
     line: Vec<u8>,
 }
 
 impl<W: Write> JsonLines<W> {
-    /// Starts a stream for a session; lines count from 1.
+    /// Starts a stream for a session.
     pub(crate) fn new(out: W, session: &SessionId) -> Self {
-        let session = serde_json::Value::from(session.as_str());
-        let stamp = format!(r#","session":{session},"seq":"#).into_bytes();
-        Self { out: BufWriter::with_capacity(BUFFER, out), stamp, seq: 0, line: Vec::new() }
+        Self { out: BufWriter::with_capacity(BUFFER, out), session: session.clone(), line: Vec::new() }
     }
-}
 
-impl<W: Write> Renderer for JsonLines<W> {
-    fn event(&mut self, _now: Duration, event: &Event) -> io::Result<()> {
+    fn write(&mut self, event: &Event, stamp: &Stamp<'_>) -> io::Result<()> {
         self.line.clear();
         serde_json::to_writer(&mut self.line, event)?;
-        self.seq += 1;
         // Raw messages of Codex may span lines; inside a string an end of line is always escaped.
         for byte in &mut self.line {
             if matches!(byte, b'\n' | b'\r') {
@@ -47,10 +44,39 @@ impl<W: Write> Renderer for JsonLines<W> {
         let tag = self.line.iter().position(|byte| matches!(byte, b',' | b'}')).unwrap_or(self.line.len());
         let (tag, fields) = self.line.split_at(tag);
         self.out.write_all(tag)?;
-        self.out.write_all(&self.stamp)?;
-        write!(self.out, "{}", self.seq)?;
+        let stamp = serde_json::to_vec(stamp)?;
+        self.out.write_all(b",")?;
+        self.out.write_all(&stamp[1..stamp.len() - 1])?;
         self.out.write_all(fields)?;
         self.out.write_all(b"\n")
+    }
+}
+
+/// What stands on every line beside the event.
+#[derive(Serialize)]
+struct Stamp<'a> {
+    session: &'a SessionId,
+    /// `null` for what the engine did not write down.
+    seq: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turn_number: Option<i64>,
+}
+
+impl<W: Write> Renderer for JsonLines<W> {
+    fn event(&mut self, _now: Duration, event: &Event) -> io::Result<()> {
+        let session = self.session.clone();
+        self.write(event, &Stamp { session: &session, seq: None, at: None, turn_number: None })
+    }
+
+    fn numbered(&mut self, _now: Duration, numbered: &Numbered) -> io::Result<()> {
+        let Numbered { session, seq, at, turn, event } = numbered;
+        self.write(event, &Stamp { session, seq: Some(*seq), at: Some(*at), turn_number: *turn })
+    }
+
+    fn left(&mut self, outcome: &Event) -> io::Result<()> {
+        self.event(Duration::ZERO, outcome)
     }
 
     fn tick(&mut self, _now: Duration) -> io::Result<()> {
@@ -70,11 +96,16 @@ mod tests {
     use super::super::sample;
     use super::*;
 
+    fn numbered(seq: i64, event: &Event) -> Numbered {
+        let (session, at) = (SessionId::new("s-1"), Timestamp::UNIX_EPOCH);
+        Numbered { session, seq, at, turn: Some(2), event: event.clone() }
+    }
+
     fn lines(events: &[Event]) -> String {
         let mut bytes = Vec::new();
         let mut json = JsonLines::new(&mut bytes, &SessionId::new("s-1"));
-        for event in events {
-            json.event(Duration::ZERO, event).unwrap();
+        for (seq, event) in (1..).zip(events) {
+            json.numbered(Duration::ZERO, &numbered(seq, event)).unwrap();
         }
         json.flush().unwrap();
         drop(json);
@@ -84,9 +115,9 @@ mod tests {
     #[test]
     fn a_line_begins_with_type_session_and_seq() {
         expect![[r#"
-            {"type":"turn_started","session":"s-1","seq":1,"turn":"t-1"}
-            {"type":"text_delta","session":"s-1","seq":2,"item":"m-1","delta":"a, b}\n\u001b[2J"}
-            {"type":"outcome","session":"s-1","seq":3,"outcome":"completed","code":null,"by":null,"message":null,"text":"done","usage":{"input":9600,"cached":4800,"output":12,"reasoning":0,"total":9612},"declined":0,"children_running":0,"hint":null,"retry_at":null,"exit":0}
+            {"type":"turn_started","session":"s-1","seq":1,"at":"1970-01-01T00:00:00Z","turn_number":2,"turn":"t-1"}
+            {"type":"text_delta","session":"s-1","seq":2,"at":"1970-01-01T00:00:00Z","turn_number":2,"item":"m-1","delta":"a, b}\n\u001b[2J"}
+            {"type":"outcome","session":"s-1","seq":3,"at":"1970-01-01T00:00:00Z","turn_number":2,"outcome":"completed","code":null,"by":null,"message":null,"text":"done","usage":{"input":9600,"cached":4800,"output":12,"reasoning":0,"total":9612},"declined":0,"children_running":0,"hint":null,"retry_at":null,"exit":0}
         "#]]
         .assert_eq(&lines(&[
             sample::turn_started(),
@@ -106,7 +137,20 @@ mod tests {
             assert_eq!(value["seq"], index + 1, "{line}");
             assert_eq!(line.matches(r#""session":"#).count(), 1, "{line}");
             assert!(line.starts_with(r#"{"type":""#), "{line}");
+            // What is printed is what the engine's API says, and can be read back as such.
+            let back: Numbered = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+            assert_eq!(serde_json::to_value(&back).unwrap(), value, "{line}");
         }
+    }
+
+    #[test]
+    fn what_the_engine_did_not_write_down_has_no_number() {
+        let mut bytes = Vec::new();
+        let mut json = JsonLines::new(&mut bytes, &SessionId::new("s-1"));
+        json.left(&sample::lost()).unwrap();
+        drop(json);
+        let line: Value = serde_json::from_slice(&bytes).unwrap();
+        assert_eq!((&line["type"], &line["seq"]), (&"outcome".into(), &Value::Null));
     }
 
     #[test]

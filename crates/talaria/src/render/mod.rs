@@ -6,6 +6,7 @@
 use std::io;
 use std::time::Duration;
 
+use talaria_core::api::Numbered;
 use talaria_core::event::Event;
 use talaria_core::ids::TicketId;
 
@@ -46,14 +47,32 @@ mod tests;
 
 pub(crate) use json::JsonLines;
 pub(crate) use quiet::{Quiet, complaint};
+/// The same on one line.
+pub(crate) use sanitize::one_line as plain_line;
 /// For messages outside of a turn: what is shown is harmless, and ends of lines stay.
 pub(crate) use sanitize::sanitize as plain;
+pub(crate) use style::{Color, Paint, Style, cut};
 pub(crate) use terminal::Terminal;
 
 /// Shows what happens in a session.
 pub(crate) trait Renderer {
     /// Shows one event; `now` is the time since the start of the program. Visible at the latest after `flush`.
     fn event(&mut self, now: Duration, event: &Event) -> io::Result<()>;
+
+    /// Shows one event with its place in the conversation.
+    fn numbered(&mut self, now: Duration, numbered: &Numbered) -> io::Result<()> {
+        self.event(now, &numbered.event)
+    }
+
+    /// Says something of ours beside the turn. Not every face has room for that.
+    fn note(&mut self, _text: &str) -> io::Result<Shown> {
+        Ok(Shown::Nowhere)
+    }
+
+    /// Says that the person left before the end, for faces that owe their reader an outcome.
+    fn left(&mut self, _outcome: &Event) -> io::Result<()> {
+        Ok(())
+    }
 
     /// Shows that time passes. Called a few times a second while nothing happens.
     fn tick(&mut self, now: Duration) -> io::Result<()>;
@@ -88,6 +107,15 @@ pub(crate) trait Renderer {
 
     /// Says that the person's line has been read, its echoed end of line included.
     fn prompt_read(&mut self) {}
+}
+
+/// Was something shown?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shown {
+    /// Yes, on this face.
+    Here,
+    /// No: whoever says it must find another way.
+    Nowhere,
 }
 
 /// What the output can do.

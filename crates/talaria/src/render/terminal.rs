@@ -25,7 +25,7 @@ use super::question::{self, Rules};
 use super::spinner::{self, Running};
 use super::stage::{Section, Stage};
 use super::style::Paint;
-use super::{Look, Renderer, notice, prompt, step_note, tool_line};
+use super::{Look, Renderer, Shown, notice, prompt, step_note, tool_line};
 use crate::dialog::Dialog;
 
 /// Lines of a diff that nobody is asked about.
@@ -285,6 +285,11 @@ impl<W: Write> Renderer for Terminal<W> {
                 None => Ok(()),
             },
         }
+    }
+
+    fn note(&mut self, text: &str) -> io::Result<Shown> {
+        self.stage.warn(text)?;
+        Ok(Shown::Here)
     }
 
     fn tick(&mut self, now: Duration) -> io::Result<()> {

@@ -78,9 +78,10 @@ fn words(words: &[&str]) -> Vec<String> {
 }
 
 fn systemd(unit: &Unit) -> String {
-    let home = unit.home.as_ref().map(|home| {
-        format!("Environment={}\n", quoted(&format!("TALARIA_HOME={}", home.display())))
-    });
+    let home = unit
+        .home
+        .as_ref()
+        .map(|home| format!("Environment={}\n", quoted(&format!("TALARIA_HOME={}", home.display()))));
     format!(
         "[Unit]\n\
          Description=Talaria engine\n\
@@ -156,19 +157,99 @@ mod tests {
     #[test]
     fn a_systemd_unit_leaves_codex_alone() {
         expect![[r#"
+            # written by `talaria service install`, removed by `talaria service uninstall`; checksum 7bb4c9d807f8c998
+            [Unit]
+            Description=Talaria engine
+
+            [Service]
+            ExecStart=/usr/local/bin/talaria serve
+            # Codex and its turns outlive the engine; the next one takes them up.
+            KillMode=process
+            Restart=on-failure
+            RestartSec=2
+
+            [Install]
+            WantedBy=default.target
         "#]]
         .assert_eq(&System::Systemd.text(&plain()));
-        expect![[r#"
-        "#]]
+        expect![[r##"
+            # written by `talaria service install`, removed by `talaria service uninstall`; checksum cf860d907f7b12e4
+            [Unit]
+            Description=Talaria engine
+
+            [Service]
+            ExecStart="/opt/my \"tools\"/$$x/talaria" serve
+            Environment="TALARIA_HOME=/home/a&b/100%% <mine>"
+            # Codex and its turns outlive the engine; the next one takes them up.
+            KillMode=process
+            Restart=on-failure
+            RestartSec=2
+
+            [Install]
+            WantedBy=default.target
+        "##]]
         .assert_eq(&System::Systemd.text(&odd()));
     }
 
     #[test]
     fn a_launchd_agent_leaves_codex_alone() {
         expect![[r#"
+            <?xml version="1.0" encoding="UTF-8"?>
+            <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+            <plist version="1.0">
+            <dict>
+            	<key>Label</key>
+            	<string>talaria.engine</string>
+            	<key>ProgramArguments</key>
+            	<array>
+            		<string>/usr/local/bin/talaria</string>
+            		<string>serve</string>
+            	</array>
+            	<key>RunAtLoad</key>
+            	<true/>
+            	<key>KeepAlive</key>
+            	<dict>
+            		<key>SuccessfulExit</key>
+            		<false/>
+            	</dict>
+            	<!-- Codex and its turns outlive the engine; the next one takes them up. -->
+            	<key>AbandonProcessGroup</key>
+            	<true/>
+            </dict>
+            </plist>
+            <!-- written by `talaria service install`, removed by `talaria service uninstall`; checksum 205494630f79f58d -->
         "#]]
         .assert_eq(&System::Launchd.text(&plain()));
         expect![[r#"
+            <?xml version="1.0" encoding="UTF-8"?>
+            <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+            <plist version="1.0">
+            <dict>
+            	<key>Label</key>
+            	<string>talaria.engine</string>
+            	<key>ProgramArguments</key>
+            	<array>
+            		<string>/opt/my "tools"/$x/talaria</string>
+            		<string>serve</string>
+            	</array>
+            	<key>EnvironmentVariables</key>
+            	<dict>
+            		<key>TALARIA_HOME</key>
+            		<string>/home/a&amp;b/100% &lt;mine&gt;</string>
+            	</dict>
+            	<key>RunAtLoad</key>
+            	<true/>
+            	<key>KeepAlive</key>
+            	<dict>
+            		<key>SuccessfulExit</key>
+            		<false/>
+            	</dict>
+            	<!-- Codex and its turns outlive the engine; the next one takes them up. -->
+            	<key>AbandonProcessGroup</key>
+            	<true/>
+            </dict>
+            </plist>
+            <!-- written by `talaria service install`, removed by `talaria service uninstall`; checksum c99a1f9210161576 -->
         "#]]
         .assert_eq(&System::Launchd.text(&odd()));
     }
@@ -176,7 +257,9 @@ mod tests {
     #[test]
     fn the_file_lies_where_the_system_looks() {
         let home = Path::new("/home/a");
-        let path = |system: System, config: Option<&str>| system.path(home, config.map(Path::new)).display().to_string();
+        let path = |system: System, config: Option<&str>| {
+            system.path(home, config.map(Path::new)).display().to_string()
+        };
         assert_eq!(path(System::Systemd, None), "/home/a/.config/systemd/user/talaria.service");
         assert_eq!(path(System::Systemd, Some("/c")), "/c/systemd/user/talaria.service");
         assert_eq!(path(System::Launchd, Some("/c")), "/home/a/Library/LaunchAgents/talaria.engine.plist");

@@ -1,0 +1,123 @@
+//! `talaria requests`: what waits for a person, and the answer, from any terminal.
+
+use std::io::Read;
+
+use jiff::Timestamp;
+use talaria_core::api::{AnswerRequest, Answered, RequestInfo};
+use talaria_core::request::{Answer, Ask, Who, Wish};
+use talaria_server::client::{Client, ClientError};
+
+use crate::amounts::ago;
+use crate::args::{AnswerOptions, Requests, RequestsAction};
+use crate::conversation::via;
+use crate::engine::{self, refused};
+use crate::look;
+use crate::output::print;
+use crate::patience::patiently;
+use crate::render::Look;
+use crate::sessions::json_lines;
+use crate::settings::Settings;
+use crate::sheet::Sheet;
+use crate::trouble::{Trouble, exit};
+
+mod build;
+mod person;
+
+/// The longest answers that are read from standard input.
+const ANSWERS_LIMIT: u64 = 1024 * 1024;
+
+/// Runs the command.
+pub(crate) async fn run(options: &Requests) -> Result<u8, Trouble> {
+    let settings = Settings::load()?.accept()?;
+    let client = engine::reach(&settings.home).await?;
+    match &options.action {
+        RequestsAction::List { json } => {
+            let requests = patiently("asking the engine", client.requests()).await;
+            let requests = requests.map_err(|error| refused("cannot list requests", &error))?;
+            print(&match (*json, requests.is_empty()) {
+                (true, _) => json_lines(&requests),
+                (false, true) => "nothing waits for an answer\n".to_owned(),
+                (false, false) => open_requests(&requests, Timestamp::now(), look::of_stdout()),
+            })?;
+        }
+        RequestsAction::Answer(options) => answer(&client, options).await?,
+    }
+    Ok(0)
+}
+
+/// What waits for a person, as a table, with the command that answers.
+pub(crate) fn open_requests(requests: &[RequestInfo], now: Timestamp, look: Look) -> String {
+    let mut sheet = Sheet::new(&["request", "kind", "asked", "for", "about"], "about");
+    for request in requests {
+        let whose = request.task.clone().unwrap_or_else(|| request.session.to_string());
+        sheet.row([
+            request.id.to_string(),
+            request.kind.clone(),
+            ago(request.since, now),
+            whose,
+            request.summary.clone(),
+        ]);
+    }
+    let first = requests.first().map(|request| request.id.to_string()).unwrap_or_default();
+    format!("{}answer with: talaria requests answer {first} accept (or decline, …)\n", sheet.show(look))
+}
+
+async fn answer(client: &Client, options: &AnswerOptions) -> Result<(), Trouble> {
+    let id = options.request.as_str();
+    let request = client.request(id).await.map_err(|error| not_answered(&error))?;
+    let answer = decide(&request, options).await?;
+    let sent = AnswerRequest { answer: answer.revealed(), by: Who::User, via: Some(via()) };
+    let answered = patiently("answering", client.answer(request.id.as_str(), &sent)).await;
+    let answered = answered.map_err(|error| not_answered(&error))?;
+    print(&if options.json { json_lines(&[answered]) } else { words(&answered) })
+}
+
+fn not_answered(error: &ClientError) -> Trouble {
+    let trouble = refused("the answer was not taken", error);
+    match error.next_step() {
+        Some(_) => trouble,
+        None => trouble.try_this("`talaria requests list` shows what waits"),
+    }
+}
+
+fn words(answered: &Answered) -> String {
+    format!("{}: {}\n", answered.id, answered.decision)
+}
+
+/// The answer from the command line, or from the person where it needs more than that says.
+async fn decide(request: &RequestInfo, options: &AnswerOptions) -> Result<Answer, Trouble> {
+    let typed = build::Typed {
+        decision: options.verdict.into(),
+        reason: options.reason.clone(),
+        answers: options.answers.as_deref().map(read_answers).transpose()?,
+    };
+    let needs_more = typed.decision.is_yes()
+        && typed.answers.is_none()
+        && matches!(&request.ask, Some(Ask::Input { .. } | Ask::Elicitation { wish: Wish::Form(_), .. }));
+    match &request.ask {
+        Some(ask) if needs_more => match person::ask(request, ask).await? {
+            Some(answer) => Ok(answer),
+            // A form without a field that must be filled in can be sent as it is.
+            None => build::answer(request.ask.as_ref(), typed),
+        },
+        ask => build::answer(ask.as_ref(), typed),
+    }
+}
+
+/// Answers on the command line are seen by whoever lists processes: secrets come through standard input.
+fn read_answers(text: &str) -> Result<serde_json::Value, Trouble> {
+    let mut piped = String::new();
+    let text = if text == "-" {
+        let read = std::io::stdin().lock().take(ANSWERS_LIMIT).read_to_string(&mut piped);
+        read.map_err(|error| Trouble::new(exit::USAGE, "cannot read the answers").because(error))?;
+        &piped
+    } else {
+        text
+    };
+    serde_json::from_str(text).map_err(|error| {
+        // Only the place: the text may hold a secret.
+        Trouble::new(exit::USAGE, "the answers are not JSON")
+            .because(format!("line {}, column {}", error.line(), error.column()))
+            .try_this(build::EXAMPLE)
+    })
+}

@@ -1,0 +1,200 @@
+//! `talaria sessions`: conversations that were kept. Each command is a short way from the engine's answer to text.
+
+use jiff::Timestamp;
+use serde::Serialize;
+use talaria_core::api::{SearchHit, SessionInfo, SessionQuery};
+use talaria_server::client::Client;
+
+use crate::amounts::ago;
+use crate::args::{Search, Sessions, SessionsAction};
+use crate::engine::{self, refused, refused_id};
+use crate::look;
+use crate::output::print;
+use crate::patience::patiently;
+use crate::render::{Look, Paint, Style, cut, plain_line};
+use crate::settings::Settings;
+use crate::sheet::Sheet;
+use crate::trouble::Trouble;
+
+mod export;
+mod markdown;
+mod prune;
+mod show;
+
+/// Runs the command.
+pub(crate) async fn run(options: &Sessions) -> Result<u8, Trouble> {
+    let settings = Settings::load()?.accept()?;
+    let client = engine::reach(&settings.home).await?;
+    match &options.action {
+        SessionsAction::List { limit, json } => {
+            let query = SessionQuery { limit: *limit as usize, ..SessionQuery::default() };
+            let sessions = patiently("listing", client.sessions(&query)).await;
+            let sessions = sessions.map_err(|error| refused("cannot list conversations", &error))?;
+            print(&if *json {
+                json_lines(&sessions)
+            } else {
+                list(&sessions, Timestamp::now(), look::of_stdout())
+            })?;
+        }
+        SessionsAction::Show { id, json } => {
+            let detail = match patiently("reading", client.session(id)).await {
+                Ok(detail) => detail,
+                Err(error) => {
+                    return Err(refused_id("cannot show this conversation", id, &client, &error).await);
+                }
+            };
+            print(&if *json {
+                json_lines(&[detail])
+            } else {
+                show::page(&detail, Timestamp::now(), look::of_stdout())
+            })?;
+        }
+        SessionsAction::Search(options) => search(&client, options).await?,
+        SessionsAction::Export(options) => export::run(&client, options).await?,
+        SessionsAction::Prune(options) => prune::run(&client, options).await?,
+    }
+    Ok(0)
+}
+
+/// One JSON object per line.
+pub(crate) fn json_lines(rows: &[impl Serialize]) -> String {
+    // Plain data: it always has a JSON form.
+    rows.iter().map(|row| serde_json::to_string(row).unwrap_or_default() + "\n").collect()
+}
+
+fn list(sessions: &[SessionInfo], now: Timestamp, look: Look) -> String {
+    if sessions.is_empty() {
+        return "no conversations yet; `talaria exec \"…\"` starts one\n".to_owned();
+    }
+    let mut sheet = Sheet::new(&["id", "", "updated", "title"], "title");
+    for info in sessions {
+        let id = info.task.clone().unwrap_or_else(|| info.id.to_string());
+        let running = if info.running { "running" } else { "" };
+        sheet.row([id, running.to_owned(), ago(info.updated_at, now), info.title.clone()]);
+    }
+    sheet.show(look)
+}
+
+async fn search(client: &Client, options: &Search) -> Result<(), Trouble> {
+    let words = options.words.join(" ");
+    let found = patiently("searching", client.search(&words, options.limit as usize)).await;
+    let found = found.map_err(|error| refused("cannot search", &error))?;
+    print(&if options.json { json_lines(&found) } else { hits(&found, &words, look::of_stdout()) })
+}
+
+/// Where words were found, grouped by conversation.
+fn hits(found: &[SearchHit], words: &str, look: Look) -> String {
+    if found.is_empty() {
+        return format!("nothing was said or done with {}\n", plain_line(words));
+    }
+    let paint = Paint::new(look);
+    let (mut out, mut last) = (String::new(), None);
+    for hit in found {
+        if last != Some(&hit.session) {
+            let gap = if last.is_some() { "\n" } else { "" };
+            let title = fitted(&hit.title, look, hit.session.as_str().len() + 2, paint);
+            out += &format!("{gap}{}  {title}\n", paint.text(Style::BOLD, hit.session.as_str()));
+            last = Some(&hit.session);
+        }
+        let who = format!("  {:<9} ", plain_line(&hit.role));
+        let snippet = fitted(&hit.snippet, look, who.len(), paint);
+        out += &format!("{}{snippet}\n", paint.text(Style::DIM, &who));
+    }
+    out
+}
+
+/// Text of others on one line that fits behind what stands before it.
+fn fitted(text: &str, look: Look, before: usize, paint: Paint) -> String {
+    let line = plain_line(text.trim());
+    match look.width {
+        Some(width) => cut(&line, width.saturating_sub(before).max(10), paint),
+        None => line.into_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+    use serde_json::Value;
+    use talaria_core::api::Kind;
+    use talaria_core::ids::SessionId;
+
+    use super::*;
+
+    fn info(id: &str, title: &str, running: bool) -> SessionInfo {
+        let at = |second| Timestamp::from_second(second).unwrap();
+        SessionInfo {
+            id: SessionId::new(id),
+            title: title.to_owned(),
+            runtime: "codex_app_server".to_owned(),
+            updated_at: at(1000),
+            running,
+            kind: Kind::Exec,
+            task: None,
+            cwd: "/work".to_owned(),
+            model: None,
+            created_at: at(900),
+            last_seq: 7,
+        }
+    }
+
+    fn narrow() -> Look {
+        Look { color: false, width: Some(60), live: true, unicode: true }
+    }
+
+    #[test]
+    fn a_list_is_cut_to_the_window_and_shows_what_runs() {
+        let sessions = [
+            info("0199a000-0000-7000-8000-000000000001", "为什么构建这么慢，请看一下日志", true),
+            info("0199a000-0000-7000-8000-000000000002", "hello\u{1b}[2J", false),
+        ];
+        let now = Timestamp::from_second(4700).unwrap();
+        expect![[r#"
+            ID                                             UPDATED     TITLE
+            0199a000-0000-7000-8000-000000000001  running  1 hour ago  为什么构建这么慢，请…
+            0199a000-0000-7000-8000-000000000002           1 hour ago  hello␛[2J
+        "#]]
+        .assert_eq(&list(&sessions, now, Look { width: Some(80), ..narrow() }));
+        assert!(list(&[], now, narrow()).contains("talaria exec"));
+    }
+
+    #[test]
+    fn json_has_the_promised_fields() {
+        let line = json_lines(&[info("a", "t", true)]);
+        let value: Value = serde_json::from_str(&line).unwrap();
+        for field in ["id", "title", "runtime", "updated_at", "running"] {
+            assert!(!value[field].is_null(), "{field}");
+        }
+        assert_eq!(line.lines().count(), 1);
+    }
+
+    #[test]
+    fn places_are_grouped_by_conversation_and_harmless() {
+        let hit = |session: &str, role: &str, snippet: &str| SearchHit {
+            session: SessionId::new(session),
+            seq: 1,
+            snippet: snippet.to_owned(),
+            title: format!("about {session}"),
+            role: role.to_owned(),
+        };
+        let found = [
+            hit("s-1", "user", "run [cargo] test please"),
+            hit(
+                "s-1",
+                "tool",
+                "[cargo] test\nerror: \u{1b}]0;x\u{7} a line that is much longer than the window is wide",
+            ),
+            hit("s-2", "assistant", "用 [cargo] 构建"),
+        ];
+        expect![[r#"
+            s-1  about s-1
+              user      run [cargo] test please
+              tool      [cargo] test␊error: ␛]0;x␇ a line that is much …
+
+            s-2  about s-2
+              assistant 用 [cargo] 构建
+        "#]]
+        .assert_eq(&hits(&found, "cargo", narrow()));
+        assert_eq!(hits(&[], "a\nb", narrow()), "nothing was said or done with a␊b\n");
+    }
+}

@@ -1,0 +1,155 @@
+//! `talaria sessions export`: one conversation as Markdown or as JSON lines, page by page, so that a long one does not
+//! have to fit into memory.
+
+use std::io::{self, IsTerminal, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use talaria_core::api::{SessionDetail, StoredMessage};
+use talaria_server::client::Client;
+use tempfile::NamedTempFile;
+
+use super::markdown;
+use crate::args::{Export, Format};
+use crate::engine::{refused, refused_id};
+use crate::patience::patiently;
+use crate::render::plain;
+use crate::trouble::{Trouble, complain, exit};
+
+/// How many messages are read at once.
+const PAGE: usize = 500;
+
+/// Runs the command.
+pub(super) async fn run(client: &Client, options: &Export) -> Result<(), Trouble> {
+    let detail = match client.session(&options.id).await {
+        Ok(detail) => detail,
+        Err(error) => {
+            return Err(refused_id("cannot export this conversation", &options.id, client, &error).await);
+        }
+    };
+    let mut target = Target::open(options.output.as_deref())?;
+    let mut writer = Writer { format: options.format, before: None };
+    target.write(&writer.head(&detail))?;
+    let exporting = async {
+        let mut after = 0;
+        loop {
+            let page = client.messages(detail.info.id.as_str(), after, PAGE).await;
+            let page = page.map_err(|error| refused("cannot read the conversation", &error))?;
+            let Some(last) = page.last().map(|stored| stored.seq) else { return Ok(()) };
+            // An engine that gave the same page again would keep us here for ever.
+            if last <= after {
+                return Ok(());
+            }
+            after = last;
+            for stored in page {
+                target.write(&writer.message(stored))?;
+            }
+        }
+    };
+    patiently("exporting", exporting).await?;
+    target.finish()
+}
+
+/// Turns messages into text.
+struct Writer {
+    format: Format,
+    before: Option<StoredMessage>,
+}
+
+impl Writer {
+    fn head(&self, detail: &SessionDetail) -> String {
+        match self.format {
+            Format::Markdown => markdown::head(detail),
+            Format::Jsonl => String::new(),
+        }
+    }
+
+    fn message(&mut self, stored: StoredMessage) -> String {
+        let text = match self.format {
+            Format::Markdown => markdown::message(&stored, self.before.as_ref()),
+            // Plain data: it always has a JSON form.
+            Format::Jsonl => serde_json::to_string(&stored.message).unwrap_or_default() + "\n",
+        };
+        self.before = Some(stored);
+        text
+    }
+}
+
+/// Where it goes. A file is there whole or not at all, and for its owner only.
+enum Target<'a> {
+    Stdout { live: bool },
+    File { path: &'a Path, file: NamedTempFile },
+}
+
+impl<'a> Target<'a> {
+    fn open(path: Option<&'a Path>) -> Result<Self, Trouble> {
+        let Some(path) = path else { return Ok(Self::Stdout { live: io::stdout().is_terminal() }) };
+        let directory =
+            path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let file = NamedTempFile::new_in(directory).map_err(|error| unwritable(path, &error))?;
+        let private = std::fs::Permissions::from_mode(0o600);
+        file.as_file().set_permissions(private).map_err(|error| unwritable(path, &error))?;
+        Ok(Self::File { path, file })
+    }
+
+    fn write(&mut self, text: &str) -> Result<(), Trouble> {
+        match self {
+            // On a terminal nothing may act on it; a pipe or a file gets what was said.
+            Self::Stdout { live: true } => crate::output::print(&plain(text)),
+            Self::Stdout { live: false } => crate::output::print(text),
+            Self::File { path, file } => {
+                file.write_all(text.as_bytes()).map_err(|error| unwritable(path, &error))
+            }
+        }
+    }
+
+    fn finish(self) -> Result<(), Trouble> {
+        let Self::File { path, file } = self else { return Ok(()) };
+        file.as_file().sync_all().map_err(|error| unwritable(path, &error))?;
+        file.persist(path).map_err(|error| unwritable(path, &error.error))?;
+        complain(&format!("wrote {}\n", path.display()));
+        Ok(())
+    }
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> Trouble {
+    Trouble::new(exit::FAILED, format!("cannot write {}", path.display()))
+        .because(error)
+        .try_this("name another file with -o")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::markdown::tests::messages;
+    use super::*;
+
+    #[test]
+    fn json_lines_have_the_shape_that_chat_models_read() {
+        let mut writer = Writer { format: Format::Jsonl, before: None };
+        let all = messages();
+        let text: String = all.iter().map(|stored| writer.message(stored.clone())).collect();
+        let roles: Vec<String> = text
+            .lines()
+            .map(|line| {
+                serde_json::from_str::<serde_json::Value>(line).unwrap()["role"].as_str().unwrap().to_owned()
+            })
+            .collect();
+        assert_eq!(roles, ["user", "assistant", "tool", "assistant", "user"]);
+    }
+
+    #[test]
+    fn a_file_is_there_whole_or_not_at_all_and_private() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("talk.md");
+        let mut target = Target::open(Some(&path)).unwrap();
+        target.write("half").unwrap();
+        drop(target);
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+        let mut target = Target::open(Some(&path)).unwrap();
+        target.write("whole\u{1b}[1m").unwrap();
+        target.finish().unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "whole\u{1b}[1m");
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert!(Target::open(Some(Path::new("/nowhere/talk.md"))).is_err());
+    }
+}

@@ -1,0 +1,163 @@
+//! `talaria sessions prune`: throws old conversations away, after it has shown which.
+
+use std::io::{self, BufRead, IsTerminal};
+
+use jiff::Timestamp;
+use talaria_core::api::{Prune, Pruned};
+use talaria_server::client::Client;
+
+use super::json_lines;
+use crate::amounts::{ago, bytes};
+use crate::args::{self, Limits};
+use crate::engine::refused;
+use crate::exec::milliseconds;
+use crate::look;
+use crate::output::print;
+use crate::patience::patiently;
+use crate::render::Look;
+use crate::sheet::Sheet;
+use crate::trouble::{Trouble, complain, exit};
+
+/// So many conversations are named in a preview.
+const NAMED: usize = 20;
+
+/// Runs the command.
+pub(super) async fn run(client: &Client, options: &args::Prune) -> Result<(), Trouble> {
+    if options.yes {
+        return throw_away(client, options).await;
+    }
+    let preview = ask(client, wanted(options.limits, Purpose::Preview)).await?;
+    if options.json {
+        return print(&json_lines(&[preview]));
+    }
+    print(&page(&preview, Timestamp::now(), look::of_stdout()))?;
+    if preview.sessions.is_empty() {
+        return Ok(());
+    }
+    if !(io::stdin().is_terminal() && io::stdout().is_terminal()) {
+        return print("nothing was thrown away; to do it, say it again with --yes\n");
+    }
+    if !is_wanted()? {
+        return print("nothing was thrown away\n");
+    }
+    throw_away(client, options).await
+}
+
+/// What an order to the engine is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Purpose {
+    Preview,
+    Deed,
+}
+
+fn wanted(limits: Limits, purpose: Purpose) -> Prune {
+    Prune {
+        older_than_ms: limits.older_than.map(milliseconds),
+        keep: limits.keep,
+        max_bytes: limits.max_size,
+        dry_run: purpose == Purpose::Preview,
+    }
+}
+
+async fn ask(client: &Client, prune: Prune) -> Result<Pruned, Trouble> {
+    let words = if prune.dry_run { "looking what would go" } else { "throwing conversations away" };
+    patiently(words, client.prune(&prune)).await.map_err(|error| refused("cannot prune", &error))
+}
+
+async fn throw_away(client: &Client, options: &args::Prune) -> Result<(), Trouble> {
+    let pruned = ask(client, wanted(options.limits, Purpose::Deed)).await?;
+    print(&if options.json {
+        json_lines(&[pruned])
+    } else {
+        page(&pruned, Timestamp::now(), look::of_stdout())
+    })
+}
+
+/// Asks the person. Everything but a yes is a no.
+fn is_wanted() -> Result<bool, Trouble> {
+    complain("Throw them away for good? [y/N] ");
+    let mut line = String::new();
+    let read = io::stdin().lock().read_line(&mut line);
+    read.map_err(|error| Trouble::new(exit::FAILED, "cannot read the answer").because(error))?;
+    Ok(matches!(line.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
+}
+
+fn page(pruned: &Pruned, now: Timestamp, look: Look) -> String {
+    if pruned.sessions.is_empty() {
+        return "nothing is old enough or too much to go\n".to_owned();
+    }
+    let mut sheet = Sheet::new(&["id", "updated", "title"], "title");
+    for session in pruned.sessions.iter().take(NAMED) {
+        sheet.row([session.id.to_string(), ago(session.updated_at, now), session.title.clone()]);
+    }
+    let mut out = sheet.show(look);
+    let rest = pruned.sessions.len().saturating_sub(NAMED);
+    if rest > 0 {
+        out += &format!("… and {rest} more\n");
+    }
+    let count = pruned.sessions.len();
+    let (what, are) = match count {
+        1 => ("1 conversation".to_owned(), "is"),
+        _ => (format!("{count} conversations"), "are"),
+    };
+    let (before, after) = (bytes(pruned.bytes_before), bytes(pruned.bytes_after));
+    out + &match pruned.dry_run {
+        true => format!(
+            "\n{what} with {} events would go; the file would shrink from {before} to about {after}\n",
+            pruned.events
+        ),
+        false => format!(
+            "\n{what} with {} events {are} gone; the file shrank from {before} to {after}\n",
+            pruned.events
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use expect_test::expect;
+    use talaria_core::api::PrunedSession;
+    use talaria_core::ids::SessionId;
+
+    use super::*;
+
+    #[test]
+    fn a_preview_says_what_would_go_and_names_no_more_than_fits() {
+        let session = |n: usize| PrunedSession {
+            id: SessionId::new(format!("s-{n:02}")),
+            title: "old".to_owned(),
+            updated_at: Timestamp::from_second(0).unwrap(),
+        };
+        let mut pruned = Pruned {
+            sessions: (1..=22).map(session).collect(),
+            events: 4000,
+            bytes_before: 9_500_000,
+            bytes_after: 1_200_000,
+            dry_run: true,
+        };
+        let look = Look { color: false, width: None, live: false, unicode: true };
+        let now = Timestamp::from_second(86_400 * 40).unwrap();
+        let text = page(&pruned, now, look);
+        assert!(text.contains("s-20") && !text.contains("s-21"), "{text}");
+        let end = text.split_once("s-20").unwrap().1;
+        expect![[r#"
+              40 days ago  old
+            … and 2 more
+
+            22 conversations with 4000 events would go; the file would shrink from 9.5 MB to about 1.2 MB
+        "#]]
+        .assert_eq(end);
+        pruned = Pruned { sessions: vec![session(1)], dry_run: false, ..pruned };
+        assert!(page(&pruned, now, look).contains("1 conversation with 4000 events is gone"));
+    }
+
+    #[test]
+    fn a_preview_throws_nothing_away() {
+        let limits = Limits { older_than: Some(Duration::from_secs(1)), keep: Some(3), max_size: None };
+        let preview = wanted(limits, Purpose::Preview);
+        assert_eq!((preview.older_than_ms, preview.keep, preview.dry_run), (Some(1000), Some(3), true));
+        assert!(!wanted(limits, Purpose::Deed).dry_run);
+    }
+}

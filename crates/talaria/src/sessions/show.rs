@@ -1,0 +1,220 @@
+//! One conversation for people: what it is, its turns, what was said and done.
+
+use jiff::Timestamp;
+use talaria_core::api::{SessionDetail, TurnInfo};
+use talaria_core::event::Stage;
+use talaria_core::outcome::Outcome;
+use talaria_core::transcript::{Message, Role};
+
+use crate::amounts::{ago, since};
+use crate::render::{Color, Look, Paint, Style, plain, plain_line};
+use crate::sheet::Sheet;
+
+/// So many lines of a tool's output are shown; the rest is in the export.
+const TOOL_LINES: usize = 12;
+
+/// The whole page.
+pub(super) fn page(detail: &SessionDetail, now: Timestamp, look: Look) -> String {
+    let paint = Paint::new(look);
+    let info = &detail.info;
+    let mut out = format!("{}\n", paint.text(Style::BOLD, &plain_line(info.title.trim())));
+    let codex = detail.codex.as_ref().map(|codex| format!(", Codex {codex}")).unwrap_or_default();
+    let model = info.model.as_ref().map(|model| format!(", {model}")).unwrap_or_default();
+    let fields = [
+        ("session", Some(info.id.to_string())),
+        ("task", info.task.clone()),
+        ("where", Some(info.cwd.clone())),
+        ("runtime", Some(format!("{}{codex}{model}", info.runtime))),
+        ("thread", detail.thread.clone()),
+        ("began", Some(ago(info.created_at, now))),
+        ("updated", Some(ago(info.updated_at, now))),
+    ];
+    for (name, value) in fields {
+        if let Some(value) = value {
+            out += &format!("{}{}\n", paint.text(Style::DIM, &format!("{name:<9}")), plain_line(&value));
+        }
+    }
+    if !detail.turns.is_empty() {
+        out += &format!("\n{}", turns(&detail.turns, now).show(look));
+    }
+    if detail.older_messages > 0 {
+        let older = format!("({} older messages; `talaria sessions export` has all)", detail.older_messages);
+        out += &format!("\n{}\n", paint.text(Style::DIM, &older));
+    }
+    for message in &detail.messages {
+        out += &said(message, paint);
+    }
+    let id = info.task.as_deref().unwrap_or(info.id.as_str());
+    let next = if info.running {
+        format!("follow it: talaria exec --attach {id}")
+    } else {
+        format!("go on with it: talaria exec --resume {id} \"…\"")
+    };
+    out + &format!("\n{}\n", paint.text(Style::DIM, &next))
+}
+
+fn turns(turns: &[TurnInfo], now: Timestamp) -> Sheet {
+    let mut sheet = Sheet::new(&["turn", "outcome", "began", "took", "prompt"], "prompt");
+    for turn in turns {
+        let took = turn.settled_at.map(|at| since(turn.created_at, at)).unwrap_or_default();
+        sheet.row([
+            turn.turn.to_string(),
+            standing(turn),
+            ago(turn.created_at, now),
+            took,
+            turn.prompt.clone(),
+        ]);
+    }
+    sheet
+}
+
+/// How a turn stands, in a word or two.
+fn standing(turn: &TurnInfo) -> String {
+    match (&turn.outcome, turn.stage) {
+        (Some(report), _) => match &report.outcome {
+            Outcome::Failed { code, .. } => format!("failed ({code})"),
+            Outcome::Interrupted { by } => format!("interrupted by {by}"),
+            outcome => outcome.word().to_owned(),
+        },
+        (None, Stage::Prepared) => "starting".to_owned(),
+        (None, Stage::Unknown) => "not known yet".to_owned(),
+        (None, _) => "running".to_owned(),
+    }
+}
+
+fn said(message: &Message, paint: Paint) -> String {
+    let mut out = String::new();
+    let content = message.content.as_deref().map(str::trim).filter(|text| !text.is_empty());
+    match message.role {
+        Role::User => {
+            let text = content.unwrap_or_default();
+            let mark = paint.text(Style::BOLD.color(Color::Cyan), ">");
+            for line in plain(text).lines() {
+                out += &format!("{mark} {line}\n");
+            }
+        }
+        Role::Assistant => {
+            out += &content.map(|text| format!("{}\n", plain(text))).unwrap_or_default();
+            for call in &message.tool_calls {
+                let call = format!("{} {}", call.function.name, call.function.arguments);
+                let sign = paint.sign("•", "*");
+                out += &format!("{}\n", paint.text(Style::DIM, &format!("{sign} {}", plain_line(&call))));
+            }
+        }
+        Role::Tool => {
+            let text = plain(content.unwrap_or_default());
+            let lines: Vec<&str> = text.lines().collect();
+            for line in lines.iter().take(TOOL_LINES) {
+                out += &format!("{}\n", paint.text(Style::DIM, &format!("  {line}")));
+            }
+            let rest = lines.len().saturating_sub(TOOL_LINES);
+            if rest > 0 {
+                out += &format!("{}\n", paint.text(Style::DIM, &format!("  ({rest} more lines)")));
+            }
+            return out;
+        }
+    }
+    if out.is_empty() { out } else { format!("\n{out}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+    use talaria_core::api::{Kind, SessionInfo};
+    use talaria_core::event::Usage;
+    use talaria_core::ids::SessionId;
+    use talaria_core::outcome::Report;
+    use talaria_core::request::Who;
+    use talaria_core::transcript::ToolCall;
+
+    use super::*;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn turn(number: i64, outcome: Option<Outcome>, stage: Stage) -> TurnInfo {
+        TurnInfo {
+            turn: number,
+            stage,
+            outcome: outcome.map(|outcome| Report::new(outcome, None, Usage::default(), 0)),
+            prompt: "count the words".to_owned(),
+            created_at: at(1000),
+            settled_at: (stage == Stage::Settled).then(|| at(1042)),
+            usage: None,
+        }
+    }
+
+    #[test]
+    fn a_conversation_is_shown_whole_and_harmless() {
+        let info = SessionInfo {
+            id: SessionId::new("0199a000"),
+            title: "count the words".to_owned(),
+            runtime: "codex_app_server".to_owned(),
+            updated_at: at(1050),
+            running: false,
+            kind: Kind::Exec,
+            task: None,
+            cwd: "/work".to_owned(),
+            model: Some("gpt-5.5".to_owned()),
+            created_at: at(1000),
+            last_seq: 9,
+        };
+        let call = ToolCall::new("c", "exec_command", r#"{"command":"wc -w a"}"#.to_owned());
+        let calling = Message { content: None, tool_calls: vec![call], ..Message::assistant("") };
+        let long: String = (1..=14).map(|n| format!("line {n}\n")).collect();
+        let messages = vec![
+            Message::user("count the words\nplease"),
+            calling,
+            Message::tool("c", long),
+            Message::assistant("There are \u{1b}[31m5 words."),
+        ];
+        let turns = vec![
+            turn(1, Some(Outcome::Completed), Stage::Settled),
+            turn(2, Some(Outcome::Interrupted { by: Who::User }), Stage::Settled),
+            turn(3, None, Stage::Accepted),
+        ];
+        let (thread, codex) = (Some("t-1".to_owned()), Some("0.166.0".to_owned()));
+        let detail = SessionDetail { info, thread, codex, turns, messages, older_messages: 3 };
+        let look = Look { color: false, width: Some(90), live: true, unicode: true };
+        expect![[r#"
+            count the words
+            session  0199a000
+            where    /work
+            runtime  codex_app_server, Codex 0.166.0, gpt-5.5
+            thread   t-1
+            began    1 hour ago
+            updated  1 hour ago
+
+            TURN  OUTCOME             BEGAN       TOOK        PROMPT
+            1     completed           1 hour ago  42 seconds  count the words
+            2     interrupted by you  1 hour ago  42 seconds  count the words
+            3     running             1 hour ago              count the words
+
+            (3 older messages; `talaria sessions export` has all)
+
+            > count the words
+            > please
+
+            • exec_command {"command":"wc -w a"}
+              line 1
+              line 2
+              line 3
+              line 4
+              line 5
+              line 6
+              line 7
+              line 8
+              line 9
+              line 10
+              line 11
+              line 12
+              (2 more lines)
+
+            There are ␛[31m5 words.
+
+            go on with it: talaria exec --resume 0199a000 "…"
+        "#]]
+        .assert_eq(&page(&detail, at(4700), look));
+    }
+}

@@ -1,0 +1,217 @@
+//! `talaria status`: the engine, its Codex processes, what runs and what waits. Starts nothing.
+
+use jiff::Timestamp;
+use serde_json::json;
+use talaria_core::api::{HostInfo, RunningTurn, Status};
+
+use crate::amounts::{bytes, since};
+use crate::args;
+use crate::engine::{self, refused};
+use crate::look;
+use crate::output::print;
+use crate::patience::patiently;
+use crate::render::{Look, plain_line};
+use crate::requests::open_requests;
+use crate::settings::Settings;
+use crate::sheet::Sheet;
+use crate::trouble::Trouble;
+
+/// Runs the command.
+pub(crate) async fn run(options: &args::Status) -> Result<u8, Trouble> {
+    let settings = Settings::load()?;
+    let asking = async {
+        match engine::find(&settings.home).await? {
+            Some(client) => client.status().await.map(Some),
+            None => Ok(None),
+        }
+    };
+    let status = patiently("asking the engine", asking).await;
+    let status = status.map_err(|error| refused("cannot ask the engine", &error))?;
+    print(&match (&status, options.json) {
+        (Some(status), true) => json_line(status),
+        (None, true) => {
+            json!({ "engine": null, "hosts": [], "turns": [], "requests": [] }).to_string() + "\n"
+        }
+        (Some(status), false) => page(status, Timestamp::now(), look::of_stdout()),
+        (None, false) => "no engine is running; `talaria exec` starts one\n".to_owned(),
+    })?;
+    Ok(0)
+}
+
+fn json_line(status: &Status) -> String {
+    // Plain data: it always has a JSON form.
+    serde_json::to_string(status).unwrap_or_default() + "\n"
+}
+
+/// The status for people.
+fn page(status: &Status, now: Timestamp, look: Look) -> String {
+    let engine = &status.engine;
+    let mut out = format!(
+        "engine    Talaria {}, process {}, for {}\nhome      {}\n",
+        plain_line(&engine.version),
+        engine.pid,
+        since(engine.since, now),
+        plain_line(&engine.home),
+    );
+    for note in &status.notes {
+        out += &format!("note      {}\n", plain_line(note));
+    }
+    out += &section("Codex", &hosts(&status.hosts, now), status.hosts.len(), look);
+    out += &section("Running turns", &turns(&status.turns, now), status.turns.len(), look);
+    if !status.turns.is_empty() {
+        out += "follow one with: talaria exec --attach ID\n";
+    }
+    if status.requests.is_empty() {
+        return out + "\nNothing waits for an answer.\n";
+    }
+    out + "\nWaiting for an answer:\n" + &open_requests(&status.requests, now, look)
+}
+
+fn section(title: &str, sheet: &Sheet, rows: usize, look: Look) -> String {
+    match rows {
+        0 => format!("\n{title}: none\n"),
+        _ => format!("\n{title}:\n{}", sheet.show(look)),
+    }
+}
+
+fn hosts(hosts: &[HostInfo], now: Timestamp) -> Sheet {
+    let mut sheet = Sheet::new(&["process", "codex", "threads", "turns", "memory", "for"], "codex");
+    for host in hosts {
+        let codex =
+            if host.draining { format!("{} (to be replaced)", host.codex) } else { host.codex.clone() };
+        sheet.row([
+            host.pid.to_string(),
+            codex,
+            host.threads.to_string(),
+            host.turns.to_string(),
+            bytes(host.memory_kib.saturating_mul(1024)),
+            since(host.since, now),
+        ]);
+    }
+    sheet
+}
+
+fn turns(turns: &[RunningTurn], now: Timestamp) -> Sheet {
+    let mut sheet = Sheet::new(&["id", "turn", "for", "title"], "title");
+    for turn in turns {
+        let id = turn.task.clone().unwrap_or_else(|| turn.session.to_string());
+        sheet.row([id, turn.turn.to_string(), since(turn.since, now), turn.title.clone()]);
+    }
+    sheet
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+    use talaria_core::api::{EngineInfo, RequestInfo, RequestState};
+    use talaria_core::event::Stage;
+    use talaria_core::ids::{SessionId, TicketId};
+
+    use super::*;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn idle() -> Status {
+        let engine = EngineInfo {
+            pid: 41,
+            version: "0.1.0".to_owned(),
+            build: 0,
+            api: 1,
+            home: "/home/a/.talaria".to_owned(),
+            since: at(0),
+        };
+        Status { engine, hosts: Vec::new(), turns: Vec::new(), requests: Vec::new(), notes: Vec::new() }
+    }
+
+    fn busy() -> Status {
+        let session = SessionId::new("0199a000-0000-7000-8000-000000000001");
+        let host = HostInfo {
+            pid: 42,
+            codex: "0.166.0".to_owned(),
+            threads: 3,
+            turns: 1,
+            memory_kib: 51_200,
+            draining: true,
+            since: at(3000),
+        };
+        let turn = RunningTurn {
+            session: session.clone(),
+            task: Some("codex-1a2b3c4d5e6f".to_owned()),
+            turn: 2,
+            stage: Stage::Accepted,
+            title: "find out why\nthe build is slow".to_owned(),
+            since: at(3590),
+            host: Some(42),
+        };
+        let request = RequestInfo {
+            id: TicketId::new("req-0a1b2c3d4e5f"),
+            session,
+            task: Some("codex-1a2b3c4d5e6f".to_owned()),
+            kind: "command".to_owned(),
+            summary: "cargo clean".to_owned(),
+            since: at(3595),
+            state: RequestState::Open,
+            place: None,
+            choices: Vec::new(),
+            ask: None,
+        };
+        let notes = vec!["one conversation asks about nothing".to_owned()];
+        Status { hosts: vec![host], turns: vec![turn], requests: vec![request], notes, ..idle() }
+    }
+
+    fn shown(status: &Status) -> String {
+        page(status, at(3600), Look { color: false, width: Some(100), live: false, unicode: true })
+    }
+
+    #[test]
+    fn an_idle_engine_says_so() {
+        expect![[r#"
+            engine    Talaria 0.1.0, process 41, for 1 hour
+            home      /home/a/.talaria
+
+            Codex: none
+
+            Running turns: none
+
+            Nothing waits for an answer.
+        "#]]
+        .assert_eq(&shown(&idle()));
+    }
+
+    #[test]
+    fn a_busy_engine_shows_what_runs_and_how_to_answer() {
+        expect![[r#"
+            engine    Talaria 0.1.0, process 41, for 1 hour
+            home      /home/a/.talaria
+            note      one conversation asks about nothing
+
+            Codex:
+            PROCESS  CODEX                     THREADS  TURNS  MEMORY   FOR
+            42       0.166.0 (to be replaced)  3        1      52.4 MB  10 minutes
+
+            Running turns:
+            ID                  TURN  FOR         TITLE
+            codex-1a2b3c4d5e6f  2     10 seconds  find out why␊the build is slow
+            follow one with: talaria exec --attach ID
+
+            Waiting for an answer:
+            REQUEST           KIND     ASKED          FOR                 ABOUT
+            req-0a1b2c3d4e5f  command  5 seconds ago  codex-1a2b3c4d5e6f  cargo clean
+            answer with: talaria requests answer req-0a1b2c3d4e5f accept (or decline, …)
+        "#]]
+        .assert_eq(&shown(&busy()));
+    }
+
+    #[test]
+    fn json_has_the_promised_fields() {
+        let value: serde_json::Value = serde_json::from_str(&json_line(&busy())).unwrap();
+        assert!(value["engine"]["pid"].is_u64() && value["engine"]["version"].is_string());
+        let host = &value["hosts"][0];
+        for field in ["pid", "codex", "threads", "memory_kib"] {
+            assert!(!host[field].is_null(), "{field}");
+        }
+        assert!(value["turns"].is_array() && value["requests"].is_array());
+    }
+}
