@@ -1,6 +1,6 @@
 //! `talaria doctor`: looks at everything a turn needs and says what is wrong and what to do about it.
 //!
-//! Each check has evidence: a file was read, a program was run, Codex was asked. Nothing is changed.
+//! Each check has evidence: a file was read, a program was run, Codex was asked. Nothing is changed, no engine started.
 
 use serde::Serialize;
 
@@ -14,6 +14,7 @@ use crate::stops::{Stops, unless_stopped};
 use crate::trouble::{Trouble, exit};
 
 mod checks;
+mod engine;
 
 /// How a check came out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

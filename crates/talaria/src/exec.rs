@@ -92,11 +92,11 @@ async fn attach(options: &Exec, id: &str) -> Result<Report, Trouble> {
 /// Nothing runs: says so, and how it ended the last time.
 fn show_last(options: &Exec, detail: &SessionDetail) -> Result<Report, Trouble> {
     let id = &detail.info.id;
-    complain(&format!("nothing runs on {id}; its last turn ended like this:\n"));
     let Some(report) = detail.turns.last().and_then(|turn| turn.outcome.clone()) else {
-        return Err(Trouble::new(exit::FAILED, format!("{id} has no turn that could be followed"))
-            .try_this(format!("talaria exec --resume {id} \"…\" starts one")));
+        return Err(Trouble::new(exit::FAILED, format!("nothing runs on {id}, and nothing ever did"))
+            .try_this(format!("talaria exec --resume {id} \"…\" starts a turn")));
     };
+    complain(&format!("nothing runs on {id}; its last turn ended like this:\n"));
     let (wishes, _) = tokio::sync::mpsc::unbounded_channel();
     let mut face = Face::new(renderer(options, id), Answerer::Elsewhere, 0, wishes);
     face.show_ended(&report);

@@ -10,7 +10,7 @@ use talaria_engine::codex::host::{Host, HostSpec};
 use talaria_engine::codex::locate::{CodexBinary, Origin, locate};
 use talaria_engine::codex::schema;
 
-use super::Check;
+use super::{Check, engine};
 use crate::settings::{Settings, login_hint, version_note};
 use crate::trouble::Trouble;
 
@@ -21,6 +21,9 @@ pub(super) async fn run(show: &mut impl FnMut(Check) -> Result<(), Trouble>) -> 
         Err(trouble) => return show(Check::problem("config", trouble.cause(), trouble.hint())),
     };
     config(&settings).into_iter().try_for_each(&mut *show)?;
+    show(engine::engine(&settings.home).await)?;
+    show(engine::socket(&settings.home))?;
+    show(engine::store(&settings.home))?;
     let codex = match locate(&settings.search()).await {
         Ok(codex) => codex,
         Err(error) => return show(Check::problem("codex", error.to_string(), error.hint())),
