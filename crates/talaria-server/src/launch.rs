@@ -18,6 +18,7 @@ use talaria_core::version::Version;
 use tokio::time::Instant;
 
 pub use error::LaunchError;
+pub use process::is_running;
 
 use crate::client::{Client, ClientError};
 use crate::socket_path;
@@ -161,7 +162,7 @@ impl Launcher {
         }
         let pid = engine.engine().pid;
         let until = Instant::now() + END;
-        while process::is_running(pid) {
+        while is_running(pid) {
             // Where the number means somebody else, for example in another container, the socket decides.
             let other = Client::knock(engine.socket()).await;
             if other.is_ok_and(|other| other.engine() != engine.engine()) {

@@ -8,6 +8,7 @@
 //! | [`codex`] | the pinned real Codex versions, installed once into the build directory |
 //! | [`home`] | a private `CODEX_HOME` wired to a scripted model, and a work directory |
 //! | [`client`] | a bare client of Codex, for what Codex itself does |
+//! | [`engine`] | the engine that a test's commands started: stopped at the end, and nobody is left |
 //! | [`app_server`] | a `codex` that plays a transcript, for faults the real one will not produce |
 //! | [`mcp_server`] | an MCP server that asks what it is told to ask |
 //! | [`processes`] | who is still alive of what a test started |
@@ -21,6 +22,7 @@ pub mod app_server;
 pub mod build_dir;
 pub mod client;
 pub mod codex;
+pub mod engine;
 pub mod home;
 pub mod mcp_server;
 pub mod processes;
@@ -31,6 +33,7 @@ pub mod wire;
 pub use app_server::AppServer;
 pub use client::Client;
 pub use codex::Codex;
+pub use engine::EngineGuard;
 pub use home::CodexHome;
 pub use processes::Marker;
 pub use terminal::Terminal;

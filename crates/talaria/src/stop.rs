@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use talaria_core::api::{Stop, Stopped};
 use talaria_server::client::{Client, ClientError};
+use talaria_server::launch::is_running;
 
 use crate::args;
 use crate::engine::{self, refused};
@@ -65,10 +66,9 @@ pub(crate) enum End {
 
 /// Waits until an engine that was asked to end is gone.
 pub(crate) async fn wait_until_gone(client: &Client) -> End {
-    let pid = i32::try_from(client.engine().pid).ok().and_then(rustix::process::Pid::from_raw);
     let gone = async {
         // Gone is whose process is gone: what it holds, it holds until then.
-        while pid.is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok()) {
+        while is_running(client.engine().pid) {
             tokio::time::sleep(LOOK).await;
         }
     };

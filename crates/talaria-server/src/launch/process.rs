@@ -47,7 +47,7 @@ impl Started {
 }
 
 /// Does this process run? One that has ended and waits for its parent does not.
-pub(super) fn is_running(pid: u32) -> bool {
+pub fn is_running(pid: u32) -> bool {
     let Some(number) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return false };
     if test_kill_process(number).is_err() {
         return false;

@@ -24,7 +24,9 @@ async fn everything_is_in_order(codex: Codex) {
     let is_ours = |line: &&str| !line.is_empty() && !line.contains(" codex says ");
     let rows: Vec<&str> = ended.stdout.lines().take_while(is_ours).collect();
     let checks: Vec<&str> = rows.iter().filter_map(|row| row.split_whitespace().nth(1)).collect();
-    assert_eq!(checks, ["config", "codex", "version", "schema", "app-server", "login", "sandbox"], "{ended}");
+    let ours = ["config", "engine", "socket", "store"];
+    let codexs = ["codex", "version", "schema", "app-server", "login", "sandbox"];
+    assert_eq!(checks, [&ours[..], &codexs].concat(), "{ended}");
     assert!(rows.iter().all(|row| row.starts_with("ok ")), "{ended}");
     let home = scene.codex_home.path();
     let ended = ended.prints(&[
@@ -38,6 +40,7 @@ async fn everything_is_in_order(codex: Codex) {
     assert_eq!(scene.model.requests().len(), 0, "a check costs nothing");
     assert_eq!(names(&scene.work()), [""; 0], "nothing is changed");
     assert_eq!(names(&scene.user_home()), [""; 0], "nothing is changed");
+    assert_eq!(scene.engine_pid().await, None, "no engine is started");
     scene.close().await;
 }
 
@@ -46,7 +49,7 @@ async fn json_prints_one_check_per_line(codex: Codex) {
     let ended = scene.run(&["doctor", "--json"]).await.exits(0);
     let mut rows = ended.json();
     rows.retain(|row| row["check"] != "codex says");
-    assert_eq!(rows.len(), 7, "{ended}");
+    assert_eq!(rows.len(), 10, "{ended}");
     for row in &rows {
         assert_eq!(row["status"], "ok", "{ended}");
         assert!(

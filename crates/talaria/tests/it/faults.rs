@@ -18,7 +18,7 @@ both_versions!(
     a_reader_that_leaves_ends_the_turn_without_a_panic,
     a_reader_that_never_came_does_not_matter,
     output_that_cannot_be_written_is_an_error,
-    a_codex_left_by_a_killed_talaria_is_ended_by_the_next_one,
+    a_turn_goes_on_when_its_command_is_killed,
 );
 
 async fn faults_of_the_model_server_have_their_own_exit_code_and_hint(codex: Codex) {
@@ -53,7 +53,7 @@ async fn a_killed_codex_loses_the_turn_with_the_signal_named(codex: Codex) {
     scene.model.push(Reply::new().text("half\n").stall());
     let mut running = scene.start(&["exec", "go"]);
     running.wait_for("half").await;
-    kill_process(scene.codex_pid(), Signal::KILL).unwrap();
+    kill_process(scene.codex_pid().await, Signal::KILL).unwrap();
     let ended = running.end().await.exits(7);
     ended.prints(&[
         "error: the turn was lost; how it ended is not known",
@@ -109,19 +109,20 @@ async fn output_that_cannot_be_written_is_an_error(codex: Codex) {
     scene.close().await;
 }
 
-async fn a_codex_left_by_a_killed_talaria_is_ended_by_the_next_one(codex: Codex) {
+async fn a_turn_goes_on_when_its_command_is_killed(codex: Codex) {
     let scene = Scene::real(&codex).await;
-    scene.model.push(Reply::new().text("half\n").stall());
-    let mut running = scene.start(&["exec", "go"]);
+    let gate = Gate::new();
+    scene.model.push(Reply::new().text("half\n").gate(&gate).text("and whole\n"));
+    let mut running = scene.start(&["exec", "--json", "go"]);
     running.wait_for("half").await;
-    let left = scene.codex_pid().as_raw_nonzero().get();
     running.kill().await;
-    assert!(
-        scene.survivors().contains(&u32::try_from(left).unwrap()),
-        "a Codex on a socket outlives its client"
-    );
-    scene.model.push(Reply::say("afresh"));
-    scene.run(&["exec", "go on"]).await.exits(0).prints(&["afresh"]);
+    let status = scene.wait_status(|status| status["turns"].as_array().unwrap().len() == 1).await;
+    let session = status["turns"][0]["session"].as_str().unwrap();
+    let attached = scene.start(&["exec", "--attach", session, "--json"]);
+    gate.open();
+    let ended = attached.end().await.exits(0);
+    let events = ended.events();
+    assert_eq!(events.last().unwrap()["text"], "half\nand whole\n", "{ended}");
     scene.close().await;
 }
 

@@ -9,9 +9,28 @@ use crate::scene::Scene;
 #[tokio::test]
 async fn every_help_text_has_an_example_and_is_as_it_was() {
     let scene = Scene::empty().await;
-    let texts: [(&[&str], ExpectFile); 5] = [
+    let texts: [(&[&str], ExpectFile); 24] = [
         (&["--help"], expect_file!["help/talaria.txt"]),
         (&["exec", "--help"], expect_file!["help/exec.txt"]),
+        (&["task", "--help"], expect_file!["help/task.txt"]),
+        (&["task", "start", "--help"], expect_file!["help/task-start.txt"]),
+        (&["task", "show", "--help"], expect_file!["help/task-show.txt"]),
+        (&["task", "list", "--help"], expect_file!["help/task-list.txt"]),
+        (&["requests", "--help"], expect_file!["help/requests.txt"]),
+        (&["requests", "list", "--help"], expect_file!["help/requests-list.txt"]),
+        (&["requests", "answer", "--help"], expect_file!["help/requests-answer.txt"]),
+        (&["sessions", "--help"], expect_file!["help/sessions.txt"]),
+        (&["sessions", "list", "--help"], expect_file!["help/sessions-list.txt"]),
+        (&["sessions", "show", "--help"], expect_file!["help/sessions-show.txt"]),
+        (&["sessions", "search", "--help"], expect_file!["help/sessions-search.txt"]),
+        (&["sessions", "export", "--help"], expect_file!["help/sessions-export.txt"]),
+        (&["sessions", "prune", "--help"], expect_file!["help/sessions-prune.txt"]),
+        (&["status", "--help"], expect_file!["help/status.txt"]),
+        (&["stop", "--help"], expect_file!["help/stop.txt"]),
+        (&["serve", "--help"], expect_file!["help/serve.txt"]),
+        (&["service", "--help"], expect_file!["help/service.txt"]),
+        (&["service", "install", "--help"], expect_file!["help/service-install.txt"]),
+        (&["service", "uninstall", "--help"], expect_file!["help/service-uninstall.txt"]),
         (&["demo", "--help"], expect_file!["help/demo.txt"]),
         (&["doctor", "--help"], expect_file!["help/doctor.txt"]),
         (&["setup", "--help"], expect_file!["help/setup.txt"]),

@@ -1,7 +1,7 @@
 //! What every scenario needs: a home for Talaria, one for Codex, a model, and the program itself, piped or in a terminal.
 //!
-//! A scene is left with `close`, which checks what must hold after every scenario: no process is left, no host has a
-//! directory any more, and the user's files are as they were. Nothing here reaches beyond loopback: whatever tried would
+//! A scene is left with `close`, which stops its engine and checks what must hold after every scenario: no process is
+//! left, no host has a directory any more, and the model was asked nothing unforeseen. Nothing here reaches beyond loopback: whatever tried would
 //! meet a proxy that is not there.
 
 use std::ffi::OsString;
@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Pid;
 use serde_json::Value;
 use talaria_scripted::ScriptedModel;
 use talaria_testkit::app_server::Installed;
-use talaria_testkit::{AppServer, Codex, CodexHome, Marker, Terminal, terminal};
+use talaria_testkit::{AppServer, Codex, CodexHome, EngineGuard, Marker, Terminal, terminal};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdout, Command};
 
@@ -47,6 +47,8 @@ pub(crate) struct Scene {
     pub(crate) codex_home: CodexHome,
     environment: Vec<(OsString, OsString)>,
     marker: Marker,
+    /// `None` once the scene was left.
+    engine: Option<EngineGuard>,
 }
 
 impl Scene {
@@ -82,10 +84,14 @@ impl Scene {
     }
 
     fn around(model: ScriptedModel, codex_home: CodexHome) -> Self {
-        let scene = Self { model, codex_home, environment: Vec::new(), marker: Marker::new() };
+        let (environment, marker) = (Vec::new(), Marker::new());
+        let mut scene = Self { model, codex_home, environment, marker, engine: None };
         for directory in [scene.home(), scene.user_home()] {
             fs::create_dir_all(directory).unwrap();
         }
+        // What a test sets later is for its commands; the home stays the same.
+        let program = Path::new(env!("CARGO_BIN_EXE_talaria"));
+        scene.engine = Some(EngineGuard::new(program, scene.variables(), scene.marker.clone()));
         scene
     }
 
@@ -205,37 +211,48 @@ impl Scene {
         SECRETS.iter().fold(command, terminal::Command::env_remove)
     }
 
-    /// The pid of the one Codex that runs for this home, as Talaria wrote it down.
-    pub(crate) fn codex_pid(&self) -> Pid {
-        let hosts: Vec<_> = fs::read_dir(self.home().join("hosts")).unwrap().flatten().collect();
+    /// What `talaria status --json` says.
+    pub(crate) async fn status(&self) -> Value {
+        let ended = self.run(&["status", "--json"]).await.exits(0);
+        let [status] = &ended.json()[..] else { panic!("not one line: {ended}") };
+        status.clone()
+    }
+
+    /// The pid of the engine of this home, if one runs.
+    pub(crate) async fn engine_pid(&self) -> Option<Pid> {
+        self.status().await["engine"]["pid"]
+            .as_i64()
+            .and_then(|pid| Pid::from_raw(i32::try_from(pid).unwrap()))
+    }
+
+    /// The pid of the one Codex that runs for this home.
+    pub(crate) async fn codex_pid(&self) -> Pid {
+        let status = self.status().await;
+        let hosts = status["hosts"].as_array().unwrap();
         let [host] = &hosts[..] else { panic!("not one host: {hosts:?}") };
-        let text = fs::read_to_string(host.path().join("pid")).unwrap();
-        Pid::from_raw(text.split(' ').next().unwrap().parse().unwrap()).unwrap()
+        Pid::from_raw(i32::try_from(host["pid"].as_i64().unwrap()).unwrap()).unwrap()
     }
 
-    /// The processes of this scene that live.
-    pub(crate) fn survivors(&self) -> Vec<u32> {
-        self.marker.survivors().into_iter().map(|process| process.pid).collect()
+    /// Waits until the status is as `is_reached` wants it: what happens in the engine is told nowhere else.
+    pub(crate) async fn wait_status(&self, is_reached: impl Fn(&Value) -> bool) -> Value {
+        let reached = async {
+            loop {
+                let status = self.status().await;
+                if is_reached(&status) {
+                    return status;
+                }
+            }
+        };
+        tokio::time::timeout(PATIENCE, reached).await.unwrap()
     }
 
-    /// Checks what must hold after every scenario.
-    pub(crate) async fn close(self) {
-        if let Err(survivors) = self.marker.wait_gone(Duration::from_secs(5)).await {
+    /// Stops the engine and checks what must hold after every scenario.
+    pub(crate) async fn close(mut self) {
+        if let Err(survivors) = self.engine.take().unwrap().close().await {
             panic!("processes are left: {survivors:?}");
         }
         assert_eq!(names(&self.home().join("hosts")), [""; 0], "directories of hosts are left");
         assert_eq!(self.model.unscripted().len(), 0, "the model was asked more than the script foresaw");
-    }
-}
-
-impl Drop for Scene {
-    /// A test that failed half-way must not leave a Codex to the next one.
-    fn drop(&mut self) {
-        for pid in self.survivors() {
-            if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
-                let _ = kill_process(pid, Signal::KILL);
-            }
-        }
     }
 }
 
@@ -412,13 +429,16 @@ impl Ended {
     #[track_caller]
     pub(crate) fn events(&self) -> Vec<Value> {
         let events = self.json();
-        for (index, event) in events.iter().enumerate() {
+        let first = events[0]["seq"].as_u64().unwrap();
+        for (index, event) in (0..).zip(&events) {
             assert!(event["type"].is_string(), "{event}");
-            assert_eq!(event["seq"], index + 1, "{event}");
+            // The last line of somebody who left is none of the engine's, and has no number.
+            let is_left = event["seq"].is_null() && event["outcome"] == "lost";
+            assert!(is_left || event["seq"] == first + index, "{event}");
             assert_eq!(event["session"], events[0]["session"], "{event}");
             assert_eq!(
                 event["type"] == "outcome",
-                index + 1 == events.len(),
+                index + 1 == events.len() as u64,
                 "the outcome is the last line: {self}"
             );
         }

@@ -1,0 +1,84 @@
+//! A turn that is followed from elsewhere, gone on with later, and survives its engine.
+
+use rustix::process::{Signal, kill_process};
+use serde_json::Value;
+use talaria_scripted::{Gate, Reply};
+use talaria_testkit::Codex;
+
+use crate::scene::{Ended, Scene, both_versions, of_type};
+
+both_versions!(
+    a_conversation_is_gone_on_with_on_the_same_thread,
+    a_running_turn_is_followed_from_its_beginning_by_several,
+    a_follower_misses_nothing_and_sees_nothing_twice_when_the_engine_is_killed,
+);
+
+/// The session of what was printed as JSON.
+fn session(ended: &Ended) -> String {
+    ended.events()[0]["session"].as_str().unwrap().to_owned()
+}
+
+/// What the model said, piece by piece.
+fn streamed(events: &[Value]) -> String {
+    of_type(events, "text_delta").iter().map(|event| event["delta"].as_str().unwrap()).collect()
+}
+
+async fn a_conversation_is_gone_on_with_on_the_same_thread(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    scene.model.push(Reply::say("first"));
+    let first = scene.run(&["exec", "--json", "one"]).await.exits(0);
+    let id = session(&first);
+    scene.model.push(Reply::say("second"));
+    let second = scene.run(&["exec", "--json", "--resume", &id[..13], "two"]).await.exits(0);
+    assert_eq!(session(&second), id);
+    let last = first.events().last().unwrap()["seq"].as_i64().unwrap();
+    assert!(second.events()[0]["seq"].as_i64().unwrap() > last, "only the second turn is shown: {second}");
+    assert_eq!(second.events().last().unwrap()["text"], "second");
+    let asked = scene.model.requests().last().unwrap().body["input"].to_string();
+    assert!(asked.contains("one") && asked.contains("first") && asked.contains("two"), "{asked}");
+
+    // The engine and its Codex are gone, the conversation is not.
+    scene.run(&["stop"]).await.exits(0);
+    scene.model.push(Reply::say("third"));
+    scene.run(&["exec", "--quiet", "--resume", &id, "three"]).await.exits(0).prints(&["third"]);
+    let asked = scene.model.requests().last().unwrap().body["input"].to_string();
+    assert!(asked.contains("one") && asked.contains("second") && asked.contains("three"), "{asked}");
+    scene.close().await;
+}
+
+async fn a_running_turn_is_followed_from_its_beginning_by_several(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    let gate = Gate::new();
+    scene.model.push(Reply::new().text("half\n").gate(&gate).text("and whole\n"));
+    let mut running = scene.start(&["exec", "--json", "go"]);
+    running.wait_for("half").await;
+    let status = scene.status().await;
+    let id = status["turns"][0]["session"].as_str().unwrap();
+    let mut second = scene.start(&["exec", "--attach", id, "--json"]);
+    let mut third = scene.start(&["exec", "--attach", id]);
+    second.wait_for("half").await;
+    third.wait_for("half").await;
+    gate.open();
+    let (first, second) = (running.end().await.exits(0), second.end().await.exits(0));
+    assert_eq!(first.events(), second.events(), "both see the same");
+    third.end().await.exits(0).prints(&["half\nand whole"]);
+    scene.close().await;
+}
+
+async fn a_follower_misses_nothing_and_sees_nothing_twice_when_the_engine_is_killed(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    let gate = Gate::new();
+    scene.model.push(Reply::new().text("half\n").gate(&gate).text("and whole\n"));
+    let mut running = scene.start(&["exec", "--json", "go"]);
+    running.wait_for("half").await;
+    kill_process(scene.engine_pid().await.unwrap(), Signal::KILL).unwrap();
+    gate.open();
+    let ended = running.end().await.exits(0);
+    // Without a gap: `events` checks the numbers.
+    let events = ended.events();
+    assert_eq!(events.last().unwrap()["text"], "half\nand whole\n", "{ended}");
+    let seen = streamed(&events);
+    assert!("half\nand whole\n".starts_with(&seen) || seen.starts_with("half\n"), "{ended}");
+    assert_eq!(scene.model.requests().len(), 1, "nothing is prompted twice");
+    scene.close().await;
+}
