@@ -20,8 +20,9 @@ use talaria_core::ids::SessionId;
 use talaria_core::request::Who;
 use talaria_core::rules::Rules;
 use talaria_core::wire::call::UserInput;
+pub use talaria_store::OpenOptions;
 use talaria_store::{
-    Batch, Change, Found, Lease, OpenOptions, RequestFilter, RequestState, SessionPatch, SessionState, Store,
+    Batch, Change, Found, Lease, RequestFilter, RequestState, SessionPatch, SessionState, Store,
     StoreError, Takeover, Turn,
 };
 use tokio::sync::watch;

@@ -136,11 +136,6 @@ impl TalariaHome {
         self.root.join("demo")
     }
 
-    /// The database with everything that is kept.
-    pub fn store_file(&self) -> PathBuf {
-        self.root.join("talaria.db")
-    }
-
     /// Working directories and sockets of the Codex hosts.
     pub fn hosts_dir(&self) -> PathBuf {
         self.root.join("hosts")

@@ -146,7 +146,7 @@ fn take_event(face: &mut Face, numbered: &Numbered, turn: i64) -> Option<Report>
     }
     face.show(numbered);
     match &numbered.event {
-        Event::Outcome(report) => Some(report.clone()),
+        Event::Outcome(report) => Some((**report).clone()),
         _ => None,
     }
 }

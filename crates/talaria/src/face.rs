@@ -119,11 +119,11 @@ impl Face {
         self.write(|renderer| renderer.numbered(now, numbered));
         match &numbered.event {
             Event::RequestOpened { id, ask, .. } if ask.is_answerable() => {
-                self.unanswered.push((id.clone(), ask.clone()));
+                self.unanswered.push((id.clone(), (**ask).clone()));
             }
             Event::RequestClosed { id, by, .. } => self.close(id, *by),
             Event::Interrupting { .. } => self.is_stopping = true,
-            Event::SessionStarted(started) => self.started = Some(started.clone()),
+            Event::SessionStarted(started) => self.started = Some((**started).clone()),
             _ => {}
         }
         if numbered.seq >= self.past {
@@ -135,7 +135,7 @@ impl Face {
 
     /// Shows how a turn ended that was over before the show began.
     pub(crate) fn show_ended(&mut self, report: &Report) {
-        let event = Event::Outcome(report.clone());
+        let event = Event::Outcome(Box::new(report.clone()));
         self.write(|renderer| renderer.event(Duration::ZERO, &event));
         self.flush();
     }
@@ -209,7 +209,7 @@ impl Face {
     /// Ends the show although the turn has not ended; `report` says so to programs.
     pub(crate) fn leave(&mut self, report: &Report) {
         echo::show();
-        let event = Event::Outcome(report.clone());
+        let event = Event::Outcome(Box::new(report.clone()));
         self.write(|renderer| renderer.left(&event));
         self.write(|renderer| renderer.close());
     }

@@ -3,9 +3,13 @@
 //! Signals end only the engine: Codex and its turns go on, and the next engine takes them up.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use talaria_core::api::Stop;
-use talaria_engine::engine::Engine;
+use talaria_core::config::Config;
+use talaria_engine::codex::pool::Limits;
+use talaria_engine::engine::{Engine, EngineOptions, OpenOptions};
+use talaria_server::launch::Build;
 use talaria_server::{Notice, bind, serve, socket_path};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -13,6 +17,9 @@ use crate::args::Serve;
 use crate::engine::this_build;
 use crate::settings::Settings;
 use crate::trouble::{Trouble, complain, exit};
+
+/// After how long without anything to do an engine ends, unless the configuration says otherwise.
+const IDLE: Duration = Duration::from_secs(30 * 60);
 
 /// Runs the command.
 pub(crate) async fn run(options: &Serve) -> Result<u8, Trouble> {
@@ -23,7 +30,10 @@ pub(crate) async fn run(options: &Serve) -> Result<u8, Trouble> {
         |cause: &dyn std::fmt::Display| Trouble::new(exit::FAILED, "cannot start the engine").because(cause);
     settings.home.ensure().map_err(|error| cannot(&error).try_this(error.hint()))?;
     let build = this_build().map_err(|error| cannot(&error))?;
-    let engine = Engine::in_memory(settings.home.root(), &build.version, build.build);
+    tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(false).with_target(false).init();
+    let options_of_engine = engine_options(&settings.config, build);
+    let engine = Engine::open(settings.home.clone(), options_of_engine).await;
+    let engine = engine.map_err(|error| cannot(&error).try_this(error.next_step()))?;
     let listener = bind(&socket_path(settings.home.root()))
         .map_err(|error| cannot(&error).try_this(error.next_step()))?;
     if !options.detached {
@@ -37,6 +47,25 @@ pub(crate) async fn run(options: &Serve) -> Result<u8, Trouble> {
     serve(engine, listener, tell).await;
     ender.abort();
     Ok(0)
+}
+
+/// What the configuration says about the engine.
+fn engine_options(config: &Config, build: Build) -> EngineOptions {
+    let usual = Limits::default();
+    let count = |number: Option<u64>, otherwise| number.and_then(|n| usize::try_from(n).ok()).unwrap_or(otherwise);
+    EngineOptions {
+        version: build.version,
+        build: build.build,
+        idle: Some(config.engine.idle_timeout.unwrap_or(IDLE)),
+        limits: Limits {
+            max_hosts: count(config.codex.max_hosts, usual.max_hosts),
+            threads_per_host: count(config.codex.threads_per_host, usual.threads_per_host),
+            idle: config.codex.host_idle.unwrap_or(usual.idle),
+            memory_kib: config.codex.host_memory_mib.map(|mib| mib.saturating_mul(1024)).or(usual.memory_kib),
+            ..usual
+        },
+        store: OpenOptions::default(),
+    }
 }
 
 /// A line for the log.
