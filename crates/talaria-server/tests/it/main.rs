@@ -1,6 +1,11 @@
 //! The server and its client on real sockets, and engines as real processes.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a scene that cannot be played fails its test")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a scene that cannot be played fails its test"
+)]
 
 mod bounds;
 mod garbage;

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use talaria_core::api::{Caller, Kind, NewSession, NewTurn, Say, SessionStarted, Stop, When};
 use talaria_core::event::Event;
@@ -13,6 +14,9 @@ use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 use tokio::task::JoinHandle;
+
+/// How long something may take that happens at once.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// An engine that is being served.
 pub(crate) struct Scene {
@@ -118,7 +122,8 @@ pub(crate) fn say(text: &str) -> Say {
 
 /// The number and the text of the next event.
 pub(crate) async fn next(follow: &mut Follow) -> (i64, String) {
-    let numbered = follow.next().await.unwrap().unwrap();
+    let numbered = tokio::time::timeout(PATIENCE, follow.next()).await.expect("an event is missing");
+    let numbered = numbered.unwrap().unwrap();
     match numbered.event {
         Event::Warning { message } => (numbered.seq, message),
         other => panic!("{other:?}"),

@@ -10,7 +10,7 @@ use talaria_server::client::{Client, ClientError};
 use talaria_server::{BindError, bind};
 use tokio::net::UnixListener;
 
-use crate::scene::Scene;
+use crate::scene::{PATIENCE, Scene};
 
 fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o777
@@ -91,8 +91,11 @@ async fn a_socket_that_somebody_removed_is_made_again() {
     let scene = Scene::start();
     scene.client().await;
     fs::remove_file(&scene.socket).unwrap();
-    while Client::connect(&scene.socket).await.is_err() {
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-    }
+    let again = async {
+        while Client::connect(&scene.socket).await.is_err() {
+            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, again).await.unwrap();
     assert_eq!(*scene.notices.lock().unwrap(), ["somebody removed the socket; it was made again"]);
 }
