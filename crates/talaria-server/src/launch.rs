@@ -74,7 +74,9 @@ impl Launcher {
     /// Brings up the engine of `home` with `program serve --detached`.
     pub fn new(home: &Path, program: &Path, own: Build) -> Self {
         let arguments = vec!["serve".into(), "--detached".into()];
-        Self { home: home.to_owned(), program: program.to_owned(), arguments, own }
+        // The engine works in another directory than this process.
+        let home = std::path::absolute(home).unwrap_or_else(|_| home.to_owned());
+        Self { home, program: program.to_owned(), arguments, own }
     }
 
     /// Starts the program with these arguments instead.

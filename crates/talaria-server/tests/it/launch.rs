@@ -14,7 +14,7 @@ use talaria_server::launch::{Build, HELD, LaunchError, Launcher};
 use talaria_server::{bind, serve, socket_path};
 use tempfile::TempDir;
 
-use crate::scene::Scene;
+use crate::scene::{PATIENCE, Scene};
 
 /// What the engine that is started says about itself: `version build`, or why it breaks.
 const ROLE: &str = "role";
@@ -30,6 +30,7 @@ async fn engine_process() {
     };
     let lock = File::create(home.join("engine.lock")).unwrap();
     if lock.try_lock().is_err() {
+        fs::write(home.join("held"), "").unwrap();
         std::process::exit(HELD);
     }
     let mut starts = File::options().create(true).append(true).open(home.join("starts")).unwrap();
@@ -91,6 +92,47 @@ async fn many_commands_at_once_end_up_with_one_engine() {
     assert!(clients.iter().all(|client| client.engine() == clients[0].engine()));
     assert_eq!(home.starts(), ["0.1.0 5"]);
     end(&clients[0]).await;
+}
+
+/// Waits until an engine has found the home taken.
+async fn held(home: &Path) {
+    let seen = async {
+        while !home.join("held").exists() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, seen).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_command_whose_engine_finds_the_home_taken_waits_for_the_other() {
+    let home = Home::new();
+    let path = home.0.path().to_owned();
+    let launcher = home.launcher("0.1.0", 5);
+    let lock = File::create(path.join("engine.lock")).unwrap();
+    lock.lock().unwrap();
+    let late = async {
+        held(&path).await;
+        Scene::of(home.0, Engine::in_memory(&path, "0.1.0", 5))
+    };
+    let (client, _scene) = tokio::join!(launcher.ensure(), late);
+    assert_eq!(client.unwrap().engine().pid, std::process::id());
+}
+
+#[tokio::test]
+async fn a_command_whose_engine_finds_the_home_taken_starts_one_when_it_is_free() {
+    let home = Home::new();
+    let launcher = home.launcher("0.1.0", 5);
+    let lock = File::create(home.0.path().join("engine.lock")).unwrap();
+    lock.lock().unwrap();
+    let free = async {
+        held(home.0.path()).await;
+        drop(lock);
+    };
+    let (client, ()) = tokio::join!(launcher.ensure(), free);
+    let client = client.unwrap();
+    assert_ne!(client.engine().pid, std::process::id());
+    end(&client).await;
 }
 
 #[tokio::test]

@@ -63,6 +63,21 @@ async fn what_is_no_socket_is_left_alone() {
 }
 
 #[tokio::test]
+async fn what_belongs_to_somebody_else_is_refused() {
+    let base = tempfile::tempdir().unwrap();
+    let directory = base.path().join("run");
+    fs::create_dir(&directory).unwrap();
+    // Only the administrator can give something away; everybody else has the administrator's directories.
+    let (directory, owner) = match std::os::unix::fs::chown(&directory, Some(65_534), None) {
+        Ok(()) => (directory, 65_534),
+        Err(_) => (Path::new("/usr").to_owned(), 0),
+    };
+    let error = bind(&directory.join("engine.sock")).unwrap_err();
+    assert_eq!(error.to_string(), format!("{} belongs to user {owner}, not to you", directory.display()));
+    assert!(!directory.join("engine.sock").exists());
+}
+
+#[tokio::test]
 async fn a_home_that_cannot_be_written_is_said() {
     let error = bind(Path::new("/proc/talaria/engine.sock")).unwrap_err();
     assert!(matches!(error, BindError::System { .. }), "{error}");
