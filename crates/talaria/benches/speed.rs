@@ -134,7 +134,7 @@ fn decode_all(frames: &[String]) {
 
 /// Every captured frame of both versions, decoded into types, against bare parsing of the same bytes.
 fn decoding() {
-    compare_decoding("decoding all captured frames", &captured(|text| parses(text)));
+    compare_decoding("decoding all captured frames", &captured(parses));
     compare_decoding(
         "decoding captured text deltas alone",
         &captured(|text| parses(text) && text.contains("item/agentMessage/delta")),
