@@ -22,8 +22,8 @@ use talaria_core::rules::Rules;
 use talaria_core::wire::call::UserInput;
 pub use talaria_store::OpenOptions;
 use talaria_store::{
-    Batch, Change, Found, Lease, RequestFilter, RequestState, SessionPatch, SessionState, Store,
-    StoreError, Takeover, Turn,
+    Batch, Change, Found, Lease, RequestFilter, RequestState, SessionPatch, SessionState, Store, StoreError,
+    Takeover, Turn,
 };
 use tokio::sync::watch;
 use tokio_util::task::TaskTracker;

@@ -26,7 +26,7 @@ use log::Log;
 use process::Started;
 
 /// The exit code by which an engine says that another one holds its home.
-pub const HELD: i32 = 75;
+pub const HELD: u8 = 75;
 
 /// How long an engine may take to answer after its start.
 const START: Duration = Duration::from_secs(15);
@@ -127,7 +127,7 @@ impl Launcher {
                 return Ok(engine);
             }
             if let Some(status) = started.ended() {
-                if status.code() != Some(HELD) {
+                if status.code() != Some(i32::from(HELD)) {
                     // Somebody else may have been faster.
                     let other = found(Client::knock(&socket).await)?;
                     let ended = || LaunchError::Ended { status, log: log.path(), end: log.end() };

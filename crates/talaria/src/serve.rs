@@ -8,8 +8,8 @@ use std::time::Duration;
 use talaria_core::api::Stop;
 use talaria_core::config::Config;
 use talaria_engine::codex::pool::Limits;
-use talaria_engine::engine::{Engine, EngineOptions, OpenOptions};
-use talaria_server::launch::Build;
+use talaria_engine::engine::{Engine, EngineOptions, LockError, OpenError, OpenOptions};
+use talaria_server::launch::{Build, HELD};
 use talaria_server::{Notice, bind, serve, socket_path};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -33,7 +33,12 @@ pub(crate) async fn run(options: &Serve) -> Result<u8, Trouble> {
     tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(false).with_target(false).init();
     let options_of_engine = engine_options(&settings.config, build);
     let engine = Engine::open(settings.home.clone(), options_of_engine).await;
-    let engine = engine.map_err(|error| cannot(&error).try_this(error.next_step()))?;
+    let engine = engine.map_err(|error| {
+        let trouble = cannot(&error).try_this(error.next_step());
+        // Whoever started this one uses the other.
+        let exit = if matches!(error, OpenError::Lock(LockError::Held(_))) { HELD } else { trouble.exit };
+        trouble.exiting(exit)
+    })?;
     let listener = bind(&socket_path(settings.home.root()))
         .map_err(|error| cannot(&error).try_this(error.next_step()))?;
     if !options.detached {
@@ -52,7 +57,8 @@ pub(crate) async fn run(options: &Serve) -> Result<u8, Trouble> {
 /// What the configuration says about the engine.
 fn engine_options(config: &Config, build: Build) -> EngineOptions {
     let usual = Limits::default();
-    let count = |number: Option<u64>, otherwise| number.and_then(|n| usize::try_from(n).ok()).unwrap_or(otherwise);
+    let count =
+        |number: Option<u64>, otherwise| number.and_then(|n| usize::try_from(n).ok()).unwrap_or(otherwise);
     EngineOptions {
         version: build.version,
         build: build.build,

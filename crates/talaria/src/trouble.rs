@@ -46,6 +46,11 @@ impl Trouble {
         self
     }
 
+    /// The same with another exit code.
+    pub(crate) fn exiting(self, exit: u8) -> Self {
+        Self { exit, ..self }
+    }
+
     /// Why it failed; what failed where nothing more is known.
     pub(crate) fn cause(&self) -> &str {
         self.cause.as_deref().unwrap_or(&self.what)

@@ -175,7 +175,7 @@ mod tests {
             talaria_core::event::Usage::default(),
             0,
         );
-        let changed = changes(2, &Event::Outcome(report));
+        let changed = changes(2, &Event::Outcome(Box::new(report)));
         assert!(matches!(
             changed.as_slice(),
             [

@@ -28,7 +28,11 @@ pub(super) async fn ask(request: &RequestInfo, ask: &Ask) -> Result<Option<Answe
         seq: 0,
         at: request.since,
         turn: None,
-        event: Event::RequestOpened { id: request.id.clone(), ask: Box::new(ask.clone()), place: request.place },
+        event: Event::RequestOpened {
+            id: request.id.clone(),
+            ask: Box::new(ask.clone()),
+            place: request.place,
+        },
     });
     let mut ticks = tokio::time::interval(TICK);
     loop {
