@@ -2,10 +2,10 @@
 //!
 //! A statement for 64 rows takes 2 as well: what is not bound is null, and null rows are left out. So there are three
 //! statements per table that SQLite keeps prepared, whatever the number of rows. Values are bound, not packed into a
-//! JSON text: that text would be written and parsed twice.
+//! JSON text: that text would be written and parsed twice. The placeholders have no numbers, because for each number
+//! SQLite walks through all of them.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use sqlx::sqlite::{Sqlite, SqliteArguments, SqliteConnection};
@@ -19,18 +19,30 @@ use crate::message::NewMessage;
 /// For how many rows there are statements.
 const SIZES: [usize; 3] = [4, 32, 256];
 
+/// A session that is not as it was thought to be gets no number, which is an error.
 const UPDATE_SESSIONS: &str = "
     update session set
-        last_seq = progress.value ->> 1,
+        last_seq = case when last_seq = progress.value ->> 4
+                             and (select epoch from lease where lease.session = session.id) = progress.value ->> 5
+                        then progress.value ->> 1 end,
         updated_at = max(updated_at, progress.value ->> 2),
         bytes = bytes + (progress.value ->> 3),
         first_at = coalesce(first_at, case when last_seq < (progress.value ->> 1) then progress.value ->> 2 end)
-    from json_each($1) as progress where session.id = progress.value ->> 0;";
+    from json_each(?) as progress where session.id = progress.value ->> 0;";
 
 /// The texts of the statements, made once each.
 #[derive(Default, Debug)]
 pub(crate) struct Statements {
-    made: HashMap<(Fat, usize), Arc<str>>,
+    made: HashMap<(Start, Fat, usize), Arc<str>>,
+}
+
+/// What comes before the rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Start {
+    /// The beginning of the transaction.
+    Begin,
+    /// A part of it.
+    Begun,
 }
 
 /// What comes after the rows.
@@ -53,23 +65,34 @@ enum Fat {
 }
 
 impl Statements {
-    fn text(&mut self, fat: Fat, rows: usize) -> Arc<str> {
-        let text = self.made.entry((fat, rows)).or_insert_with(|| match fat {
-            Fat::Events => insert_events(1, rows).into(),
-            Fat::LastEvents => format!("{} {UPDATE_SESSIONS}", insert_events(2, rows)).into(),
-            Fat::LastEventsAndCommit => format!("{} {UPDATE_SESSIONS} commit", insert_events(2, rows)).into(),
-            Fat::Messages => insert_messages(rows).into(),
+    /// The text of a statement. The transaction is begun with the first one.
+    fn text(&mut self, start: &mut Start, fat: Fat, rows: usize) -> Arc<str> {
+        let start = std::mem::replace(start, Start::Begun);
+        let text = self.made.entry((start, fat, rows)).or_insert_with(|| {
+            let begin = match start {
+                Start::Begin => "begin immediate;",
+                Start::Begun => "",
+            };
+            match fat {
+                Fat::Events => format!("{begin} {}", insert_events(rows)),
+                Fat::LastEvents => format!("{begin} {UPDATE_SESSIONS} {}", insert_events(rows)),
+                Fat::LastEventsAndCommit => {
+                    format!("{begin} {UPDATE_SESSIONS} {} commit", insert_events(rows))
+                }
+                Fat::Messages => format!("{begin} {}", insert_messages(rows)),
+            }
+            .into()
         });
         Arc::clone(text)
     }
 }
 
-fn insert_events(first: usize, rows: usize) -> String {
-    format!("insert into event (session, seq, turn, at, kind, json) {};", select(first, rows, 6))
+fn insert_events(rows: usize) -> String {
+    format!("insert into event (session, seq, turn, at, kind, json) {};", select(rows, 6))
 }
 
 fn insert_messages(rows: usize) -> String {
-    let select = select(1, rows, 8);
+    let select = select(rows, 8);
     format!(
         "insert into message (session, key, turn, seq, role, text, json, at) {select}
          on conflict (session, key) do update
@@ -78,19 +101,10 @@ fn insert_messages(rows: usize) -> String {
     )
 }
 
-/// All rows that are bound, from placeholders that begin with number `first`.
-fn select(first: usize, rows: usize, columns: usize) -> String {
-    let mut text = String::from("select * from (values ");
-    for row in 0..rows {
-        text.push_str(if row == 0 { "(" } else { ", (" });
-        for column in 0..columns {
-            let comma = if column == 0 { "" } else { ", " };
-            let _ = write!(text, "{comma}${}", first + row * columns + column);
-        }
-        text.push(')');
-    }
-    text.push_str(") where column1 is not null");
-    text
+/// All rows that are bound.
+fn select(rows: usize, columns: usize) -> String {
+    let row = format!("({})", vec!["?"; columns].join(", "));
+    format!("select * from (values {}) where column1 is not null", vec![row; rows].join(", "))
 }
 
 /// The events and messages of a group, with their numbers.
@@ -124,6 +138,7 @@ impl<'a> Rows<'a> {
         conn: &mut SqliteConnection,
         statements: &mut Statements,
         progress: &str,
+        mut start: Start,
         then: Then,
     ) -> Result<(), StoreError> {
         for chunk in self.messages.chunks(SIZES[SIZES.len() - 1]) {
@@ -133,13 +148,13 @@ impl<'a> Rows<'a> {
                 values.number(Some(*seq))?.text(&message.role)?.text(&searchable(&message.text))?;
                 values.text(&message.json)?.number(Some(batch.at))?;
             }
-            values.execute(conn, statements.text(Fat::Messages, size(chunk.len()))).await?;
+            values.execute(conn, statements.text(&mut start, Fat::Messages, size(chunk.len()))).await?;
         }
         let most = SIZES[SIZES.len() - 1];
         let (before, last) = self.events.split_at(self.events.len().saturating_sub(1) / most * most);
         for chunk in before.chunks(most) {
             let values = Values::default().events(chunk)?;
-            values.execute(conn, statements.text(Fat::Events, size(chunk.len()))).await?;
+            values.execute(conn, statements.text(&mut start, Fat::Events, size(chunk.len()))).await?;
         }
         let mut values = Values::default();
         values.text(progress)?;
@@ -148,7 +163,7 @@ impl<'a> Rows<'a> {
             Then::Commit => Fat::LastEventsAndCommit,
             Then::Continue => Fat::LastEvents,
         };
-        values.execute(conn, statements.text(fat, size(last.len()))).await
+        values.execute(conn, statements.text(&mut start, fat, size(last.len()))).await
     }
 }
 

@@ -1,8 +1,10 @@
 //! Group commit: many batches in one transaction, with few and fat statements.
 //!
 //! Every statement costs a hop to the thread of the connection, so that the events of all batches go in with one
-//! statement, and their sessions are read and updated with one each. If one batch turns out to be at fault, nothing of
-//! the group is kept and each batch is committed by itself: its neighbours never notice.
+//! statement, and their sessions are read and updated with one each. What was known of a session after the last commit
+//! is used without reading it again; the update checks it, and if it was wrong, the group is written once more with
+//! what is read. If one batch turns out to be at fault, nothing of the group is kept and each batch is committed by
+//! itself: its neighbours never notice.
 
 use std::collections::HashMap;
 
@@ -12,24 +14,47 @@ use talaria_core::ids::SessionId;
 
 use crate::batch::{Appended, Batch, Change};
 use crate::error::StoreError;
-pub(crate) use crate::fat::Statements;
-use crate::fat::{Rows, Then};
+use crate::fat::{Rows, Start, Statements, Then};
 use crate::{outbox, request, session, transaction, turn};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
+/// How many sessions are remembered.
+const REMEMBERED: usize = 4096;
+
+/// What is kept between two commits.
+#[derive(Default)]
+pub(crate) struct Memory {
+    statements: Statements,
+    known: HashMap<String, Known>,
+}
+
+impl Memory {
+    /// Forgets what was known of sessions, because something else was written.
+    pub(crate) fn forget(&mut self) {
+        self.known.clear();
+    }
+}
+
+/// What is known of a session.
+#[derive(Clone)]
+struct Known {
+    last_seq: i64,
+    held: Option<(i64, String)>,
+}
+
 /// Commits the batches and says of each what became of it.
 pub(crate) async fn commit(
     conn: &mut SqliteConnection,
-    statements: &mut Statements,
+    memory: &mut Memory,
     batches: Vec<Batch>,
 ) -> Vec<Result<Appended>> {
-    match attempt(conn, statements, &batches).await {
+    match attempt(conn, memory, &batches).await {
         Ok(results) => results,
         Err(error) if error.is_of_one_write() && batches.len() > 1 => {
             let mut results = Vec::with_capacity(batches.len());
             for batch in &batches {
-                let alone = attempt(conn, statements, std::slice::from_ref(batch)).await;
+                let alone = attempt(conn, memory, std::slice::from_ref(batch)).await;
                 results.push(alone.and_then(|mut results| results.pop().unwrap_or(Err(StoreError::Closed))));
             }
             results
@@ -40,23 +65,43 @@ pub(crate) async fn commit(
 
 async fn attempt(
     conn: &mut SqliteConnection,
-    statements: &mut Statements,
+    memory: &mut Memory,
     batches: &[Batch],
 ) -> Result<Vec<Result<Appended>>> {
+    if let Some(known) = remembered(memory, batches) {
+        match write(conn, memory, batches, known, Start::Begin).await {
+            // Perhaps only what was remembered was wrong.
+            Err(error) if error.is_of_one_write() => give_up(conn, memory).await,
+            Err(error) => {
+                give_up(conn, memory).await;
+                return Err(error);
+            }
+            results => return results,
+        }
+    }
     let result = match begin(conn, batches).await {
-        Ok(known) => write(conn, statements, batches, known).await,
+        Ok(known) => write(conn, memory, batches, known, Start::Begun).await,
         Err(error) => Err(error),
     };
     if result.is_err() {
-        transaction::roll_back(conn).await;
+        give_up(conn, memory).await;
     }
     result
 }
 
-/// What is known of a session inside the transaction.
-struct Known {
-    last_seq: i64,
-    held: Option<(i64, String)>,
+async fn give_up(conn: &mut SqliteConnection, memory: &mut Memory) {
+    transaction::roll_back(conn).await;
+    memory.forget();
+}
+
+/// What is known of the sessions of all batches, if every batch can be admitted with it.
+fn remembered(memory: &Memory, batches: &[Batch]) -> Option<HashMap<String, Known>> {
+    let known = batches.iter().map(|batch| {
+        let known = memory.known.get(batch.session.as_str())?;
+        let is_held = known.held.as_ref().is_some_and(|(epoch, _)| *epoch == batch.epoch);
+        is_held.then(|| (batch.session.to_string(), known.clone()))
+    });
+    known.collect()
 }
 
 async fn begin(conn: &mut SqliteConnection, batches: &[Batch]) -> Result<HashMap<String, Known>> {
@@ -93,16 +138,19 @@ fn admit(known: &mut HashMap<String, Known>, batch: &Batch) -> Result<Appended> 
 
 /// What a group changes in a session's own row.
 struct Progress {
+    before: i64,
     last_seq: i64,
+    epoch: i64,
     at: i64,
     bytes: usize,
 }
 
 async fn write(
     conn: &mut SqliteConnection,
-    statements: &mut Statements,
+    memory: &mut Memory,
     batches: &[Batch],
     mut known: HashMap<String, Known>,
+    start: Start,
 ) -> Result<Vec<Result<Appended>>> {
     let results: Vec<Result<Appended>> = batches.iter().map(|batch| admit(&mut known, batch)).collect();
     let admitted = || {
@@ -122,8 +170,9 @@ async fn write(
                 progress.bytes += bytes;
             }
             None => {
-                progress
-                    .push((&batch.session, Progress { last_seq: appended.last_seq, at: batch.at, bytes }));
+                let (before, last_seq) = (appended.first_seq - 1, appended.last_seq);
+                let (epoch, at) = (batch.epoch, batch.at);
+                progress.push((&batch.session, Progress { before, last_seq, epoch, at, bytes }));
             }
         }
     }
@@ -131,12 +180,12 @@ async fn write(
         transaction::roll_back(conn).await;
         return Ok(results);
     }
-    let progress: Vec<_> = progress.iter().map(|(id, p)| (id.as_str(), p.last_seq, p.at, p.bytes)).collect();
-    let progress = serde_json::json!(progress).to_string();
+    let progress = progress.iter().map(|(id, p)| (id.as_str(), p.last_seq, p.at, p.bytes, p.before, p.epoch));
+    let progress = serde_json::json!(progress.collect::<Vec<_>>()).to_string();
     let is_row_of_its_own = |change: &Change| !matches!(change, Change::Message(_));
     let has_more = admitted().any(|(batch, _)| batch.changes.iter().any(is_row_of_its_own));
     let then = if has_more { Then::Continue } else { Then::Commit };
-    rows.insert(conn, statements, &progress, then).await?;
+    rows.insert(conn, &mut memory.statements, &progress, start, then).await?;
     if has_more {
         for (batch, appended) in admitted() {
             for change in &batch.changes {
@@ -145,6 +194,10 @@ async fn write(
         }
         sqlx::query("commit").execute(conn).await?;
     }
+    if memory.known.len() > REMEMBERED {
+        memory.forget();
+    }
+    memory.known.extend(known);
     Ok(results)
 }
 

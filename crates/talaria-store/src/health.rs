@@ -9,6 +9,7 @@ use sqlx::sqlite::SqliteConnection;
 use sqlx::{AssertSqlSafe, Row as _};
 
 use crate::error::StoreError;
+use crate::files;
 
 /// Up to this length a file is checked wholly; takes well under a tenth of a second.
 const WHOLLY: u64 = 16 << 20;
@@ -20,6 +21,15 @@ pub(crate) async fn check(conn: &mut SqliteConnection, path: &Path) -> Result<()
         let row = sqlx::query("pragma quick_check(1)").fetch_one(conn).await?;
         let verdict: String = row.try_get(0)?;
         return if verdict == "ok" { Ok(()) } else { Err(StoreError::Corrupt(verdict)) };
+    }
+    let row = sqlx::query("select page_count * page_size as bytes from pragma_page_count, pragma_page_size")
+        .fetch_one(&mut *conn)
+        .await?;
+    let said: i64 = row.try_get("bytes")?;
+    let has_log = std::fs::metadata(files::log_of(path)).is_ok_and(|log| log.len() > 0);
+    // Pages that are only in the log are not missing.
+    if !has_log && u64::try_from(said).is_ok_and(|said| length < said) {
+        return Err(StoreError::Corrupt(format!("{length} bytes of {said} are there")));
     }
     let tables =
         sqlx::query("select name from sqlite_schema where type = 'table' and sql not like 'create virtual%'")

@@ -2,8 +2,8 @@
 //!
 //! A sealed answer is erased when it cannot be needed any more: delivered, or never to be delivered.
 
-use sqlx::Row as _;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::{AssertSqlSafe, Row as _};
 use talaria_core::ids::{ItemId, SessionId, ThreadId, TicketId};
 
 use crate::error::StoreError;
@@ -202,12 +202,18 @@ impl Store {
     /// Gives requests, oldest first.
     pub async fn requests(&self, filter: &RequestFilter) -> Result<Vec<Request>, StoreError> {
         let states = filter.states.as_ref().map(|states| serde_json::json!(states).to_string());
-        let found = sqlx::query(
+        let session = filter.session.as_ref().map(SessionId::as_str);
+        // The same question in words for which there is an index.
+        let by_session = if session.is_some() { "session = $1" } else { "$1 is null" };
+        let is_pending = filter.states.as_ref().is_some_and(|states| states.iter().all(|s| s.is_pending()));
+        let pending =
+            if is_pending { "and state in ('open', 'answered', 'delivering', 'escrowed')" } else { "" };
+        let found = sqlx::query(AssertSqlSafe(format!(
             "select * from request
-             where ($1 is null or session = $1) and ($2 is null or state in (select value from json_each($2)))
-             order by opened_at, id",
-        )
-        .bind(filter.session.as_ref().map(SessionId::as_str))
+             where {by_session} {pending} and ($2 is null or state in (select value from json_each($2)))
+             order by opened_at, id"
+        )))
+        .bind(session)
         .bind(states)
         .fetch_all(self.readers())
         .await?;

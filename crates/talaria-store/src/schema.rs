@@ -72,3 +72,43 @@ pub(crate) async fn migrate(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::{OpenError, OpenOptions, Store};
+
+    const FIRST: &[&str] = STEPS;
+    const SECOND: &[&str] =
+        &[STEPS[0], "create table added (x integer) strict; insert into added values (1)"];
+    const BROKEN: &[&str] =
+        &[STEPS[0], "create table half (x integer) strict; insert into nowhere values (1)"];
+
+    async fn open(path: &Path, steps: &'static [&'static str]) -> Result<(), OpenError> {
+        Store::open_with(path, 0, &OpenOptions::default(), steps).await?.close().await;
+        Ok(())
+    }
+
+    #[tokio::test]
+    async fn a_file_goes_forward_once_and_never_back() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("talaria.db");
+        open(&path, FIRST).await.unwrap();
+        open(&path, SECOND).await.unwrap();
+        open(&path, SECOND).await.unwrap();
+        let error = open(&path, FIRST).await.unwrap_err();
+        assert!(matches!(error, OpenError::Newer { found: 2, known: 1, .. }), "{error}");
+    }
+
+    #[tokio::test]
+    async fn a_step_that_fails_leaves_the_file_as_it_was() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("talaria.db");
+        open(&path, FIRST).await.unwrap();
+        assert!(open(&path, BROKEN).await.is_err());
+        open(&path, FIRST).await.unwrap();
+        open(&path, SECOND).await.unwrap();
+    }
+}

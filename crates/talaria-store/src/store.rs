@@ -66,8 +66,9 @@ impl Store {
 
     /// Does what waits and closes the file. Every later call is told that the store is closed.
     pub async fn close(&self) {
-        self.inner.writer.close().await;
+        // The last connection to be closed tidies the log away, and only one that writes can.
         self.inner.readers.close().await;
+        self.inner.writer.close().await;
     }
 
     /// Counts what there is.
@@ -75,7 +76,8 @@ impl Store {
         let row = sqlx::query(
             "select (select count(*) from session) as sessions,
                     (select count(*) from turn where stage <> 'settled') as turns,
-                    (select count(*) from request where state = 'open') as requests,
+                    (select count(*) from request
+                     where state = 'open' and state in ('open', 'answered', 'delivering', 'escrowed')) as requests,
                     (select count(*) from host where state <> 'ended') as hosts",
         )
         .fetch_one(self.readers())

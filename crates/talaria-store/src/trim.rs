@@ -1,4 +1,5 @@
-//! Forgetting the oldest events of sessions that are kept. Messages stay: they are what was said and done.
+//! Forgetting the oldest events of sessions that are kept. Messages stay: they are what was said and done. By age also
+//! hosts that have ended and what was delivered out of the outbox.
 //!
 //! Cheap enough to be done regularly: sessions with nothing to forget cost one look at their row. Events of a turn that
 //! is not settled stay, because an engine may need them.
@@ -33,6 +34,9 @@ impl Store {
     /// Forgets the oldest events of every session, in small steps. The room they took is used again.
     pub async fn trim(&self, policy: TrimPolicy) -> Result<Trimmed, StoreError> {
         self.clear_forgotten().await?;
+        if let Some(time) = policy.older_than {
+            self.write(move |conn| Box::pin(forget_what_is_over(conn, time))).await?;
+        }
         let mut trimmed = Trimmed::default();
         let found = sqlx::query(
             "select id from session
@@ -57,6 +61,19 @@ impl Store {
         }
         Ok(trimmed)
     }
+}
+
+async fn forget_what_is_over(conn: &mut SqliteConnection, time: i64) -> Result<(), StoreError> {
+    sqlx::query(
+        "delete from outbox where done_at < $1;
+         delete from host where state = 'ended' and ended_at < $1
+             and not exists (select 1 from session where session.host = host.nonce)
+             and not exists (select 1 from request where request.host = host.nonce)",
+    )
+    .bind(time)
+    .execute(conn)
+    .await?;
+    Ok(())
 }
 
 /// Forgets some events of a session. Gives how many.

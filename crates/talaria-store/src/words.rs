@@ -84,6 +84,14 @@ words! {
         Expired = "expired",
     }
 }
+
+impl RequestState {
+    /// May it still lead to something?
+    pub fn is_pending(self) -> bool {
+        matches!(self, Self::Open | Self::Answered | Self::Delivering | Self::Escrowed)
+    }
+}
+
 words! {
     /// How far a Codex process is.
     HostState ("state of a host") {

@@ -12,7 +12,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::batch::{Appended, Batch};
 use crate::error::StoreError;
-use crate::group::{self, Statements};
+use crate::group::{self, Memory};
 use crate::transaction::{self, Work};
 
 /// How many jobs may wait.
@@ -83,7 +83,7 @@ impl Writer {
 }
 
 async fn serve(mut conn: SqliteConnection, mut queue: mpsc::Receiver<Job>) {
-    let mut statements = Statements::default();
+    let mut memory = Memory::default();
     let mut jobs = Vec::with_capacity(GROUP);
     let mut closing = Vec::new();
     while queue.recv_many(&mut jobs, GROUP).await > 0 {
@@ -92,8 +92,9 @@ async fn serve(mut conn: SqliteConnection, mut queue: mpsc::Receiver<Job>) {
             match job {
                 Job::Append(batch, reply) => group.push((batch, reply)),
                 Job::Run(errand) => {
-                    commit(&mut conn, &mut statements, std::mem::take(&mut group)).await;
+                    commit(&mut conn, &mut memory, std::mem::take(&mut group)).await;
                     errand(&mut conn).await;
+                    memory.forget();
                 }
                 Job::Close(reply) => {
                     closing.push(reply);
@@ -101,7 +102,7 @@ async fn serve(mut conn: SqliteConnection, mut queue: mpsc::Receiver<Job>) {
                 }
             }
         }
-        commit(&mut conn, &mut statements, group).await;
+        commit(&mut conn, &mut memory, group).await;
     }
     let tidy = async {
         let _ = sqlx::query("pragma optimize").execute(&mut conn).await;
@@ -113,12 +114,12 @@ async fn serve(mut conn: SqliteConnection, mut queue: mpsc::Receiver<Job>) {
     }
 }
 
-async fn commit(conn: &mut SqliteConnection, statements: &mut Statements, group: Vec<(Batch, Reply)>) {
+async fn commit(conn: &mut SqliteConnection, memory: &mut Memory, group: Vec<(Batch, Reply)>) {
     if group.is_empty() {
         return;
     }
     let (batches, replies): (Vec<_>, Vec<_>) = group.into_iter().unzip();
-    let results = group::commit(conn, statements, batches).await;
+    let results = group::commit(conn, memory, batches).await;
     for (reply, result) in replies.into_iter().zip(results) {
         // Who asked may be gone; what was written stays written.
         let _ = reply.send(result);

@@ -1,6 +1,6 @@
 //! Hosts are accounted for from before their start to their end.
 
-use crate::{HostProcess, HostState, NewHost, Store, StoreError};
+use crate::{HostProcess, HostState, NewHost, Store, StoreError, TrimPolicy};
 
 /// Intended, running, ended; and nothing comes back to life.
 pub async fn a_host_is_kept_before_it_exists_and_until_it_ends(store: Store) {
@@ -33,4 +33,9 @@ pub async fn a_host_is_kept_before_it_exists_and_until_it_ends(store: Store) {
     let back = store.complete_host("one", process).await;
     assert!(matches!(back, Err(StoreError::Conflict(_))), "{back:?}");
     assert_eq!(store.counts().await.unwrap().living_hosts, 1);
+    store.trim(TrimPolicy { older_than: Some(9), keep: None }).await.unwrap();
+    assert!(store.host("one").await.unwrap().is_some(), "not yet old");
+    store.trim(TrimPolicy { older_than: Some(10), keep: None }).await.unwrap();
+    assert_eq!(store.host("one").await.unwrap(), None);
+    assert!(store.host("two").await.unwrap().is_some(), "what lives is never forgotten");
 }

@@ -106,3 +106,21 @@ async fn a_foreign_reader_holds_nobody_up() {
     let seen = sqlx::query("select * from event").fetch_all(&mut conn).await.unwrap();
     assert_eq!(seen.len(), 1, "the reader sees what it saw before");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_another_program_wrote_meanwhile_is_seen() {
+    let (store, _place) = with(OpenOptions::default()).await;
+    let id = scene::session(&store, "one").await;
+    for expected in 1..=3 {
+        assert_eq!(store.append(scene::batch(&id, 1, &["a"])).await.unwrap().first_seq, expected);
+    }
+    let mut conn = foreign(store.path()).await;
+    let theirs = "insert into event select session, 4, turn, at, kind, json from event where seq = 3;
+                  update session set last_seq = 4";
+    sqlx::query(theirs).execute(&mut conn).await.unwrap();
+    assert_eq!(store.append(scene::batch(&id, 1, &["a"])).await.unwrap().first_seq, 5);
+    sqlx::query("update lease set epoch = 9").execute(&mut conn).await.unwrap();
+    let refused = store.append(scene::batch(&id, 1, &["a"])).await;
+    assert!(matches!(&refused, Err(StoreError::Fenced { held: Some((9, _)), .. })), "{refused:?}");
+    assert_eq!(store.events(&id, 0, 10).await.unwrap().len(), 5);
+}

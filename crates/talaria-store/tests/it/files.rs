@@ -106,6 +106,22 @@ async fn a_cut_off_file_is_damaged() {
 }
 
 #[tokio::test]
+async fn a_large_file_is_looked_at_without_reading_it_all() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("talaria.db");
+    let store = open(&path).await;
+    let id = scene::session(&store, "one").await;
+    store.append(scene::batch(&id, 1, &["x".repeat(1 << 20).as_str(); 20])).await.unwrap();
+    store.close().await;
+    let bytes = fs::read(&path).unwrap();
+    assert!(bytes.len() > 20 << 20);
+    open(&path).await.close().await;
+    fs::write(&path, &bytes[..bytes.len() - 4096]).unwrap();
+    let error = refused(&path, 0).await;
+    assert!(matches!(error, OpenError::Damaged { .. }), "{error}");
+}
+
+#[tokio::test]
 async fn what_is_not_ours_is_left_alone() {
     let place = tempfile::tempdir().unwrap();
     let error = refused(place.path(), 0).await;
