@@ -24,11 +24,11 @@ pub(crate) fn measure(runtime: &Runtime, place: &Path) {
             baseline::run(&program, &["prepared", file.to_str().unwrap(), "full", &events, &batch, &bytes])
         };
         let ours = || runtime.block_on(one_caller(place, events, batch));
-        compare(&format!("batches of {batch}, one caller, of raw inserts"), raw, ours);
-        // As many callers as a batch has events, each with one: the writer makes the batches.
+        compare(&format!("batches of {batch}, one caller, of raw inserts"), ">= 0.60", raw, ours);
+        // As many callers as a batch has events, each with one: the writer makes batches of what has come by then.
         if batch > 1 && batch <= 100 {
             let ours = || runtime.block_on(many_callers(place, events, batch));
-            compare(&format!("  {batch} callers with one event each, of the same"), raw, ours);
+            compare(&format!("  {batch} callers with one event each, of the same"), "-", raw, ours);
         }
     }
     let reference = || {
@@ -46,12 +46,12 @@ pub(crate) fn measure(runtime: &Runtime, place: &Path) {
     );
 }
 
-fn compare(figure: &str, raw: impl Fn() -> f64, ours: impl Fn() -> f64) {
+fn compare(figure: &str, aim: &str, raw: impl Fn() -> f64, ours: impl Fn() -> f64) {
     let pairs: Vec<(f64, f64)> = (0..RUNS).map(|_| (raw(), ours())).collect();
     let best = |rates: &mut dyn Iterator<Item = f64>| rates.fold(0.0, f64::max);
     let (raw, ours) =
         (best(&mut pairs.iter().map(|pair| pair.0)), best(&mut pairs.iter().map(|pair| pair.1)));
-    row(figure, &format!("{:.2} ({:.0}k/s)", ours / raw, ours / 1000.0), ">= 0.60");
+    row(figure, &format!("{:.2} ({:.0}k/s)", ours / raw, ours / 1000.0), aim);
 }
 
 fn median(mut values: Vec<f64>) -> f64 {
