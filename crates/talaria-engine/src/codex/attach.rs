@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use talaria_core::ids::ThreadId;
 use talaria_core::power::{InForce, Standing};
 use talaria_core::wire::call::{Call, ThreadStartReply};
-use talaria_core::wire::history::{History, HistoryTurn, ThreadReadReply};
+use talaria_core::wire::history::{History, HistoryTurn};
 use talaria_core::wire::notification::TurnStatus;
 
 use super::client::CallError;
@@ -28,8 +28,8 @@ const TURNS: u32 = 3;
 pub struct AttachedThread {
     /// The thread. What differs from what was asked is not looked at.
     pub thread: OpenThread,
-    /// What it does, and its last few turns, oldest first. Of a running one: what is completed, and commands that run;
-    /// 0.166 tells of such a command only some time after it began.
+    /// What it does, and its last few turns, oldest first. Of a running one: what is completed, and what runs; of text
+    /// that is not finished nothing, and of a command nothing for a moment after it began.
     pub history: History,
 }
 
@@ -58,6 +58,8 @@ struct Attach<'a> {
     thread_id: &'a ThreadId,
     /// A long conversation would not fit into one message.
     exclude_turns: bool,
+    /// The last turns, from versions that know this; others ignore it.
+    initial_turns_page: Page,
 }
 
 impl Call for Attach<'_> {
@@ -65,13 +67,33 @@ impl Call for Attach<'_> {
     type Reply = Box<RawValue>;
 }
 
+/// Which turns are told, and how much of each.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Page {
+    limit: u32,
+    sort_direction: &'static str,
+    items_view: &'static str,
+}
+
+const LAST: Page = Page { limit: TURNS, sort_direction: "desc", items_view: "full" };
+
+/// What the answer to `Attach` has besides.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct AttachReply {
+    thread: History,
+    initial_turns_page: Option<LastTurnsReply>,
+}
+
+/// The last turns, for versions that do not tell them at once. Newer ones would tell here only what they have written
+/// down, which is not all of what runs.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct LastTurns<'a> {
     thread_id: &'a ThreadId,
-    limit: u32,
-    sort_direction: &'static str,
-    items_view: &'static str,
+    #[serde(flatten)]
+    page: Page,
 }
 
 #[derive(Debug, Deserialize)]
@@ -111,17 +133,20 @@ impl Host {
         if !self.loaded_threads().await?.contains(thread) {
             return Err(AttachThreadError::NotLoaded);
         }
-        let told = self.call(&Attach { thread_id: thread, exclude_turns: true }).await?;
+        let attach = Attach { thread_id: thread, exclude_turns: true, initial_turns_page: LAST };
+        let told = self.call(&attach).await?;
         let shape = |error| CallError::Shape { method: Attach::METHOD, error };
         let reply: ThreadStartReply = serde_json::from_str(told.get()).map_err(shape)?;
-        let ThreadReadReply { thread: mut history } = serde_json::from_str(told.get()).map_err(shape)?;
+        let told: AttachReply = serde_json::from_str(told.get()).map_err(shape)?;
         let standing = Standing { in_force: InForce::of(&reply), differences: Vec::new() };
         // Codex does tell them where this process started the thread, but not where it resumed it; it does not say which.
         let opened = self.open(reply, standing, RawEvents::NotTold);
-        let list = LastTurns { thread_id: thread, limit: TURNS, sort_direction: "desc", items_view: "full" };
-        history.turns = self.call(&list).await?.data;
-        history.turns.reverse();
-        Ok(AttachedThread { thread: opened, history })
+        let last = match told.initial_turns_page {
+            Some(last) => last,
+            None => self.call(&LastTurns { thread_id: thread, page: LAST }).await?,
+        };
+        let turns = last.data.into_iter().rev().collect();
+        Ok(AttachedThread { thread: opened, history: History { turns, ..told.thread } })
     }
 }
 

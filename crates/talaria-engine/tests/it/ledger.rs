@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use rustix::process::{Pid, Signal, kill_process_group};
 use talaria_engine::codex::host::{Host, HostSpec};
 use talaria_engine::codex::keeping::{Birth, Intent, Record, Register, RegisterError};
 
@@ -13,7 +14,7 @@ pub(crate) struct Ledger {
     records: Mutex<Vec<Record>>,
     ended: Mutex<Vec<(String, String)>>,
     /// Which step cannot be written down.
-    pub(crate) broken: Option<Step>,
+    broken: Option<Step>,
 }
 
 /// A step that can fail.
@@ -29,7 +30,9 @@ impl Ledger {
     }
 
     pub(crate) fn broken(step: Step) -> Arc<Self> {
-        Arc::new(Self { broken: Some(step), ..Self::default() })
+        let mut ledger = Self::default();
+        ledger.broken = Some(step);
+        Arc::new(ledger)
     }
 
     /// The hosts that are written down as running or intended.
@@ -57,6 +60,19 @@ impl Ledger {
         match self.broken {
             Some(broken) if broken == step => Err(RegisterError("the disk is full".to_owned())),
             _ => Ok(()),
+        }
+    }
+}
+
+impl Drop for Ledger {
+    /// A test that fails half-way leaves no process: a kept host would outlive it, as it is meant to.
+    fn drop(&mut self) {
+        for record in self.records.get_mut().unwrap() {
+            let Some(birth) = &record.birth else { continue };
+            let environment = std::fs::read(format!("/proc/{}/environ", birth.pid)).unwrap_or_default();
+            if String::from_utf8_lossy(&environment).contains(&record.intent.nonce) {
+                let _ = kill_process_group(Pid::from_raw(birth.pid).unwrap(), Signal::KILL);
+            }
         }
     }
 }
