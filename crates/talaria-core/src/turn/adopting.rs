@@ -19,12 +19,12 @@ use crate::outcome::{FailureCode, Outcome};
 use crate::project;
 use crate::settle::{EndedTurn, Found, Settlement};
 use crate::wire::history::{Extent, ThreadStatus};
-use crate::wire::notification::TurnStatus;
+use crate::wire::notification::{Notification, TurnStatus};
 
 /// How long after a doubtful reading the thread is read again.
 const READ_AGAIN: Duration = Duration::from_secs(1);
-/// How many readings in a row must say that the thread has no such turn.
-const ABSENT: u32 = 2;
+/// How many readings must say that the thread has no such turn: Codex may be slow to take what was sent to it.
+const ABSENT: u32 = 3;
 /// How many must say that an idle thread's turn was interrupted: both versions say so for a moment of one that completes.
 const INTERRUPTED: u32 = 3;
 /// How many may say nothing.
@@ -56,6 +56,13 @@ pub(super) struct Adoption {
     /// Requests that Codex has not offered again.
     pub(super) awaited: Vec<RecordedRequest>,
     pub(super) offers_until: Option<Moment>,
+}
+
+impl Adoption {
+    /// Did a reading say something that may pass?
+    fn is_doubtful(&self) -> bool {
+        self.absent + self.interrupted + self.unknown > 0
+    }
 }
 
 impl Turn {
@@ -137,14 +144,12 @@ impl Turn {
         match input {
             Input::Notification(_) | Input::Request { .. } | Input::Unknown(_) | Input::Corrupt(_) => {
                 let adoption = self.adoption.as_mut()?;
-                let is_sign = match (&input, &adoption.doubted) {
-                    (Input::Notification(told), Some((turn, _))) => told.scope().turn == Some(turn.as_str()),
-                    _ => false,
-                };
                 adoption.held.push(input);
-                // A turn that speaks was not interrupted before.
-                if is_sign && let Some((turn, found)) = adoption.doubted.take() {
-                    self.take_up(now, turn, found);
+                if adoption.is_doubtful()
+                    && let Some(turn) = self.sign_of_life()
+                {
+                    let doubted = self.adoption.as_mut().and_then(|adoption| adoption.doubted.take());
+                    self.take_up(now, turn, doubted.map(|(_, found)| found).unwrap_or_default());
                 }
                 None
             }
@@ -157,6 +162,27 @@ impl Turn {
         }
     }
 
+    /// The turn, if something that was held back shows that it runs or has ended under our eyes. A turn without a name is
+    /// the one that began here.
+    fn sign_of_life(&self) -> Option<TurnId> {
+        let adoption = self.adoption.as_ref()?;
+        let doubted = adoption.doubted.as_ref().map(|(turn, _)| turn);
+        let known = self.id.as_ref().or(doubted);
+        adoption.held.iter().find_map(|input| {
+            let Input::Notification(told) = input else { return None };
+            let scope = told.scope();
+            let turn = scope.turn.filter(|_| scope.thread == Some(self.order.thread.as_str()))?;
+            let is_it = match known {
+                Some(known) => known.as_str() == turn,
+                None => {
+                    let is_old = self.order.after.as_ref().is_some_and(|old| old.as_str() == turn);
+                    matches!(told, Notification::TurnStarted(_)) && !is_old
+                }
+            };
+            is_it.then(|| TurnId::new(turn))
+        })
+    }
+
     /// Takes what was held back.
     fn release(&mut self, now: Moment) {
         let held = self.adoption.as_mut().map(|adoption| std::mem::take(&mut adoption.held));
@@ -167,7 +193,12 @@ impl Turn {
 
     /// Takes what the thread says about a turn that was taken up.
     pub(super) fn settle_adopted(&mut self, now: Moment, settlement: Settlement, why: &str) {
+        // What Codex tells by itself is better than a doubtful reading.
+        let sign = self.sign_of_life();
         match settlement {
+            Settlement::NotThere | Settlement::Unknown { .. } if let Some(turn) = sign => {
+                self.take_up(now, turn, Found::default());
+            }
             Settlement::NotThere if self.is_certain(now, |seen| &mut seen.absent, ABSENT) => {
                 if self.id.is_some() {
                     return self.lose(format!("{why}; the conversation does not have the turn"));

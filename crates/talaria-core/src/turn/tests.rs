@@ -6,6 +6,7 @@
 mod adopted;
 mod asking;
 mod bugs;
+mod captured;
 mod children;
 mod ends;
 mod items;

@@ -1,7 +1,11 @@
 //! Turns that an earlier engine had in flight.
 
-use super::script::check;
-use expect_test::expect;
+use expect_test::{Expect, expect};
+
+use super::super::*;
+use super::script::{Run, check};
+use crate::settle::{Sent, Vantage, settle};
+use crate::wire::history::ThreadReadReply;
 
 #[test]
 fn a_turn_that_still_runs_goes_on_where_it_was() {
@@ -79,7 +83,7 @@ fn a_turn_that_ended_meanwhile_has_its_outcome_and_its_answer() {
 }
 
 #[test]
-fn input_that_was_sent_and_is_not_there_is_looked_for_twice() {
+fn input_that_was_sent_and_is_not_there_is_looked_for_three_times() {
     check(expect![[r#"
         ledger
         restart
@@ -88,6 +92,10 @@ fn input_that_was_sent_and_is_not_there_is_looked_for_twice() {
         wake
           => wake 1000ms
         at 1000ms
+        tick
+          => read the thread
+        found absent
+        at 2000ms
         tick
           => read the thread
         found absent
@@ -109,9 +117,32 @@ fn a_turn_that_was_accepted_and_is_not_there_is_lost() {
         tick
           => read the thread
         found absent
+        at 2000ms
+        tick
+          => read the thread
+        found absent
           => emit gap message="Talaria did not run for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
           => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Talaria ended while the turn ran; the conversation does not have the turn" outcome=lost
           => finish lost exit 7
+    "#]]);
+}
+
+#[test]
+fn input_that_was_sent_is_there_as_soon_as_its_turn_begins() {
+    check(expect![[r#"
+        after old
+        restart
+          => read the thread
+        found absent
+        < old item completed message m0 late
+        < u begins
+          => emit turn_started turn=u
+          => emit gap message="Talaria did not run for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
+        < u item completed message m1 hello
+          => emit item_completed item.id=m1 item.kind=agent_message item.text=hello
+        < u ends completed
+          => emit outcome exit=0 outcome=completed text=hello
+          => finish completed exit 0
     "#]]);
 }
 
@@ -519,4 +550,91 @@ fn a_kept_answer_expires() {
           => emit request_opened command=ls cwd=/w id=req-1 item=c1 kind=command place=undecidable thread=t
           => emit warning message="an answer that was given before Codex was lost is not used: it has expired"
     "#]]);
+}
+
+/// What the real Codex said until the first engine died in the middle of a message, and what it answered the next one.
+macro_rules! captured {
+    ($version:literal, $reading:literal) => {
+        [
+            include_str!(concat!("../../../fixtures/adopted/", $version, "/live.jsonl")),
+            include_str!(concat!("../../../fixtures/adopted/", $version, "/", $reading, ".json")),
+        ]
+    };
+}
+
+fn check_captured([live, reading]: [&str; 2], expected: Expect) {
+    let history = serde_json::from_str::<ThreadReadReply>(reading).unwrap().thread;
+    let (thread, turn) = (history.id.clone(), history.turns[0].id.clone());
+    let named = |text: &str| text.replace(thread.as_str(), "t").replace(turn.as_str(), "u");
+    let mut run = Run::new();
+    run.step("accepted u");
+    for line in live.lines().filter(|line| line.contains("\"method\"")) {
+        run.step(&format!("< {}", named(line)));
+    }
+    run.step("restart");
+    run.shown.clear();
+    let history = serde_json::from_str::<ThreadReadReply>(&named(reading)).unwrap().thread.resumed_warm();
+    let sent = Sent { client_id: None, last_turn: None, input: &[], turn: run.turn.id() };
+    let settlement = settle(&sent, &history, Vantage::Reconnected);
+    run.turn.handle(run.now, Input::Settled(settlement));
+    run.drain();
+    let brief = |line: &String| line.chars().take(150).collect::<String>();
+    expected.assert_eq(&run.shown.iter().map(brief).collect::<Vec<_>>().join("\n"));
+}
+
+#[test]
+fn the_real_codex_repeats_nothing_of_a_turn_that_runs() {
+    check_captured(
+        captured!("0.130.0", "running-resume"),
+        expect![[
+            r#"emit gap message="Talaria did not run for a while. No further step was found afterwards; pieces of text and output from that time are missing" missing"#
+        ]],
+    );
+    check_captured(
+        captured!("0.166.0", "running-resume"),
+        expect![[
+            r#"emit gap message="Talaria did not run for a while. No further step was found afterwards; pieces of text and output from that time are missing" missing"#
+        ]],
+    );
+}
+
+#[test]
+fn the_real_codex_tells_what_was_missed_of_a_turn_that_runs() {
+    check_captured(
+        captured!("0.130.0", "later-resume"),
+        expect![[r#"
+        emit item_completed item.id=msg_4_0 item.kind=agent_message item.text="half whole"
+        emit item_completed item.command="/bin/bash -lc 'echo three'" item.cwd=/home/dev/work item.id=call_4_1 item.kind=command item.output="three\n" item.st
+        emit gap found=2 message="Talaria did not run for a while. 2 steps were found afterwards; pieces of text and output from that time are missing" missin"#]],
+    );
+    check_captured(
+        captured!("0.166.0", "later-resume"),
+        expect![[r#"
+        emit item_completed item.id=msg_4_0 item.kind=agent_message item.text="half whole"
+        emit item_completed item.command="/bin/bash -lc 'echo three'" item.cwd=/home/dev/work item.id=call_4_1 item.kind=command item.output="three\n" item.st
+        emit gap found=2 message="Talaria did not run for a while. 2 steps were found afterwards; pieces of text and output from that time are missing" missin"#]],
+    );
+}
+
+#[test]
+fn the_real_codex_tells_what_was_missed_of_a_turn_that_ended() {
+    check_captured(
+        captured!("0.130.0", "ended-read"),
+        expect![[r#"
+        emit item_completed item.id=msg_4_0 item.kind=agent_message item.text="half whole"
+        emit item_completed item.id=item-5 item.kind=agent_message item.phase=final_answer item.text=done
+        emit gap found=2 message="Talaria did not run for a while. 2 steps were found afterwards; commands and other steps from that time may be missing, and 
+        emit outcome exit=0 outcome=completed text=done
+        finish completed exit 0"#]],
+    );
+    check_captured(
+        captured!("0.166.0", "ended-read"),
+        expect![[r#"
+        emit item_completed item.id=msg_4_0 item.kind=agent_message item.text="half whole"
+        emit item_completed item.command="/bin/bash -lc 'echo three'" item.cwd=/home/dev/work item.id=call_4_1 item.kind=command item.output="three\n" item.st
+        emit item_completed item.id=msg_5_0 item.kind=agent_message item.phase=final_answer item.text=done
+        emit gap found=3 message="Talaria did not run for a while. 3 steps were found afterwards; pieces of text and output from that time are missing" missin
+        emit outcome exit=0 outcome=completed text=done
+        finish completed exit 0"#]],
+    );
 }

@@ -84,28 +84,33 @@ pub(super) struct Run {
     shows_ledger: bool,
 }
 
+/// An ordinary turn on the thread `t`.
+pub(super) fn order() -> Order {
+    Order {
+        thread: ThreadId::new("t"),
+        client_id: None,
+        after: None,
+        baseline: Usage::default(),
+        limit: None,
+        quiet_after: None,
+        escrow: Kept::default(),
+        gate: Gate::new(
+            Bounds::new(
+                &json!({ "type": "readOnly" }),
+                &json!("on-request"),
+                "/w",
+                "0.166.0".parse().unwrap(),
+            ),
+            Rules::default(),
+            Answers::Person,
+            None,
+        ),
+    }
+}
+
 impl Run {
     pub(super) fn new() -> Self {
-        let order = Order {
-            thread: ThreadId::new("t"),
-            client_id: None,
-            after: None,
-            baseline: Usage::default(),
-            limit: None,
-            quiet_after: None,
-            escrow: Kept::default(),
-            gate: Gate::new(
-                Bounds::new(
-                    &json!({ "type": "readOnly" }),
-                    &json!("on-request"),
-                    "/w",
-                    "0.166.0".parse().unwrap(),
-                ),
-                Rules::default(),
-                Answers::Person,
-                None,
-            ),
-        };
+        let order = order();
         let turn = Turn::new(Moment::ZERO, order.clone());
         let (outputs, shown, tickets) = (Vec::new(), Vec::new(), Vec::new());
         let now = Moment::ZERO;
@@ -138,7 +143,7 @@ impl Run {
         self.drain();
     }
 
-    fn drain(&mut self) {
+    pub(super) fn drain(&mut self) {
         while let Some(output) = self.turn.poll() {
             self.store.take(&output);
             if self.shows_ledger || !is_bookkeeping(&output) {
