@@ -3,7 +3,8 @@
 //! Map: `line` and `frame` turn bytes into messages, `wire` holds Codex's own shapes, `project` and `failure` convert
 //! them into our vocabulary (`event`, `item`, `request`, `outcome`), and `turn` decides what a turn does next.
 //! `power` compares what was asked of a thread with what is in force on it; `settle` says what became of input whose
-//! answer never came, `gap` what happened while nobody listened, `escrow` whether an answer that Codex never got still serves.
+//! answer never came, `gap` what happened while nobody listened (`rollout` helps it), `escrow` whether an answer that
+//! Codex never got still serves.
 //! `place` says whether what is accepted stays in the sandbox.
 //! `transcript` turns the steps of a turn into the messages that are kept.
 //! `api` is what commands and the engine tell each other.

@@ -7,8 +7,8 @@
 //!
 //! This file is the map: what goes in and out, and one match on what happened. `telling` is what Codex tells,
 //! `sending` the way of the input to Codex, `ending` and `stopping` the ways to the end, `requests` the questions,
-//! `children` the sub-agents. Called by the session loop in `talaria-engine`, which owns the clock, the socket and the
-//! people.
+//! `children` the sub-agents; `adopting` takes up what another engine had in flight. Called by the session loop in
+//! `talaria-engine`, which owns the clock, the socket and the people.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -53,6 +53,7 @@ pub use children::sub_agents;
 use deadline::Deadline;
 use ending::Waits;
 pub use flight::{Asked, Flight, RecordedAgent, RecordedRequest, Standing};
+use items::{Ended, OpenItem};
 use quiet::Quiet;
 pub use record::{Fate, Opened, Record};
 use requests::OpenRequest;
@@ -116,21 +117,6 @@ pub struct Turn {
     /// What an earlier engine left, where this turn was taken up.
     adoption: Option<Box<Adoption>>,
     outputs: VecDeque<Output>,
-}
-
-/// What is remembered of a step that has begun.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum OpenItem {
-    /// A command: it can outlive an interrupted turn.
-    Command,
-    Other,
-}
-
-/// The kinds under which a step has ended: one, or a few where ids are used twice.
-#[derive(Debug)]
-struct Ended {
-    kind: &'static str,
-    others: Vec<&'static str>,
 }
 
 #[derive(Debug)]

@@ -45,7 +45,7 @@ fn became(
     }
 }
 
-use Vantage::{AfterItsEnd, SameHost};
+use Vantage::{AfterItsEnd, Reconnected, SameHost};
 
 #[test]
 fn our_id_finds_the_turn_wherever_it_is() {
@@ -167,6 +167,20 @@ fn what_ended_comes_with_its_error_and_its_items() {
     let sent = Sent { client_id: None, last_turn: None, input: &input, turn: None };
     let Settlement::Ended(ended) = settle(&sent, &history(json!([broken])), SameHost) else { panic!() };
     assert_eq!((ended.error.unwrap().message.as_str(), ended.items.len()), ("no", 2));
+}
+
+#[test]
+fn a_codex_that_lost_its_client_is_believed_what_it_cannot_take_back() {
+    let at = |status: &str| json!([turn("a", status, &[("hi", None)])]);
+    assert_eq!(became(None, None, "hi", at("inProgress"), Reconnected), "runs as a");
+    assert_eq!(became(None, None, "hi", at("completed"), Reconnected), "a Completed");
+    assert_eq!(became(None, None, "hi", at("failed"), Reconnected), "a Failed");
+    assert_eq!(became(None, None, "hi", at("interrupted"), Reconnected), "is a");
+    assert_eq!(became(None, None, "hi", json!([]), Reconnected), "not there");
+    assert_eq!(became(None, Some("a"), "hi", at("completed"), Reconnected), "not there");
+    let (input, known) = (text("hi"), TurnId::new("gone"));
+    let sent = Sent { client_id: None, last_turn: None, input: &input, turn: Some(&known) };
+    assert!(matches!(settle(&sent, &history(at("completed")), Reconnected), Settlement::NotThere));
 }
 
 proptest! {

@@ -53,6 +53,17 @@ mod tests {
     }
 
     #[test]
+    fn a_part_of_an_answer_is_one_until_the_final_comes() {
+        let partial = Some("partial_answer");
+        assert_eq!(answer(&[("a", partial), ("b", Some("commentary"))]).as_deref(), Some("a"));
+        assert_eq!(answer(&[("a", partial), ("b", partial), ("c", None)]).as_deref(), Some("b"));
+        assert_eq!(
+            answer(&[("a", partial), ("b", Some("final_answer")), ("c", partial)]).as_deref(),
+            Some("b")
+        );
+    }
+
+    #[test]
     fn the_last_final_answer_wins_over_later_unmarked_text() {
         assert_eq!(answer(&[("a", Some("final_answer")), ("b", None)]).as_deref(), Some("a"));
         let twice = [("a", Some("final_answer")), ("b", Some("final_answer"))];

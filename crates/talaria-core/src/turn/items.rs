@@ -2,7 +2,7 @@
 
 use std::collections::hash_map::Entry;
 
-use super::{Ended, Moment, OpenItem, Output, Turn};
+use super::{Moment, Output, Turn};
 use crate::event::Event;
 use crate::ids::ThreadId;
 use crate::item::{Item, ItemBody};
@@ -88,6 +88,21 @@ impl Turn {
         self.announced.insert((params.thread_id, params.item_id.clone()), changes.clone());
         self.emit(Event::PatchUpdated { item: params.item_id, changes });
     }
+}
+
+/// What is remembered of a step that has begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OpenItem {
+    /// A command: it can outlive an interrupted turn.
+    Command,
+    Other,
+}
+
+/// The kinds under which a step has ended: one, or a few where ids are used twice.
+#[derive(Debug)]
+pub(super) struct Ended {
+    kind: &'static str,
+    others: Vec<&'static str>,
 }
 
 impl OpenItem {

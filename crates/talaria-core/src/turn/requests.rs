@@ -1,6 +1,7 @@
 //! The questions of a turn: opened once, answered once, closed when Codex says so or the turn ends.
 //!
-//! Before an answer is written, that it will be is told (`Delivering`), and afterwards what became of it (`Fate`). The deadline does not run while one is open. What nobody could be asked is counted. An answer that does not fit its
+//! Before an answer is written, that it will be is told (`Delivering`), and afterwards what became of it (`Fate`). The
+//! deadline does not run while one is open. What nobody could be asked is counted. An answer that does not fit its
 //! question is not sent; whoever gave it is told, and the question stays open.
 
 use super::flight::Asked;

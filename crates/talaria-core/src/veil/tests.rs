@@ -4,9 +4,11 @@ use serde_json::{Value, json};
 use super::*;
 use crate::event::Usage;
 use crate::frame::{Decoded, Frame, decode_text};
+use crate::gap::Gap;
 use crate::ids::{ThreadId, TicketId};
 use crate::outcome::FailureCode;
 use crate::project;
+use crate::wire::history::Extent;
 use crate::wire::notification::Notification;
 
 /// Made of parts, so that nothing that scans the source takes it for one.
@@ -132,6 +134,7 @@ fn no_other_words_let_a_secret_through() {
     let events = [
         Event::Warning { message: words() },
         Event::Retrying { message: words() },
+        Event::Gap(Gap { message: words(), ..Gap::new(None, 0, Vec::new(), Extent::Steps) }),
         Event::HostReplaced { message: words() },
         Event::TerminalsEnded { message: words() },
         Event::DiffUpdated { diff: words() },

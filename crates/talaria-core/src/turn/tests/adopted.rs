@@ -540,6 +540,24 @@ fn a_kept_answer_serves_once_for_the_identical_thing() {
 }
 
 #[test]
+fn the_floor_holds_over_a_kept_answer() {
+    check(expect![[r#"
+        escrow req-0 accept by user for {"method":"item/commandExecution/requestApproval","id":0,"params":{"threadId":"t","turnId":"u","itemId":"c","command":"rm -rf /","cwd":"/w"}}
+        ledger
+        accepted u
+          => emit ledger stage=accepted
+          => emit turn_started turn=u
+        < {"method":"item/commandExecution/requestApproval","id":3,"params":{"threadId":"t","turnId":"u","itemId":"c2","command":"rm -rf /","cwd":"/w"}}
+          => opened req-1 as id=3
+          => emit request_opened command="rm -rf /" cwd=/w id=req-1 item=c2 kind=command place=undecidable thread=t
+          => emit request_closed by=floor decision=decline id=req-1 why="the hard floor (remove-system): it would remove the system or a home directory"
+          => delivering req-1 by floor
+          => steer t/u "I declined this request: rm -rf /\nThe reason: the hard floor (remove-system): it would remove the system or a home directory"
+          => reply id=3 {"decision":"decline"}
+    "#]]);
+}
+
+#[test]
 fn a_kept_answer_expires() {
     check(expect![[r#"
         escrow req-0 accept by user for u asks 7 command c9

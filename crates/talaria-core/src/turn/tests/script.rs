@@ -195,7 +195,8 @@ impl Run {
         let (answer, asked) = rest.split_once(" for ").unwrap();
         let words: Vec<&str> = answer.split(' ').collect();
         let [ticket, decision, "by", who, ..] = words[..] else { panic!("no such answer: {rest}") };
-        let Decoded::Known(Frame::Request { request, .. }) = decode_text(&message(asked).to_string()) else {
+        let text = if asked.starts_with('{') { asked.to_owned() } else { message(asked).to_string() };
+        let Decoded::Known(Frame::Request { request, .. }) = decode_text(&text) else {
             panic!("no such question: {asked}")
         };
         let escrow = Escrow {
