@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use libfuzzer_sys::fuzz_target;
 use serde_json::json;
+use talaria_core::escrow::Kept;
 use talaria_core::event::{Escalation, Usage};
 use talaria_core::frame::{Decoded, Frame, decode};
 use talaria_core::gate::Gate;
@@ -26,6 +27,7 @@ fuzz_target!(|bytes: &[u8]| {
         baseline: Usage::default(),
         limit: Some(Duration::from_secs(3600)),
         quiet_after: Some(Duration::from_secs(60)),
+        escrow: Kept::default(),
         gate: Gate::new(
             Bounds::new(&json!({ "type": "readOnly" }), &json!("on-request"), "/w", version()),
             Rules::default(),
@@ -62,7 +64,7 @@ fn input(number: usize, line: &[u8]) -> Option<Input> {
         b"gone" => Input::Gone("killed".to_owned()),
         b"tick" => Input::Tick,
         b"absent" => Input::Settled(Settlement::NotThere),
-        b"running" => Input::Settled(Settlement::Running { turn: TurnId::new("u") }),
+        b"running" => Input::Settled(Settlement::Running { turn: TurnId::new("u"), found: Default::default() }),
         b"ended" => Input::Escalated(Escalation::HostEnded),
         b"terminals" => Input::TerminalsEnded(None),
         _ => match decode(line) {
