@@ -3,13 +3,14 @@
 //! The turn runs in the engine, so this can end at any time without an effect on it. When the engine goes away, because
 //! it is replaced or died, the events go on where they stopped.
 
+use std::borrow::Cow;
 use std::io;
 use std::time::Duration;
 
 use talaria_core::api::{AnswerRequest, Interrupt, Numbered};
 use talaria_core::event::{Event, Started, Usage};
 use talaria_core::ids::{SessionId, TicketId};
-use talaria_core::outcome::{Outcome, Report};
+use talaria_core::outcome::{FailureCode, Outcome, Report};
 use talaria_core::request::Who;
 use talaria_server::client::{Client, ClientError};
 use tokio::sync::mpsc;
@@ -41,6 +42,8 @@ pub(crate) struct Followed<'a> {
     pub(crate) after: i64,
     /// Up to here it has happened already: what was asked then may be answered.
     pub(crate) past: i64,
+    /// How to log in to the Codex that runs it, where `codex login` would be another one.
+    pub(crate) login: Option<String>,
 }
 
 /// How the show ended.
@@ -119,7 +122,7 @@ fn take(
     while let Some(news) = next {
         match news {
             News::Event(numbered) => {
-                if let Some(report) = take_event(face, &numbered, followed.turn) {
+                if let Some(report) = take_event(face, *numbered, followed) {
                     face.flush();
                     return Ok(Some(report));
                 }
@@ -140,13 +143,18 @@ fn take(
 }
 
 /// Shows what belongs to the turn; other turns are passed over.
-fn take_event(face: &mut Face, numbered: &Numbered, turn: i64) -> Option<Report> {
-    if numbered.turn.is_some_and(|theirs| theirs != turn) {
+fn take_event(face: &mut Face, mut numbered: Numbered, followed: &Followed<'_>) -> Option<Report> {
+    if numbered.turn.is_some_and(|theirs| theirs != followed.turn) {
         return None;
     }
-    face.show(numbered);
-    match &numbered.event {
-        Event::Outcome(report) => Some((**report).clone()),
+    if let (Event::Outcome(report), Some(login)) = (&mut numbered.event, &followed.login)
+        && report.code == Some(FailureCode::Auth)
+    {
+        report.hint = Some(Cow::Owned(login.clone()));
+    }
+    face.show(&numbered);
+    match numbered.event {
+        Event::Outcome(report) => Some(*report),
         _ => None,
     }
 }

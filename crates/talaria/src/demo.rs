@@ -155,7 +155,7 @@ async fn tell(
     };
     let started = unless_stopped(stops, patiently("starting Codex", starting)).await?;
     let SessionStarted { id: session, turn, after, .. } = started;
-    let followed = Followed { client, session, turn, after, past: after };
+    let followed = Followed { client, session, turn, after, past: after, login: None };
     let renderer = Box::new(Terminal::new(io::stdout(), look::of_stdout()));
     let (answerer, lines) = person_or(Answerer::Demo, renderer.as_ref());
     conversation::run(&followed, renderer, answerer, lines, stops).await

@@ -11,6 +11,7 @@ use talaria_core::outcome::{FailureCode, Outcome, Report};
 use talaria_core::policy::{Answers, Mode};
 use talaria_core::request::Who;
 use talaria_core::wire::call::UserInput;
+use talaria_engine::codex::locate::{CodexBinary, Origin};
 use talaria_server::client::Client;
 
 use crate::args::{Approve, Exec};
@@ -21,7 +22,7 @@ use crate::keyboard::{Keyboard, Lines};
 use crate::output::print;
 use crate::patience::patiently;
 use crate::render::{JsonLines, Quiet, Renderer, Terminal, complaint};
-use crate::settings::Settings;
+use crate::settings::{Settings, login_hint};
 use crate::stops::{Stops, unless_stopped};
 use crate::trouble::{Trouble, complain, exit};
 use crate::{caller, input, look};
@@ -51,14 +52,17 @@ async fn run_turn(options: &Exec) -> Result<Report, Trouble> {
     let cwd = input::working_directory(options.cwd.as_deref())?;
     let settings = Settings::load()?.accept()?;
     let starting = async {
-        let turn = turn(options, &settings, input).await?;
+        let codex = settings.codex().await?;
+        let turn = turn(options, &settings, &codex, input);
         let client = engine::reach(&settings.home).await?;
         let started = start(&client, options, &settings, cwd, turn).await?;
-        Ok((client, started))
+        let login = (codex.origin != Origin::Path).then(|| login_hint(&codex));
+        Ok((client, started, login))
     };
-    let (client, started) = unless_stopped(&mut stops, patiently("starting the turn", starting)).await?;
+    let (client, started, login) =
+        unless_stopped(&mut stops, patiently("starting the turn", starting)).await?;
     let SessionStarted { id: session, turn, after, .. } = started;
-    let followed = Followed { client: &client, session, turn, after, past: after };
+    let followed = Followed { client: &client, session, turn, after, past: after, login };
     follow(options, &followed, &mut stops).await
 }
 
@@ -82,7 +86,7 @@ async fn attach(options: &Exec, id: &str) -> Result<Report, Trouble> {
     match detail.turns.iter().rev().find(|turn| turn.outcome.is_none()) {
         Some(turn) => {
             let (turn, past) = (turn.turn, detail.info.last_seq);
-            let followed = Followed { client: &client, session, turn, after: 0, past };
+            let followed = Followed { client: &client, session, turn, after: 0, past, login: None };
             follow(options, &followed, &mut stops).await
         }
         None => show_last(options, &detail),
@@ -116,8 +120,7 @@ async fn follow(options: &Exec, followed: &Followed<'_>, stops: &mut Stops) -> R
 }
 
 /// The turn as it was typed and configured.
-async fn turn(options: &Exec, settings: &Settings, input: Vec<UserInput>) -> Result<NewTurn, Trouble> {
-    let codex = settings.codex().await?;
+fn turn(options: &Exec, settings: &Settings, codex: &CodexBinary, input: Vec<UserInput>) -> NewTurn {
     let config = &settings.config;
     let mode = options.mode.or(config.approvals.mode).map(Mode::settings);
     let answers = match options.approve {
@@ -125,14 +128,14 @@ async fn turn(options: &Exec, settings: &Settings, input: Vec<UserInput>) -> Res
         Approve::Decline | Approve::Wait => Answers::Person,
         Approve::Ask => mode.map_or(Answers::Person, |mode| mode.answers),
     };
-    Ok(NewTurn {
+    NewTurn {
         input,
         effort: options.effort.clone().or_else(|| config.model.effort.clone()),
         limit_ms: options.timeout.or(config.codex.turn_timeout).map(milliseconds),
         quiet_after_ms: Some(milliseconds(config.codex.idle_warning.unwrap_or(QUIET))),
         answers,
-        caller: caller::describe(&codex, settings.codex_home()),
-    })
+        caller: caller::describe(codex, settings.codex_home()),
+    }
 }
 
 /// Hands the turn to the engine: a further one of a conversation, or the first of a new one.

@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use jiff::Timestamp;
-use talaria_core::api::{AnswerRequest, Answered, RequestInfo};
+use talaria_core::api::{AnswerRequest, Answered, ProblemCode, RequestInfo};
 use talaria_core::request::{Answer, Ask, Who, Wish};
 use talaria_server::client::{Client, ClientError};
 
@@ -63,13 +63,33 @@ pub(crate) fn open_requests(requests: &[RequestInfo], now: Timestamp, look: Look
 }
 
 async fn answer(client: &Client, options: &AnswerOptions) -> Result<(), Trouble> {
-    let id = options.request.as_str();
-    let request = client.request(id).await.map_err(|error| not_answered(&error))?;
+    let request = find(client, &options.request).await?;
     let answer = decide(&request, options).await?;
     let sent = AnswerRequest { answer: answer.revealed(), by: Who::User, via: Some(via()) };
     let answered = patiently("answering", client.answer(request.id.as_str(), &sent)).await;
     let answered = answered.map_err(|error| not_answered(&error))?;
     print(&if options.json { json_lines(&[answered]) } else { words(&answered) })
+}
+
+/// Finds a request by its id, or an open one by the beginning of it.
+async fn find(client: &Client, id: &str) -> Result<RequestInfo, Trouble> {
+    let error = match client.request(id).await {
+        Ok(request) => return Ok(request),
+        Err(error) => error,
+    };
+    let is_unknown = matches!(&error, ClientError::Problem(problem) if problem.code == ProblemCode::Unknown);
+    let open = if is_unknown { client.requests().await.unwrap_or_default() } else { Vec::new() };
+    let matching: Vec<RequestInfo> =
+        open.into_iter().filter(|request| request.id.as_str().starts_with(id)).collect();
+    match &matching[..] {
+        [] => Err(not_answered(&error)),
+        [one] => client.request(one.id.as_str()).await.map_err(|error| not_answered(&error)),
+        several => {
+            let names: Vec<&str> = several.iter().map(|request| request.id.as_str()).collect();
+            Err(Trouble::new(exit::USAGE, format!("more than one request begins with {id}"))
+                .try_this(format!("one of {}", names.join(", "))))
+        }
+    }
 }
 
 fn not_answered(error: &ClientError) -> Trouble {

@@ -16,8 +16,7 @@ Examples:
   talaria exec --attach 0199a      # follow a running turn from here
   talaria exec --json \"list the open problems\" | jq -r 'select(.type == \"outcome\").text'
 
-The turn runs in Talaria's engine. Ctrl-C stops it, a second Ctrl-C leaves it running; closing the terminal leaves it
-running, too.
+The turn runs in Talaria's engine: Ctrl-C stops it, closing the terminal does not.
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 declined, 4 interrupted, 5 timed out, 6 Codex missing or not logged in, 7 lost";
 

@@ -31,7 +31,8 @@ pub(super) async fn run(client: &Client, options: &Export) -> Result<(), Trouble
     let mut writer = Writer { format: options.format, before: None };
     target.write(&writer.head(&detail))?;
     let exporting = async {
-        let mut after = 0;
+        // What was said before the first event stands at 0.
+        let mut after = -1;
         loop {
             let page = client.messages(detail.info.id.as_str(), after, PAGE).await;
             let page = page.map_err(|error| refused("cannot read the conversation", &error))?;

@@ -24,8 +24,9 @@ both_versions!(
 async fn faults_of_the_model_server_have_their_own_exit_code_and_hint(codex: Codex) {
     let scene = Scene::real(&codex).await;
     let model_gone = json!({ "error": { "message": "no such model", "type": "invalid_request_error", "code": "model_not_found" } });
+    let login = format!("hint: run `{} login`", codex.native.display());
     let cases = [
-        (Reply::status(401), 6, "auth", "hint: run `codex login`"),
+        (Reply::status(401), 6, "auth", login.as_str()),
         (Reply::status(429), 1, "rate_limit", "hint: wait a little"),
         (Reply::status(500), 1, "server", "hint: the provider had an error"),
         (Reply::status(404).body(model_gone), 1, "model_not_found", "hint: choose another model"),
@@ -44,7 +45,8 @@ async fn quiet_tells_a_failure_on_standard_error(codex: Codex) {
     scene.model.push(Reply::status(401));
     let ended = scene.run(&["exec", "--quiet", "go"]).await.exits(6);
     assert_eq!(ended.stdout, "");
-    ended.complains(&["error: the turn failed (auth)", "hint: run `codex login`"]);
+    let login = format!("hint: run `{} login`", codex.native.display());
+    ended.complains(&["error: the turn failed (auth)", &login]);
     scene.close().await;
 }
 
@@ -118,7 +120,8 @@ async fn a_turn_goes_on_when_its_command_is_killed(codex: Codex) {
     running.kill().await;
     let status = scene.wait_status(|status| status["turns"].as_array().unwrap().len() == 1).await;
     let session = status["turns"][0]["session"].as_str().unwrap();
-    let attached = scene.start(&["exec", "--attach", session, "--json"]);
+    let mut attached = scene.start(&["exec", "--attach", session, "--json"]);
+    attached.wait_for("half").await;
     gate.open();
     let ended = attached.end().await.exits(0);
     let events = ended.events();
@@ -196,9 +199,9 @@ async fn a_codex_that_hangs_up_loses_the_turn() {
 async fn a_codex_that_does_not_come_up_is_told_with_its_last_words() {
     let (scene, _) = Scene::scripted(AppServer::script([stderr("no cheese at all"), exit(9)])).await;
     let ended = scene.run(&["exec", "go"]).await.exits(1);
-    assert_eq!(ended.stdout, "");
-    ended.complains(&[
-        "error: cannot start Codex",
+    ended.prints(&[
+        "error: the turn failed (not_sent)",
+        "cause: cannot start Codex",
         "exit status: 9",
         "no cheese at all",
         "hint: run `talaria doctor`",

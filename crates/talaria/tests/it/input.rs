@@ -3,7 +3,6 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use serde_json::Value;
 use talaria_scripted::Reply;
 use talaria_testkit::{AppServer, Codex};
 
@@ -36,15 +35,15 @@ async fn the_longest_prompt_is_taken_and_a_longer_one_is_not(codex: Codex) {
 async fn nobody_logged_in_is_found_out_before_the_model_is_asked(codex: Codex) {
     let scene = Scene::without_login(&codex).await;
     let ended = scene.run(&["exec", "go"]).await.exits(6);
-    assert_eq!(ended.stdout, "");
     // A Codex that is not on PATH is named in full.
     let hint = format!("hint: run `{} login`", codex.native.display());
-    ended.complains(&["error: Codex is not logged in", &hint]);
+    ended.prints(&["error: the turn failed (auth)\ncause: Codex is not logged in", &hint]);
     let ended = scene.run(&["exec", "--json", "go"]).await.exits(6);
-    let [outcome] = &ended.json()[..] else { panic!("one line, the outcome: {ended}") };
-    assert_eq!((&outcome["type"], &outcome["outcome"]), (&"outcome".into(), &"failed".into()));
-    assert_eq!((&outcome["session"], &outcome["exit"]), (&Value::Null, &6.into()));
+    let events = ended.events();
+    let outcome = events.last().unwrap();
+    assert_eq!((&outcome["outcome"], &outcome["code"]), (&"failed".into(), &"auth".into()));
     assert!(outcome["message"].as_str().unwrap().starts_with("Codex is not logged in: "), "{outcome}");
+    assert_eq!(scene.model.requests().len(), 0);
     scene.close().await;
 }
 
@@ -81,7 +80,7 @@ async fn a_command_line_that_makes_no_sense_is_a_usage_error() {
         (&["exec", "go", "--timeout", "0"], "longer than zero"),
         (&["exec", "go", "--sandbox", "none"], "read-only"),
         (&["exec", "go", "--approval", "sometimes"], "on-request"),
-        (&["exec", "go", "--approve", "wait"], "decline"),
+        (&["exec", "go", "--approve", "perhaps"], "decline"),
         (&["exec", "go", "--json", "--quiet"], "cannot be used with"),
         (&["exec", "go", "away"], "unexpected argument 'away'"),
         (&["execute"], "unrecognized subcommand"),

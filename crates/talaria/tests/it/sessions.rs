@@ -33,7 +33,7 @@ async fn a_conversation_is_listed_shown_found_and_exported(codex: Codex) {
         );
     }
     for words in ["\"", "a AND (", "*", "-x OR NEAR(", "'; drop table"] {
-        scene.run(&["sessions", "search", words]).await.exits(0);
+        scene.run(&["sessions", "search", "--", words]).await.exits(0);
     }
 
     let file = scene.work().join("talk.md");
