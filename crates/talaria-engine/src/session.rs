@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use talaria_core::escrow::{Escrow, Kept};
-use talaria_core::event::{Event, Started, Usage};
+use talaria_core::event::{AgentPhase, Event, Started, Usage};
 use talaria_core::gate::Gate;
 use talaria_core::ids::{SessionId, TicketId, TurnId};
 use talaria_core::outcome::{FailureCode, Outcome, Report};
@@ -35,6 +35,7 @@ use crate::revival::Revived;
 
 mod errands;
 mod memory;
+mod rollout;
 mod running;
 mod tools;
 
@@ -312,9 +313,20 @@ impl Session {
         commands: &mut mpsc::UnboundedReceiver<Command>,
         watcher: &mut impl Watcher,
     ) -> Report {
+        self.hear_agents(&flown.flight).await;
         let report = Running::taking_up(self, prompt, flown, watcher).follow(commands).await;
         self.note_doubts(&report);
         report
+    }
+
+    /// What the sub-agents of a turn in flight say and ask comes with what their parent does.
+    async fn hear_agents(&self, flight: &Flight) {
+        let host = self.current.get();
+        for agent in flight.agents.iter().filter(|agent| agent.phase == AgentPhase::Running) {
+            host.adopt(&agent.thread, &self.queue);
+            // One that has ended and was unloaded has nothing to say.
+            let _ = host.hear_thread(&agent.thread).await;
+        }
     }
 
     /// A Codex that lost a turn, or did not say whether it took one, is asked for a sign of life before the next.

@@ -142,11 +142,13 @@ impl Store {
         .await
     }
 
-    /// Ends the escrow of a session: to be called when the turn after the loss is over. Gives what was not used.
+    /// Ends the escrow of what was asked before the turn `ordinal`: to be called when that turn is over. Gives what was
+    /// not used.
     pub async fn expire_escrow(
         &self,
         session: &SessionId,
         epoch: i64,
+        ordinal: i64,
         at: i64,
     ) -> Result<Vec<LostRequest>, StoreError> {
         let session = session.clone();
@@ -155,10 +157,12 @@ impl Store {
                 lease::check(conn, &session, epoch).await?;
                 let expired = sqlx::query(
                     "update request set state = 'expired', answer_sealed = null, closed_at = $2
-                     where session = $1 and state = 'escrowed' returning id, state",
+                     where session = $1 and state = 'escrowed' and coalesce(turn, 0) < $3
+                     returning id, state",
                 )
                 .bind(session.as_str())
                 .bind(at)
+                .bind(ordinal)
                 .fetch_all(conn)
                 .await?;
                 rows::all(&expired)

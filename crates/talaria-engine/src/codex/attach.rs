@@ -150,5 +150,14 @@ impl Host {
     }
 }
 
+impl Host {
+    /// Listens to a thread that is loaded here without taking it up: a sub-agent's, whose frames go where its parent's do.
+    pub(crate) async fn hear_thread(&self, thread: &ThreadId) -> Result<(), CallError> {
+        self.call(&Attach { thread_id: thread, exclude_turns: true, initial_turns_page: LAST })
+            .await
+            .map(drop)
+    }
+}
+
 #[cfg(test)]
 mod tests;

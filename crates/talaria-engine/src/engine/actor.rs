@@ -195,10 +195,8 @@ impl Actor {
     async fn after(&mut self, turn: &Turn, report: &Report) -> Result<(), StoreError> {
         let store = &self.engine.shelf.store;
         let is_lost = matches!(report.outcome, Outcome::Lost { .. });
-        if !is_lost {
-            // A kept answer serves the turn after the loss, and no other.
-            store.expire_escrow(&self.id, self.engine.shelf.epoch, now_ms()).await?;
-        }
+        // A kept answer serves the turn after the loss, and no other.
+        store.expire_escrow(&self.id, self.engine.shelf.epoch, turn.ordinal, now_ms()).await?;
         if is_lost && !turn.ours && self.engine.continues_after_loss() {
             let text = input::text(GO_ON);
             let new = NewTurn {

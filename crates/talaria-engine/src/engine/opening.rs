@@ -117,7 +117,7 @@ impl Opening<'_> {
         let mut asks = 1;
         loop {
             let taken = match host.attach_thread(thread).await {
-                Ok(attached) => Ok((attached.thread, Some(attached.history))),
+                Ok(attached) => Ok((attached.thread, Some(attached.history.resumed_warm()))),
                 Err(AttachThreadError::NotLoaded) => {
                     host.resume_thread(thread, &self.asked).await.map(|thread| (thread, None))
                 }

@@ -13,10 +13,12 @@ use talaria_core::ids::{ItemId, RequestId, ThreadId, TurnId};
 use talaria_core::settle::{Sent, Settlement, Vantage, settle};
 use talaria_core::turn::Input;
 use talaria_core::wire::call::{ThreadStart, TurnInterrupt, TurnStart, TurnSteer, UserInput};
+use talaria_core::wire::history::History;
 use talaria_core::wire::reply::ToolResult;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use super::rollout;
 use super::tools::Work;
 use crate::codex::client::CallError;
 use crate::codex::host::{Host, Probe};
@@ -59,14 +61,18 @@ pub(super) struct Recorded {
     pub(super) last_turn: Option<TurnId>,
     pub(super) input: Vec<UserInput>,
     pub(super) turn: Option<TurnId>,
+    /// The file in which Codex keeps the conversation.
+    pub(super) path: Option<String>,
 }
 
 impl Recorded {
-    pub(super) fn settle(
-        &self,
-        history: &talaria_core::wire::history::History,
-        vantage: Vantage,
-    ) -> Settlement {
+    /// What the thread says about the input, with what its file tells besides.
+    pub(super) async fn settle_with_file(&self, history: History, vantage: Vantage) -> Settlement {
+        let history = rollout::complete(history, self.turn.as_ref(), self.path.as_deref()).await;
+        self.settle(&history, vantage)
+    }
+
+    pub(super) fn settle(&self, history: &History, vantage: Vantage) -> Settlement {
         let sent = Sent {
             client_id: self.client_id.as_deref(),
             last_turn: self.last_turn.as_ref(),
@@ -166,16 +172,18 @@ impl Errands {
     }
 
     /// Reads the thread on the host that was given the input, until it says something or time is up.
-    pub(super) fn read(&mut self, host: Arc<Host>, recorded: Recorded) {
+    pub(super) fn read(&mut self, host: Arc<Host>, recorded: Recorded, vantage: Vantage) {
         self.running.spawn(async move {
-            let reads = if recorded.turn.is_some() { 1 } else { READS };
+            // A turn that was taken up asks again by itself.
+            let is_enough = recorded.turn.is_some() || vantage == Vantage::Reconnected;
+            let reads = if is_enough { 1 } else { READS };
             let mut settlement = Settlement::Unknown { why: "the thread was not read".to_owned() };
             for read in 0..reads {
                 if read > 0 {
                     tokio::time::sleep(READ_AGAIN).await;
                 }
                 settlement = match host.read_thread(&recorded.thread).await {
-                    Ok(history) => recorded.settle(&history, Vantage::SameHost),
+                    Ok(history) => recorded.settle_with_file(history, vantage).await,
                     Err(error) => Settlement::Unknown { why: error.to_string() },
                 };
                 if !matches!(settlement, Settlement::Unknown { .. }) {
@@ -194,7 +202,7 @@ impl Errands {
                 Err(why) => return Done::NoHost { why, while_settling: true },
             };
             let settlement = match revived.host.read_thread(&recorded.thread).await {
-                Ok(history) => recorded.settle(&history, Vantage::AfterItsEnd),
+                Ok(history) => recorded.settle_with_file(history, Vantage::AfterItsEnd).await,
                 Err(error) => Settlement::Unknown { why: error.to_string() },
             };
             Done::Moved(Box::new(revived), Some(settlement))

@@ -38,6 +38,8 @@ pub(super) struct Running<'a, W> {
     turn: Turn,
     prompt: Prompt,
     recorded: Recorded,
+    /// From where the thread is read.
+    vantage: Vantage,
     /// What the thread said when a turn in flight was taken up; it answers the first wish to read it.
     reading: Option<History>,
     errands: Errands,
@@ -71,6 +73,7 @@ impl<'a, W: Watcher> Running<'a, W> {
         let mut running = Self::with(session, prompt, order, turn, watcher);
         running.recorded.turn = known;
         running.reading = flown.reading;
+        running.vantage = Vantage::Reconnected;
         // What was told before is not told again; what the messages are made of is needed once more.
         for event in &flown.events {
             running.project(event);
@@ -88,6 +91,7 @@ impl<'a, W: Watcher> Running<'a, W> {
             last_turn: order.after.clone(),
             input: prompt.input.clone(),
             turn: None,
+            path: session.started.path.clone(),
         };
         let host = session.current.get();
         let (guard, mark) = (host.enter_turn(&order.thread), host.complaints_mark());
@@ -99,6 +103,7 @@ impl<'a, W: Watcher> Running<'a, W> {
             turn,
             prompt,
             recorded,
+            vantage: Vantage::SameHost,
             reading: None,
             errands: Errands::default(),
             projector,
@@ -273,10 +278,10 @@ impl<'a, W: Watcher> Running<'a, W> {
                     self.recorded.turn = self.turn.id().cloned();
                     let recorded = self.recorded.clone();
                     if let Some(reading) = self.reading.take() {
-                        let settlement = recorded.settle(&reading, Vantage::Reconnected);
+                        let settlement = recorded.settle_with_file(reading, Vantage::Reconnected).await;
                         self.handle(Input::Settled(settlement));
                     } else if host.is_alive() {
-                        self.errands.read(host, recorded);
+                        self.errands.read(host, recorded, self.vantage);
                     } else {
                         self.errands.revive_and_read(self.ground(), recorded);
                     }

@@ -25,6 +25,8 @@ impl Started {
     pub(super) fn start(program: &Path, arguments: &[OsString], home: &Path, log: &Log) -> io::Result<Self> {
         let mut command = Command::new(program);
         command.args(arguments).current_dir(home).env("TALARIA_HOME", home);
+        // A command that Codex runs carries the name of its host; the engine must not be taken for a part of that.
+        command.env_remove("TALARIA_HOST");
         command.stdin(Stdio::null()).stdout(log.writer()?).stderr(log.writer()?);
         let child = CommandWrap::from(command).wrap(ProcessSession).spawn()?;
         Ok(Self { child, ended: None })

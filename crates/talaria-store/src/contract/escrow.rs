@@ -77,7 +77,9 @@ pub async fn the_rest_of_escrow_expires(store: Store) {
     let id = scene::session(&store, "one").await;
     let ticket = answered(&store, &id, "req-1", "ls").await;
     lost(&store, &id).await;
-    let expired = store.expire_escrow(&id, EPOCH, 60).await.unwrap();
+    let too_early = store.expire_escrow(&id, EPOCH, 1, 60).await.unwrap();
+    assert_eq!(too_early, [], "it was asked in turn 1 and serves the next");
+    let expired = store.expire_escrow(&id, EPOCH, 2, 60).await.unwrap();
     assert_eq!(expired, [LostRequest { id: ticket.clone(), state: RequestState::Expired }]);
     let kept = store.request(&ticket).await.unwrap().unwrap();
     assert_eq!((kept.answer_sealed, kept.closed_at), (None, Some(60)));
