@@ -99,6 +99,8 @@ struct Inner {
     tasks: TaskTracker,
     phase: watch::Sender<Phase>,
     ended: watch::Sender<bool>,
+    /// Everything is ended and written: the process may go.
+    gone: watch::Sender<bool>,
     _lock: lock::Lock,
 }
 
@@ -226,7 +228,7 @@ impl Engine {
 
     /// Waits until the engine has ended.
     pub async fn stopped(&self) {
-        let _ = self.0.ended.subscribe().wait_for(|ended| *ended).await;
+        let _ = self.0.gone.subscribe().wait_for(|gone| *gone).await;
     }
 
     /// Ends the engine when nothing was to be done for a while. Runs until it has ended.
@@ -398,6 +400,8 @@ impl Inner {
             self.hosts.close().await;
         }
         self.shelf.store.close().await;
+        // Not earlier: whoever waits for this ends the process, and a Codex that ignores signals would be left.
+        self.gone.send_replace(true);
     }
 }
 

@@ -101,6 +101,7 @@ impl Engine {
             tasks: TaskTracker::new(),
             phase: watch::Sender::new(Phase::Open),
             ended: watch::Sender::new(false),
+            gone: watch::Sender::new(false),
             _lock: lock,
         });
         inner.adopt_hosts().await?;
