@@ -9,6 +9,7 @@ use std::time::Duration;
 use talaria_core::event::{Event, Stage, Usage};
 use talaria_core::ids::SessionId;
 use talaria_core::outcome::{FailureCode, Outcome, Report};
+use talaria_core::request::Who;
 use talaria_store::{Change, NewTurn, StoreError, Turn};
 use tokio::sync::mpsc;
 
@@ -125,7 +126,17 @@ impl Actor {
             turn.ordinal,
             row.alias.clone(),
         );
-        let opened = self.open(&row, &next).await;
+        let opened = match next {
+            Next::Send => {
+                let seat = self.seat.clone();
+                tokio::select! {
+                    opened = self.open(&row, &next) => opened,
+                    // Codex may take long to come up. Nothing was sent: the turn is over at once.
+                    by = stopped(&mut commands, &seat) => return refuse(&mut journal, interrupted(by)).await,
+                }
+            }
+            Next::TakeUp => self.open(&row, &next).await,
+        };
         let flight = match (opened, next) {
             (Ok(opened), Next::Send) => {
                 self.begin(&mut journal, opened.notice);
@@ -213,6 +224,32 @@ impl Actor {
     }
 }
 
+/// Waits until somebody wants the turn to stop. What else was wanted is told again, for the turn to take.
+async fn stopped(commands: &mut mpsc::UnboundedReceiver<Command>, seat: &Seat) -> Who {
+    let mut others = Others { commands: Vec::new(), seat };
+    loop {
+        match commands.recv().await {
+            Some(Command::Interrupt { by }) => return by,
+            Some(other) => others.commands.push(other),
+            None => std::future::pending().await,
+        }
+    }
+}
+
+/// Commands that came too early; told again when this is dropped.
+struct Others<'a> {
+    commands: Vec<Command>,
+    seat: &'a Seat,
+}
+
+impl Drop for Others<'_> {
+    fn drop(&mut self) {
+        for command in self.commands.drain(..) {
+            self.seat.tell(command);
+        }
+    }
+}
+
 /// Ends a turn that cannot be run.
 async fn refuse(journal: &mut Journal, report: Report) -> Result<Report, StoreError> {
     journal.event(Event::Outcome(Box::new(report.clone())));
@@ -222,6 +259,10 @@ async fn refuse(journal: &mut Journal, report: Report) -> Result<Report, StoreEr
 
 pub(super) fn failed(code: FailureCode, message: impl Into<String>) -> Report {
     Report::new(Outcome::Failed { code, message: message.into() }, None, Usage::default(), 0)
+}
+
+fn interrupted(by: Who) -> Report {
+    Report::new(Outcome::Interrupted { by }, None, Usage::default(), 0)
 }
 
 fn lost(why: String) -> Report {

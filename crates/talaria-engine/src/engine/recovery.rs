@@ -129,7 +129,7 @@ impl Inner {
             };
             match self.hosts.adopt(&record, spec).await {
                 Ok(adopted) => {
-                    tracing::info!("adopted Codex {}, process {}", adopted.version(), adopted.pid())
+                    tracing::info!("adopted Codex {}, process {}", adopted.version(), adopted.pid());
                 }
                 Err(error) => tracing::info!("the host {} is gone: {error}", host.nonce),
             }
