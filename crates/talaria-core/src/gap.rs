@@ -65,10 +65,10 @@ impl Gap {
             }
         };
         if !open.is_empty() {
-            let names: Vec<&str> = open.iter().map(ItemId::as_str).collect();
-            let who = if open.len() == 1 { "it" } else { "they" };
-            message +=
-                &format!("; {} had begun before, and whether {who} ended is not known", names.join(", "));
+            message += &match open.len() {
+                1 => "; a step had begun before, and whether it has ended is not known".to_owned(),
+                n => format!("; {n} steps had begun before, and whether they have ended is not known"),
+            };
         }
         Self { since, found, open, missing, message }
     }

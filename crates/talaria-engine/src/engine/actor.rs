@@ -143,8 +143,14 @@ impl Actor {
                 None
             }
             (Ok(mut opened), Next::TakeUp) => {
+                let is_elsewhere = opened.gone.is_some();
                 let flown = opening::flight(&shelf, turn, &row, &mut opened).await?;
-                self.begin(&mut journal, opened.notice);
+                if is_elsewhere {
+                    self.begin(&mut journal, opened.notice);
+                } else if let Some(session) = &self.session {
+                    // Nothing of what was told about the conversation has changed.
+                    journal.on(&session.host().get(), session.started());
+                }
                 Some(flown)
             }
             (Err(report), Next::Send) => return refuse(&mut journal, *report).await,
