@@ -125,9 +125,11 @@ impl<'a> Rows<'a> {
         for change in &batch.changes {
             let Change::Message(message) = change else { continue };
             let offset = message.event.and_then(|event| i64::try_from(event).ok());
-            let seq = offset.map_or(appended.last_seq, |offset| appended.first_seq + offset);
+            // What comes without an event goes before the next one.
+            let last = appended.last_seq.max(appended.first_seq);
+            let seq = offset.map_or(last, |offset| (appended.first_seq + offset).min(last));
             bytes += message.json.len() + message.text.len();
-            self.messages.push((batch, seq.min(appended.last_seq), message));
+            self.messages.push((batch, seq, message));
         }
         bytes
     }

@@ -17,7 +17,7 @@ pub struct NewMessage {
     pub key: String,
     /// The turn it belongs to, by ordinal.
     pub turn: Option<i64>,
-    /// Which event of the batch brought it, counted from 0; `None` is the last one.
+    /// Which event of the batch brought it, counted from 0; `None` is the last one, or the next one if the batch has none.
     pub event: Option<usize>,
     /// Who speaks.
     pub role: String,
