@@ -83,10 +83,22 @@ impl Engine {
         }
     }
 
+    /// Finds a request by its whole id, or one that is open by the beginning of it.
     async fn find_request(&self, id: &str) -> Result<Request, Problem> {
-        let store = &self.0.shelf.store;
-        let found = store.request(&TicketId::new(id.trim())).await.map_err(|error| views::problem(&error))?;
-        found.ok_or_else(|| unknown(id))
+        let (store, typed) = (&self.0.shelf.store, id.trim());
+        let found = store.request(&TicketId::new(typed)).await.map_err(|error| views::problem(&error))?;
+        if let Some(found) = found {
+            return Ok(found);
+        }
+        let filter = RequestFilter { session: None, states: Some(vec![RequestState::Open]) };
+        let mut open = store.requests(&filter).await.map_err(|error| views::problem(&error))?;
+        open.retain(|request| !typed.is_empty() && request.id.as_str().starts_with(typed));
+        if open.len() > 1 {
+            let names: Vec<&str> = open.iter().map(|request| request.id.as_str()).collect();
+            let message = format!("more than one open request begins with {id:?}: {}", names.join(", "));
+            return Err(Problem::new(ProblemCode::Ambiguous, message).try_this("type more of the id"));
+        }
+        open.pop().ok_or_else(|| unknown(id))
     }
 
     async fn tell(&self, request: &Request) -> Result<RequestInfo, Problem> {
