@@ -6,23 +6,19 @@ use talaria_server::sse::Decoder;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 
-use crate::scene::{Scene, next, started};
+use crate::scene::{Scene, Talk, next, say};
 
 #[tokio::test]
 async fn a_reader_that_sleeps_holds_up_nobody_and_misses_nothing() {
     const EVENTS: i64 = 20_000;
-    let scene = Scene::start();
+    let scene = Scene::talking(Talk { more: EVENTS.cast_unsigned(), first: 0 }).await;
     let client = scene.client().await;
-    let id = started(&client, "x").await.id;
+    let id = scene.started(&client, "x").await.0.id;
     let mut sleeper = UnixStream::connect(&scene.socket).await.unwrap();
     let request = format!("GET /v1/sessions/{id}/stream HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
     sleeper.write_all(request.as_bytes()).await.unwrap();
     let mut awake = client.follow(id.as_str(), 0).await.unwrap();
-    for _ in 1..EVENTS {
-        scene
-            .engine
-            .publish(id.as_str(), "a text of a certain length, so that the buffers of the socket are full");
-    }
+    client.say(id.as_str(), &say("go on")).await.unwrap();
     for seq in 1..=EVENTS {
         assert_eq!(next(&mut awake).await.0, seq);
     }
@@ -43,25 +39,24 @@ async fn a_reader_that_sleeps_holds_up_nobody_and_misses_nothing() {
 
 #[tokio::test]
 async fn a_sleeping_reader_does_not_keep_the_engine_from_ending() {
-    let mut scene = Scene::start();
+    const EVENTS: i64 = 20_000;
+    let mut scene = Scene::talking(Talk { more: EVENTS.cast_unsigned(), first: 0 }).await;
     let client = scene.client().await;
-    let id = started(&client, "x").await.id;
+    let id = scene.started(&client, "x").await.0.id;
+    let mut awake = client.follow(id.as_str(), 0).await.unwrap();
     let mut sleeper = UnixStream::connect(&scene.socket).await.unwrap();
     let request = format!("GET /v1/sessions/{id}/stream HTTP/1.1\r\nhost: x\r\n\r\n");
     sleeper.write_all(request.as_bytes()).await.unwrap();
     let mut begin = [0; 15];
     sleeper.read_exact(&mut begin).await.unwrap();
-    for _ in 0..20_000 {
-        scene
-            .engine
-            .publish(id.as_str(), "a text of a certain length, so that the buffers of the socket are full");
-    }
+    client.say(id.as_str(), &say("go on")).await.unwrap();
+    while next(&mut awake).await.0 < EVENTS {}
     scene.stop().await;
 }
 
 #[tokio::test]
 async fn a_flood_of_connections_is_told_that_there_is_no_room_until_there_is() {
-    let scene = Scene::start();
+    let scene = Scene::start().await;
     let client = scene.client().await;
     let mut flood = Vec::new();
     for _ in 0..600 {
@@ -83,9 +78,10 @@ async fn a_flood_of_connections_is_told_that_there_is_no_room_until_there_is() {
     }
 }
 
-#[tokio::test(start_paused = true)]
+#[tokio::test]
 async fn a_connection_that_says_nothing_is_closed() {
-    let scene = Scene::start();
+    let scene = Scene::start().await;
+    tokio::time::pause();
     for beginning in ["", "GET /v1/in", "POST /v1/stop HTTP/1.1\r\nhost: x\r\ncontent-length: 20\r\n\r\n{"] {
         let mut silent = UnixStream::connect(&scene.socket).await.unwrap();
         silent.write_all(beginning.as_bytes()).await.unwrap();

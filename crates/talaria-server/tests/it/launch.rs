@@ -7,14 +7,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
-use talaria_core::api::{EngineInfo, Stop};
-use talaria_engine::engine::Engine;
+use talaria_core::api::Stop;
+use talaria_engine::engine::{LockError, OpenError};
 use talaria_server::client::{Client, ClientError};
 use talaria_server::launch::{Build, HELD, LaunchError, Launcher};
 use talaria_server::{bind, serve, socket_path};
 use tempfile::TempDir;
 
-use crate::scene::{PATIENCE, Scene};
+use crate::foreign::Foreign;
+use crate::scene::{PATIENCE, Scene, try_open};
 
 /// What the engine that is started says about itself: `version build`, or why it breaks.
 const ROLE: &str = "role";
@@ -28,14 +29,15 @@ async fn engine_process() {
         eprintln!("error: the database is not one");
         std::process::exit(3);
     };
-    let lock = File::create(home.join("engine.lock")).unwrap();
-    if lock.try_lock().is_err() {
-        fs::write(home.join("held"), "").unwrap();
-        std::process::exit(HELD);
-    }
+    let engine = match try_open(&home, version, build.parse().unwrap()).await {
+        Err(OpenError::Lock(LockError::Held(_))) => {
+            fs::write(home.join("held"), "").unwrap();
+            std::process::exit(HELD.into());
+        }
+        opened => opened.unwrap(),
+    };
     let mut starts = File::options().create(true).append(true).open(home.join("starts")).unwrap();
     writeln!(starts, "{role}").unwrap();
-    let engine = Engine::in_memory(&home, version, build.parse().unwrap());
     let listener = bind(&socket_path(&home)).unwrap();
     // Whatever becomes of the test, this ends.
     let served = serve(engine, listener, |notice| eprintln!("{notice}"));
@@ -109,11 +111,11 @@ async fn a_command_whose_engine_finds_the_home_taken_waits_for_the_other() {
     let home = Home::new();
     let path = home.0.path().to_owned();
     let launcher = home.launcher("0.1.0", 5);
-    let lock = File::create(path.join("engine.lock")).unwrap();
-    lock.lock().unwrap();
+    // It has the home, and does not listen yet.
+    let engine = try_open(&path, "0.1.0", 5).await.unwrap();
     let late = async {
         held(&path).await;
-        Scene::of(home.0, Engine::in_memory(&path, "0.1.0", 5))
+        Scene::serving(home.0, engine)
     };
     let (client, _scene) = tokio::join!(launcher.ensure(), late);
     assert_eq!(client.unwrap().engine().pid, std::process::id());
@@ -192,12 +194,10 @@ async fn a_program_that_cannot_be_run_is_said() {
 
 #[tokio::test]
 async fn a_newer_engine_of_another_api_is_left_alone() {
-    let home = tempfile::tempdir().unwrap();
-    let info = Engine::in_memory(home.path(), "9.0.0", 1).info();
-    let scene = Scene::of(home, Engine::with_info(EngineInfo { api: 2, ..info }));
-    let error = launcher(scene.home.path(), "0.1.0", 5).ensure().await.unwrap_err();
+    let engine = Foreign::start("9.0.0", 2);
+    let error = launcher(engine.home.path(), "0.1.0", 5).ensure().await.unwrap_err();
     assert!(matches!(error, LaunchError::OtherApi { api: 2, own: 1, .. }), "{error}");
     assert_eq!(error.next_step().unwrap(), "use Talaria 9.0.0, or end that engine with it: talaria stop");
-    Client::connect(&scene.socket).await.unwrap_err();
-    assert!(scene.socket.exists());
+    Client::connect(&engine.socket).await.unwrap_err();
+    assert!(engine.socket.exists());
 }

@@ -8,6 +8,7 @@
 )]
 
 mod bounds;
+mod foreign;
 mod garbage;
 mod launch;
 mod openapi;

@@ -15,7 +15,7 @@ use talaria_core::api::{
 };
 use talaria_server::route::{self, Route, Verb};
 
-use crate::scene::{Scene, new};
+use crate::scene::{Scene, asked};
 
 /// What a route takes and gives.
 #[derive(Default)]
@@ -190,8 +190,10 @@ fn the_openapi_document_is_fresh() {
 
 #[tokio::test]
 async fn what_the_server_answers_fits_the_openapi_document() {
-    let scene = Scene::start();
-    let started = scene.client().await.start_session(&new(Kind::Task, "ask")).await.unwrap();
+    let scene = Scene::asking().await;
+    let client = scene.client().await;
+    let started = client.start_session(&scene.new_session(Kind::Task, "ask")).await.unwrap();
+    asked(&client, &started).await;
     let document = document();
     let fits = |name: &str, schema: &Value, value: &Value| {
         let mut schema = schema.clone();
@@ -220,7 +222,9 @@ async fn what_the_server_answers_fits_the_openapi_document() {
     assert_eq!(code, "404");
     let schema = &document["components"]["responses"]["Problem"]["content"]["application/json"]["schema"];
     fits("problem", schema, &problem);
-    for (name, value) in [("SessionStarted", json!(started)), ("NewSession", json!(new(Kind::Exec, "x")))] {
+    for (name, value) in
+        [("SessionStarted", json!(started)), ("NewSession", json!(scene.new_session(Kind::Exec, "x")))]
+    {
         fits(name, &json!({"$ref": format!("#/components/schemas/{name}")}), &value);
     }
 }

@@ -2,9 +2,10 @@
 //! no gap, no repeat.
 
 use proptest::prelude::*;
+use talaria_core::event::Event;
 use talaria_server::client::{Client, ClientError};
 
-use crate::scene::{Scene, next, started};
+use crate::scene::{Scene, Talk, next, say, until};
 
 /// Reads the events after `from` in pieces of these lengths, each on a stream of its own, up to `end`.
 async fn read_in_pieces(client: &Client, id: &str, from: i64, end: i64, pieces: &[usize]) -> Vec<i64> {
@@ -35,26 +36,19 @@ proptest! {
     ) {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         runtime.block_on(async {
-            let scene = Scene::start();
+            let scene = Scene::talking(Talk { first: before.cast_unsigned(), more: during.cast_unsigned() }).await;
             let client = scene.client().await;
-            let id = started(&client, "x").await.id;
-            for _ in 0..before {
-                scene.engine.publish(id.as_str(), "before");
-            }
-            let (from, end) = (from.index(before as usize + 2) as i64, 1 + before + during);
-            let engine = scene.engine.clone();
-            let session = id.clone();
-            let publisher = tokio::spawn(async move {
-                for _ in 0..during {
-                    engine.publish(session.as_str(), "during");
-                    tokio::task::yield_now().await;
-                }
-            });
-            let (one, two) = tokio::join!(
-                read_in_pieces(&client, id.as_str(), from, end, &first),
-                read_in_pieces(&client, id.as_str(), from, end, &second),
+            let (started, begun) = scene.started(&client, "x").await;
+            let id = started.id.as_str();
+            // Further input is an event of its own.
+            let (from, end) = (from.index((begun + before) as usize + 1) as i64, begun + before + 1 + during);
+            let more = say("go on");
+            let (one, two, said) = tokio::join!(
+                read_in_pieces(&client, id, from, end, &first),
+                read_in_pieces(&client, id, from, end, &second),
+                client.say(id, &more),
             );
-            publisher.await.unwrap();
+            said.unwrap();
             let expected: Vec<i64> = (from + 1..=end).collect();
             assert_eq!(one, expected);
             assert_eq!(two, expected);
@@ -64,61 +58,83 @@ proptest! {
 
 #[tokio::test]
 async fn a_stream_goes_on_when_the_engine_was_restarted_meanwhile() {
-    let mut scene = Scene::start();
+    let mut scene = Scene::talking(Talk { first: 0, more: 1 }).await;
     let client = scene.client().await;
-    let id = started(&client, "x").await.id;
-    let mut follow = client.follow(id.as_str(), 0).await.unwrap();
-    assert_eq!(next(&mut follow).await.0, 1);
-    for round in 0..3 {
-        scene.engine.publish(id.as_str(), "not read before the restart");
-        scene.stop().await;
-        scene.start_again();
-        scene.engine.publish(id.as_str(), "after the restart");
-        assert_eq!(next(&mut follow).await.0, 2 * round + 2);
-        assert_eq!(next(&mut follow).await.0, 2 * round + 3);
+    let (started, begun) = scene.started(&client, "x").await;
+    let id = started.id.as_str();
+    let mut follow = client.follow(id, 0).await.unwrap();
+    let mut last = 0;
+    while last < begun {
+        assert_eq!(next(&mut follow).await.0, last + 1);
+        last += 1;
     }
+    let is_told = |event: &Event| matches!(event, Event::Warning { .. });
+    for _ in 0..3 {
+        client.say(id, &say("not read before the restart")).await.unwrap();
+        let mut other = client.follow(id, last).await.unwrap();
+        until(&mut other, is_told).await;
+        scene.stop().await;
+        scene.start_again().await;
+        // The turn goes on: it was asked how it stands, and says more.
+        until(&mut other, |event| matches!(event, Event::SessionStarted(_))).await;
+        while scene.client().await.status().await.unwrap().turns.is_empty() {
+            tokio::task::yield_now().await;
+        }
+        client.say(id, &say("after the restart")).await.unwrap();
+        let end = until(&mut other, is_told).await;
+        while last < end {
+            assert_eq!(next(&mut follow).await.0, last + 1);
+            last += 1;
+        }
+    }
+    assert_eq!(scene.received("turn/start").len(), 1, "nothing was prompted twice");
 }
 
-#[tokio::test(start_paused = true)]
+#[tokio::test]
 async fn a_stream_whose_engine_stays_away_ends_with_that() {
-    let mut scene = Scene::start();
+    let mut scene = Scene::start().await;
     let client = scene.client().await;
-    let id = started(&client, "x").await.id;
-    let mut follow = client.follow(id.as_str(), 1).await.unwrap();
+    let (started, begun) = scene.started(&client, "x").await;
+    let mut follow = client.follow(started.id.as_str(), begun).await.unwrap();
     scene.stop().await;
+    tokio::time::pause();
     assert!(matches!(follow.next().await, Some(Err(ClientError::NotRunning))));
     assert!(follow.next().await.is_none());
 }
 
 #[tokio::test]
 async fn a_wait_that_is_given_up_loses_nothing() {
-    let scene = Scene::start();
+    let scene = Scene::talking(Talk { first: 0, more: 1 }).await;
     let client = scene.client().await;
-    let id = started(&client, "x").await.id;
-    let mut follow = client.follow(id.as_str(), 0).await.unwrap();
+    let (started, begun) = scene.started(&client, "x").await;
+    let id = started.id.as_str();
+    let mut follow = client.follow(id, 0).await.unwrap();
     let mut seen = Vec::new();
-    for _ in 0..200 {
-        scene.engine.publish(id.as_str(), "y");
-        tokio::select! {
-            biased;
-            event = next(&mut follow) => seen.push(event.0),
-            () = tokio::task::yield_now() => {}
+    for _ in 0..100 {
+        client.say(id, &say("y")).await.unwrap();
+        for _ in 0..3 {
+            tokio::select! {
+                biased;
+                event = next(&mut follow) => seen.push(event.0),
+                () = tokio::task::yield_now() => {}
+            }
         }
     }
-    while seen.len() < 201 {
+    let end = begun + 200;
+    while seen.last() != Some(&end) {
         seen.push(next(&mut follow).await.0);
     }
-    assert_eq!(seen, (1..=201).collect::<Vec<i64>>());
+    assert_eq!(seen, (1..=end).collect::<Vec<i64>>());
 }
 
 #[tokio::test]
 async fn what_was_received_last_goes_before_what_was_asked_for_first() {
-    let mut scene = Scene::start();
+    let mut scene = Scene::talking(Talk { first: 4, more: 0 }).await;
     let client = scene.client().await;
-    let id = started(&client, "x").await.id;
-    for _ in 0..4 {
-        scene.engine.publish(id.as_str(), "y");
-    }
+    let (started, begun) = scene.started(&client, "x").await;
+    let (id, last) = (started.id.as_str(), begun + 4);
+    let mut follow = client.follow(id, begun).await.unwrap();
+    while next(&mut follow).await.0 < last {}
     let request = |query: &str, header: &str| {
         format!("GET /v1/sessions/{id}/stream{query} HTTP/1.1\r\nhost: x\r\n{header}\r\n")
     };
@@ -139,7 +155,10 @@ async fn what_was_received_last_goes_before_what_was_asked_for_first() {
             stream
         }
     };
-    let streams = [open("?after=3", "").await, open("?after=0", "last-event-id: 4\r\n").await];
+    let streams = [
+        open(&format!("?after={}", last - 2), "").await,
+        open("?after=0", &format!("last-event-id: {}\r\n", last - 1)).await,
+    ];
     scene.stop().await;
     let mut numbers = Vec::new();
     for mut stream in streams {
@@ -148,5 +167,6 @@ async fn what_was_received_last_goes_before_what_was_asked_for_first() {
         let ids = text.lines().filter_map(|line| line.strip_prefix("id: ")).map(str::to_owned);
         numbers.push(ids.collect::<Vec<_>>());
     }
-    assert_eq!(numbers, [vec!["4", "5"], vec!["5"]]);
+    let (last, before) = (last.to_string(), (last - 1).to_string());
+    assert_eq!(numbers, [vec![before, last.clone()], vec![last]]);
 }

@@ -4,11 +4,12 @@ use serde_json::json;
 use talaria_core::api::{
     AnswerRequest, Interrupt, Kind, Problem, ProblemCode, Prune, RequestState, SessionQuery, Stop, Stopped,
 };
+use talaria_core::event::Event;
 use talaria_core::request::{Decision, Who};
-use talaria_server::client::ClientError;
+use talaria_server::client::{Client, ClientError};
 use talaria_server::route;
 
-use crate::scene::{Scene, new, next, say, started, turn};
+use crate::scene::{Scene, asked, next, running, say, until};
 
 fn code<T: std::fmt::Debug>(result: Result<T, ClientError>) -> ProblemCode {
     match result {
@@ -17,73 +18,107 @@ fn code<T: std::fmt::Debug>(result: Result<T, ClientError>) -> ProblemCode {
     }
 }
 
+/// Stops the turn that runs, and waits until it has.
+async fn interrupt(client: &Client, id: &str) {
+    let last = client.session(id).await.unwrap().info.last_seq;
+    client.interrupt(id, Interrupt { by: Who::User }).await.unwrap();
+    let mut follow = client.follow(id, last).await.unwrap();
+    until(&mut follow, |event| matches!(event, Event::Outcome(_))).await;
+}
+
 #[tokio::test]
 async fn a_conversation_is_started_continued_followed_found_and_thrown_away() {
-    let scene = Scene::start();
+    let scene = Scene::start().await;
     let client = scene.client().await;
-    assert_eq!(client.info().await.unwrap(), scene.engine.info());
-    assert_eq!(client.status().await.unwrap().notes, ["in memory"]);
+    assert_eq!(client.info().await.unwrap(), scene.engine().info());
+    let status = client.status().await.unwrap();
+    assert_eq!(status.engine, scene.engine().info());
+    assert!(status.turns.is_empty() && status.hosts.is_empty() && status.requests.is_empty());
 
-    let first = started(&client, "first words").await;
+    let first = scene.started(&client, "first words").await.0;
     let id = first.id.as_str();
     assert_eq!((first.turn, first.after, &first.task), (1, 0, &None));
-    assert_eq!(code(client.start_turn(id, &turn("more")).await), ProblemCode::Busy);
-    client.interrupt(id, Interrupt { by: Who::User }).await.unwrap();
-    assert_eq!(client.start_turn(id, &turn("more")).await.unwrap().turn, 2);
+    assert_eq!(client.status().await.unwrap().turns[0].session, first.id);
+    assert_eq!(code(client.start_turn(id, &scene.turn("more")).await), ProblemCode::Busy);
+    interrupt(&client, id).await;
+    let second = client.start_turn(id, &scene.turn("more")).await.unwrap();
+    assert_eq!(second.turn, 2);
+    running(&client, &second).await;
     assert!(client.say(id, &say("and this")).await.unwrap().to_running_turn);
 
     let mut follow = client.follow(id, 0).await.unwrap();
-    assert_eq!(next(&mut follow).await, (1, "started".to_owned()));
-    assert_eq!(next(&mut follow).await, (2, "and this".to_owned()));
-    assert_eq!(follow.last_seq(), 2);
+    assert!(matches!(next(&mut follow).await, (1, Event::SessionStarted(_))));
+    let steered = until(&mut follow, |event| matches!(event, Event::Steered { .. })).await;
+    assert_eq!(follow.last_seq(), steered);
 
-    let events = client.events(id, 1, 10).await.unwrap();
-    assert_eq!(events.iter().map(|event| event.seq).collect::<Vec<_>>(), [2]);
+    let events = client.events(id, 1, 3).await.unwrap();
+    assert_eq!(events.iter().map(|event| event.seq).collect::<Vec<_>>(), [2, 3, 4]);
     let messages = client.messages(id, 0, 10).await.unwrap();
-    assert_eq!(messages[0].message.content.as_deref(), Some("first words"));
+    assert_eq!((messages[0].seq, messages[0].message.content.as_deref()), (1, Some("first words")));
     let detail = client.session(id).await.unwrap();
-    assert_eq!((detail.info.title.as_str(), detail.info.last_seq), ("first words", 2));
+    assert_eq!((detail.info.title.as_str(), detail.info.last_seq), ("first words", steered));
+    assert_eq!(
+        detail.turns.iter().map(|turn| turn.prompt.as_str()).collect::<Vec<_>>(),
+        ["first words", "more"]
+    );
 
     let hits = client.search("first words & 100% [é]?", 5).await.unwrap();
     assert!(hits.is_empty());
-    assert_eq!(client.search("first words", 5).await.unwrap()[0].snippet, "[first words]");
-    let pruned = client.prune(&Prune { dry_run: true, ..Prune::default() }).await.unwrap();
+    assert_eq!(client.search("first words", 5).await.unwrap()[0].snippet, "[first] [words]");
+    let all = Prune { keep: Some(0), dry_run: true, ..Prune::default() };
+    assert_eq!(client.prune(&all).await.unwrap().sessions, [], "it runs");
+    interrupt(&client, id).await;
+    let pruned = client.prune(&all).await.unwrap();
     assert_eq!((pruned.sessions.len(), pruned.dry_run), (1, true));
+    let pruned = client.prune(&Prune { dry_run: false, ..all }).await.unwrap();
+    assert_eq!((pruned.sessions.len(), pruned.dry_run), (1, false));
+    assert_eq!(code(client.session(id).await), ProblemCode::Unknown);
 }
 
 #[tokio::test]
 async fn conversations_are_listed_by_kind_state_and_page() {
-    let scene = Scene::start();
+    let mut scene = Scene::start().await;
     let client = scene.client().await;
     let mut ids = Vec::new();
     for kind in [Kind::Exec, Kind::Task, Kind::Exec] {
-        ids.push(client.start_session(&new(kind, "x")).await.unwrap().id);
+        scene.another_codex();
+        let started = client.start_session(&scene.new_session(kind, "x")).await.unwrap();
+        running(&client, &started).await;
+        ids.push(started.id);
     }
-    client.interrupt(ids[0].as_str(), Interrupt { by: Who::User }).await.unwrap();
+    interrupt(&client, ids[0].as_str()).await;
     let list = async |query: SessionQuery| -> Vec<_> {
         client.sessions(&query).await.unwrap().into_iter().map(|info| info.id).collect()
     };
     let all = SessionQuery::default();
-    assert_eq!(list(all.clone()).await, [ids[2].clone(), ids[1].clone(), ids[0].clone()]);
-    assert_eq!(list(SessionQuery { limit: 1, ..all.clone() }).await, [ids[2].clone()]);
+    // The one that ended is the one in which something happened last.
+    assert_eq!(list(all.clone()).await, [ids[0].clone(), ids[2].clone(), ids[1].clone()]);
+    assert_eq!(list(SessionQuery { limit: 1, ..all.clone() }).await, [ids[0].clone()]);
     assert_eq!(list(SessionQuery { kind: Some(Kind::Task), ..all.clone() }).await, [ids[1].clone()]);
     assert_eq!(list(SessionQuery { running: true, ..all.clone() }).await, [ids[2].clone(), ids[1].clone()]);
-    let before = Some(ids[1].to_string());
-    assert_eq!(list(SessionQuery { before, ..all }).await, [ids[0].clone()]);
+    let before = Some(ids[2].to_string());
+    assert_eq!(list(SessionQuery { before, ..all }).await, [ids[1].clone()]);
 }
 
 #[tokio::test]
 async fn a_request_is_answered_once_and_the_second_is_told() {
-    let scene = Scene::start();
+    let scene = Scene::asking().await;
     let client = scene.client().await;
-    let task = client.start_session(&new(Kind::Task, "ask")).await.unwrap().task.unwrap();
+    let started = client.start_session(&scene.new_session(Kind::Task, "ask")).await.unwrap();
+    let ticket = asked(&client, &started).await;
+    let task = started.task.unwrap();
     assert_eq!(client.tasks().await.unwrap()[0].id, task);
     let shown = client.task(&task).await.unwrap();
     assert_eq!(shown.requests[0].state, RequestState::Open);
     let id = client.requests().await.unwrap()[0].id.clone();
+    assert_eq!(id, ticket);
     assert_eq!(client.request("req-").await.unwrap().id, id);
-    let answer = |word: &str| AnswerRequest { answer: json!(word), by: Who::User, via: None };
-    assert_eq!(code(client.answer(id.as_str(), &answer("maybe")).await), ProblemCode::Misfit);
+    let answer = |word: &str| AnswerRequest { answer: json!({ "decision": word }), by: Who::User, via: None };
+    assert_eq!(code(client.answer(id.as_str(), &answer("maybe")).await), ProblemCode::BadRequest);
+    assert_eq!(code(client.answer(id.as_str(), &answer("void")).await), ProblemCode::BadRequest);
+    let mut misfit = answer("accept");
+    misfit.answer["content"] = json!({ "kind": "answers", "given": { "q": ["x"] } });
+    assert_eq!(code(client.answer(id.as_str(), &misfit).await), ProblemCode::Misfit);
     let answered = client.answer(id.as_str(), &answer("accept")).await.unwrap();
     assert_eq!(answered.decision, Decision::Accept);
     assert_eq!(code(client.answer(id.as_str(), &answer("accept")).await), ProblemCode::Conflict);
@@ -91,10 +126,10 @@ async fn a_request_is_answered_once_and_the_second_is_told() {
 
 #[tokio::test]
 async fn a_refusal_arrives_as_the_engine_said_it() {
-    let scene = Scene::start();
+    let mut scene = Scene::start().await;
     let client = scene.client().await;
     let expected = Problem::new(ProblemCode::Unknown, "there is no session or task \"no/such?id#é\"")
-        .try_this("see: talaria sessions list");
+        .try_this("see `talaria sessions list`");
     match client.session("no/such?id#é").await {
         Err(ClientError::Problem(problem)) => assert_eq!(problem, expected),
         other => panic!("{other:?}"),
@@ -102,14 +137,16 @@ async fn a_refusal_arrives_as_the_engine_said_it() {
     assert_eq!(code(client.follow("none", 0).await), ProblemCode::Unknown);
     assert_eq!(code(client.session("").await), ProblemCode::Unknown);
     assert_eq!(code(client.follow("", 0).await), ProblemCode::Unknown);
-    started(&client, "a").await;
-    started(&client, "b").await;
+    for text in ["a", "b"] {
+        scene.another_codex();
+        scene.started(&client, text).await;
+    }
     assert_eq!(code(client.session("0").await), ProblemCode::Ambiguous);
 }
 
 #[tokio::test]
 async fn every_route_of_the_table_is_served_and_no_other_verb() {
-    let scene = Scene::start();
+    let scene = Scene::start().await;
     for route in route::ALL.iter().filter(|route| route.path != route::STOP.path) {
         let verb = |verb| if verb == route::Verb::Get { "GET" } else { "POST" };
         let path = route.path.replace("{id}", "none");
@@ -126,9 +163,9 @@ async fn every_route_of_the_table_is_served_and_no_other_verb() {
 
 #[tokio::test]
 async fn the_server_ends_with_the_engine_and_says_so_first() {
-    let mut scene = Scene::start();
+    let mut scene = Scene::start().await;
     let client = scene.client().await;
-    let id = started(&client, "x").await.id;
+    let id = scene.started(&client, "x").await.0.id;
     let mut follow = client.follow(id.as_str(), 0).await.unwrap();
     next(&mut follow).await;
     let stopped = client.stop(Stop::default()).await.unwrap();

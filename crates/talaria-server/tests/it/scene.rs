@@ -1,15 +1,25 @@
-//! An engine behind a real socket in a directory of its own.
+//! A real engine behind a real socket in a home of its own, with a scripted program in the place of Codex.
+//!
+//! Whatever a scene started is gone when it is dropped: its Codex outlives the engine, and must not outlive the test.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
 use talaria_core::api::{Caller, Kind, NewSession, NewTurn, Say, SessionStarted, Stop, When};
 use talaria_core::event::Event;
+use talaria_core::ids::TicketId;
 use talaria_core::policy::Answers;
 use talaria_core::wire::call::UserInput;
-use talaria_engine::engine::Engine;
+use talaria_engine::codex::pool::Limits;
+use talaria_engine::engine::{Engine, EngineOptions, LockError, OpenError, OpenOptions};
+use talaria_engine::home::TalariaHome;
 use talaria_server::client::{Client, Follow};
+use talaria_testkit::app_server::directive::{expect, notify, on, repeat, reply, send};
+use talaria_testkit::app_server::{AppServer, Installed, THREAD};
+use talaria_testkit::processes::Marker;
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
@@ -22,35 +32,75 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) struct Scene {
     pub(crate) home: TempDir,
     pub(crate) socket: PathBuf,
-    pub(crate) engine: Engine,
     pub(crate) notices: Arc<Mutex<Vec<String>>>,
+    marker: Marker,
+    codex: Installed,
+    engine: Option<Engine>,
     server: JoinHandle<()>,
 }
 
+/// What the Codex of a scene does: its turns run until they are interrupted.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Talk {
+    /// How much it tells at once when a turn begins.
+    pub(crate) first: u64,
+    /// How much it tells for everything that is said to a running turn.
+    pub(crate) more: u64,
+}
+
 impl Scene {
-    pub(crate) fn start() -> Self {
-        let home = tempfile::tempdir().unwrap();
-        let engine = Engine::in_memory(home.path(), "0.1.0", 1);
-        Self::of(home, engine)
+    pub(crate) async fn start() -> Self {
+        Self::talking(Talk::default()).await
     }
 
-    pub(crate) fn of(home: TempDir, engine: Engine) -> Self {
+    pub(crate) async fn talking(talk: Talk) -> Self {
+        Self::with(codex(talk, &[])).await
+    }
+
+    /// Its turns ask whether a command may be run, and wait.
+    pub(crate) async fn asking() -> Self {
+        let params = json!({
+            "threadId": THREAD, "turnId": "turn-1", "itemId": "c", "command": "ls", "cwd": "/",
+        });
+        let ask = json!({ "id": 7, "method": "item/commandExecution/requestApproval", "params": params });
+        Self::with(codex(Talk::default(), &[send(ask)])).await
+    }
+
+    async fn with(server: AppServer) -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let engine = open(home.path()).await;
+        Self::of(home, engine, &server)
+    }
+
+    /// Serves an engine that was opened already.
+    pub(crate) fn serving(home: TempDir, engine: Engine) -> Self {
+        Self::of(home, engine, &codex(Talk::default(), &[]))
+    }
+
+    fn of(home: TempDir, engine: Engine, server: &AppServer) -> Self {
         let socket = talaria_server::socket_path(home.path());
         let notices = Arc::<Mutex<Vec<String>>>::default();
+        let codex = server.install(&home.path().join("bin"));
         let server = serve(&socket, &engine, &notices);
-        Self { home, socket, engine, notices, server }
+        Self { home, socket, notices, marker: Marker::new(), codex, engine: Some(engine), server }
     }
 
-    /// Ends the engine and waits until its server is gone.
+    pub(crate) fn engine(&self) -> &Engine {
+        self.engine.as_ref().unwrap()
+    }
+
+    /// Ends the engine, leaves its turns running, and waits until its server is gone.
     pub(crate) async fn stop(&mut self) {
-        self.engine.stop(Stop { keep_turns: true }).await.unwrap();
+        let engine = self.engine.take().unwrap();
+        engine.stop(Stop { keep_turns: true }).await.unwrap();
         (&mut self.server).await.unwrap();
     }
 
-    /// Brings up an engine that knows what the last one knew.
-    pub(crate) fn start_again(&mut self) {
-        self.engine = self.engine.restarted();
-        self.server = serve(&self.socket, &self.engine, &self.notices);
+    /// Brings up an engine that goes on where the last one stopped.
+    pub(crate) async fn start_again(&mut self) {
+        let engine = open(self.home.path()).await;
+        self.server = serve(&self.socket, &engine, &self.notices);
+        self.engine = Some(engine);
     }
 
     pub(crate) fn server(&mut self) -> &mut JoinHandle<()> {
@@ -59,6 +109,48 @@ impl Scene {
 
     pub(crate) async fn client(&self) -> Client {
         Client::connect(&self.socket).await.unwrap()
+    }
+
+    pub(crate) fn turn(&self, text: &str) -> NewTurn {
+        // What begins with TALARIA_ does not reach Codex.
+        let mark = ("SCENE".to_owned(), self.marker.environment().1.to_owned());
+        NewTurn {
+            input: vec![UserInput::Text { text: text.to_owned() }],
+            effort: None,
+            limit_ms: None,
+            quiet_after_ms: None,
+            answers: Answers::default(),
+            caller: Caller {
+                codex: self.codex.codex.to_str().unwrap().to_owned(),
+                version: "0.166.0".to_owned(),
+                path_dir: None,
+                codex_home: None,
+                environment: vec![("PATH".to_owned(), "/usr/bin:/bin".to_owned()), mark],
+            },
+        }
+    }
+
+    pub(crate) fn new_session(&self, kind: Kind, text: &str) -> NewSession {
+        let (cwd, turn) = ("/".to_owned(), self.turn(text));
+        NewSession { kind, cwd, model: None, sandbox: None, approval: None, turn }
+    }
+
+    /// Starts a conversation, and waits until its turn runs. Gives the number of the event that says so.
+    pub(crate) async fn started(&self, client: &Client, text: &str) -> (SessionStarted, i64) {
+        let started = client.start_session(&self.new_session(Kind::Exec, text)).await.unwrap();
+        let seq = running(client, &started).await;
+        (started, seq)
+    }
+
+    /// Uses a Codex of its own for the conversations that are started from here on: one scripted Codex has one thread.
+    pub(crate) fn another_codex(&mut self) {
+        let folder = tempfile::tempdir_in(self.home.path()).unwrap().keep();
+        self.codex = codex(Talk::default(), &[]).install(&folder);
+    }
+
+    /// What Codex was told by this method, in order.
+    pub(crate) fn received(&self, method: &str) -> Vec<Value> {
+        self.codex.received().into_iter().filter(|message| message["method"] == method).collect()
     }
 
     /// Sends bytes and nothing more, and reads everything that comes back until the server closes.
@@ -78,54 +170,113 @@ impl Scene {
     }
 }
 
+impl Drop for Scene {
+    fn drop(&mut self) {
+        for process in self.marker.survivors() {
+            let pid = i32::try_from(process.pid).ok().and_then(Pid::from_raw);
+            // It may have ended by itself meanwhile.
+            let _ = pid.map(|pid| kill_process(pid, Signal::KILL));
+        }
+    }
+}
+
+/// A Codex that has a few turns, one after another, each of which begins with `first`.
+fn codex(talk: Talk, first: &[Value]) -> AppServer {
+    let said = json!({ "method": "warning", "params": { "threadId": THREAD, "message": WORDS } });
+    let steered = [reply(json!({ "turnId": "$.params.expectedTurnId" })), repeat(talk.more, said.clone())];
+    let turns = (1..=TURNS).flat_map(|number| {
+        let turn = |status: &str| {
+            let id = format!("turn-{number}");
+            json!({ "id": id, "items": [], "itemsView": "full", "status": status, "error": null })
+        };
+        let running = json!({ "threadId": THREAD, "turn": turn("inProgress") });
+        let ended = json!({ "threadId": THREAD, "turn": turn("interrupted") });
+        let begin = [
+            expect("turn/start"),
+            on("thread/turns/list", [reply(json!({ "data": [turn("inProgress")] }))]),
+            on("turn/interrupt", [reply(json!({})), notify("turn/completed", ended)]),
+            reply(json!({ "turn": turn("inProgress") })),
+            notify("turn/started", running),
+            repeat(talk.first, said.clone()),
+        ];
+        begin.into_iter().chain(first.iter().cloned())
+    });
+    AppServer::ready([on("turn/steer", steered)].into_iter().chain(turns))
+}
+
+/// How many turns the Codex of a scene can have.
+const TURNS: u32 = 3;
+
+/// What Codex says; the buffers of a socket are full after a few thousand of them.
+pub(crate) const WORDS: &str = "$n, a text of a certain length";
+
+/// Opens the engine of a home. One that was there before may take a moment to let go of it.
+pub(crate) async fn open(home: &Path) -> Engine {
+    let opened = async {
+        loop {
+            match try_open(home, "0.1.0", 1).await {
+                Err(OpenError::Lock(LockError::Held(_))) => {
+                    tokio::time::sleep(Duration::from_millis(2)).await;
+                }
+                opened => break opened.unwrap(),
+            }
+        }
+    };
+    tokio::time::timeout(PATIENCE, opened).await.expect("somebody holds the home")
+}
+
+pub(crate) async fn try_open(home: &Path, version: &str, build: i64) -> Result<Engine, OpenError> {
+    let home = TalariaHome::resolve(Some(home.into()), None).unwrap();
+    let (limits, store) = (Limits::default(), OpenOptions::default());
+    Engine::open(home, EngineOptions { version: version.to_owned(), build, idle: None, limits, store }).await
+}
+
 async fn rest(mut stream: UnixStream) -> String {
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer).await;
     String::from_utf8_lossy(&answer).into_owned()
 }
 
-fn serve(socket: &std::path::Path, engine: &Engine, notices: &Arc<Mutex<Vec<String>>>) -> JoinHandle<()> {
+fn serve(socket: &Path, engine: &Engine, notices: &Arc<Mutex<Vec<String>>>) -> JoinHandle<()> {
     let listener = talaria_server::bind(socket).unwrap();
     let notices = Arc::clone(notices);
     let tell = move |notice: talaria_server::Notice| notices.lock().unwrap().push(notice.to_string());
     tokio::spawn(talaria_server::serve(engine.clone(), listener, tell))
 }
 
-pub(crate) fn turn(text: &str) -> NewTurn {
-    NewTurn {
-        input: vec![UserInput::Text { text: text.to_owned() }],
-        effort: None,
-        limit_ms: None,
-        quiet_after_ms: None,
-        answers: Answers::default(),
-        caller: Caller {
-            codex: "/usr/bin/codex".to_owned(),
-            version: "0.166.0".to_owned(),
-            path_dir: None,
-            codex_home: None,
-            environment: vec![("PATH".to_owned(), "/bin".to_owned())],
-        },
-    }
-}
-
-pub(crate) fn new(kind: Kind, text: &str) -> NewSession {
-    NewSession { kind, cwd: "/".to_owned(), model: None, sandbox: None, approval: None, turn: turn(text) }
-}
-
-pub(crate) async fn started(client: &Client, text: &str) -> SessionStarted {
-    client.start_session(&new(Kind::Exec, text)).await.unwrap()
-}
-
 pub(crate) fn say(text: &str) -> Say {
     Say { text: text.to_owned(), when: When::Now }
 }
 
-/// The number and the text of the next event.
-pub(crate) async fn next(follow: &mut Follow) -> (i64, String) {
+/// Waits until a turn runs. Gives the number of the event that says so.
+pub(crate) async fn running(client: &Client, started: &SessionStarted) -> i64 {
+    let mut follow = client.follow(started.id.as_str(), started.after).await.unwrap();
+    until(&mut follow, |event| matches!(event, Event::TurnStarted { .. })).await
+}
+
+/// Waits until a turn asks something. Gives the ticket.
+pub(crate) async fn asked(client: &Client, started: &SessionStarted) -> TicketId {
+    let mut follow = client.follow(started.id.as_str(), started.after).await.unwrap();
+    loop {
+        if let Event::RequestOpened { id, .. } = next(&mut follow).await.1 {
+            return id;
+        }
+    }
+}
+
+/// Waits for an event, and gives its number.
+pub(crate) async fn until(follow: &mut Follow, is_it: impl Fn(&Event) -> bool) -> i64 {
+    loop {
+        let (seq, event) = next(follow).await;
+        if is_it(&event) {
+            return seq;
+        }
+    }
+}
+
+/// The next event with its number.
+pub(crate) async fn next(follow: &mut Follow) -> (i64, Event) {
     let numbered = tokio::time::timeout(PATIENCE, follow.next()).await.expect("an event is missing");
     let numbered = numbered.unwrap().unwrap();
-    match numbered.event {
-        Event::Warning { message } => (numbered.seq, message),
-        other => panic!("{other:?}"),
-    }
+    (numbered.seq, numbered.event)
 }

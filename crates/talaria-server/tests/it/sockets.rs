@@ -4,12 +4,11 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use talaria_core::api::EngineInfo;
-use talaria_engine::engine::Engine;
 use talaria_server::client::{Client, ClientError};
 use talaria_server::{BindError, bind};
 use tokio::net::UnixListener;
 
+use crate::foreign::Foreign;
 use crate::scene::{PATIENCE, Scene};
 
 fn mode(path: &Path) -> u32 {
@@ -94,16 +93,15 @@ async fn where_nobody_listens_nobody_is_found() {
 
 #[tokio::test]
 async fn an_engine_of_another_api_is_not_used() {
-    let home = tempfile::tempdir().unwrap();
-    let own = Engine::in_memory(home.path(), "9.9.9", 1).info();
-    let scene = Scene::of(home, Engine::with_info(EngineInfo { api: 99, ..own }));
-    let error = Client::connect(&scene.socket).await.unwrap_err();
+    let engine = Foreign::start("9.9.9", 99);
+    let error = Client::connect(&engine.socket).await.unwrap_err();
     assert_eq!(error.to_string(), "the engine is Talaria 9.9.9 and speaks API 99; this command speaks 1");
 }
 
-#[tokio::test(start_paused = true)]
+#[tokio::test]
 async fn a_socket_that_somebody_removed_is_made_again() {
-    let scene = Scene::start();
+    let scene = Scene::start().await;
+    tokio::time::pause();
     scene.client().await;
     fs::remove_file(&scene.socket).unwrap();
     let again = async {
