@@ -220,23 +220,6 @@ impl Store {
         rows::all(&found)
     }
 
-    /// Finds the request that Codex offers again: the newest with this host, thread, id, method and item.
-    pub async fn find_request(&self, peer: &PeerRequest) -> Result<Option<Request>, StoreError> {
-        let found = sqlx::query(
-            "select * from request
-             where host = $1 and thread = $2 and rpc_id = $3 and method = $4 and coalesce(item, '') = coalesce($5, '')
-             order by opened_at desc, id desc limit 1",
-        )
-        .bind(peer.host.as_str())
-        .bind(peer.thread.as_str())
-        .bind(peer.rpc_id.as_str())
-        .bind(peer.method.as_str())
-        .bind(peer.item.as_ref().map(ItemId::as_str))
-        .fetch_optional(self.readers())
-        .await?;
-        rows::one(found.as_ref())
-    }
-
     /// Answers a request if it is open. Of many answers one wins; the others learn whose.
     pub async fn answer_request(&self, id: &TicketId, answer: Answer) -> Result<AnswerResult, StoreError> {
         let id = id.clone();

@@ -9,7 +9,6 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use talaria_core::ids::ThreadId;
 use tokio::time::Instant;
 
 use super::host::{AttachError, Host, HostError};
@@ -88,14 +87,6 @@ impl Hosts {
         found.unwrap_or_else(|broken| Err(HostError::NotUp { why: broken.to_string() }))
     }
 
-    /// The host on which a thread was opened, if it lives, also when it takes no new ones; else one of this kind.
-    pub async fn get_for(&self, thread: &ThreadId, spec: &HostSpec) -> Result<Arc<Host>, HostError> {
-        match self.holding(thread) {
-            Some(host) => Ok(host),
-            None => self.get(spec).await,
-        }
-    }
-
     /// The living host of this name.
     pub fn named(&self, nonce: &str) -> Option<Arc<Host>> {
         let state = self.0.lock();
@@ -129,14 +120,6 @@ impl Hosts {
         for member in std::mem::take(&mut self.0.lock().members) {
             member.host.detach();
         }
-    }
-
-    fn holding(&self, thread: &ThreadId) -> Option<Arc<Host>> {
-        let state = self.0.lock();
-        let holder =
-            state.members.iter().find(|member| member.host.is_alive() && member.host.has_thread(thread))?;
-        holder.host.seats().promise();
-        Some(Arc::clone(&holder.host))
     }
 
     async fn find_or_start(&self, spec: HostSpec) -> Result<Arc<Host>, HostError> {

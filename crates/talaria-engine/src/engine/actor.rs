@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 use super::Inner;
 use super::desk::{Seat, Work};
 use super::input;
-use super::journal::Journal;
+use super::journal::{ESCROW_MS, Journal};
 use super::opening::{self, Opened};
 use super::settings::Settings;
 use crate::clock::now_ms;
@@ -156,6 +156,8 @@ impl Actor {
             (Err(report), Next::Send) => return refuse(&mut journal, *report).await,
             (Err(report), Next::TakeUp) => {
                 let why = report.message.clone().unwrap_or_default();
+                // Nobody will ask for their answers again.
+                shelf.store.lose_requests(&self.id, shelf.epoch, now_ms(), now_ms() + ESCROW_MS).await?;
                 return refuse(&mut journal, lost(format!("Talaria ended while the turn ran; {why}"))).await;
             }
         };

@@ -14,15 +14,11 @@ use crate::session::Command;
 impl Engine {
     /// What waits for a person, the oldest first.
     pub async fn requests(&self) -> Result<Vec<RequestInfo>, Problem> {
-        let open = vec![RequestState::Open, RequestState::Escrowed, RequestState::Undelivered];
-        let filter = RequestFilter { session: None, states: Some(open) };
+        let filter = RequestFilter { session: None, states: Some(vec![RequestState::Open]) };
         let found = self.0.shelf.store.requests(&filter).await.map_err(|error| views::problem(&error))?;
         let mut told = Vec::with_capacity(found.len());
         for request in found {
-            // What could not be delivered is told once, in the transcript; in this list stands what can be acted upon.
-            if request.state == RequestState::Open {
-                told.push(self.tell(&request).await?);
-            }
+            told.push(self.tell(&request).await?);
         }
         Ok(told)
     }

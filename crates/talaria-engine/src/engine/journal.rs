@@ -31,7 +31,7 @@ use crate::faults;
 use crate::session::{NotKept, Watcher};
 
 /// How long an answer that was never delivered is kept for the same question.
-const ESCROW: Duration = Duration::from_secs(24 * 60 * 60);
+pub(super) const ESCROW_MS: i64 = 24 * 60 * 60 * 1000;
 /// The longest pause between two tries to write.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -162,7 +162,7 @@ impl Journal {
             Fate::Kept { answer, .. } => match self.sealed(answer) {
                 Some(sealed) => RequestPatch {
                     answer_sealed: Some(sealed),
-                    expires_at: Some(now_ms() + i64::try_from(ESCROW.as_millis()).unwrap_or(i64::MAX)),
+                    expires_at: Some(now_ms() + ESCROW_MS),
                     ..RequestPatch::state(ticket, RequestState::Escrowed)
                 },
                 None => RequestPatch::state(ticket, RequestState::Void),

@@ -1,9 +1,9 @@
 //! A question is kept before anybody sees it, and has one answer.
 
-use talaria_core::ids::{ItemId, TicketId};
+use talaria_core::ids::TicketId;
 
 use super::scene;
-use crate::{AnswerResult, Change, PeerRequest, RequestFilter, RequestPatch, RequestState, Store};
+use crate::{AnswerResult, Change, RequestFilter, RequestPatch, RequestState, Store};
 
 /// However many answer at once, exactly one wins, and the others are told its decision.
 pub async fn one_of_many_answers_wins_and_the_others_learn_whose(store: Store) {
@@ -60,25 +60,6 @@ pub async fn an_answer_that_is_taken_back_leaves_nothing(store: Store) {
     assert_eq!((kept.answered_by, kept.answered_at, kept.closed_at), (None, None, None));
     let again = store.answer_request(&ticket, scene::answer("decline", "me")).await.unwrap();
     assert_eq!(again, AnswerResult::Won);
-}
-
-/// All of host, thread, id with its type, method and item must be the same.
-pub async fn a_request_is_found_again_by_how_its_peer_knows_it(store: Store) {
-    let id = scene::session(&store, "one").await;
-    let request = scene::request("req-1", "ls");
-    let peer = request.peer.clone();
-    scene::asked(&store, &id, request).await;
-    assert_eq!(store.find_request(&peer).await.unwrap().unwrap().id.as_str(), "req-1");
-    let others = [
-        PeerRequest { host: "another".to_owned(), ..peer.clone() },
-        PeerRequest { rpc_id: r#""0""#.to_owned(), ..peer.clone() },
-        PeerRequest { method: "other".to_owned(), ..peer.clone() },
-        PeerRequest { item: None, ..peer.clone() },
-        PeerRequest { item: Some(ItemId::new("other")), ..peer.clone() },
-    ];
-    for other in others {
-        assert_eq!(store.find_request(&other).await.unwrap(), None, "{other:?}");
-    }
 }
 
 /// What Codex has needs no copy.

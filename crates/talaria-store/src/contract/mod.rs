@@ -43,13 +43,11 @@ macro_rules! contract_tests {
                 one_of_many_answers_wins_and_the_others_learn_whose,
                 what_is_closed_cannot_be_answered,
                 an_answer_that_is_taken_back_leaves_nothing,
-                a_request_is_found_again_by_how_its_peer_knows_it,
                 a_sealed_answer_is_erased_when_it_is_delivered,
                 requests_are_listed_by_session_and_state,
             ],
             escrow: [
-                an_answer_outlives_its_codex_once,
-                escrow_serves_only_the_identical_question_in_time,
+                an_answer_outlives_its_codex,
                 the_rest_of_escrow_expires,
             ],
             sessions: [

@@ -130,7 +130,6 @@ create table request (
     expires_at    integer
 ) strict, without rowid;
 create index request_of_session on request (session, opened_at);
-create index request_of_peer on request (host, thread, rpc_id);
 create index request_pending on request (state, opened_at)
     where state in ('open', 'answered', 'delivering', 'escrowed');
 
