@@ -65,6 +65,9 @@ use settings::{Settings, Wanted};
 
 /// How long running turns may take to stop when the engine ends.
 const STOPPING: Duration = Duration::from_secs(8);
+/// How often is looked whether a turn that was written down has begun, and the pause between.
+const BEGINNING: u32 = 50;
+const BEGINNING_PAUSE: Duration = Duration::from_millis(20);
 /// How often an engine looks whether anybody needs it.
 const LOOK: Duration = Duration::from_secs(5);
 /// How long a lease holds. The lock of the home is what counts; this is for people who read the file.
@@ -179,7 +182,7 @@ impl Engine {
             ApiWhen::Now => When::Now,
             ApiWhen::Next => When::Next,
         };
-        if self.0.desk.seat(&session.id).tell(Command::Say { text: say.text, when }) {
+        if self.0.desk.tell(&session.id, Command::Say { text: say.text, when }) {
             return Ok(Said { to_running_turn: say.when == ApiWhen::Now });
         }
         Err(no_turn(&session.id))
@@ -188,8 +191,16 @@ impl Engine {
     /// Asks the turn that runs to stop.
     pub async fn interrupt(&self, id: &str, interrupt: Interrupt) -> Result<(), Problem> {
         let session = self.0.find(id).await?;
-        if self.0.desk.seat(&session.id).tell(Command::Interrupt { by: interrupt.by }) {
-            return Ok(());
+        for _ in 0..BEGINNING {
+            if self.0.desk.tell(&session.id, Command::Interrupt { by: interrupt.by }) {
+                return Ok(());
+            }
+            // A turn that was just written down has its task in a moment.
+            let last = self.0.last_turn(&session.id).await?;
+            if last.is_none_or(|last| last.settled_at.is_some()) {
+                break;
+            }
+            tokio::time::sleep(BEGINNING_PAUSE).await;
         }
         Err(no_turn(&session.id))
     }
@@ -197,7 +208,7 @@ impl Engine {
     /// Follows a conversation from a number on.
     pub async fn follow(&self, id: &str, after: i64) -> Result<Follow, Problem> {
         let session = self.0.find(id).await?;
-        let live = self.0.desk.seat(&session.id).feed.subscribe();
+        let live = self.0.desk.subscribe(&session.id);
         Ok(Follow::new(self.0.shelf.store.clone(), session.id, after, live, self.0.ended.subscribe()))
     }
 
@@ -239,6 +250,7 @@ impl Engine {
                 () = self.stopped() => return,
                 () = tokio::time::sleep(LOOK.min(idle)) => {}
             }
+            self.0.desk.tidy();
             if self.0.desk.is_busy() {
                 since = tokio::time::Instant::now();
             } else if since.elapsed() >= idle {

@@ -91,7 +91,9 @@ impl Actor {
 
     /// Runs every turn that has no outcome, in order.
     async fn run_what_waits(&mut self) -> Result<(), StoreError> {
-        while let Some(turn) = self.next_turn().await? {
+        while self.engine.check_open().is_ok()
+            && let Some(turn) = self.next_turn().await?
+        {
             let next = if turn.stage == Stage::Prepared { Next::Send } else { Next::TakeUp };
             let commands = self.seat.open();
             let done = self.run_turn(&turn, next, commands).await;
@@ -145,6 +147,7 @@ impl Actor {
             (Ok(mut opened), Next::TakeUp) => {
                 let is_elsewhere = opened.gone.is_some();
                 let flown = opening::flight(&shelf, turn, &row, &mut opened).await?;
+                journal.recall(&flown.flight.requests);
                 if is_elsewhere {
                     self.begin(&mut journal, opened.notice);
                 } else if let Some(session) = &self.session {

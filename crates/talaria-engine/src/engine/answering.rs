@@ -62,7 +62,7 @@ impl Engine {
             AnswerResult::Won => {
                 let command = Command::Answer { ticket: request.id.clone(), answer, by: given.by };
                 // A turn that is only being taken up again reads it from the store.
-                self.0.desk.seat(&request.session).tell(command);
+                self.0.desk.tell(&request.session, command);
                 Ok(Answered { id: request.id, decision })
             }
             AnswerResult::AlreadyAnswered { decision, by, at } => {

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use talaria_core::ids::SessionId;
-use tokio::sync::mpsc;
+use tokio::sync::{broadcast, mpsc};
 
-use super::feed::Feed;
+use super::feed::{Feed, Line};
 use crate::codex::spec::Surroundings;
 use crate::session::Command;
 
@@ -57,9 +57,22 @@ impl Seat {
 pub(super) struct Desk(Arc<Mutex<HashMap<SessionId, Seat>>>);
 
 impl Desk {
-    /// How a session is reached; makes its place if it has none.
-    pub(super) fn seat(&self, session: &SessionId) -> Seat {
-        lock(&self.0).entry(session.clone()).or_default().clone()
+    /// Tells the turn of a session something; `false` if none runs.
+    pub(super) fn tell(&self, session: &SessionId, command: Command) -> bool {
+        lock(&self.0).get(session).is_some_and(|seat| seat.tell(command))
+    }
+
+    /// What is published of a session from now on.
+    pub(super) fn subscribe(&self, session: &SessionId) -> broadcast::Receiver<Line> {
+        lock(&self.0).entry(session.clone()).or_default().feed.subscribe()
+    }
+
+    /// Forgets sessions that nobody works on or follows.
+    pub(super) fn tidy(&self) {
+        lock(&self.0).retain(|_, seat| {
+            let is_at_work = seat.work.as_ref().is_some_and(|work| !work.is_closed());
+            is_at_work || seat.feed.has_followers()
+        });
     }
 
     /// Gives work to the task of a session. If it has none, `start` is given its inbox and starts one.
@@ -149,14 +162,33 @@ mod tests {
 
     #[tokio::test]
     async fn only_a_turn_that_runs_is_told_something() {
-        let desk = Desk::default();
-        let seat = desk.seat(&SessionId::new("s"));
+        let (desk, session) = (Desk::default(), SessionId::new("s"));
+        let mut seats = Vec::new();
+        desk.give(&session, Work::Recover, |seat, inbox| seats.push((seat, inbox)));
+        let (seat, _inbox) = seats.pop().unwrap();
         let stop = || Command::Interrupt { by: Who::User };
         assert!(!seat.tell(stop()));
         let mut commands = seat.open();
         assert_eq!((desk.tell_all(stop), desk.running()), (1, 1));
-        assert!(commands.recv().await.is_some());
+        assert!(desk.tell(&session, stop()) && !desk.tell(&SessionId::new("other"), stop()));
+        assert!(commands.recv().await.is_some() && commands.recv().await.is_some());
         seat.close();
         assert!(!seat.tell(stop()) && !desk.is_busy());
+    }
+
+    #[tokio::test]
+    async fn a_session_is_forgotten_when_nobody_works_on_it_or_follows_it() {
+        let (desk, session) = (Desk::default(), SessionId::new("s"));
+        let follower = desk.subscribe(&session);
+        desk.tidy();
+        assert_eq!(lock(&desk.0).len(), 1);
+        drop(follower);
+        let mut inboxes = Vec::new();
+        desk.give(&session, Work::Recover, |_, inbox| inboxes.push(inbox));
+        desk.tidy();
+        assert_eq!(lock(&desk.0).len(), 1);
+        inboxes.clear();
+        desk.tidy();
+        assert!(lock(&desk.0).is_empty());
     }
 }

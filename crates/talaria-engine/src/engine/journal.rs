@@ -12,7 +12,7 @@ use talaria_core::event::{Event, Stage, Started};
 use talaria_core::ids::{SessionId, TicketId};
 use talaria_core::request::{Answer, Who};
 use talaria_core::transcript::Message;
-use talaria_core::turn::{Fate, Opened, Record};
+use talaria_core::turn::{Fate, Opened, Record, RecordedRequest, Standing};
 use talaria_store::{
     Batch, Change, NewEvent, NewOutbox, NewRequest, NewTurn, PeerRequest, RequestPatch, RequestState,
     SessionPatch, Store, StoreError,
@@ -61,6 +61,8 @@ pub(super) struct Journal {
     /// The points of a turn that the next commit passes, for tests that stop there.
     points: Vec<&'static str>,
     opened: Option<Opened>,
+    /// Requests that were written down before this turn was taken up.
+    known: Vec<TicketId>,
     /// Messages that came from no item.
     unnamed: usize,
     /// How often the person spoke.
@@ -90,6 +92,7 @@ impl Journal {
             changes: Vec::new(),
             points: Vec::new(),
             opened: None,
+            known: Vec::new(),
             unnamed: 0,
             // The prompt was written down with the turn.
             said: 1,
@@ -102,6 +105,17 @@ impl Journal {
     pub(super) fn on(&mut self, host: &Host, started: &Started) {
         self.host = host.nonce().map(str::to_owned);
         self.started = Some(started.clone());
+    }
+
+    /// Takes up a turn in flight: its requests are there already. An answer that was secret is not known any more, and its
+    /// request is open again.
+    pub(super) fn recall(&mut self, requests: &[RecordedRequest]) {
+        for request in requests {
+            self.known.push(request.ticket.clone());
+            if matches!(request.standing, Standing::Open) {
+                self.patch(RequestPatch::state(request.ticket.clone(), RequestState::Open));
+            }
+        }
     }
 
     /// Nothing can be written down any more.
@@ -120,6 +134,9 @@ impl Journal {
 
     fn request(&mut self, id: &TicketId, ask: &talaria_core::request::Ask) {
         let Some(opened) = self.opened.take_if(|opened| opened.ticket == *id) else { return };
+        if self.known.contains(id) {
+            return self.patch(RequestPatch::state(id.clone(), RequestState::Open));
+        }
         let thread =
             opened.asked.thread.or_else(|| self.started.as_ref().map(|started| started.thread.clone()));
         let peer = PeerRequest {

@@ -98,6 +98,12 @@ impl Opening<'_> {
                 }
                 Err(error) if self.row.thread.is_some() => {
                     tracing::warn!("session {}: its host does not take it up: {error}", self.row.id);
+                    // Codex lets nobody else write to the conversation while a process holds it.
+                    if host.has_other_turns(&before.thread) {
+                        host.drain("it did not take up a conversation");
+                    } else {
+                        host.terminate("Codex did not take up a conversation any more").await;
+                    }
                 }
                 // Nothing was ever accepted there, and there is nothing to be resumed.
                 Err(_) => return self.start().await,

@@ -15,9 +15,10 @@ pub(super) fn changes(ordinal: i64, event: &Event) -> Vec<Change> {
     let turn = |patch: TurnPatch| Change::Turn(TurnPatch { ordinal, ..patch });
     match event {
         // The row is written before the turn exists, and settled together with its outcome.
-        Event::Ledger { stage: Stage::Prepared, after, .. } => {
-            vec![turn(TurnPatch { after_turn: after.clone(), ..TurnPatch::default() })]
-        }
+        Event::Ledger { stage: Stage::Prepared, after, .. } => vec![
+            turn(TurnPatch { after_turn: after.clone(), ..TurnPatch::default() }),
+            Change::Session(SessionPatch { state: Some(SessionState::Running), ..SessionPatch::default() }),
+        ],
         Event::Ledger { stage: Stage::Settled, .. } => Vec::new(),
         Event::Ledger { stage, .. } => vec![turn(TurnPatch { stage: Some(*stage), ..TurnPatch::default() })],
         Event::TurnStarted { turn: id } => {
