@@ -60,6 +60,8 @@ impl Follow {
                 continue;
             }
             let line = tokio::select! {
+                // How a turn ended is told before the engine ends.
+                biased;
                 line = self.live.recv() => line,
                 _ = self.ended.wait_for(|ended| *ended) => return None,
             };
