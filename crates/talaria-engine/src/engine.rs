@@ -4,20 +4,19 @@
 //! Map: `desk` knows which sessions are at work, `actor` is the task of one, `opening` opens its conversation on a host,
 //! `journal` writes down what happens (`pending`, `rows`) and publishes it (`feed`, `follow`), `recovery` takes up what an
 //! engine that is gone left, `answering` and `looking` are what the API asks, `seal` keeps what must survive until it is
-//! sent. An engine can be killed at any moment: the next one goes on from the store.
+//! sent, `ending` ends it. An engine can be killed at any moment: the next one goes on from the store.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use talaria_core::api::{
-    EngineInfo, Interrupt, NewSession, NewTurn, Problem, ProblemCode, Said, Say, SessionStarted, Stop,
-    Stopped, When as ApiWhen,
+    EngineInfo, Interrupt, NewSession, NewTurn, Problem, ProblemCode, Said, Say, SessionStarted,
+    When as ApiWhen,
 };
 use talaria_core::config::OnLoss;
 use talaria_core::escrow::Escrow;
 use talaria_core::ids::SessionId;
-use talaria_core::request::Who;
 use talaria_core::rules::Rules;
 use talaria_core::wire::call::UserInput;
 pub use talaria_store::OpenOptions;
@@ -37,6 +36,7 @@ use crate::session::{Command, When};
 mod actor;
 mod answering;
 mod desk;
+mod ending;
 mod feed;
 mod follow;
 mod forgetting;
@@ -63,13 +63,6 @@ pub use lock::{Holder, LockError, holder};
 pub use recovery::OpenError;
 use settings::{Settings, Wanted};
 
-/// How long running turns may take to stop when the engine ends.
-const STOPPING: Duration = Duration::from_secs(8);
-/// How often is looked whether a turn that was written down has begun, and the pause between.
-const BEGINNING: u32 = 50;
-const BEGINNING_PAUSE: Duration = Duration::from_millis(20);
-/// How often an engine looks whether anybody needs it.
-const LOOK: Duration = Duration::from_secs(5);
 /// How long a lease holds. The lock of the home is what counts; this is for people who read the file.
 const LEASE_MS: i64 = 60_000;
 
@@ -99,10 +92,13 @@ struct Inner {
     shelf: Shelf,
     hosts: Hosts,
     desk: Desk,
+    /// Whoever is about to write down a turn holds a clone.
+    callers: Arc<()>,
     tasks: TaskTracker,
     phase: watch::Sender<Phase>,
+    /// The tasks of sessions and whoever follows one are to end.
     ended: watch::Sender<bool>,
-    /// Everything is ended and written: the process may go.
+    /// Nothing of it is left.
     gone: watch::Sender<bool>,
     _lock: lock::Lock,
 }
@@ -122,7 +118,7 @@ impl Engine {
 
     /// Writes down a new conversation with its first turn, and runs it.
     pub async fn start_session(&self, new: NewSession) -> Result<SessionStarted, Problem> {
-        self.0.check_open()?;
+        let _caller = self.0.enter()?;
         check_input(&new.turn.input)?;
         if !std::path::Path::new(&new.cwd).is_absolute() {
             return Err(Problem::new(
@@ -156,7 +152,7 @@ impl Engine {
 
     /// Writes down another turn of a conversation, and runs it. One that runs is not interrupted for it.
     pub async fn start_turn(&self, id: &str, turn: NewTurn) -> Result<SessionStarted, Problem> {
-        self.0.check_open()?;
+        let _caller = self.0.enter()?;
         check_input(&turn.input)?;
         let session = self.0.find(id).await?;
         let last = self.0.last_turn(&session.id).await?;
@@ -191,16 +187,8 @@ impl Engine {
     /// Asks the turn that runs to stop.
     pub async fn interrupt(&self, id: &str, interrupt: Interrupt) -> Result<(), Problem> {
         let session = self.0.find(id).await?;
-        for _ in 0..BEGINNING {
-            if self.0.desk.tell(&session.id, Command::Interrupt { by: interrupt.by }) {
-                return Ok(());
-            }
-            // A turn that was just written down has its task in a moment.
-            let last = self.0.last_turn(&session.id).await?;
-            if last.is_none_or(|last| last.settled_at.is_some()) {
-                break;
-            }
-            tokio::time::sleep(BEGINNING_PAUSE).await;
+        if self.0.desk.tell(&session.id, Command::Interrupt { by: interrupt.by }) {
+            return Ok(());
         }
         Err(no_turn(&session.id))
     }
@@ -211,68 +199,9 @@ impl Engine {
         let live = self.0.desk.subscribe(&session.id);
         Ok(Follow::new(self.0.shelf.store.clone(), session.id, after, live, self.0.ended.subscribe()))
     }
-
-    /// Ends the engine. Running turns are stopped and their hosts ended, or both are left to the next engine.
-    pub async fn stop(&self, stop: Stop) -> Result<Stopped, Problem> {
-        let is_first = self.0.phase.send_replace(Phase::Ending) == Phase::Open;
-        if !is_first {
-            self.stopped().await;
-            return Ok(Stopped::default());
-        }
-        let running = self.0.desk.running();
-        let stopped = if stop.keep_turns {
-            Stopped { interrupted: 0, kept: running }
-        } else {
-            self.0.desk.tell_all(|| Command::Interrupt { by: Who::Stop });
-            let all_ended = async {
-                while self.0.desk.running() > 0 {
-                    tokio::time::sleep(Duration::from_millis(10)).await;
-                }
-            };
-            // What does not stop in time is settled by the next engine: its Codex is gone then.
-            let _ = tokio::time::timeout(STOPPING, all_ended).await;
-            Stopped { interrupted: running, kept: 0 }
-        };
-        self.0.end(stop.keep_turns).await;
-        Ok(stopped)
-    }
-
-    /// Waits until the engine has ended.
-    pub async fn stopped(&self) {
-        let _ = self.0.gone.subscribe().wait_for(|gone| *gone).await;
-    }
-
-    /// Ends the engine when nothing was to be done for a while. Runs until it has ended.
-    async fn watch_idleness(self, idle: Duration) {
-        let mut since = tokio::time::Instant::now();
-        loop {
-            tokio::select! {
-                () = self.stopped() => return,
-                () = tokio::time::sleep(LOOK.min(idle)) => {}
-            }
-            self.0.desk.tidy();
-            if self.0.desk.is_busy() {
-                since = tokio::time::Instant::now();
-            } else if since.elapsed() >= idle {
-                tracing::info!("nothing was to be done for {} s: the engine ends", idle.as_secs());
-                let _ = self.stop(Stop { keep_turns: false }).await;
-                return;
-            }
-        }
-    }
 }
 
 impl Inner {
-    fn check_open(&self) -> Result<(), Problem> {
-        match *self.phase.borrow() {
-            Phase::Open => Ok(()),
-            Phase::Ending => {
-                Err(Problem::new(ProblemCode::Stopping, "the engine is ending")
-                    .try_this("try again in a moment"))
-            }
-        }
-    }
-
     /// Finds a session by what a person typed.
     async fn find(&self, id: &str) -> Result<talaria_store::Session, Problem> {
         let found = self.shelf.store.find_session(id).await.map_err(|error| views::problem(&error))?;
@@ -399,21 +328,6 @@ impl Inner {
             })
         };
         Ok(kept.iter().filter_map(escrow).collect())
-    }
-
-    async fn end(&self, keep_turns: bool) {
-        // The tasks of sessions end before their hosts do: what happens to a host from here on is not theirs to tell.
-        self.ended.send_replace(true);
-        self.tasks.close();
-        self.tasks.wait().await;
-        if keep_turns {
-            self.hosts.detach();
-        } else {
-            self.hosts.close().await;
-        }
-        self.shelf.store.close().await;
-        // Not earlier: whoever waits for this ends the process, and a Codex that ignores signals would be left.
-        self.gone.send_replace(true);
     }
 }
 

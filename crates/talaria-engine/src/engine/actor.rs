@@ -78,6 +78,7 @@ impl Actor {
             if let Err(error) = self.run_what_waits().await {
                 tracing::error!("session {} stops: {error}", self.id);
             }
+            self.seat.done();
         }
     }
 

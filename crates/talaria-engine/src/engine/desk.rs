@@ -1,10 +1,12 @@
 //! The sessions that are at work or being followed: who runs them, and how they are reached.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use talaria_core::ids::SessionId;
-use tokio::sync::{broadcast, mpsc};
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::mpsc;
 
 use super::feed::{Feed, Line};
 use crate::codex::spec::Surroundings;
@@ -26,6 +28,8 @@ pub(super) struct Seat {
     work: Option<mpsc::UnboundedSender<Work>>,
     /// To the turn that runs, or is about to.
     commands: Arc<Mutex<Option<mpsc::UnboundedSender<Command>>>>,
+    /// Work that was given and is not done.
+    undone: Arc<AtomicUsize>,
 }
 
 impl Seat {
@@ -41,13 +45,26 @@ impl Seat {
         *lock(&self.commands) = None;
     }
 
+    /// Work that was given is done.
+    pub(super) fn done(&self) {
+        self.undone.fetch_sub(1, Ordering::AcqRel);
+    }
+
+    fn is_at_work(&self) -> bool {
+        self.is_open() || self.undone.load(Ordering::Acquire) > 0
+    }
+
     /// Does a turn run, or is about to?
     pub(super) fn is_open(&self) -> bool {
         lock(&self.commands).is_some()
     }
 
+    fn is_needed(&self) -> bool {
+        self.work.is_some() || self.is_open() || self.feed.has_followers()
+    }
+
     /// Tells the turn something; `false` if none runs.
-    pub(super) fn tell(&self, command: Command) -> bool {
+    fn tell(&self, command: Command) -> bool {
         lock(&self.commands).as_ref().is_some_and(|commands| commands.send(command).is_ok())
     }
 }
@@ -57,22 +74,19 @@ impl Seat {
 pub(super) struct Desk(Arc<Mutex<HashMap<SessionId, Seat>>>);
 
 impl Desk {
+    /// Follows what is published of a session; makes its place if it has none.
+    pub(super) fn subscribe(&self, session: &SessionId) -> Receiver<Line> {
+        let mut seats = lock(&self.0);
+        if !seats.contains_key(session) {
+            // Somebody followed them once.
+            seats.retain(|_, seat| seat.is_needed());
+        }
+        seats.entry(session.clone()).or_default().feed.subscribe()
+    }
+
     /// Tells the turn of a session something; `false` if none runs.
     pub(super) fn tell(&self, session: &SessionId, command: Command) -> bool {
         lock(&self.0).get(session).is_some_and(|seat| seat.tell(command))
-    }
-
-    /// What is published of a session from now on.
-    pub(super) fn subscribe(&self, session: &SessionId) -> broadcast::Receiver<Line> {
-        lock(&self.0).entry(session.clone()).or_default().feed.subscribe()
-    }
-
-    /// Forgets sessions that nobody works on or follows.
-    pub(super) fn tidy(&self) {
-        lock(&self.0).retain(|_, seat| {
-            let is_at_work = seat.work.as_ref().is_some_and(|work| !work.is_closed());
-            is_at_work || seat.feed.has_followers()
-        });
     }
 
     /// Gives work to the task of a session. If it has none, `start` is given its inbox and starts one.
@@ -84,6 +98,7 @@ impl Desk {
     ) {
         let mut seats = lock(&self.0);
         let seat = seats.entry(session.clone()).or_default();
+        seat.undone.fetch_add(1, Ordering::AcqRel);
         let work = match &seat.work {
             Some(inbox) => match inbox.send(work) {
                 Ok(()) => return,
@@ -132,7 +147,7 @@ impl Desk {
 
     /// Is anything at work or followed?
     pub(super) fn is_busy(&self) -> bool {
-        lock(&self.0).values().any(|seat| seat.is_open() || seat.feed.has_followers())
+        lock(&self.0).values().any(|seat| seat.is_at_work() || seat.feed.has_followers())
     }
 }
 
@@ -164,31 +179,30 @@ mod tests {
     async fn only_a_turn_that_runs_is_told_something() {
         let (desk, session) = (Desk::default(), SessionId::new("s"));
         let mut seats = Vec::new();
-        desk.give(&session, Work::Recover, |seat, inbox| seats.push((seat, inbox)));
-        let (seat, _inbox) = seats.pop().unwrap();
         let stop = || Command::Interrupt { by: Who::User };
-        assert!(!seat.tell(stop()));
+        assert!(!desk.tell(&session, stop()));
+        desk.give(&session, Work::Recover, |seat, _| seats.push(seat));
+        let seat = seats.pop().unwrap();
+        assert!(desk.is_busy(), "work that waits counts");
+        seat.done();
+        assert!(!desk.tell(&session, stop()));
         let mut commands = seat.open();
         assert_eq!((desk.tell_all(stop), desk.running()), (1, 1));
-        assert!(desk.tell(&session, stop()) && !desk.tell(&SessionId::new("other"), stop()));
-        assert!(commands.recv().await.is_some() && commands.recv().await.is_some());
+        assert!(commands.recv().await.is_some());
         seat.close();
-        assert!(!seat.tell(stop()) && !desk.is_busy());
+        assert!(!desk.tell(&session, stop()) && !desk.is_busy());
     }
 
     #[tokio::test]
-    async fn a_session_is_forgotten_when_nobody_works_on_it_or_follows_it() {
-        let (desk, session) = (Desk::default(), SessionId::new("s"));
-        let follower = desk.subscribe(&session);
-        desk.tidy();
-        assert_eq!(lock(&desk.0).len(), 1);
-        drop(follower);
-        let mut inboxes = Vec::new();
-        desk.give(&session, Work::Recover, |_, inbox| inboxes.push(inbox));
-        desk.tidy();
-        assert_eq!(lock(&desk.0).len(), 1);
-        inboxes.clear();
-        desk.tidy();
-        assert!(lock(&desk.0).is_empty());
+    async fn whoever_was_followed_once_is_forgotten_when_the_next_is() {
+        let desk = Desk::default();
+        let sessions: Vec<SessionId> = (0..50).map(|n| SessionId::new(n.to_string())).collect();
+        let kept = desk.subscribe(&sessions[0]);
+        desk.give(&sessions[1], Work::Recover, |_, _| {});
+        for session in &sessions {
+            drop(desk.subscribe(session));
+        }
+        assert_eq!(lock(&desk.0).len(), 3, "the one that is followed, the one with a task, the last one");
+        drop(kept);
     }
 }

@@ -98,6 +98,7 @@ impl Engine {
             hosts: Hosts::new(Arc::new(Hotel(store.clone())), options.limits),
             shelf: Shelf { store, epoch, seal, troubles: Troubles::default() },
             desk: Desk::default(),
+            callers: Arc::default(),
             tasks: TaskTracker::new(),
             phase: watch::Sender::new(Phase::Open),
             ended: watch::Sender::new(false),
