@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 use super::Inner;
 use super::desk::{Seat, Work};
 use super::input;
-use super::journal::{ESCROW_MS, Journal};
+use super::journal::Journal;
 use super::opening::{self, Opened};
 use super::settings::Settings;
 use crate::clock::now_ms;
@@ -92,11 +92,14 @@ impl Actor {
 
     /// Runs every turn that has no outcome, in order.
     async fn run_what_waits(&mut self) -> Result<(), StoreError> {
-        while self.engine.check_open().is_ok()
-            && let Some(turn) = self.next_turn().await?
-        {
+        while let Some(turn) = self.next_turn().await? {
             let next = if turn.stage == Stage::Prepared { Next::Send } else { Next::TakeUp };
             let commands = self.seat.open();
+            // An engine that ends tells every turn to stop that is open by then, and begins no other.
+            if self.engine.check_open().is_err() {
+                self.seat.close();
+                return Ok(());
+            }
             let done = self.run_turn(&turn, next, commands).await;
             self.seat.close();
             let report = done?;
@@ -142,6 +145,7 @@ impl Actor {
         };
         let flight = match (opened, next) {
             (Ok(opened), Next::Send) => {
+                journal.prompt(&turn.input_text);
                 self.begin(&mut journal, opened.notice);
                 None
             }
@@ -159,9 +163,11 @@ impl Actor {
             }
             (Err(report), Next::Send) => return refuse(&mut journal, *report).await,
             (Err(report), Next::TakeUp) => {
+                let flown = opening::flight(&shelf, turn, &row, &mut Opened::default()).await?;
+                for request in flown.flight.requests {
+                    journal.abandon(request);
+                }
                 let why = report.message.clone().unwrap_or_default();
-                // Nobody will ask for their answers again.
-                shelf.store.lose_requests(&self.id, shelf.epoch, now_ms(), now_ms() + ESCROW_MS).await?;
                 return refuse(&mut journal, lost(format!("Talaria ended while the turn ran; {why}"))).await;
             }
         };
@@ -220,7 +226,9 @@ impl Actor {
         let is_lost = matches!(report.outcome, Outcome::Lost { .. });
         // A kept answer serves the turn after the loss, and no other.
         store.expire_escrow(&self.id, self.engine.shelf.epoch, turn.ordinal, now_ms()).await?;
-        if is_lost && !turn.ours && self.engine.continues_after_loss() {
+        // What the person wants next goes before what nobody asked for.
+        let is_next = self.next_turn().await?.is_none();
+        if is_lost && is_next && !turn.ours && self.engine.continues_after_loss() {
             let text = input::text(GO_ON);
             let new = NewTurn {
                 ordinal: turn.ordinal + 1,
@@ -230,7 +238,11 @@ impl Actor {
                 ours: true,
                 ..NewTurn::default()
             };
-            self.engine.write(&self.id, vec![Change::NewTurn(new)]).await?;
+            match self.engine.write(&self.id, vec![Change::NewTurn(new)]).await {
+                // The person was faster.
+                Err(StoreError::Conflict(_)) => {}
+                written => written?,
+            }
         }
         Ok(())
     }

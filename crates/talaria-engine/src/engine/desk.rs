@@ -64,7 +64,7 @@ impl Seat {
     }
 
     /// Tells the turn something; `false` if none runs.
-    fn tell(&self, command: Command) -> bool {
+    pub(super) fn tell(&self, command: Command) -> bool {
         lock(&self.commands).as_ref().is_some_and(|commands| commands.send(command).is_ok())
     }
 }

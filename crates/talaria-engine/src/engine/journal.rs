@@ -10,7 +10,7 @@ use std::time::Duration;
 use talaria_core::escrow;
 use talaria_core::event::{Event, Stage, Started};
 use talaria_core::ids::{SessionId, TicketId};
-use talaria_core::request::{Answer, Who};
+use talaria_core::request::{Answer, Decision, Who};
 use talaria_core::transcript::Message;
 use talaria_core::turn::{Fate, Opened, Record, RecordedRequest, Standing};
 use talaria_store::{
@@ -31,7 +31,7 @@ use crate::faults;
 use crate::session::{NotKept, Watcher};
 
 /// How long an answer that was never delivered is kept for the same question.
-pub(super) const ESCROW_MS: i64 = 24 * 60 * 60 * 1000;
+const ESCROW_MS: i64 = 24 * 60 * 60 * 1000;
 /// The longest pause between two tries to write.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -116,6 +116,33 @@ impl Journal {
                 self.patch(RequestPatch::state(request.ticket.clone(), RequestState::Open));
             }
         }
+    }
+
+    /// Says what the person said first. What waited for its turn becomes part of the conversation only now.
+    pub(super) fn prompt(&mut self, text: &str) {
+        let prompt = rows::prompt(self.ordinal, 1, text);
+        self.changes.push(Change::Message(talaria_store::NewMessage { event: Some(0), ..prompt }));
+    }
+
+    /// Says what becomes of a request whose Codex is gone for good.
+    pub(super) fn abandon(&mut self, request: RecordedRequest) {
+        let RecordedRequest { ticket, binding, standing, is_closed, .. } = request;
+        let (decision, by, fate) = match standing {
+            Standing::Answered { answer, by } if binding.is_some() && escrow::is_keepable(&answer) => {
+                (answer.decision, by, Fate::Kept { answer: Box::new(answer), by })
+            }
+            Standing::Open | Standing::Answered { .. } => (Decision::Void, Who::Codex, Fate::Void),
+            Standing::Delivering { answer, by } => {
+                (answer.map_or(Decision::Accept, |answer| answer.decision), by, Fate::Unknown)
+            }
+        };
+        if !is_closed {
+            self.event(Event::RequestClosed { id: ticket.clone(), decision, by, why: None });
+        }
+        if matches!(fate, Fate::Unknown) {
+            self.event(Event::DeliveryUnknown { id: ticket.clone() });
+        }
+        self.record(Record::Fate { ticket, fate });
     }
 
     /// Nothing can be written down any more.

@@ -28,6 +28,8 @@ pub(super) fn changes(ordinal: i64, event: &Event) -> Vec<Change> {
             model: Some(started.model.clone()).filter(|model| !model.is_empty()),
             codex_version: Some(started.codex.clone()),
             started: serde_json::to_string(started).ok(),
+            // Input that waited for its turn has one now.
+            state: Some(SessionState::Running),
             ..SessionPatch::default()
         })],
         // Of an answer that is on its way its delivery is written down, by who delivers it.
