@@ -1,0 +1,299 @@
+//! A home of Talaria with an engine that can be stopped, dropped like one that was killed, and followed by another.
+//!
+//! Each engine has a runtime of its own: when that is shut down, every task of the engine ends wherever it is, and only
+//! what is on the disk is left, and Codex. `close` checks that nothing is left behind.
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use talaria_core::api::{
+    AnswerRequest, Caller, Kind, NewSession, NewTurn, Numbered, Say, SessionDetail, SessionStarted, Stop,
+    When,
+};
+use talaria_core::event::Event;
+use talaria_core::ids::TicketId;
+use talaria_core::outcome::Report;
+use talaria_core::policy::{Answers, ApprovalPolicy, Sandbox};
+use talaria_core::request::Who;
+use talaria_core::wire::call::UserInput;
+use talaria_engine::codex::pool::Limits;
+use talaria_engine::engine::{Engine, EngineOptions, Follow, LockError, OpenError, OpenOptions};
+use talaria_engine::home::TalariaHome;
+use talaria_scripted::ScriptedModel;
+use talaria_testkit::app_server::{AppServer, Installed};
+use talaria_testkit::{Codex, CodexHome, Marker};
+use tokio::runtime::Runtime;
+
+use crate::stage::PATIENCE;
+
+/// A home, the engine that has it, and the Codex that it uses.
+pub(crate) struct Home {
+    pub(crate) model: ScriptedModel,
+    pub(crate) codex_home: CodexHome,
+    pub(crate) marker: Marker,
+    caller: Caller,
+    running: Option<(Engine, Runtime)>,
+}
+
+impl Home {
+    /// A home whose Codex is a real one.
+    pub(crate) async fn real(codex: &Codex) -> Self {
+        Self::with(&codex.native, codex.version).await
+    }
+
+    /// A home whose Codex plays a script.
+    pub(crate) async fn scripted(server: AppServer) -> (Self, Installed) {
+        let mut home = Self::with(Path::new("codex"), "0.166.0").await;
+        let installed = home.install(server);
+        (home, installed)
+    }
+
+    async fn with(program: &Path, version: &str) -> Self {
+        let model = ScriptedModel::start().await.unwrap();
+        let (codex_home, marker) = (CodexHome::new(&model), Marker::new());
+        let text = |path: &Path| path.to_str().unwrap().to_owned();
+        let mut environment: Vec<(String, String)> = codex_home
+            .environment()
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value.into_string().unwrap()))
+            .collect();
+        // What begins with TALARIA_ does not reach Codex.
+        environment.push(("SCENE".to_owned(), marker.environment().1.to_owned()));
+        environment.push(("PATH".to_owned(), std::env::var("PATH").unwrap()));
+        let caller = Caller {
+            codex: text(program),
+            version: version.to_owned(),
+            path_dir: None,
+            codex_home: Some(text(&codex_home.path())),
+            environment,
+        };
+        Self { model, codex_home, marker, caller, running: None }
+    }
+
+    /// Puts a script in the place of Codex.
+    pub(crate) fn install(&mut self, server: AppServer) -> Installed {
+        let installed = server.version("0.166.0").install(&self.codex_home.root().join("bin"));
+        installed.codex.to_str().unwrap().clone_into(&mut self.caller.codex);
+        installed
+    }
+
+    pub(crate) fn talaria(&self) -> TalariaHome {
+        TalariaHome::resolve(Some(self.codex_home.root().join("talaria").into()), None).unwrap()
+    }
+
+    pub(crate) fn configure(&self, toml: &str) {
+        self.talaria().ensure().unwrap();
+        std::fs::write(self.talaria().config_file(), toml).unwrap();
+    }
+
+    /// Brings up an engine. The one before may take a moment to let go.
+    pub(crate) async fn open(&mut self) {
+        self.open_with(None).await;
+    }
+
+    pub(crate) async fn open_with(&mut self, idle: Option<Duration>) {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+        let (runtime, home) = (runtime.unwrap(), self.talaria());
+        let opening = runtime.spawn(async move {
+            loop {
+                match Engine::open(home.clone(), options(idle)).await {
+                    Err(OpenError::Lock(LockError::Held(_))) => {
+                        tokio::time::sleep(Duration::from_millis(2)).await;
+                    }
+                    opened => break opened.unwrap(),
+                }
+            }
+        });
+        let engine = tokio::time::timeout(PATIENCE, opening).await.unwrap().unwrap();
+        self.running = Some((engine, runtime));
+    }
+
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.running.as_ref().unwrap().0
+    }
+
+    /// Does something on the runtime of the engine, so that it ends with it.
+    pub(crate) async fn on<F, T>(&self, work: impl FnOnce(Engine) -> F) -> T
+    where
+        F: Future<Output = T> + Send + 'static,
+        T: Send + 'static,
+    {
+        let (engine, runtime) = self.running.as_ref().unwrap();
+        runtime.spawn(work(engine.clone())).await.unwrap()
+    }
+
+    /// Drops the engine wherever it is, as if it had been killed.
+    pub(crate) async fn crash(&mut self) {
+        let (engine, runtime) = self.running.take().unwrap();
+        drop(engine);
+        tokio::task::spawn_blocking(move || runtime.shutdown_timeout(PATIENCE)).await.unwrap();
+    }
+
+    pub(crate) async fn stop(&mut self, keep_turns: bool) -> talaria_core::api::Stopped {
+        let stopped = self.on(move |engine| async move { engine.stop(Stop { keep_turns }).await }).await;
+        self.crash().await;
+        stopped.unwrap()
+    }
+
+    /// Stops everything, and checks that nothing is left.
+    pub(crate) async fn close(mut self) {
+        self.stop(false).await;
+        assert_eq!(self.marker.survivors(), [], "when an engine has stopped, nothing of it is left");
+        assert_eq!(self.model.unscripted().len(), 0, "the model was asked more than the script foresaw");
+    }
+
+    pub(crate) fn turn(&self, text: &str) -> NewTurn {
+        NewTurn {
+            input: vec![UserInput::Text { text: text.to_owned() }],
+            effort: None,
+            limit_ms: None,
+            quiet_after_ms: None,
+            answers: Answers::default(),
+            caller: self.caller.clone(),
+        }
+    }
+
+    /// Starts a conversation without a sandbox.
+    pub(crate) async fn start(&self, approval: ApprovalPolicy, text: &str) -> SessionStarted {
+        let new = NewSession {
+            kind: Kind::Exec,
+            cwd: self.codex_home.work().to_str().unwrap().to_owned(),
+            model: None,
+            sandbox: Some(Sandbox::DangerFullAccess),
+            approval: Some(approval),
+            turn: self.turn(text),
+        };
+        self.on(|engine| async move { engine.start_session(new).await }).await.unwrap()
+    }
+
+    /// Runs a conversation's first turn to its end.
+    pub(crate) async fn run(&self, text: &str) -> (SessionStarted, Report) {
+        let started = self.start(ApprovalPolicy::Never, text).await;
+        let report = self.events(&started, 0).await.outcome().await;
+        (started, report)
+    }
+
+    pub(crate) async fn say_next(&self, started: &SessionStarted, text: &str) {
+        let say = Say { text: text.to_owned(), when: When::Next };
+        self.engine().say(started.id.as_str(), say).await.unwrap();
+    }
+
+    pub(crate) async fn answer(
+        &self,
+        ticket: &TicketId,
+        decision: &str,
+    ) -> Result<talaria_core::api::Answered, talaria_core::api::Problem> {
+        let answer = serde_json::json!({ "decision": decision });
+        self.engine().answer(ticket.as_str(), AnswerRequest { answer, by: Who::User, via: None }).await
+    }
+
+    pub(crate) async fn detail(&self, started: &SessionStarted) -> SessionDetail {
+        self.engine().session(started.id.as_str()).await.unwrap()
+    }
+
+    /// Follows a conversation from a number on.
+    pub(crate) async fn events(&self, started: &SessionStarted, after: i64) -> Events {
+        let follow = self.engine().follow(started.id.as_str(), after).await.unwrap();
+        Events { follow, last: after, seen: Vec::new() }
+    }
+
+    /// Everything that was written down about a conversation.
+    pub(crate) async fn all(&self, started: &SessionStarted) -> Vec<Numbered> {
+        let lines = self.engine().events(started.id.as_str(), 0, 1000).await.unwrap();
+        lines.iter().map(|line| serde_json::from_str(&line.json).unwrap()).collect()
+    }
+
+    /// Ends every Codex at once.
+    pub(crate) async fn kill_codex(&self, pids: &[i32]) {
+        for pid in pids {
+            kill_process(Pid::from_raw(*pid).unwrap(), Signal::KILL).unwrap();
+        }
+    }
+
+    /// The processes that are Codex.
+    pub(crate) async fn hosts(&self) -> Vec<i32> {
+        self.engine().status().await.unwrap().hosts.iter().map(|host| host.pid).collect()
+    }
+}
+
+pub(crate) fn options(idle: Option<Duration>) -> EngineOptions {
+    let (limits, store) = (Limits::default(), OpenOptions::default());
+    EngineOptions { version: "1.2.3".to_owned(), build: 1, idle, limits, store }
+}
+
+impl Drop for Home {
+    /// A test that failed half-way leaves no process either.
+    fn drop(&mut self) {
+        if let Some((_, runtime)) = self.running.take() {
+            runtime.shutdown_background();
+        }
+        for process in self.marker.survivors() {
+            let pid = i32::try_from(process.pid).ok().and_then(Pid::from_raw);
+            let _ = pid.map(|pid| kill_process(pid, Signal::KILL));
+        }
+    }
+}
+
+/// The events of a conversation; each comes with the next number, or the test fails.
+pub(crate) struct Events {
+    follow: Follow,
+    last: i64,
+    pub(crate) seen: Vec<Event>,
+}
+
+impl Events {
+    pub(crate) async fn next(&mut self) -> Option<Event> {
+        let Ok(line) = tokio::time::timeout(PATIENCE, self.follow.next()).await else {
+            panic!("it did not come: {:#?}", self.seen)
+        };
+        let numbered: Numbered = serde_json::from_str(&line?.json).unwrap();
+        assert_eq!(numbered.seq, self.last + 1, "no gap and no repeat");
+        self.last = numbered.seq;
+        self.seen.push(numbered.event.clone());
+        Some(numbered.event)
+    }
+
+    /// Waits for an event for which `pick` gives something.
+    pub(crate) async fn until<T>(&mut self, pick: impl Fn(&Event) -> Option<T>) -> T {
+        loop {
+            let Some(event) = self.next().await else { panic!("the engine ended: {:#?}", self.seen) };
+            if let Some(picked) = pick(&event) {
+                return picked;
+            }
+        }
+    }
+
+    pub(crate) async fn is(&mut self, is_it: impl Fn(&Event) -> bool) {
+        self.until(|event| is_it(event).then_some(())).await;
+    }
+
+    pub(crate) async fn outcome(&mut self) -> Report {
+        self.until(|event| match event {
+            Event::Outcome(report) => Some(Report::clone(report)),
+            _ => None,
+        })
+        .await
+    }
+
+    /// Waits until Codex asks something.
+    pub(crate) async fn request(&mut self) -> TicketId {
+        self.until(|event| match event {
+            Event::RequestOpened { id, .. } => Some(id.clone()),
+            _ => None,
+        })
+        .await
+    }
+}
+
+/// The steps that were told as completed; none twice.
+pub(crate) fn completed_once(events: &[Numbered]) -> usize {
+    let mut told = HashSet::new();
+    for numbered in events {
+        if let Event::ItemCompleted { item } = &numbered.event {
+            assert!(told.insert(item.id.clone()), "told twice: {item:?}");
+        }
+    }
+    told.len()
+}
