@@ -2,6 +2,11 @@
 //!
 //! If `TALARIA_FAULTS` names a unix socket, a point writes its name there and waits until the other side answers or goes
 //! away; whoever listens kills whom it wants in the meantime. Without the feature a point is nothing.
+//!
+//! The file that `TALARIA_MAX_PAGES` names holds the most pages that the database may have: that is how a disk gets full,
+//! and with an empty file it has room again.
+
+use talaria_store::Store;
 
 /// Passes a point.
 #[cfg(not(feature = "faults"))]
@@ -20,4 +25,29 @@ pub(crate) async fn point(name: &str) {
         let mut answer = [0; 1];
         let _ = stream.read(&mut answer).await;
     }
+}
+
+/// Lets a test fill the disk.
+#[cfg(not(feature = "faults"))]
+#[inline]
+pub(crate) fn limit_disk(_store: &Store) {}
+
+/// Lets a test fill the disk, for as long as the process lives.
+#[cfg(feature = "faults")]
+pub(crate) fn limit_disk(store: &Store) {
+    /// More than any database has.
+    const NO_LIMIT: u32 = u32::MAX - 1;
+    let Some(file) = std::env::var_os("TALARIA_MAX_PAGES") else { return };
+    let store = store.clone();
+    tokio::spawn(async move {
+        let mut in_force = NO_LIMIT;
+        loop {
+            let text = std::fs::read_to_string(&file).unwrap_or_default();
+            let wanted = text.trim().parse().unwrap_or(NO_LIMIT);
+            if wanted != in_force && store.limit_pages(wanted).await.is_ok() {
+                in_force = wanted;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+    });
 }

@@ -19,6 +19,7 @@ use talaria_core::policy::{Answers, ApprovalPolicy};
 use talaria_core::power::Standing;
 use talaria_core::request::{Answer, Who};
 use talaria_core::rules::Rules;
+use talaria_core::settle::Vantage;
 use talaria_core::transcript::Message;
 use talaria_core::turn::{Flight, Moment, Order, Record};
 use talaria_core::wire::call::{ThreadStart, UserInput};
@@ -156,8 +157,17 @@ pub struct Flown {
     pub flight: Flight,
     /// Its events, in order.
     pub events: Vec<Event>,
-    /// What the thread said when it was taken up again, if it was on the host that has it.
-    pub reading: Option<History>,
+    /// What the thread said when it was taken up again, if it was asked.
+    pub reading: Option<Reading>,
+}
+
+/// What a thread said of a turn that was in flight.
+#[derive(Debug)]
+pub struct Reading {
+    /// The thread, or why it cannot be read.
+    pub history: Result<History, String>,
+    /// From where it was read.
+    pub vantage: Vantage,
 }
 
 /// What is known of a conversation from before.

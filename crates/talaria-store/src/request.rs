@@ -52,7 +52,8 @@ pub struct PeerRequest {
 pub struct RequestPatch {
     /// Which request.
     pub id: TicketId,
-    /// How far it is.
+    /// How far it is. `void` means that nobody answered: if somebody did meanwhile, the answer is kept in escrow where
+    /// that is possible, and is `undelivered` otherwise.
     pub state: Option<RequestState>,
     /// The decision in a word.
     pub decision: Option<String>,
@@ -300,6 +301,10 @@ pub(crate) async fn update(
     at: i64,
     patch: RequestPatch,
 ) -> Result<(), StoreError> {
+    let state = match patch.state {
+        Some(RequestState::Void) => Some(state_of_unwanted(conn, &patch).await?),
+        state => state,
+    };
     let done = sqlx::query(
         "update request set
              state = coalesce($3, state),
@@ -315,7 +320,7 @@ pub(crate) async fn update(
     )
     .bind(patch.id.as_str())
     .bind(session.as_str())
-    .bind(patch.state.map(RequestState::as_str))
+    .bind(state.map(RequestState::as_str))
     .bind(patch.decision)
     .bind(patch.answer_sealed)
     .bind(patch.answered_by)
@@ -327,4 +332,15 @@ pub(crate) async fn update(
         return Err(StoreError::Conflict(format!("session {session} has no request {}", patch.id)));
     }
     Ok(())
+}
+
+/// How a request stands that nobody waits for any more. An answer that was stored a moment before is not thrown away.
+async fn state_of_unwanted(
+    conn: &mut SqliteConnection,
+    patch: &RequestPatch,
+) -> Result<RequestState, StoreError> {
+    let kept = read(conn, &patch.id).await?.filter(|kept| kept.state == RequestState::Answered);
+    let Some(kept) = kept else { return Ok(RequestState::Void) };
+    let can_be_kept = kept.binding.is_some() && kept.answer_sealed.is_some() && patch.expires_at.is_some();
+    Ok(if can_be_kept { RequestState::Escrowed } else { RequestState::Undelivered })
 }

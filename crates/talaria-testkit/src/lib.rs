@@ -9,7 +9,9 @@
 //! | [`home`] | a private `CODEX_HOME` wired to a scripted model, and a work directory |
 //! | [`client`] | a bare client of Codex, for what Codex itself does |
 //! | [`engine`] | the engine that a test's commands started: stopped at the end, and nobody is left |
+//! | [`fault_points`] | where a test holds the engine while it kills somebody |
 //! | [`app_server`] | a `codex` that plays a transcript, for faults the real one will not produce |
+//! | [`stand_in`] | a detached `codex` with threads and a model of its own, started in milliseconds |
 //! | [`mcp_server`] | an MCP server that asks what it is told to ask |
 //! | [`processes`] | who is still alive of what a test started |
 //! | [`terminal`] | a program in a pseudo-terminal: type, wait, look at the screen |
@@ -23,10 +25,12 @@ pub mod build_dir;
 pub mod client;
 pub mod codex;
 pub mod engine;
+pub mod fault_points;
 pub mod home;
 pub mod mcp_server;
 pub mod processes;
 mod program;
+pub mod stand_in;
 pub mod terminal;
 pub mod wire;
 
@@ -34,6 +38,7 @@ pub use app_server::AppServer;
 pub use client::Client;
 pub use codex::Codex;
 pub use engine::EngineGuard;
+pub use fault_points::FaultPoints;
 pub use home::CodexHome;
 pub use processes::Marker;
 pub use terminal::Terminal;

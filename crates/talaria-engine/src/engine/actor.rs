@@ -17,7 +17,7 @@ use super::Inner;
 use super::desk::{Seat, Work};
 use super::input;
 use super::journal::Journal;
-use super::opening::{self, Opened};
+use super::opening::{self, Opened, Purpose};
 use super::settings::Settings;
 use crate::clock::now_ms;
 use crate::codex::spec::Surroundings;
@@ -38,14 +38,6 @@ pub(super) struct Actor {
     session: Option<Session>,
     /// The environment of the command that asked last.
     surroundings: Surroundings,
-}
-
-/// What is to be done about a turn without an outcome.
-enum Next {
-    /// Send it.
-    Send,
-    /// Find out what became of it.
-    TakeUp,
 }
 
 impl Actor {
@@ -93,7 +85,7 @@ impl Actor {
     /// Runs every turn that has no outcome, in order.
     async fn run_what_waits(&mut self) -> Result<(), StoreError> {
         while let Some(turn) = self.next_turn().await? {
-            let next = if turn.stage == Stage::Prepared { Next::Send } else { Next::TakeUp };
+            let next = if turn.stage == Stage::Prepared { Purpose::Send } else { Purpose::TakeUp };
             let commands = self.seat.open();
             // An engine that ends tells every turn to stop that is open by then, and begins no other.
             if self.engine.check_open().is_err() {
@@ -116,7 +108,7 @@ impl Actor {
     async fn run_turn(
         &mut self,
         turn: &Turn,
-        next: Next,
+        next: Purpose,
         mut commands: mpsc::UnboundedReceiver<Command>,
     ) -> Result<Report, StoreError> {
         let shelf = self.engine.shelf.clone();
@@ -133,23 +125,23 @@ impl Actor {
             row.alias.clone(),
         );
         let opened = match next {
-            Next::Send => {
+            Purpose::Send => {
                 let seat = self.seat.clone();
                 tokio::select! {
-                    opened = self.open(&row, &next) => opened,
+                    opened = self.open(&row, next) => opened,
                     // Codex may take long to come up. Nothing was sent: the turn is over at once.
                     by = stopped(&mut commands, &seat) => return refuse(&mut journal, interrupted(by)).await,
                 }
             }
-            Next::TakeUp => self.open(&row, &next).await,
+            Purpose::TakeUp => self.open(&row, next).await,
         };
         let flight = match (opened, next) {
-            (Ok(opened), Next::Send) => {
+            (Ok(opened), Purpose::Send) => {
                 journal.prompt(&turn.input_text);
                 self.begin(&mut journal, opened.notice);
                 None
             }
-            (Ok(mut opened), Next::TakeUp) => {
+            (Ok(mut opened), Purpose::TakeUp) => {
                 let is_elsewhere = opened.gone.is_some();
                 let flown = opening::flight(&shelf, turn, &row, &mut opened).await?;
                 journal.recall(&flown.flight.requests);
@@ -161,8 +153,8 @@ impl Actor {
                 }
                 Some(flown)
             }
-            (Err(report), Next::Send) => return refuse(&mut journal, *report).await,
-            (Err(report), Next::TakeUp) => {
+            (Err(report), Purpose::Send) => return refuse(&mut journal, *report).await,
+            (Err(report), Purpose::TakeUp) => {
                 let flown = opening::flight(&shelf, turn, &row, &mut Opened::default()).await?;
                 for request in flown.flight.requests {
                     journal.abandon(request);
@@ -204,18 +196,18 @@ impl Actor {
     }
 
     /// Sees to it that the conversation is open on a host.
-    async fn open(&mut self, row: &talaria_store::Session, next: &Next) -> Result<Opened, Box<Report>> {
+    async fn open(&mut self, row: &talaria_store::Session, next: Purpose) -> Result<Opened, Box<Report>> {
         let settings: Settings =
             row.settings.as_deref().and_then(|json| serde_json::from_str(json).ok()).ok_or_else(|| {
                 Box::new(failed(FailureCode::NotSent, "the settings of the session cannot be read"))
             })?;
         let options = settings.options(self.engine.rules());
-        if let (Some(session), Next::Send) = (&mut self.session, next) {
+        if let (Some(session), Purpose::Send) = (&mut self.session, next) {
             session.set_options(options);
             return Ok(Opened::default());
         }
         let (session, opened) =
-            opening::open(&self.engine, row, &settings, options, self.surroundings.clone()).await?;
+            opening::open(&self.engine, row, &settings, options, self.surroundings.clone(), next).await?;
         self.session = Some(session);
         Ok(opened)
     }

@@ -202,14 +202,14 @@ impl Journal {
         let patch = match fate {
             Fate::Delivered => RequestPatch::state(ticket, RequestState::Delivered),
             Fate::Unknown => RequestPatch::state(ticket, RequestState::Undelivered),
-            Fate::Void => RequestPatch::state(ticket, RequestState::Void),
+            Fate::Void => void(ticket),
             Fate::Kept { answer, .. } => match self.sealed(answer) {
                 Some(sealed) => RequestPatch {
                     answer_sealed: Some(sealed),
-                    expires_at: Some(now_ms() + ESCROW_MS),
+                    expires_at: Some(end_of_escrow()),
                     ..RequestPatch::state(ticket, RequestState::Escrowed)
                 },
-                None => RequestPatch::state(ticket, RequestState::Void),
+                None => void(ticket),
             },
         };
         self.patch(patch);
@@ -254,6 +254,15 @@ impl Journal {
         }
         Ok(())
     }
+}
+
+/// Nobody waits for the answer any more. One that the store has and the turn never heard of is kept.
+pub(super) fn void(ticket: TicketId) -> RequestPatch {
+    RequestPatch { expires_at: Some(end_of_escrow()), ..RequestPatch::state(ticket, RequestState::Void) }
+}
+
+fn end_of_escrow() -> i64 {
+    now_ms().saturating_add(ESCROW_MS)
 }
 
 impl Watcher for Journal {

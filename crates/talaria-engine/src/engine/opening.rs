@@ -8,6 +8,7 @@ use talaria_core::event::{Event, Started, Usage};
 use talaria_core::ids::{RequestId, ThreadId};
 use talaria_core::outcome::{FailureCode, Report};
 use talaria_core::request::{Answer, Who};
+use talaria_core::settle::Vantage;
 use talaria_core::turn::{Asked, Flight, RecordedRequest, Standing};
 use talaria_core::wire::call::ThreadStart;
 use talaria_core::wire::history::History;
@@ -25,7 +26,7 @@ use crate::codex::host::{Host, HostError, HostSpec};
 use crate::codex::spec::Surroundings;
 use crate::codex::threads::{OpenThread, ThreadError};
 use crate::revival::{self, Revival, RevivalError};
-use crate::session::{Flown, Options, Past, Session};
+use crate::session::{Flown, Options, Past, Reading, Session};
 
 /// How many messages a conversation that has to begin anew is told about at most.
 const REMEMBERED: u32 = 400;
@@ -40,7 +41,16 @@ pub(super) struct Opened {
     /// Why the Codex that had a turn in flight is gone, if it is.
     pub(super) gone: Option<String>,
     /// What the thread said when it was taken up.
-    pub(super) reading: Option<History>,
+    pub(super) reading: Option<Reading>,
+}
+
+/// What a conversation is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// To send a turn.
+    Send,
+    /// To find out what became of one.
+    TakeUp,
 }
 
 /// Opens the conversation of a session.
@@ -50,6 +60,7 @@ pub(super) async fn open(
     settings: &Settings,
     options: Options,
     surroundings: Surroundings,
+    purpose: Purpose,
 ) -> Result<(Session, Opened), Box<Report>> {
     let spec = settings
         .spec(&engine.hosts_dir, surroundings)
@@ -61,7 +72,7 @@ pub(super) async fn open(
         })?
         .thread();
     let started: Option<Started> = row.started.as_deref().and_then(|json| serde_json::from_str(json).ok());
-    let opening = Opening { engine, row, spec, asked, options };
+    let opening = Opening { engine, row, spec, asked, options, purpose };
     match started {
         // A thread on which no turn was accepted may have vanished with its host.
         Some(before) => opening.take_up(before).await,
@@ -75,6 +86,7 @@ struct Opening<'a> {
     spec: HostSpec,
     asked: ThreadStart,
     options: Options,
+    purpose: Purpose,
 }
 
 impl Opening<'_> {
@@ -94,6 +106,8 @@ impl Opening<'_> {
                 Ok((thread, reading)) => {
                     let past = self.past().await;
                     let session = self.session(host, thread, past);
+                    let reading = reading
+                        .map(|history| Reading { history: Ok(history), vantage: Vantage::Reconnected });
                     return Ok((session, Opened { reading, ..Opened::default() }));
                 }
                 Err(error) if self.row.thread.is_some() => {
@@ -108,9 +122,10 @@ impl Opening<'_> {
                 // Nothing was ever accepted there, and there is nothing to be resumed.
                 Err(_) => return self.start().await,
             }
-        } else if self.row.thread.is_none() {
-            return self.start_after_loss().await;
+        } else if self.row.thread.is_none() && self.purpose == Purpose::Send {
+            return self.start().await;
         }
+        // Whoever died before it could say that Codex took the input may have left a whole turn there.
         self.revive(&before).await
     }
 
@@ -139,12 +154,6 @@ impl Opening<'_> {
         }
     }
 
-    /// The host is gone, and nothing was ever accepted on the thread: a new one takes its place.
-    async fn start_after_loss(self) -> Result<(Session, Opened), Box<Report>> {
-        let (session, opened) = self.start().await?;
-        Ok((session, Opened { gone: Some("Codex ended before it took the input".to_owned()), ..opened }))
-    }
-
     async fn revive(self, before: &Started) -> Result<(Session, Opened), Box<Report>> {
         let past = self.past().await;
         let digest = past.digest();
@@ -156,9 +165,23 @@ impl Opening<'_> {
             // A fresh thread has no turns and has spent nothing.
             Revival::Seeded { .. } => (past.on_a_new_thread(), Some(revived.how.to_string())),
         };
+        let reading = match self.purpose {
+            Purpose::Send => None,
+            Purpose::TakeUp => {
+                let history = match &revived.how {
+                    Revival::Resumed => {
+                        let read = revived.host.read_thread(&before.thread).await;
+                        read.map_err(|error| error.to_string())
+                    }
+                    // Another thread says nothing about what the first one took.
+                    Revival::Seeded { why, .. } => Err(format!("the conversation cannot be read: {why}")),
+                };
+                Some(Reading { history, vantage: Vantage::AfterItsEnd })
+            }
+        };
         let gone = Some("Codex ended while the turn ran".to_owned());
         let session = self.session(revived.host, revived.thread, past);
-        Ok((session, Opened { notice, gone, reading: None }))
+        Ok((session, Opened { notice, gone, reading }))
     }
 
     fn session(&self, host: Arc<Host>, thread: OpenThread, past: Past) -> Session {

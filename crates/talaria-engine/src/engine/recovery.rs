@@ -14,7 +14,7 @@ use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
 
 use super::desk::{Desk, Work};
-use super::journal::Shelf;
+use super::journal::{self, Shelf};
 use super::lock::{Holder, Lock, LockError};
 use super::register::{self, Hotel};
 use super::seal::Seal;
@@ -26,6 +26,7 @@ use crate::codex::host::{HostSpec, reap_strays};
 use crate::codex::keeping::{Record, Register as _};
 use crate::codex::pool::Hosts;
 use crate::codex::spec::Surroundings;
+use crate::faults;
 use crate::home::{HomeError, TalariaHome};
 
 /// How many hosts are looked at at once.
@@ -80,6 +81,7 @@ impl Engine {
         let holder = Holder { pid: std::process::id(), version: options.version.clone() };
         let lock = Lock::take(&home.lock_file(), &holder)?;
         let store = open_store(&home, &options.store).await?;
+        faults::limit_disk(&store);
         let key = home.key_file();
         let seal = Seal::open(&key).map_err(|cause| OpenError::Key { path: key, cause })?;
         let epoch = store.next_epoch().await?;
@@ -182,13 +184,12 @@ impl Inner {
             if unsettled.contains(&request.session) {
                 continue;
             }
-            let state = match request.state {
-                RequestState::Delivering => RequestState::Undelivered,
-                _ => RequestState::Void,
+            let patch = match request.state {
+                RequestState::Delivering => RequestPatch::state(request.id, RequestState::Undelivered),
+                _ => journal::void(request.id),
             };
             self.shelf.store.take_lease(self.lease(&request.session), super::Takeover::Older).await?;
-            self.write(&request.session, vec![Change::Request(RequestPatch::state(request.id, state))])
-                .await?;
+            self.write(&request.session, vec![Change::Request(patch)]).await?;
         }
         Ok(())
     }

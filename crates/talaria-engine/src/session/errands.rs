@@ -171,12 +171,12 @@ impl Errands {
         });
     }
 
-    /// Reads the thread on the host that was given the input, until it says something or time is up.
+    /// Reads the thread on a host that lives. The one that was just given the input is read until it says something or
+    /// time is up: it may still be about to take it.
     pub(super) fn read(&mut self, host: Arc<Host>, recorded: Recorded, vantage: Vantage) {
         self.running.spawn(async move {
-            // A turn that was taken up asks again by itself.
-            let is_enough = recorded.turn.is_some() || vantage == Vantage::Reconnected;
-            let reads = if is_enough { 1 } else { READS };
+            let may_come = recorded.turn.is_none() && vantage == Vantage::SameHost;
+            let reads = if may_come { READS } else { 1 };
             let mut settlement = Settlement::Unknown { why: "the thread was not read".to_owned() };
             for read in 0..reads {
                 if read > 0 {

@@ -14,13 +14,12 @@ use talaria_core::transcript::{Limits, Message, Projector, Sent};
 use talaria_core::turn::{Input, Order, Output, Turn, sub_agents};
 use talaria_core::veil::{self, Veil};
 use talaria_core::wire::call::{TurnStart, UserInput};
-use talaria_core::wire::history::History;
 use talaria_core::wire::notification::{Notification, TurnStatus};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::errands::{self, Done, Errands, Ground, Recorded};
-use super::{Command, Flown, NotKept, Prompt, Session, Watcher, When};
+use super::{Command, Flown, NotKept, Prompt, Reading, Session, Watcher, When};
 use crate::codex::complaints::Mark;
 use crate::codex::live_turns::TurnGuard;
 use crate::codex::queue::{Delivery, Queue};
@@ -38,10 +37,10 @@ pub(super) struct Running<'a, W> {
     turn: Turn,
     prompt: Prompt,
     recorded: Recorded,
-    /// From where the thread is read.
-    vantage: Vantage,
     /// What the thread said when a turn in flight was taken up; it answers the first wish to read it.
-    reading: Option<History>,
+    reading: Option<Reading>,
+    /// From where the thread is read on a host that lives.
+    vantage: Vantage,
     errands: Errands,
     projector: Projector,
     veil: Veil,
@@ -69,11 +68,13 @@ impl<'a, W: Watcher> Running<'a, W> {
     ) -> Self {
         let order = session.order(prompt.limit, prompt.client_id.as_deref(), Vec::new());
         let known = flown.flight.turn.clone();
+        // The connection over which an earlier engine sent it is closed; what a later host has, it has from a file.
+        let vantage = if flown.flight.gone.is_some() { Vantage::AfterItsEnd } else { Vantage::Reconnected };
         let turn = Turn::adopt(session.now(), order.clone(), flown.flight);
         let mut running = Self::with(session, prompt, order, turn, watcher);
         running.recorded.turn = known;
         running.reading = flown.reading;
-        running.vantage = Vantage::Reconnected;
+        running.vantage = vantage;
         // What was told before is not told again; what the messages are made of is needed once more.
         for event in &flown.events {
             running.project(event);
@@ -103,8 +104,8 @@ impl<'a, W: Watcher> Running<'a, W> {
             turn,
             prompt,
             recorded,
-            vantage: Vantage::SameHost,
             reading: None,
+            vantage: Vantage::SameHost,
             errands: Errands::default(),
             projector,
             veil: Veil::default(),
@@ -277,8 +278,11 @@ impl<'a, W: Watcher> Running<'a, W> {
                 Output::Read => {
                     self.recorded.turn = self.turn.id().cloned();
                     let recorded = self.recorded.clone();
-                    if let Some(reading) = self.reading.take() {
-                        let settlement = recorded.settle_with_file(reading, Vantage::Reconnected).await;
+                    if let Some(Reading { history, vantage }) = self.reading.take() {
+                        let settlement = match history {
+                            Ok(history) => recorded.settle_with_file(history, vantage).await,
+                            Err(why) => Settlement::Unknown { why },
+                        };
                         self.handle(Input::Settled(settlement));
                     } else if host.is_alive() {
                         self.errands.read(host, recorded, self.vantage);

@@ -57,3 +57,25 @@ pub async fn the_rest_of_escrow_expires(store: Store) {
     let late = store.answer_request(&ticket, scene::answer("accept", "me")).await.unwrap();
     assert_eq!(late, AnswerResult::Closed { state: RequestState::Expired });
 }
+
+/// Whoever closes a request without having heard of the answer does not throw it away.
+pub async fn an_answer_given_at_the_last_moment_is_not_voided(store: Store) {
+    let id = scene::session(&store, "one").await;
+    let void = |ticket: &TicketId, expires_at| {
+        let patch = RequestPatch { expires_at, ..RequestPatch::state(ticket.clone(), RequestState::Void) };
+        scene::change(&id, 9, Change::Request(patch))
+    };
+    let kept = answered(&store, &id, "req-1", "ls").await;
+    let unkept = answered(&store, &id, "req-2", "rm").await;
+    let open = scene::asked(&store, &id, scene::request("req-3", "cat")).await;
+    for (ticket, expires_at, state) in [
+        (kept, Some(100), RequestState::Escrowed),
+        (unkept, None, RequestState::Undelivered),
+        (open, Some(100), RequestState::Void),
+    ] {
+        store.append(void(&ticket, expires_at)).await.unwrap();
+        assert_eq!(store.request(&ticket).await.unwrap().unwrap().state, state);
+    }
+    let again = scene::asked(&store, &id, scene::request("req-4", "ls")).await;
+    assert!(store.answer_from_escrow(&id, EPOCH, &again, 50).await.unwrap().is_some());
+}

@@ -49,6 +49,7 @@ macro_rules! contract_tests {
             escrow: [
                 an_answer_outlives_its_codex,
                 the_rest_of_escrow_expires,
+                an_answer_given_at_the_last_moment_is_not_voided,
             ],
             sessions: [
                 sessions_are_listed_newest_first_page_by_page,

@@ -22,4 +22,5 @@ mod service;
 mod sessions;
 mod setup;
 mod stops;
+mod survival;
 mod tasks;

@@ -1,0 +1,156 @@
+//! Turns, questions and answers outlive whoever is killed, whenever. Faults are injected at every durable write of a
+//! turn, and what is left is audited against what Codex and its model know.
+//!
+//! `fault` names what is done and when, `lane` is a home on which it is done, `play` does it, `audit` counts what must not
+//! happen. `TALARIA_FAULT=<text>` plays only the faults whose name contains the text.
+
+mod audit;
+mod database;
+mod fault;
+mod lane;
+mod play;
+
+use std::io::Write as _;
+use std::path::Path;
+
+use talaria_scripted::{Reply, ScriptedModel};
+use talaria_testkit::{Codex, CodexHome};
+
+use futures_util::StreamExt as _;
+
+use audit::{Tally, Violation, Wrong, examine};
+use fault::{Fault, ON_REAL, ON_STAND_IN, at_every_point, at_every_write};
+use lane::{Lane, program};
+use play::{newer_program, play};
+
+/// How many homes the faults on the stand-in are dealt out to.
+const STAND_INS: usize = 6;
+/// How many homes are played on at once.
+const AT_ONCE: usize = 5;
+
+/// A model that asks for a command where the prompt says so, and answers.
+async fn model() -> ScriptedModel {
+    let model = ScriptedModel::start().await.unwrap();
+    model.route(|request| {
+        let prompt = request.prompt();
+        Some(if prompt.starts_with("ask-") && !request.is_after_tool() {
+            Reply::new().command(format!("echo ran >> {prompt}"))
+        } else {
+            Reply::say(format!("done: {prompt}"))
+        })
+    });
+    model
+}
+
+/// The faults that were asked for.
+fn chosen(faults: Vec<Fault>) -> Vec<Fault> {
+    let wanted = std::env::var("TALARIA_FAULT").unwrap_or_default();
+    faults.into_iter().filter(|fault| fault.to_string().contains(&wanted)).collect()
+}
+
+/// Plays faults one after another on one home.
+async fn run_lane(mut lane: Lane, faults: Vec<Fault>, newer: &Path, is_real: bool) -> Tally {
+    let mut tally = Tally::default();
+    for (number, fault) in faults.into_iter().enumerate() {
+        let played = play(&mut lane, fault, number, newer).await;
+        let violations = examine(&lane, &played).await;
+        tally.faults += 1;
+        tally.on_real += usize::from(is_real);
+        let turns = database::turns(&lane.database(), &played.prompt).await;
+        let outcome = match turns.first() {
+            Some(turn) => [turn.outcome.as_deref(), turn.code.as_deref()]
+                .iter()
+                .flatten()
+                .copied()
+                .collect::<Vec<_>>()
+                .join(" "),
+            None => "not promised".to_owned(),
+        };
+        tally.lines.push(format!("{fault}: {outcome} ({} ms) {:?}", played.took.as_millis(), played.passed));
+        *tally.outcomes.entry(outcome).or_default() += 1;
+        let is_stuck = played.trouble.is_some();
+        for violation in violations {
+            let place = format!("{fault}\n{}", lane.last_words());
+            tally.violations.push((place, violation));
+        }
+        if is_stuck {
+            // What follows would only tell of the same.
+            lane.kill_engine().await;
+        }
+    }
+    let (is_well, said) = lane.run(program(), &["stop"]).await;
+    if !is_well {
+        let what = format!("`talaria stop` says: {said}");
+        tally.violations.push(("the end".to_owned(), Violation { wrong: Wrong::Leaked, what }));
+    }
+    if let Err(left) = lane.marker.wait_gone(std::time::Duration::from_secs(5)).await {
+        for process in left {
+            lane::signal(i32::try_from(process.pid).unwrap(), rustix::process::Signal::KILL);
+            let what = format!("{process:?}");
+            tally.violations.push(("the end".to_owned(), Violation { wrong: Wrong::Leaked, what }));
+        }
+    }
+    tally
+}
+
+/// A lane on a real Codex.
+async fn real(codex: &Codex) -> Lane {
+    let model = model().await;
+    let home = CodexHome::new(&model);
+    Lane::new(model, home, &codex.native, codex.version)
+}
+
+/// A lane on the stand-in.
+async fn stand_in() -> Lane {
+    let model = model().await;
+    let home = CodexHome::new(&model);
+    let codex = talaria_testkit::stand_in::install(&home.root().join("stand-in"));
+    Lane::new(model, home, &codex, talaria_testkit::stand_in::VERSION)
+}
+
+/// Deals faults out to lanes, so that each has about as much to do.
+fn deal(faults: Vec<Fault>, lanes: usize) -> Vec<Vec<Fault>> {
+    let mut dealt = vec![Vec::new(); lanes];
+    for (index, fault) in faults.into_iter().enumerate() {
+        dealt[index % lanes].push(fault);
+    }
+    dealt.retain(|faults| !faults.is_empty());
+    dealt
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_is_killed_at_whatever_point_every_turn_has_a_true_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let newer = newer_program(folder.path());
+    let mut lanes: Vec<futures_util::future::BoxFuture<'_, Tally>> = Vec::new();
+    for (shift, codex) in Codex::both().into_iter().enumerate() {
+        for faults in deal(chosen(at_every_write(&ON_REAL, shift)), 2) {
+            lanes.push(Box::pin(run_lane(real(&codex).await, faults, &newer, true)));
+        }
+    }
+    for faults in deal(chosen(at_every_point(&ON_STAND_IN)), STAND_INS) {
+        lanes.push(Box::pin(run_lane(stand_in().await, faults, &newer, false)));
+    }
+    let mut tally = Tally::default();
+    let mut running = futures_util::stream::iter(lanes).buffer_unordered(AT_ONCE);
+    while let Some(part) = running.next().await {
+        tally.add(part);
+    }
+    report(&tally);
+}
+
+/// Prints the table, and fails if something happened that must not.
+fn report(tally: &Tally) {
+    let mut text = format!("\n{tally}");
+    if std::env::var_os("TALARIA_FAULT").is_some() {
+        text = format!("\n{}{text}", tally.lines.join("\n"));
+    }
+    // Past the harness, which shows what a test prints only when it fails.
+    std::io::stderr().write_all(text.as_bytes()).unwrap();
+    let told = tally
+        .violations
+        .iter()
+        .map(|(place, Violation { wrong, what })| format!("{wrong:?} at {place}\n{what}"))
+        .collect::<Vec<_>>();
+    assert!(told.is_empty(), "{}", told.join("\n\n"));
+}

@@ -1,0 +1,84 @@
+//! The database as somebody else sees it: read for the audit, and kept locked.
+
+use std::path::Path;
+
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteRow};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Row as _};
+
+/// A turn as it is kept.
+#[derive(Clone, Debug, Default)]
+#[expect(dead_code, reason = "what nobody asks for is shown when something is wrong")]
+pub(crate) struct TurnRow {
+    pub(crate) session: String,
+    pub(crate) ordinal: i64,
+    pub(crate) stage: String,
+    pub(crate) outcome: Option<String>,
+    pub(crate) code: Option<String>,
+    pub(crate) report: Option<String>,
+}
+
+/// A request as it is kept.
+#[derive(Clone, Debug)]
+pub(crate) struct RequestRow {
+    pub(crate) id: String,
+    pub(crate) state: String,
+    /// The stage of its turn.
+    pub(crate) stage: Option<String>,
+}
+
+async fn open(path: &Path) -> SqliteConnection {
+    SqliteConnectOptions::new().filename(path).connect().await.unwrap()
+}
+
+async fn rows(path: &Path, sql: &'static str, value: &str) -> Vec<SqliteRow> {
+    let mut conn = SqliteConnectOptions::new().filename(path).read_only(true).connect().await.unwrap();
+    let rows = sqlx::query(sql).bind(value.to_owned()).fetch_all(&mut conn).await.unwrap();
+    conn.close().await.unwrap();
+    rows
+}
+
+/// The turns with this prompt.
+pub(crate) async fn turns(path: &Path, prompt: &str) -> Vec<TurnRow> {
+    let sql = "select * from turn where input_text = $1";
+    let turn = |row: &SqliteRow| TurnRow {
+        session: row.get("session"),
+        ordinal: row.get("ordinal"),
+        stage: row.get("stage"),
+        outcome: row.get("outcome_kind"),
+        code: row.get("code"),
+        report: row.get("outcome"),
+    };
+    rows(path, sql, prompt).await.iter().map(turn).collect()
+}
+
+/// The requests of turns whose prompt is like this.
+pub(crate) async fn requests(path: &Path, prompt: &str) -> Vec<RequestRow> {
+    let sql = "select request.id, request.state, turn.stage from request
+               left join turn on turn.session = request.session and turn.ordinal = request.turn
+               where turn.input_text like $1 or turn.input_text is null";
+    let request =
+        |row: &SqliteRow| RequestRow { id: row.get("id"), state: row.get("state"), stage: row.get("stage") };
+    rows(path, sql, prompt).await.iter().map(request).collect()
+}
+
+/// Takes the right to write, and keeps it.
+pub(crate) async fn lock(path: &Path) -> SqliteConnection {
+    begin(path, "begin immediate").await
+}
+
+/// Begins to read, and goes on.
+pub(crate) async fn read_on(path: &Path) -> SqliteConnection {
+    begin(path, "begin; select count(*) from event").await
+}
+
+async fn begin(path: &Path, sql: &str) -> SqliteConnection {
+    let mut conn = open(path).await;
+    sqlx::raw_sql(AssertSqlSafe(sql.to_owned())).execute(&mut conn).await.unwrap();
+    conn
+}
+
+/// Lets go.
+pub(crate) async fn unlock(mut conn: SqliteConnection) {
+    sqlx::raw_sql("rollback").execute(&mut conn).await.unwrap();
+    conn.close().await.unwrap();
+}

@@ -1,0 +1,157 @@
+//! What can be done to whom, and when: the faults as data. A fault has a name, by which it can be played again.
+
+use std::fmt;
+
+/// The durable writes of a turn, in their order. Each has a point before and one after it.
+pub(crate) const WRITES: [&str; 8] =
+    ["prepared", "sent", "accepted", "request", "answer-stored", "answer-sent", "item", "outcome"];
+
+/// Which side of a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    Before,
+    After,
+}
+
+/// Whose turn is hit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Nth {
+    /// The first of a conversation: its thread has no file yet.
+    First,
+    /// One on a thread that has had a turn.
+    Later,
+}
+
+/// What is done while the engine is held at the point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Strike {
+    /// The engine is killed.
+    Engine,
+    /// Codex is killed.
+    Codex,
+    /// Codex is killed, then the engine, before it can notice.
+    Both,
+    /// The engine is killed, and the next one as soon as it has begun to take up what was left.
+    EngineTwice,
+    /// The engine is killed, and Codex while the next engine takes the turn up.
+    EngineThenCodex,
+    /// Codex closes the connection and lives.
+    Cut,
+    /// The engine gets SIGTERM: it ends and leaves its turns.
+    Restart,
+    /// A newer program replaces the engine.
+    Upgrade,
+    /// The clock goes ahead by two days.
+    ClockForward,
+    /// The clock goes back by two days.
+    ClockBack,
+    /// The disk is full for a while.
+    DiskFull,
+    /// The disk is full, and the engine is killed meanwhile.
+    DiskFullEngine,
+    /// Somebody else has the database locked for a while.
+    Busy,
+    /// Somebody else reads the database the whole time.
+    Reader,
+}
+
+/// Strikes that the real Codex is played with at every write.
+pub(crate) const ON_REAL: [Strike; 3] = [Strike::Engine, Strike::Codex, Strike::Both];
+
+/// Strikes that the stand-in is played with at every point.
+pub(crate) const ON_STAND_IN: [Strike; 14] = [
+    Strike::Engine,
+    Strike::Codex,
+    Strike::Both,
+    Strike::EngineTwice,
+    Strike::EngineThenCodex,
+    Strike::Cut,
+    Strike::Restart,
+    Strike::Upgrade,
+    Strike::ClockForward,
+    Strike::ClockBack,
+    Strike::DiskFull,
+    Strike::DiskFullEngine,
+    Strike::Busy,
+    Strike::Reader,
+];
+
+impl Strike {
+    /// Does Codex die of it?
+    pub(crate) fn ends_codex(self) -> bool {
+        matches!(self, Self::Codex | Self::Both | Self::EngineThenCodex)
+    }
+
+    /// Does it break the connection to Codex, so that what was under way may be gone?
+    pub(crate) fn cuts_codex_off(self) -> bool {
+        !matches!(self, Self::ClockForward | Self::ClockBack | Self::DiskFull | Self::Busy | Self::Reader)
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Engine => "engine",
+            Self::Codex => "codex",
+            Self::Both => "both",
+            Self::EngineTwice => "engine-twice",
+            Self::EngineThenCodex => "engine-then-codex",
+            Self::Cut => "cut",
+            Self::Restart => "restart",
+            Self::Upgrade => "upgrade",
+            Self::ClockForward => "clock-forward",
+            Self::ClockBack => "clock-back",
+            Self::DiskFull => "disk-full",
+            Self::DiskFullEngine => "disk-full-engine",
+            Self::Busy => "busy",
+            Self::Reader => "reader",
+        }
+    }
+}
+
+/// One fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    pub(crate) write: &'static str,
+    pub(crate) side: Side,
+    pub(crate) strike: Strike,
+    pub(crate) nth: Nth,
+}
+
+impl Fault {
+    /// The name that the engine gives to the point.
+    pub(crate) fn point(&self) -> String {
+        let side = match self.side {
+            Side::Before => "before",
+            Side::After => "after",
+        };
+        format!("{side}:{}", self.write)
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let nth = match self.nth {
+            Nth::First => "first",
+            Nth::Later => "later",
+        };
+        write!(f, "{}/{}/{nth}", self.point(), self.strike.word())
+    }
+}
+
+/// Every write with each strike. Side and turn change from one to the next, so that all combinations come up.
+pub(crate) fn at_every_write(strikes: &[Strike], shift: usize) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    for (row, write) in WRITES.into_iter().enumerate() {
+        for (column, strike) in strikes.iter().enumerate() {
+            let bits = row + column + shift;
+            let side = if bits.is_multiple_of(2) { Side::Before } else { Side::After };
+            let nth = if (bits / 2).is_multiple_of(2) { Nth::First } else { Nth::Later };
+            faults.push(Fault { write, side, strike: *strike, nth });
+        }
+    }
+    faults
+}
+
+/// Both sides of every write with each strike.
+pub(crate) fn at_every_point(strikes: &[Strike]) -> Vec<Fault> {
+    [0, 1].into_iter().flat_map(|shift| at_every_write(strikes, shift)).collect()
+}
