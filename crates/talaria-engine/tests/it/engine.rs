@@ -11,7 +11,7 @@ use talaria_core::request::Who;
 use talaria_core::transcript::Role;
 use talaria_engine::engine::{Engine, LockError, OpenError};
 use talaria_scripted::{Gate, Reply};
-use talaria_testkit::app_server::directive::{expect, on, reply_error, send};
+use talaria_testkit::app_server::directive::{notify, on, reply, reply_error, send};
 use talaria_testkit::app_server::{THREAD, TURN, complete_turn, start_turn};
 use talaria_testkit::{AppServer, Codex};
 
@@ -130,8 +130,21 @@ async fn what_runs_when_the_engine_is_stopped_is_interrupted_and_told_so(codex: 
 }
 
 /// A Codex whose turns wait until they are stopped.
-fn waiting() -> AppServer {
-    AppServer::ready(start_turn())
+pub(crate) fn waiting() -> AppServer {
+    let turn = |id: &str, status: &str| {
+        let turn = json!({ "id": id, "items": [], "status": status, "error": null });
+        json!({ "threadId": THREAD, "turn": turn })
+    };
+    // Each turn has a name of its own, whichever process runs it.
+    let ours = "$.params.clientUserMessageId";
+    let running = turn(ours, "inProgress");
+    AppServer::ready([
+        on("turn/start", [reply(running.clone()), notify("turn/started", running)]),
+        on(
+            "turn/interrupt",
+            [reply(json!({})), notify("turn/completed", turn("$.params.turnId", "interrupted"))],
+        ),
+    ])
 }
 
 /// A Codex whose turns ask whether a command may be run, and wait.
@@ -213,20 +226,16 @@ async fn prune_does_not_touch_what_runs_or_waits() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn input_that_waited_is_a_turn_like_any_other() {
-    let script = start_turn().into_iter().chain([expect("turn/interrupt")]);
-    let (mut home, _) = Home::scripted(AppServer::ready(script)).await;
+    let (mut home, installed) = Home::scripted(waiting()).await;
     home.open().await;
     let started = home.start(ApprovalPolicy::Never, "first").await;
     runs(&home, &started).await;
     home.say_next(&started, "the second thing").await;
     let mut events = home.events(&started, 0).await;
     events.is(|event| matches!(event, Event::Queued { waiting: 1 })).await;
-    // The script does not answer: the second turn is sent, and nobody takes it.
+    let pids = home.hosts().await;
     home.crash().await;
-    let (pids, mut home) = (home.marker.survivors(), home);
-    home.kill_codex(&pids.iter().map(|process| i32::try_from(process.pid).unwrap()).collect::<Vec<_>>())
-        .await;
-    let installed = home.install(waiting());
+    home.kill_codex(&pids).await;
     home.open().await;
     let mut events = home.events(&started, 0).await;
     assert!(matches!(events.outcome().await.outcome, Outcome::Lost { .. }));

@@ -12,7 +12,7 @@ use talaria_testkit::app_server::directive::on;
 use talaria_testkit::app_server::{complete_turn, start_turn};
 use talaria_testkit::{AppServer, Codex};
 
-use crate::engine::asking;
+use crate::engine::{asking, waiting};
 use crate::home::{Home, completed_once};
 use crate::stage::both_versions;
 
@@ -194,7 +194,7 @@ async fn a_turn_that_cannot_be_taken_up_takes_its_requests_with_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_person_wants_next_goes_before_what_is_continued() {
-    let (mut home, _) = Home::scripted(AppServer::ready(start_turn())).await;
+    let (mut home, _) = Home::scripted(waiting()).await;
     home.configure("[codex]\non_loss = \"continue\"\n");
     home.open().await;
     let started = home.start(ApprovalPolicy::Never, "first").await;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use talaria_server::client::{Client, ClientError};
 use talaria_server::{BindError, bind};
-use tokio::net::UnixListener;
+use tokio::net::{UnixListener, UnixStream};
 
 use crate::foreign::Foreign;
 use crate::scene::{PATIENCE, Scene};
@@ -39,9 +39,10 @@ async fn a_socket_that_was_left_over_is_replaced_and_one_in_use_is_not() {
     let socket = base.path().join("run/engine.sock");
     drop(bind(&socket).unwrap());
     assert!(socket.exists(), "dropping a listener leaves its file");
+    left_over(&socket).await;
     let _listener = bind(&socket).unwrap();
     assert!(matches!(bind(&socket), Err(BindError::InUse(path)) if path == socket));
-    tokio::net::UnixStream::connect(&socket).await.unwrap();
+    UnixStream::connect(&socket).await.unwrap();
 }
 
 #[tokio::test]
@@ -88,7 +89,14 @@ async fn where_nobody_listens_nobody_is_found() {
     let socket = base.path().join("engine.sock");
     assert!(matches!(Client::connect(&socket).await, Err(ClientError::NotRunning)));
     drop(UnixListener::bind(&socket).unwrap());
+    left_over(&socket).await;
     assert!(matches!(Client::connect(&socket).await, Err(ClientError::NotRunning)));
+}
+
+/// Waits until nobody listens. What another test starts just now may have the listener until it is another program.
+async fn left_over(socket: &Path) {
+    let gone = async { while UnixStream::connect(socket).await.is_ok() {} };
+    tokio::time::timeout(PATIENCE, gone).await.unwrap();
 }
 
 #[tokio::test]
