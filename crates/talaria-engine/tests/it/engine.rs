@@ -225,6 +225,25 @@ async fn prune_does_not_touch_what_runs_or_waits() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_turn_is_stopped_while_codex_does_not_say_whether_it_opens_the_conversation() {
+    let (mut home, silent) = Home::scripted(AppServer::ready([on("account/read", [])])).await;
+    home.open().await;
+    let started = home.start(ApprovalPolicy::Never, "go").await;
+    while !silent.received().iter().any(|message| message["method"] == "account/read") {
+        tokio::task::yield_now().await;
+    }
+    home.engine()
+        .interrupt(started.id.as_str(), talaria_core::api::Interrupt { by: Who::User })
+        .await
+        .unwrap();
+    let asked = std::time::Instant::now();
+    let report = home.events(&started, 0).await.outcome().await;
+    assert_eq!((report.outcome, report.exit), (Outcome::Interrupted { by: Who::User }, 4));
+    assert!(asked.elapsed() < PATIENCE / 6, "Codex has 30 s to answer, and is not waited for");
+    home.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn input_that_waited_is_a_turn_like_any_other() {
     let (mut home, installed) = Home::scripted(waiting()).await;
     home.open().await;
