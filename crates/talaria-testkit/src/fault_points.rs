@@ -69,7 +69,7 @@ impl FaultPoints {
         &self.socket
     }
 
-    /// Holds the engine that comes next to the point `name`, after `skip` others were let pass.
+    /// Holds the engine that comes next to the point `name`, or to any for `*`, after `skip` others were let pass.
     pub fn trap(&self, name: &str, skip: usize) -> Trap {
         let (caught, trap) = oneshot::channel();
         lock(&self.shared).traps.push(Set { name: name.to_owned(), skip, caught });
@@ -109,7 +109,7 @@ async fn take(stream: UnixStream, shared: Arc<Mutex<Shared>>) {
     let name = name.trim_end();
     let mut shared = lock(&shared);
     shared.passed.push(name.to_owned());
-    let Some(at) = shared.traps.iter().position(|set| set.name == name) else { return };
+    let Some(at) = shared.traps.iter().position(|set| set.name == name || set.name == "*") else { return };
     match &mut shared.traps[at].skip {
         0 => {
             let set = shared.traps.swap_remove(at);

@@ -110,7 +110,11 @@ impl Opening<'_> {
                         .map(|history| Reading { history: Ok(history), vantage: Vantage::Reconnected });
                     return Ok((session, Opened { reading, ..Opened::default() }));
                 }
-                Err(error) if self.row.thread.is_some() => {
+                // Nothing was ever accepted there, and there is nothing to be resumed.
+                Err(error) if self.row.thread.is_none() && self.is_over(&error) => {
+                    return self.start().await;
+                }
+                Err(error) => {
                     tracing::warn!("session {}: its host does not take it up: {error}", self.row.id);
                     // Codex lets nobody else write to the conversation while a process holds it.
                     if host.has_other_turns(&before.thread) {
@@ -119,14 +123,17 @@ impl Opening<'_> {
                         host.terminate("Codex did not take up a conversation any more").await;
                     }
                 }
-                // Nothing was ever accepted there, and there is nothing to be resumed.
-                Err(_) => return self.start().await,
             }
         } else if self.row.thread.is_none() && self.purpose == Purpose::Send {
             return self.start().await;
         }
         // Whoever died before it could say that Codex took the input may have left a whole turn there.
         self.revive(&before).await
+    }
+
+    /// Does it follow that the thread has nothing that is worth looking for? A Codex that died meanwhile says nothing.
+    fn is_over(&self, error: &ThreadError) -> bool {
+        self.purpose == Purpose::Send || matches!(error, ThreadError::Call(CallError::Refused { .. }))
     }
 
     /// Takes up a thread on the host that has it; without a change if it is loaded there.

@@ -2,7 +2,7 @@
 //! turn, and what is left is audited against what Codex and its model know.
 //!
 //! `fault` names what is done and when, `lane` is a home on which it is done, `play` does it, `audit` counts what must not
-//! happen. `TALARIA_FAULT=<text>` plays only the faults whose name contains the text.
+//! happen. `TALARIA_FAULT=<text>` plays only the faults whose name contains the text, and tells of each.
 
 mod audit;
 mod database;
@@ -17,14 +17,19 @@ use talaria_scripted::{Reply, ScriptedModel};
 use talaria_testkit::{Codex, CodexHome};
 
 use futures_util::StreamExt as _;
+use futures_util::future::BoxFuture;
 
 use audit::{Tally, Violation, Wrong, examine};
-use fault::{Fault, ON_REAL, ON_STAND_IN, at_every_point, at_every_write};
+use fault::{Fault, ON_REAL, ON_STAND_IN, Strike, at_every_point, at_every_write, by_chance};
 use lane::{Lane, program};
 use play::{newer_program, play};
 
 /// How many homes the faults on the stand-in are dealt out to.
 const STAND_INS: usize = 6;
+/// How many faults by chance there are unless somebody wants more.
+const ROUNDS: u64 = 40;
+/// How many of them are played on one home.
+const PER_LANE: usize = 40;
 /// How many homes are played on at once.
 const AT_ONCE: usize = 5;
 
@@ -54,9 +59,9 @@ async fn run_lane(mut lane: Lane, faults: Vec<Fault>, newer: &Path, is_real: boo
     for (number, fault) in faults.into_iter().enumerate() {
         let played = play(&mut lane, fault, number, newer).await;
         let violations = examine(&lane, &played).await;
-        tally.faults += 1;
-        tally.on_real += usize::from(is_real);
-        let turns = database::turns(&lane.database(), &played.prompt).await;
+        tally.faults += usize::from(played.is_struck);
+        tally.on_real += usize::from(played.is_struck && is_real);
+        let turns = database::turns(&lane.database(), &played.prompts[0]).await;
         let outcome = match turns.first() {
             Some(turn) => [turn.outcome.as_deref(), turn.code.as_deref()]
                 .iter()
@@ -118,30 +123,67 @@ fn deal(faults: Vec<Fault>, lanes: usize) -> Vec<Vec<Fault>> {
     dealt
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn whoever_is_killed_at_whatever_point_every_turn_has_a_true_end() {
-    let folder = tempfile::tempdir().unwrap();
-    let newer = newer_program(folder.path());
-    let mut lanes: Vec<futures_util::future::BoxFuture<'_, Tally>> = Vec::new();
-    for (shift, codex) in Codex::both().into_iter().enumerate() {
-        for faults in deal(chosen(at_every_write(&ON_REAL, shift)), 2) {
-            lanes.push(Box::pin(run_lane(real(&codex).await, faults, &newer, true)));
-        }
-    }
-    for faults in deal(chosen(at_every_point(&ON_STAND_IN)), STAND_INS) {
-        lanes.push(Box::pin(run_lane(stand_in().await, faults, &newer, false)));
-    }
+type Playing<'a> = Vec<BoxFuture<'a, Tally>>;
+
+/// Plays lanes, some at once, and adds up.
+async fn play_all(lanes: Playing<'_>) -> Tally {
     let mut tally = Tally::default();
     let mut running = futures_util::stream::iter(lanes).buffer_unordered(AT_ONCE);
     while let Some(part) = running.next().await {
         tally.add(part);
     }
-    report(&tally);
+    tally
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_is_killed_at_whatever_point_every_turn_has_a_true_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let newer = newer_program(folder.path());
+    let (mut lanes, mut count): (Playing<'_>, usize) = (Vec::new(), 0);
+    for (shift, codex) in Codex::both().into_iter().enumerate() {
+        for faults in deal(chosen(at_every_write(&ON_REAL, shift)), 2) {
+            count += faults.len();
+            lanes.push(Box::pin(run_lane(real(&codex).await, faults, &newer, true)));
+        }
+    }
+    for faults in deal(chosen(at_every_point(&ON_STAND_IN)), STAND_INS) {
+        count += faults.len();
+        lanes.push(Box::pin(run_lane(stand_in().await, faults, &newer, false)));
+    }
+    let tally = play_all(lanes).await;
+    report("faults at every write", &tally);
+    assert_eq!(tally.faults, count, "every fault was injected");
+}
+
+/// `TALARIA_FAULT_ROUNDS` says how many, `TALARIA_FAULT_SEED` repeats them.
+#[tokio::test(flavor = "multi_thread")]
+async fn faults_by_chance_with_turns_beside_leave_every_turn_a_true_end() {
+    let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
+    let rounds = number("TALARIA_FAULT_ROUNDS");
+    let now = std::time::UNIX_EPOCH.elapsed().unwrap().as_secs();
+    let seed = number("TALARIA_FAULT_SEED").unwrap_or(if rounds.is_some() { now } else { 1 });
+    let rounds = usize::try_from(rounds.unwrap_or(ROUNDS)).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let newer = newer_program(folder.path());
+    let mut lanes: Playing<'_> = Vec::new();
+    // The last one needs a Codex that can be told to close its connections.
+    let strikes: Vec<_> = ON_STAND_IN.into_iter().filter(|strike| *strike != Strike::Cut).collect();
+    for (shift, codex) in (1..).zip(Codex::both()) {
+        let faults = chosen(by_chance(seed.wrapping_add(shift), rounds / 8, &strikes));
+        for faults in deal(faults, rounds.div_ceil(PER_LANE * 8)) {
+            lanes.push(Box::pin(run_lane(real(&codex).await, faults, &newer, true)));
+        }
+    }
+    let faults = chosen(by_chance(seed, rounds - rounds / 4, &ON_STAND_IN));
+    for faults in deal(faults, rounds.div_ceil(PER_LANE).max(2)) {
+        lanes.push(Box::pin(run_lane(stand_in().await, faults, &newer, false)));
+    }
+    report(&format!("faults by chance, TALARIA_FAULT_SEED={seed}"), &play_all(lanes).await);
 }
 
 /// Prints the table, and fails if something happened that must not.
-fn report(tally: &Tally) {
-    let mut text = format!("\n{tally}");
+fn report(title: &str, tally: &Tally) {
+    let mut text = format!("\n{title}\n{tally}");
     if std::env::var_os("TALARIA_FAULT").is_some() {
         text = format!("\n{}{text}", tally.lines.join("\n"));
     }

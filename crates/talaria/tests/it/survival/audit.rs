@@ -54,54 +54,66 @@ pub(crate) struct Evidence {
 /// Looks at what a fault left.
 pub(crate) async fn examine(lane: &Lane, played: &Played) -> Vec<Violation> {
     let mut found = Vec::new();
-    let turns = database::turns(&lane.database(), &played.prompt).await;
-    let evidence = evidence(lane, &played.prompt);
-    let mut add = |wrong, what: String| {
-        found.push(Violation { wrong, what: format!("{what}; {evidence:?}; {turns:?}") });
-    };
     if let Some(trouble) = &played.trouble {
-        add(Wrong::Unaccounted, trouble.clone());
+        found.push(Violation { wrong: Wrong::Unaccounted, what: trouble.clone() });
     }
-    match &turns[..] {
-        [] if played.is_promised => add(Wrong::Unaccounted, "a promised turn is not there".to_owned()),
-        [] if evidence.reached_model > 0 => {
-            add(Wrong::Unaccounted, "the model saw a turn that is not there".to_owned());
+    let mut requests = Vec::new();
+    for prompt in &played.prompts {
+        let turns = database::turns(&lane.database(), prompt).await;
+        let evidence = evidence(lane, prompt);
+        for (wrong, what) in faults_of_turn(played, prompt, &turns, evidence) {
+            found.push(Violation { wrong, what: format!("{what}; {evidence:?}; {turns:?}") });
+        }
+        requests.extend(database::requests(&lane.database(), prompt).await);
+    }
+    for ticket in &played.acknowledged {
+        let state = requests.iter().find(|row| row.id == ticket.as_str()).map(|row| row.state.as_str());
+        if !matches!(state, Some("delivered" | "escrowed" | "undelivered" | "expired")) {
+            let what = format!("an acknowledged answer, {ticket}, is {state:?}");
+            found.push(Violation { wrong: Wrong::AnswerLost, what });
+        }
+    }
+    let pending =
+        requests.iter().filter(|row| matches!(row.state.as_str(), "open" | "answered" | "delivering"));
+    found.extend(pending.map(|row| Violation { wrong: Wrong::Orphaned, what: format!("{row:?}") }));
+    found
+}
+
+fn faults_of_turn(
+    played: &Played,
+    prompt: &String,
+    turns: &[TurnRow],
+    evidence: Evidence,
+) -> Vec<(Wrong, String)> {
+    let mut found = Vec::new();
+    let mut add = |wrong, what: &str| found.push((wrong, what.to_owned()));
+    match turns {
+        [] if played.promised.contains(prompt) => add(Wrong::Unaccounted, "a promised turn is not there"),
+        [] if evidence.reached_model + evidence.recorded > 0 => {
+            add(Wrong::Unaccounted, "Codex has a turn that is not there");
         }
         [] => {}
         [turn] => match &turn.outcome {
-            None => add(Wrong::Unaccounted, "a turn has no outcome".to_owned()),
+            None => add(Wrong::Unaccounted, "a turn has no outcome"),
             Some(outcome) => {
                 if let Some(what) = lie(played, outcome, turn, evidence) {
                     add(Wrong::FalseOutcome, what);
                 }
             }
         },
-        _ => add(Wrong::Duplicated, "the turn is there more than once".to_owned()),
+        _ => add(Wrong::Duplicated, "the turn is there more than once"),
     }
     if evidence.reached_model > 1 || evidence.recorded > 1 {
-        add(Wrong::Duplicated, "the prompt was sent twice".to_owned());
+        add(Wrong::Duplicated, "the prompt was sent twice");
     }
     if evidence.ran > 1 {
-        add(Wrong::Duplicated, "a command ran twice".to_owned());
-    }
-    let requests = database::requests(&lane.database(), &played.prompt).await;
-    for ticket in &played.acknowledged {
-        let state = requests.iter().find(|row| row.id == ticket.as_str()).map(|row| row.state.as_str());
-        if !matches!(state, Some("delivered" | "escrowed" | "undelivered" | "expired")) {
-            add(Wrong::AnswerLost, format!("an acknowledged answer is {state:?}"));
-        }
-    }
-    for row in &requests {
-        let is_pending = matches!(row.state.as_str(), "open" | "answered" | "delivering");
-        if is_pending && row.stage.as_deref() != Some("accepted") {
-            add(Wrong::Orphaned, format!("{row:?}"));
-        }
+        add(Wrong::Duplicated, "a command ran twice");
     }
     found
 }
 
 /// Says what is not true about an outcome.
-fn lie(played: &Played, outcome: &str, turn: &TurnRow, evidence: Evidence) -> Option<String> {
+fn lie(played: &Played, outcome: &str, turn: &TurnRow, evidence: Evidence) -> Option<&'static str> {
     let strike = played.fault.strike;
     let was_seen = evidence.reached_model > 0 || evidence.recorded > 0;
     let what = match (outcome, turn.code.as_deref()) {
@@ -118,7 +130,7 @@ fn lie(played: &Played, outcome: &str, turn: &TurnRow, evidence: Evidence) -> Op
         ("lost", _) => return None,
         _ => "nobody stopped it and the model did not fail",
     };
-    Some(what.to_owned())
+    Some(what)
 }
 
 /// Gathers what Codex and its model know.

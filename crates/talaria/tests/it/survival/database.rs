@@ -22,8 +22,6 @@ pub(crate) struct TurnRow {
 pub(crate) struct RequestRow {
     pub(crate) id: String,
     pub(crate) state: String,
-    /// The stage of its turn.
-    pub(crate) stage: Option<String>,
 }
 
 async fn open(path: &Path) -> SqliteConnection {
@@ -53,11 +51,10 @@ pub(crate) async fn turns(path: &Path, prompt: &str) -> Vec<TurnRow> {
 
 /// The requests of turns whose prompt is like this.
 pub(crate) async fn requests(path: &Path, prompt: &str) -> Vec<RequestRow> {
-    let sql = "select request.id, request.state, turn.stage from request
+    let sql = "select request.id, request.state from request
                left join turn on turn.session = request.session and turn.ordinal = request.turn
                where turn.input_text like $1 or turn.input_text is null";
-    let request =
-        |row: &SqliteRow| RequestRow { id: row.get("id"), state: row.get("state"), stage: row.get("stage") };
+    let request = |row: &SqliteRow| RequestRow { id: row.get("id"), state: row.get("state") };
     rows(path, sql, prompt).await.iter().map(request).collect()
 }
 

@@ -114,6 +114,10 @@ pub(crate) struct Fault {
     pub(crate) side: Side,
     pub(crate) strike: Strike,
     pub(crate) nth: Nth,
+    /// How many other conversations begin at the same time.
+    pub(crate) beside: usize,
+    /// How often the point is passed before.
+    pub(crate) skip: usize,
 }
 
 impl Fault {
@@ -133,7 +137,11 @@ impl fmt::Display for Fault {
             Nth::First => "first",
             Nth::Later => "later",
         };
-        write!(f, "{}/{}/{nth}", self.point(), self.strike.word())
+        write!(f, "{}/{}/{nth}", self.point(), self.strike.word())?;
+        if (self.beside, self.skip) != (0, 0) {
+            write!(f, "/{}-{}", self.beside, self.skip)?;
+        }
+        Ok(())
     }
 }
 
@@ -145,7 +153,7 @@ pub(crate) fn at_every_write(strikes: &[Strike], shift: usize) -> Vec<Fault> {
             let bits = row + column + shift;
             let side = if bits.is_multiple_of(2) { Side::Before } else { Side::After };
             let nth = if (bits / 2).is_multiple_of(2) { Nth::First } else { Nth::Later };
-            faults.push(Fault { write, side, strike: *strike, nth });
+            faults.push(Fault { write, side, strike: *strike, nth, beside: 0, skip: 0 });
         }
     }
     faults
@@ -154,4 +162,25 @@ pub(crate) fn at_every_write(strikes: &[Strike], shift: usize) -> Vec<Fault> {
 /// Both sides of every write with each strike.
 pub(crate) fn at_every_point(strikes: &[Strike]) -> Vec<Fault> {
     [0, 1].into_iter().flat_map(|shift| at_every_write(strikes, shift)).collect()
+}
+
+/// Any number of faults by chance; the same seed gives the same ones.
+pub(crate) fn by_chance(seed: u64, count: usize, strikes: &[Strike]) -> Vec<Fault> {
+    let mut state = seed;
+    let mut below = |limit: usize| {
+        // SplitMix64.
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        usize::try_from((mixed ^ (mixed >> 31)) % limit as u64).unwrap()
+    };
+    let mut fault = || Fault {
+        write: WRITES[below(WRITES.len())],
+        side: [Side::Before, Side::After][below(2)],
+        strike: strikes[below(strikes.len())],
+        nth: [Nth::First, Nth::Later][below(2)],
+        beside: below(4),
+        skip: below(3),
+    };
+    (0..count).map(|_| fault()).collect()
 }

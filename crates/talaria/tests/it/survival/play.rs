@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 use serde_json::json;
-use talaria_core::api::{AnswerRequest, NewSession, NewTurn, SessionStarted, Status};
+use talaria_core::api::{AnswerRequest, SessionStarted, Status};
 use talaria_core::ids::TicketId;
 use talaria_core::request::Who;
 use talaria_server::client::{Client, ClientError};
@@ -27,10 +27,12 @@ const TWO_DAYS_MS: i64 = 2 * 24 * 60 * 60 * 1000;
 #[derive(Debug)]
 pub(crate) struct Played {
     pub(crate) fault: Fault,
-    /// The prompt of the turn that was hit; no other turn has it.
-    pub(crate) prompt: String,
-    /// The engine said that it will run the turn.
-    pub(crate) is_promised: bool,
+    /// The prompt of the turn that was meant, then those of the turns beside it; no other turn has one of them.
+    pub(crate) prompts: Vec<String>,
+    /// Those of the turns of which the engine said that it will run them.
+    pub(crate) promised: Vec<String>,
+    /// The engine came to the point, and the blow fell.
+    pub(crate) is_struck: bool,
     /// Answers that the engine said it has.
     pub(crate) acknowledged: Vec<TicketId>,
     /// What kept the play from being played to its end.
@@ -46,14 +48,22 @@ pub(crate) struct Played {
 pub(crate) async fn play(lane: &mut Lane, fault: Fault, number: usize, newer: &Path) -> Played {
     let began = Instant::now();
     let prompt = format!("ask-{number}-{}", fault.to_string().replace(['/', ':'], "-"));
+    let others = (0..fault.beside).map(|other| format!("{prompt}-beside-{other}"));
+    let prompts: Vec<String> = [prompt.clone()].into_iter().chain(others).collect();
     let mut people = People::new(lane.home().join("run/engine.sock"));
     let mut codex = Vec::new();
-    let trouble = drive(lane, fault, &prompt, &mut people, &mut codex, newer).await.err();
+    let driven = drive(lane, fault, &prompts, &mut people, &mut codex, newer).await;
+    let (is_struck, trouble) = match driven {
+        Ok(Blow::Struck) => (true, None),
+        Ok(Blow::NotReached) => (false, None),
+        Err(trouble) => (true, Some(trouble)),
+    };
     lane.points.clear();
     Played {
         fault,
-        prompt,
-        is_promised: people.started.is_some(),
+        prompts,
+        promised: people.promised,
+        is_struck,
         acknowledged: people.acknowledged,
         trouble,
         is_codex_alive: codex.iter().any(|pid| is_alive(*pid)),
@@ -62,14 +72,22 @@ pub(crate) async fn play(lane: &mut Lane, fault: Fault, number: usize, newer: &P
     }
 }
 
+/// Did the blow fall?
+enum Blow {
+    Struck,
+    /// The engine never came to the point so often.
+    NotReached,
+}
+
 async fn drive(
     lane: &mut Lane,
     fault: Fault,
-    prompt: &str,
+    prompts: &[String],
     people: &mut People,
     codex: &mut Vec<i32>,
     newer: &Path,
-) -> Result<(), String> {
+) -> Result<Blow, String> {
+    let prompt = prompts[0].as_str();
     if lane.client().await.is_none() {
         lane.start_engine().await?;
     }
@@ -78,19 +96,19 @@ async fn drive(
     let mut session = None;
     if needs_turn {
         let mut before = People::new(people.socket.clone());
-        before.start(lane.session(&prompt.replace("ask-", "say-")));
+        before.start(&prompt.replace("ask-", "say-"), None, lane);
         before.settle().await?;
-        session = before.started.map(|started| started.id.to_string());
+        session = before.session;
     }
     lane.points.passed();
-    let mut trap = lane.points.trap(&fault.point(), 0);
-    match session.filter(|_| fault.nth == Nth::Later) {
-        Some(session) => people.go_on(session, lane.turn(prompt)),
-        None => people.start(lane.session(prompt)),
+    let mut trap = lane.points.trap(&fault.point(), fault.skip);
+    people.start(prompt, session.filter(|_| fault.nth == Nth::Later), lane);
+    for other in &prompts[1..] {
+        people.start(other, None, lane);
     }
     let held = tokio::select! {
         held = trap.reached() => held.ok_or("the trap was cleared")?,
-        trouble = people.keep_answering() => return Err(trouble),
+        settled = people.settle() => return settled.map(|()| Blow::NotReached),
     };
     *codex = lane.codex_pids().await;
     strike(lane, fault.strike, held, people, codex, newer).await?;
@@ -105,7 +123,7 @@ async fn drive(
             return Err(format!("the newer engine does not stop: {said}"));
         }
     }
-    settled
+    settled.map(|()| Blow::Struck)
 }
 
 /// Strikes, and lets the engine go.
@@ -131,8 +149,12 @@ async fn strike(
         }
         Strike::EngineTwice => {
             lane.kill_engine().await;
+            let mut trap = lane.points.trap("*", 0);
             lane.start_engine().await?;
+            // At the first thing that it writes; where it has nothing to write, a moment later.
+            let _ = tokio::time::timeout(A_WHILE, trap.reached()).await;
             lane.kill_engine().await;
+            lane.points.clear();
             lane.start_engine().await?;
         }
         Strike::EngineThenCodex => {
@@ -202,11 +224,14 @@ pub(crate) struct People {
     tasks: JoinSet<Done>,
     answering: HashSet<TicketId>,
     pub(crate) acknowledged: Vec<TicketId>,
-    pub(crate) started: Option<SessionStarted>,
+    /// The prompts of turns that the engine said it will run.
+    pub(crate) promised: Vec<String>,
+    /// The session of the last of them.
+    pub(crate) session: Option<String>,
 }
 
 enum Done {
-    Started(Result<SessionStarted, ClientError>),
+    Started(String, Result<SessionStarted, ClientError>),
     Answered(TicketId, Result<(), ClientError>),
 }
 
@@ -217,34 +242,32 @@ impl People {
             tasks: JoinSet::new(),
             answering: HashSet::new(),
             acknowledged: Vec::new(),
-            started: None,
+            promised: Vec::new(),
+            session: None,
         }
     }
 
-    /// Starts a session.
-    pub(crate) fn start(&mut self, new: NewSession) {
-        let socket = self.socket.clone();
+    /// Starts a turn, of a session that is there or of a new one.
+    pub(crate) fn start(&mut self, prompt: &str, session: Option<String>, lane: &Lane) {
+        let (socket, prompt) = (self.socket.clone(), prompt.to_owned());
+        let new = lane.session(&prompt);
         self.tasks.spawn(async move {
-            Done::Started(async { Client::connect(&socket).await?.start_session(&new).await }.await)
+            let started = async {
+                let client = Client::connect(&socket).await?;
+                match session {
+                    Some(session) => client.start_turn(&session, &new.turn).await,
+                    None => client.start_session(&new).await,
+                }
+            };
+            Done::Started(prompt, started.await)
         });
     }
 
-    /// Starts another turn of a session.
-    pub(crate) fn go_on(&mut self, session: String, turn: NewTurn) {
-        let socket = self.socket.clone();
-        self.tasks.spawn(async move {
-            Done::Started(async { Client::connect(&socket).await?.start_turn(&session, &turn).await }.await)
-        });
-    }
-
-    /// Answers until it takes too long; says so then.
-    pub(crate) async fn keep_answering(&mut self) -> String {
-        let end = Instant::now() + PATIENCE;
-        let mut last = None;
-        while Instant::now() < end {
-            last = self.look().await.or(last);
+    /// Answers for ever.
+    pub(crate) async fn keep_answering(&mut self) {
+        loop {
+            self.look().await;
         }
-        format!("the point was not reached; last seen: {last:?}")
     }
 
     /// Answers until every turn has ended and nobody waits for anything.
@@ -268,7 +291,11 @@ impl People {
         while let Some(done) = self.tasks.try_join_next() {
             match done.unwrap() {
                 // Whoever gets no answer does not know whether there is a turn; the audit does.
-                Done::Started(started) => self.started = started.ok(),
+                Done::Started(prompt, Ok(started)) => {
+                    self.session = Some(started.id.to_string());
+                    self.promised.push(prompt);
+                }
+                Done::Started(..) => {}
                 Done::Answered(ticket, result) => {
                     self.answering.remove(&ticket);
                     if result.is_ok() {
