@@ -75,6 +75,15 @@ async fn a_file_of_a_newer_talaria_is_refused_and_not_changed() {
 }
 
 #[tokio::test]
+async fn a_store_that_was_closed_is_one_file() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("talaria.db");
+    filled(&path).await;
+    let names: Vec<_> = fs::read_dir(place.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names, ["talaria.db"], "whoever copies the file has everything");
+}
+
+#[tokio::test]
 async fn a_damaged_file_is_copied_aside_and_never_made_anew() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("talaria.db");

@@ -14,6 +14,7 @@ mod follow;
 mod help;
 mod input;
 mod options;
+mod outliving;
 mod questions;
 mod requests;
 mod rules;

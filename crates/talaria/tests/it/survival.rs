@@ -6,8 +6,9 @@
 
 mod audit;
 mod database;
+mod escrow;
 mod fault;
-mod lane;
+pub(crate) mod lane;
 mod play;
 
 use std::io::Write as _;

@@ -49,11 +49,11 @@ pub(crate) async fn turns(path: &Path, prompt: &str) -> Vec<TurnRow> {
     rows(path, sql, prompt).await.iter().map(turn).collect()
 }
 
-/// The requests of turns whose prompt is like this.
+/// The requests of turns with this prompt, oldest first.
 pub(crate) async fn requests(path: &Path, prompt: &str) -> Vec<RequestRow> {
     let sql = "select request.id, request.state from request
                left join turn on turn.session = request.session and turn.ordinal = request.turn
-               where turn.input_text like $1 or turn.input_text is null";
+               where turn.input_text = $1 order by request.opened_at, request.id";
     let request = |row: &SqliteRow| RequestRow { id: row.get("id"), state: row.get("state") };
     rows(path, sql, prompt).await.iter().map(request).collect()
 }

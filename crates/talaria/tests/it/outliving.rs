@@ -1,0 +1,153 @@
+//! What outlives the engine: open questions and running turns, through a kill, an upgrade, and two people at once. And what
+//! a person is told when the home is not as it should be.
+
+use std::fs;
+use std::os::unix::fs::FileExt;
+
+use rustix::process::{Signal, kill_process};
+use serde_json::Value;
+use talaria_scripted::{Gate, Reply};
+use talaria_testkit::Codex;
+use tokio::process::Command;
+
+use crate::scene::{Scene, both_versions, names};
+use crate::survival::lane::{LOOK, is_alive};
+
+both_versions!(
+    an_approval_opened_before_the_engine_was_killed_is_answered_after_and_the_same_turn_completes,
+    upgrading_while_a_turn_runs_loses_nothing,
+    of_two_people_who_answer_one_wins_and_the_other_is_told_who,
+);
+
+/// A turn without a sandbox in which commands are asked about, and nobody answers at this terminal.
+const ASKING: [&str; 8] =
+    ["exec", "--sandbox", "danger-full-access", "--approval", "untrusted", "--approve", "wait", "do it"];
+
+fn ask(scene: &Scene) {
+    scene.model.push(Reply::new().command("echo made >> note"));
+    scene.model.push(Reply::say("Done."));
+}
+
+/// The one request that is open.
+async fn open_request(scene: &Scene) -> Value {
+    let status = scene.wait_status(|status| status["requests"].as_array().unwrap().len() == 1).await;
+    status["requests"][0].clone()
+}
+
+/// Kills the engine, and waits until it is gone.
+async fn kill_engine(scene: &Scene) {
+    let pid = scene.engine_pid().await.unwrap();
+    kill_process(pid, Signal::KILL).unwrap();
+    while is_alive(pid.as_raw_nonzero().get()) {
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// The turns of a session, as they are shown.
+async fn turns(scene: &Scene, session: &str) -> Vec<Value> {
+    let shown = scene.run(&["sessions", "show", session, "--json"]).await.exits(0);
+    shown.json()[0]["turns"].as_array().unwrap().clone()
+}
+
+async fn an_approval_opened_before_the_engine_was_killed_is_answered_after_and_the_same_turn_completes(
+    codex: Codex,
+) {
+    let scene = Scene::real(&codex).await;
+    ask(&scene);
+    let running = scene.start(&ASKING);
+    let request = open_request(&scene).await;
+    kill_engine(&scene).await;
+    let id = request["id"].as_str().unwrap();
+    scene.run(&["requests", "answer", id, "accept"]).await.exits(0);
+    running.end().await.exits(0).prints(&["Done."]);
+    assert_eq!(fs::read_to_string(scene.work().join("note")).unwrap(), "made\n", "once");
+    assert_eq!(scene.model.requests().len(), 2, "nothing was prompted twice");
+    let turns = turns(&scene, request["session"].as_str().unwrap()).await;
+    assert_eq!(turns.len(), 1, "{turns:?}");
+    assert_eq!(turns[0]["outcome"]["outcome"], "completed");
+    scene.close().await;
+}
+
+async fn upgrading_while_a_turn_runs_loses_nothing(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    let gate = Gate::new();
+    scene.model.push(Reply::new().text("half\n").gate(&gate).text("and whole\n"));
+    let mut running = scene.start(&["exec", "--json", "go"]);
+    running.wait_for("half").await;
+    let older = scene.engine_pid().await.unwrap();
+    let newer = scene.codex_home.root().join("newer");
+    fs::copy(env!("CARGO_BIN_EXE_talaria"), &newer).unwrap();
+    let command = scene.command(&["sessions", "list"]);
+    let mut upgrade = Command::new(&newer);
+    upgrade.args(["sessions", "list"]).current_dir(scene.work());
+    upgrade.envs(command.as_std().get_envs().filter_map(|(name, value)| Some((name, value?))));
+    assert!(upgrade.status().await.unwrap().success());
+    assert_ne!(scene.engine_pid().await.unwrap(), older, "the newer program is the engine now");
+    gate.open();
+    let ended = running.end().await.exits(0);
+    let events = ended.events();
+    assert_eq!(events.last().unwrap()["text"], "half\nand whole\n", "{ended}");
+    assert_eq!(scene.model.requests().len(), 1);
+    scene.close().await;
+}
+
+async fn of_two_people_who_answer_one_wins_and_the_other_is_told_who(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    ask(&scene);
+    let running = scene.start(&ASKING);
+    let request = open_request(&scene).await;
+    let id = request["id"].as_str().unwrap();
+    let (yes, no) = (["requests", "answer", id, "accept"], ["requests", "answer", id, "decline"]);
+    let (yes, no) = tokio::join!(scene.run(&yes), scene.run(&no));
+    let (second, decided, is_made) = match (yes.code, no.code) {
+        (Some(0), Some(1)) => (no, "accepted", true),
+        (Some(1), Some(0)) => (yes, "declined", false),
+        _ => panic!("not one of them won: {yes}\n{no}"),
+    };
+    second.complains(&["error: the answer was not taken", &format!("was {decided} already, by user")]);
+    running.end().await.exits(0).prints(&["Done."]);
+    assert_eq!(scene.work().join("note").exists(), is_made);
+    scene.close().await;
+}
+
+#[tokio::test]
+async fn a_second_engine_is_told_who_holds_the_home() {
+    let scene = Scene::empty().await;
+    scene.run(&["sessions", "list"]).await.exits(0);
+    let pid = scene.engine_pid().await.unwrap();
+    let ended = scene.run(&["serve"]).await.exits(75);
+    ended.complains(&[&format!("process {}", pid.as_raw_nonzero()), "talaria stop"]);
+    scene.close().await;
+}
+
+#[tokio::test]
+async fn a_damaged_database_is_told_copied_and_never_made_anew() {
+    let scene = Scene::empty().await;
+    scene.run(&["sessions", "list"]).await.exits(0);
+    scene.run(&["stop"]).await.exits(0);
+    let database = scene.home().join("talaria.db");
+    let file = fs::File::options().write(true).open(&database).unwrap();
+    file.write_all_at(&[0xff; 2048], 100).unwrap();
+    let damaged = fs::read(&database).unwrap();
+    let ended = scene.run(&["sessions", "list"]).await.exits(1);
+    ended.complains(&["error: cannot start the engine", "talaria.db", "damaged"]);
+    assert_eq!(fs::read(&database).unwrap(), damaged, "it is left as it is");
+    let names = names(&scene.home());
+    // The log beside it is copied as well.
+    let is_copy = |name: &&String| name.starts_with("talaria.db.damaged-") && !name.ends_with("-wal");
+    let copies: Vec<&String> = names.iter().filter(is_copy).collect();
+    assert_eq!(copies.len(), 1, "{names:?}");
+    assert_eq!(fs::read(scene.home().join(copies[0])).unwrap(), damaged);
+    scene.close().await;
+}
+
+#[tokio::test]
+async fn a_search_with_odd_syntax_finds_nothing_and_breaks_nothing() {
+    let scene = Scene::empty().await;
+    for typed in ["\"unclosed", "a AND (", "NEAR(", "*", "col:x", "-", "' OR 1=1 --", "日\u{0}本", "%_\\"] {
+        // A NUL cannot be typed.
+        let typed = typed.replace('\u{0}', "");
+        scene.run(&["sessions", "search", "--", &typed]).await.exits(0);
+    }
+    scene.close().await;
+}
