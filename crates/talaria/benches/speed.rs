@@ -1,7 +1,7 @@
 //! `cargo bench`: speed and memory as ratios against a limit, measured in one run. Prints; fails nothing.
 //!
 //! Every figure has its baseline beside it, taken on the same machine in the same minute, because wall times alone say
-//! more about the machine than about the program. `cargo bench -p talaria --bench speed -- machine flood` runs two parts.
+//! more about the machine than about the program. `cargo bench -p talaria --bench speed -- machine start` runs two parts.
 
 #![allow(
     clippy::unwrap_used,
@@ -10,12 +10,10 @@
     reason = "a bench stops at the first surprise and prints"
 )]
 
-use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
-use futures_util::{SinkExt, StreamExt};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -30,30 +28,17 @@ use talaria_core::rules::Rules;
 use talaria_core::transcript::{Limits, Projector};
 use talaria_core::turn::{Input, Order, Output, Turn};
 use talaria_core::wire::notification::Notification;
-use talaria_testkit::app_server::directive::{hang, repeat};
-use talaria_testkit::app_server::{THREAD, TURN, complete_turn, start_turn};
 use talaria_testkit::wire::Direction;
-use talaria_testkit::{AppServer, Codex, build_dir, wire};
-use tokio::net::UnixStream;
-use tokio_tungstenite::client_async;
-use tokio_tungstenite::tungstenite::Message;
+use talaria_testkit::{Codex, wire};
 
-const NOTIFICATIONS: u64 = 100_000;
 const TALARIA: &str = env!("CARGO_BIN_EXE_talaria");
 
 fn main() {
     println!("{:<58} {:>10} {:>12}", "figure", "measured", "aim");
     let named: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
     let is_wanted = |part: &str| named.is_empty() || named.iter().any(|name| name == part);
-    let place = tempfile::tempdir_in(build_dir::folder("bench")).unwrap();
-    let parts: [(&str, &dyn Fn()); 6] = [
-        ("decoding", &decoding),
-        ("machine", &machine),
-        ("approvals", &approvals),
-        ("flood", &|| flood(place.path())),
-        ("memory", &|| memory(place.path())),
-        ("start", &cold_start),
-    ];
+    let parts: [(&str, &dyn Fn()); 4] =
+        [("decoding", &decoding), ("machine", &machine), ("approvals", &approvals), ("start", &cold_start)];
     parts.iter().filter(|(part, _)| is_wanted(part)).for_each(|(_, run)| run());
 }
 
@@ -105,8 +90,8 @@ fn parse_value(text: &str) {
     std::hint::black_box(serde_json::from_str::<Value>(text).unwrap());
 }
 
-/// What is done with all frames in one round.
-type Pass<'a> = &'a dyn Fn(&[String]);
+/// Goes once through all frames, and says how long the part that counts took.
+type Pass<'a> = &'a dyn Fn(&[String]) -> Duration;
 
 /// Gives the nanoseconds a frame of every pass, its best of many short rounds. The passes take turns, so that what
 /// disturbs them hits all; everything that does makes a round slower, and a few milliseconds are short enough to be left
@@ -116,11 +101,15 @@ fn rounds<const N: usize>(frames: &[String], passes: [Pass<'_>; N]) -> [f64; N] 
     let mut best = [f64::MAX; N];
     for _ in 0..400 {
         for (best, pass) in best.iter_mut().zip(passes) {
-            let taken = time(|| (0..repeats).for_each(|_| pass(frames)));
+            let taken: Duration = (0..repeats).map(|_| pass(frames)).sum();
             *best = best.min(taken.as_secs_f64() * 1e9 / (frames.len() * repeats) as f64);
         }
     }
     best
+}
+
+fn on_each(frames: &[String], work: fn(&str)) -> Duration {
+    time(|| frames.iter().for_each(|text| work(text)))
 }
 
 fn captured(keep: fn(&str) -> bool) -> Vec<String> {
@@ -128,8 +117,8 @@ fn captured(keep: fn(&str) -> bool) -> Vec<String> {
     frames.map(|frame| frame.text).filter(|text| keep(text)).collect()
 }
 
-fn decode_all(frames: &[String]) {
-    frames.iter().for_each(|text| drop(std::hint::black_box(decode_text(text))));
+fn decode(text: &str) {
+    drop(std::hint::black_box(decode_text(text)));
 }
 
 /// Every captured frame of both versions, decoded into types, against bare parsing of the same bytes.
@@ -146,27 +135,36 @@ fn parses(text: &str) -> bool {
 }
 
 fn compare_decoding(figure: &str, frames: &[String]) {
-    let bare = |frames: &[String]| frames.iter().for_each(|text| parse_envelope(text));
-    let [bare, ours] = rounds(frames, [&bare, &decode_all]);
+    let [bare, ours] =
+        rounds(frames, [&|frames| on_each(frames, parse_envelope), &|frames| on_each(frames, decode)]);
     row(&format!("{figure}: of bare envelopes"), &share(bare, ours), ">= 0.70");
     row("  a frame", &nanos(ours), "-");
 }
 
 /// Every captured frame but answers through decoding, turn machine and projector, against bare parsing of the same
-/// bytes: strictly, and wholly. Answers do not reach the machine.
+/// bytes: strictly, and wholly. Answers do not reach the machine. Then machine and projector alone, on frames that were
+/// decoded before.
 fn machine() {
     let frames = captured(|text| text.contains("\"method\""));
     let order = order();
-    let envelopes = |frames: &[String]| frames.iter().for_each(|text| parse_envelope(text));
-    let values = |frames: &[String]| frames.iter().for_each(|text| parse_value(text));
-    let ours = |frames: &[String]| run_machine(&order, frames);
-    let [envelopes, values, decoded, ours] = rounds(&frames, [&envelopes, &values, &decode_all, &ours]);
+    let [envelopes, values, decoded, alone, ours] = rounds(
+        &frames,
+        [
+            &|frames| on_each(frames, parse_envelope),
+            &|frames| on_each(frames, parse_value),
+            &|frames| on_each(frames, decode),
+            &|frames| run_decoded(&order, frames),
+            &|frames| time(|| run_machine(&order, frames)),
+        ],
+    );
     row("decoded, turn machine, projector: of bare envelopes", &share(envelopes, ours), ">= 0.50");
     row("  of bare parsing into values", &share(values, ours), ">= 0.50");
     row("  of decoding alone", &share(decoded, ours), "-");
+    row("turn machine and projector alone: of bare envelopes", &share(envelopes, alone), ">= 0.50");
     row("  a frame: envelope", &nanos(envelopes), "-");
     row("  a frame: value", &nanos(values), "-");
     row("  a frame: decoded", &nanos(decoded), "-");
+    row("  a frame: machine, projector", &nanos(alone), "-");
     row("  a frame: decoded, machine, projector", &nanos(ours), "-");
 }
 
@@ -179,38 +177,66 @@ fn nanos(time: f64) -> String {
 }
 
 /// One machine after another: each turn that begins gets its own.
-fn run_machine(order: &Order, frames: &[String]) {
-    let mut turn = new_turn(order, "none");
-    let mut projector = Projector::new(Limits::default());
-    for (number, text) in frames.iter().enumerate() {
-        let input = match decode_text(text) {
-            Decoded::Known(Frame::Notification(notification)) => {
-                if let Notification::TurnStarted(params) = &notification {
-                    turn = new_turn(order, params.thread_id.as_str());
-                    projector = Projector::new(Limits::default());
-                }
-                Input::Notification(notification.into_owned())
-            }
-            Decoded::Known(Frame::Request { id, request }) => {
-                Input::Request { ticket: TicketId::new(format!("req-{number}")), id, request }
-            }
-            Decoded::Known(Frame::Response { .. }) | Decoded::Corrupt(_) => continue,
-            Decoded::Unknown(unknown) => Input::Unknown(unknown),
-        };
-        turn.handle(Duration::ZERO, input);
-        while let Some(output) = turn.poll() {
+struct Machines<'a> {
+    order: &'a Order,
+    turn: Turn,
+    projector: Projector,
+}
+
+impl<'a> Machines<'a> {
+    fn new(order: &'a Order) -> Self {
+        Self { order, turn: new_turn(order, "none"), projector: Projector::new(Limits::default()) }
+    }
+
+    fn feed(&mut self, input: Input) {
+        if let Input::Notification(Notification::TurnStarted(params)) = &input {
+            self.turn = new_turn(self.order, params.thread_id.as_str());
+            self.projector = Projector::new(Limits::default());
+        }
+        self.turn.handle(Duration::ZERO, input);
+        while let Some(output) = self.turn.poll() {
             match &output {
-                Output::Emit(Event::ItemStarted { item }) => projector.begin(item),
-                Output::Emit(Event::ItemCompleted { item }) | Output::Heard(item) => projector.complete(item),
-                Output::Emit(Event::Outcome(report)) => projector.finish(&report.outcome),
+                Output::Emit(Event::ItemStarted { item }) => self.projector.begin(item),
+                Output::Emit(Event::ItemCompleted { item }) | Output::Heard(item) => {
+                    self.projector.complete(item);
+                }
+                Output::Emit(Event::Outcome(report)) => self.projector.finish(&report.outcome),
                 _ => {}
             }
             std::hint::black_box(output);
         }
-        while let Some(message) = projector.poll() {
+        while let Some(message) = self.projector.poll() {
             std::hint::black_box(message);
         }
     }
+}
+
+/// What a frame is for the machine.
+fn input((number, text): (usize, &String)) -> Option<Input> {
+    Some(match decode_text(text) {
+        Decoded::Known(Frame::Notification(notification)) => Input::Notification(notification.into_owned()),
+        Decoded::Known(Frame::Request { id, request }) => {
+            Input::Request { ticket: TicketId::new(format!("req-{number}")), id, request }
+        }
+        Decoded::Known(Frame::Response { .. }) | Decoded::Corrupt(_) => return None,
+        Decoded::Unknown(unknown) => Input::Unknown(unknown),
+    })
+}
+
+fn run_machine(order: &Order, frames: &[String]) {
+    let mut machines = Machines::new(order);
+    frames.iter().enumerate().filter_map(input).for_each(|input| machines.feed(input));
+}
+
+/// Counts only what comes after decoding. A few frames at a time, so that they are as near as in life.
+fn run_decoded(order: &Order, frames: &[String]) -> Duration {
+    let mut machines = Machines::new(order);
+    let numbered: Vec<(usize, &String)> = frames.iter().enumerate().collect();
+    let few = numbered.chunks(32).map(|frames| {
+        let inputs: Vec<Input> = frames.iter().copied().filter_map(input).collect();
+        time(|| inputs.into_iter().for_each(|input| machines.feed(input)))
+    });
+    few.sum()
 }
 
 /// What a session knows before each of its turns.
@@ -275,138 +301,6 @@ fn approvals() {
     let micros = |at: usize| format!("{:.1} µs", times[at].as_secs_f64() * 1e6);
     row("approval round trip, decided by the gate: 99 of 100 within", &micros(ROUNDS * 99 / 100), "< 200 µs");
     row("  half of them within", &micros(ROUNDS / 2), "-");
-}
-
-fn ratio(numerator: Duration, denominator: Duration) -> String {
-    format!("{:.2}", numerator.as_secs_f64() / denominator.as_secs_f64())
-}
-
-fn delta() -> Value {
-    let params =
-        json!({ "threadId": THREAD, "turnId": TURN, "itemId": "msg_1_1", "delta": "a few words $n " });
-    json!({ "method": "item/agentMessage/delta", "params": params })
-}
-
-/// A Codex that sends `notifications` in one turn.
-fn codex(place: &Path, name: &str, notifications: u64, ends: bool) -> PathBuf {
-    let mut script = start_turn();
-    if notifications > 0 {
-        script.push(repeat(notifications, delta()));
-    }
-    script.extend(if ends { complete_turn("done") } else { vec![hang()] });
-    let folder = place.join(name);
-    std::fs::create_dir_all(&folder).unwrap();
-    AppServer::ready(script).version("0.166.0").install(&folder).codex
-}
-
-fn exec(place: &Path, codex: &Path) -> Command {
-    let home = place.join("home");
-    std::fs::create_dir_all(&home).unwrap();
-    std::fs::write(home.join("config.toml"), format!("[codex]\nbin = {:?}\n", codex.display().to_string()))
-        .unwrap();
-    let mut command = Command::new(TALARIA);
-    command.args(["exec", "--json", "go"]).env("TALARIA_HOME", home).stderr(Stdio::null());
-    command
-}
-
-/// A turn of 100,000 notifications through host, router, turn machine and renderer, against reading and parsing alone.
-/// Both sides start a process and greet it; that part is measured with an empty turn and taken off.
-fn flood(place: &Path) {
-    let (full, empty) = (codex(place, "full", NOTIFICATIONS, true), codex(place, "empty", 0, true));
-    let output = exec(place, &full).output().unwrap();
-    let lines = output.stdout.iter().filter(|byte| **byte == b'\n').count() as u64;
-    let whole = delta_bytes(&output.stdout);
-    let talaria =
-        |codex: &Path| time(|| assert!(exec(place, codex).stdout(Stdio::null()).status().unwrap().success()));
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-    let bare = |codex: &Path| time(|| runtime.block_on(read_and_parse(codex, place)));
-    let [ours, ours_empty, base, base_empty] =
-        best(9, [&mut || talaria(&full), &mut || talaria(&empty), &mut || bare(&full), &mut || bare(&empty)]);
-    let (ours, base) = (ours.saturating_sub(ours_empty), base.saturating_sub(base_empty));
-    let rate = NOTIFICATIONS as f64 / ours.as_secs_f64() / 1e3;
-    let figure = format!("{NOTIFICATIONS} notifications to --json: of bare reading ({rate:.0} k/s)");
-    row(&figure, &ratio(ours, base), "<= 2.00");
-    row("  events printed, text kept whole", &format!("{lines} {whole}"), "all text");
-}
-
-/// Checks that no piece of text was lost, whatever was joined on the way.
-fn delta_bytes(output: &[u8]) -> &'static str {
-    let mut text = String::new();
-    for line in output.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-        let event: Value = serde_json::from_slice(line).unwrap();
-        if event["type"] == "text_delta" {
-            text += event["delta"].as_str().unwrap();
-        }
-    }
-    let whole: String = (0..NOTIFICATIONS).map(|n| format!("a few words {n} ")).collect();
-    if text == whole { "whole" } else { "NOT WHOLE" }
-}
-
-/// The least that any client does: start Codex, greet it, run the turn, parse the envelope of each message.
-async fn read_and_parse(codex: &Path, place: &Path) {
-    let socket = place.join("s");
-    let _ = std::fs::remove_file(&socket);
-    let listen = format!("unix://{}", socket.display());
-    let mut child = tokio::process::Command::new(codex)
-        .args(["app-server", "--listen", &listen])
-        .stderr(Stdio::null())
-        .kill_on_drop(true)
-        .spawn()
-        .unwrap();
-    let stream = loop {
-        match UnixStream::connect(&socket).await {
-            Ok(stream) => break stream,
-            Err(_) => tokio::time::sleep(Duration::from_millis(2)).await,
-        }
-    };
-    let (mut socket, _) = client_async("ws://localhost/", stream).await.unwrap();
-    let requests = [
-        json!({"id": 1, "method": "initialize", "params": {"clientInfo": {"name": "b", "title": "b", "version": "0"}}}),
-        json!({"method": "initialized"}),
-        json!({"id": 2, "method": "thread/start", "params": {"cwd": "/"}}),
-        json!({"id": 3, "method": "turn/start", "params": {"threadId": "t", "input": []}}),
-    ];
-    for request in requests {
-        socket.send(Message::text(request.to_string())).await.unwrap();
-    }
-    while let Some(Ok(Message::Text(text))) = socket.next().await {
-        parse_envelope(&text);
-        if text.contains("\"turn/completed\"") {
-            break;
-        }
-    }
-    child.kill().await.unwrap();
-}
-
-/// Memory of Talaria when it has shown 100,000 notifications and the turn still runs.
-fn memory(place: &Path) {
-    let codex = codex(place, "endless", NOTIFICATIONS, false);
-    let mut talaria = exec(place, &codex).stdout(Stdio::piped()).spawn().unwrap();
-    let last = format!("a few words {} ", NOTIFICATIONS - 1);
-    let mut lines = BufReader::new(talaria.stdout.take().unwrap()).lines();
-    lines.find(|line| line.as_ref().unwrap().contains(&last)).unwrap().unwrap();
-    for (figure, key) in [("resident memory after that turn", "VmRSS:"), ("  at its highest", "VmHWM:")] {
-        match status_kib(&talaria, key) {
-            Some(kib) => row(figure, &format!("{:.1} MB", kib as f64 * 1024.0 / 1e6), "< 40 MB"),
-            None => row(figure, "-", "only on Linux"),
-        }
-    }
-    interrupt(&talaria);
-    talaria.wait().unwrap();
-}
-
-fn status_kib(child: &Child, key: &str) -> Option<u64> {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).ok()?;
-    let line = status.lines().find(|line| line.starts_with(key))?;
-    line.split_whitespace().nth(1)?.parse().ok()
-}
-
-/// Twice: the scripted Codex does not end its turn.
-fn interrupt(child: &Child) {
-    for _ in 0..2 {
-        Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-        std::thread::sleep(Duration::from_millis(200));
-    }
 }
 
 /// `--version` of both programs, from the page cache.

@@ -1,0 +1,207 @@
+//! A home with an engine, a Codex and a model: started, asked, killed, and ended with everything that it started.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use talaria_core::api::{Caller, Kind, NewSession, NewTurn, Status};
+use talaria_core::policy::{Answers, ApprovalPolicy, Sandbox};
+use talaria_core::wire::call::UserInput;
+use talaria_scripted::ScriptedModel;
+use talaria_server::client::Client;
+use talaria_server::socket_path;
+use talaria_testkit::{AppServer, Codex, CodexHome, EngineGuard, Marker};
+
+use crate::memory::Memory;
+
+const TALARIA: &str = env!("CARGO_BIN_EXE_talaria");
+/// What an engine does is told nowhere: looking again is the only way. Also the error of every time that is printed.
+const LOOK: Duration = Duration::from_millis(5);
+/// After this the bench gives up.
+const PATIENCE: Duration = Duration::from_secs(180);
+
+/// How many hosts there may be, and how many conversations each takes.
+#[derive(Clone, Copy)]
+pub(crate) struct Layout {
+    pub(crate) hosts: usize,
+    pub(crate) threads: usize,
+}
+
+pub(crate) struct Scene {
+    pub(crate) model: ScriptedModel,
+    codex_home: CodexHome,
+    marker: Marker,
+    guard: EngineGuard,
+    environment: Vec<(OsString, OsString)>,
+    codex: PathBuf,
+    version: String,
+    engine: Option<Child>,
+    directories: AtomicUsize,
+}
+
+impl Scene {
+    pub(crate) async fn real(codex: &Codex, layout: Layout) -> Self {
+        Self::new(layout, |_| (codex.native.clone(), codex.version.to_owned())).await
+    }
+
+    pub(crate) async fn scripted(server: &AppServer, layout: Layout) -> Self {
+        let install = |root: &Path| (server.install(&root.join("scripted")).codex, "0.166.0".to_owned());
+        Self::new(layout, install).await
+    }
+
+    async fn new(layout: Layout, codex: impl FnOnce(&Path) -> (PathBuf, String)) -> Self {
+        let model = ScriptedModel::start().await.unwrap();
+        let codex_home = CodexHome::new(&model);
+        let (codex, version) = codex(codex_home.root());
+        let home = codex_home.root().join("talaria");
+        fs::create_dir(&home).unwrap();
+        let Layout { hosts, threads } = layout;
+        let config = format!("[codex]\nbin = {codex:?}\nmax_hosts = {hosts}\nthreads_per_host = {threads}\n");
+        fs::write(home.join("config.toml"), config).unwrap();
+        let marker = Marker::new();
+        let own = codex_home.environment().into_iter().map(|(name, value)| (name.into(), value));
+        let mut environment: Vec<(OsString, OsString)> = own.collect();
+        environment.push(("TALARIA_HOME".into(), home.into()));
+        // Talaria keeps its own variables from Codex, so the mark has a name that is nobody's.
+        environment.push(("SCENE_MARK".into(), marker.environment().1.into()));
+        let guard = EngineGuard::new(Path::new(TALARIA), environment.clone(), marker.clone());
+        Self {
+            model,
+            codex_home,
+            marker,
+            guard,
+            environment,
+            codex,
+            version,
+            engine: None,
+            directories: AtomicUsize::new(0),
+        }
+    }
+
+    fn home(&self) -> PathBuf {
+        self.codex_home.root().join("talaria")
+    }
+
+    /// Starts the engine and waits until it answers.
+    pub(crate) async fn start(&mut self) -> Client {
+        let log = File::create(self.codex_home.root().join("engine.log")).unwrap();
+        self.engine = Some(self.command(&["serve"]).stdout(Stdio::null()).stderr(log).spawn().unwrap());
+        let socket = socket_path(&self.home());
+        let answers = async {
+            loop {
+                match Client::connect(&socket).await {
+                    Ok(client) => return client,
+                    Err(_) => tokio::time::sleep(LOOK).await,
+                }
+            }
+        };
+        tokio::time::timeout(PATIENCE, answers).await.unwrap()
+    }
+
+    /// The program, in a directory of its own.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(TALARIA);
+        command.args(arguments).envs(self.environment.iter().cloned()).current_dir(self.directory());
+        command.stdin(Stdio::null()).stderr(Stdio::null());
+        command
+    }
+
+    /// Makes a directory to work in.
+    fn directory(&self) -> PathBuf {
+        let number = self.directories.fetch_add(1, Ordering::Relaxed);
+        let directory = self.codex_home.work().join(number.to_string());
+        fs::create_dir(&directory).unwrap();
+        directory
+    }
+
+    /// Kills the engine, as the kernel does when memory runs out.
+    pub(crate) fn kill(&mut self) {
+        let mut engine = self.engine.take().unwrap();
+        engine.kill().unwrap();
+        engine.wait().unwrap();
+    }
+
+    /// Starts a conversation in a directory of its own.
+    pub(crate) async fn begin(&self, client: &Client) {
+        let text = |text: &OsString| text.to_str().unwrap().to_owned();
+        let mut environment: Vec<(String, String)> = std::env::vars().collect();
+        environment.extend(self.environment.iter().map(|(name, value)| (text(name), text(value))));
+        let caller = Caller {
+            codex: self.codex.display().to_string(),
+            version: self.version.clone(),
+            path_dir: None,
+            codex_home: None,
+            environment,
+        };
+        let turn = NewTurn {
+            input: vec![UserInput::Text { text: "do it".to_owned() }],
+            effort: None,
+            limit_ms: None,
+            quiet_after_ms: Some(60_000),
+            answers: Answers::Person,
+            caller,
+        };
+        let new = NewSession {
+            kind: Kind::Task,
+            cwd: self.directory().display().to_string(),
+            model: None,
+            sandbox: Some(Sandbox::ReadOnly),
+            approval: Some(ApprovalPolicy::Untrusted),
+            turn,
+        };
+        client.start_session(&new).await.unwrap();
+    }
+
+    /// Waits until the status is as `is_reached` wants it.
+    pub(crate) async fn wait(&self, client: &Client, is_reached: impl Fn(&Status) -> bool) -> Status {
+        let mut last = None;
+        let reached = async {
+            loop {
+                let status = client.status().await.unwrap();
+                if is_reached(&status) {
+                    return status;
+                }
+                last = Some(status);
+                tokio::time::sleep(LOOK).await;
+            }
+        };
+        match tokio::time::timeout(PATIENCE, reached).await {
+            Ok(status) => status,
+            Err(_) => panic!("it does not come to that: {last:#?}"),
+        }
+    }
+
+    /// The Codex of this scene.
+    pub(crate) fn codex(&self) -> &Path {
+        &self.codex
+    }
+
+    /// A name for a socket.
+    pub(crate) fn socket(&self) -> PathBuf {
+        self.codex_home.root().join("s")
+    }
+
+    /// What the engine takes.
+    pub(crate) fn engine_memory(&self) -> Option<Memory> {
+        Memory::of(self.engine.as_ref().map(Child::id))
+    }
+
+    /// What everything else takes that was started here: Codex, with all below it.
+    pub(crate) fn codex_memory(&self) -> Option<Memory> {
+        let engine = self.engine.as_ref().map(Child::id);
+        let others = self.marker.survivors().into_iter().map(|process| process.pid);
+        Memory::of(others.filter(|process| Some(*process) != engine))
+    }
+
+    /// Ends everything.
+    pub(crate) async fn close(self) {
+        let Self { guard, engine, .. } = self;
+        guard.close().await.unwrap();
+        if let Some(mut engine) = engine {
+            engine.wait().unwrap();
+        }
+    }
+}
