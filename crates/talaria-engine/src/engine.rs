@@ -24,7 +24,7 @@ use talaria_store::{
     Batch, Change, Found, Lease, RequestFilter, RequestState, SessionPatch, SessionState, Store, StoreError,
     Takeover, Turn,
 };
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 use tokio_util::task::TaskTracker;
 
 use crate::clock::now_ms;
@@ -178,7 +178,13 @@ impl Engine {
             ApiWhen::Now => When::Now,
             ApiWhen::Next => When::Next,
         };
-        if self.0.desk.tell(&session.id, Command::Say { text: say.text, when }) {
+        let (kept, is_kept) = oneshot::channel();
+        let kept = (when == When::Next).then_some(kept);
+        if self.0.desk.tell(&session.id, Command::Say { text: say.text, when, kept }) {
+            // What waits is promised only when it is written down; a turn that ends meanwhile lets go of it.
+            if when == When::Next && is_kept.await.is_err() {
+                return Err(no_turn(&session.id));
+            }
             return Ok(Said { to_running_turn: say.when == ApiWhen::Now });
         }
         Err(no_turn(&session.id))

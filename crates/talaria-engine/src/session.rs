@@ -24,7 +24,7 @@ use talaria_core::transcript::Message;
 use talaria_core::turn::{Flight, Moment, Order, Record};
 use talaria_core::wire::call::{ThreadStart, UserInput};
 use talaria_core::wire::history::History;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 use crate::clock::now_ms;
@@ -110,6 +110,8 @@ pub enum Command {
         text: String,
         /// What becomes of it while a turn runs.
         when: When,
+        /// Told when it is kept, if somebody waits for that.
+        kept: Option<oneshot::Sender<()>>,
     },
 }
 

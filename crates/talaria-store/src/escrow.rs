@@ -13,59 +13,22 @@ use crate::rows::{self, FromRow};
 use crate::store::Store;
 use crate::words::RequestState;
 
-/// What became of a request when Codex died.
+/// A request whose kept answer was not used.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LostRequest {
+pub struct UnusedAnswer {
     /// The request.
     pub id: TicketId,
-    /// `escrowed`, `undelivered` or `void`.
+    /// How it ended.
     pub state: RequestState,
 }
 
-impl FromRow for LostRequest {
+impl FromRow for UnusedAnswer {
     fn from_row(row: &SqliteRow) -> Result<Self, StoreError> {
         Ok(Self { id: TicketId::new(row.try_get::<String, _>("id")?), state: rows::word(row, "state")? })
     }
 }
 
 impl Store {
-    /// Says of every pending request of a session that its Codex is gone. Answers that were never written go into
-    /// escrow until `expires_at`, answers that may have been written are `undelivered`, open questions are `void`.
-    pub async fn lose_requests(
-        &self,
-        session: &SessionId,
-        epoch: i64,
-        at: i64,
-        expires_at: i64,
-    ) -> Result<Vec<LostRequest>, StoreError> {
-        let session = session.clone();
-        self.write(move |conn| {
-            Box::pin(async move {
-                lease::check(conn, &session, epoch).await?;
-                let lost = sqlx::query(
-                    "update request set
-                         state = case when state = 'delivering' then 'undelivered'
-                                      when state = 'answered' and binding is not null and answer_sealed is not null
-                                          then 'escrowed'
-                                      else 'void' end,
-                         answer_sealed = case when state = 'answered' and binding is not null then answer_sealed end,
-                         expires_at = case when state = 'answered' then $3 end,
-                         closed_at = case when state = 'answered' and binding is not null
-                                               and answer_sealed is not null then null else $2 end
-                     where session = $1 and state in ('open', 'answered', 'delivering')
-                     returning id, state",
-                )
-                .bind(session.as_str())
-                .bind(at)
-                .bind(expires_at)
-                .fetch_all(conn)
-                .await?;
-                rows::all(&lost)
-            })
-        })
-        .await
-    }
-
     /// Ends the escrow of what was asked before the turn `ordinal`: to be called when that turn is over. Gives what was
     /// not used.
     pub async fn expire_escrow(
@@ -74,7 +37,7 @@ impl Store {
         epoch: i64,
         ordinal: i64,
         at: i64,
-    ) -> Result<Vec<LostRequest>, StoreError> {
+    ) -> Result<Vec<UnusedAnswer>, StoreError> {
         let session = session.clone();
         self.write(move |conn| {
             Box::pin(async move {

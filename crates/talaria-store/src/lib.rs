@@ -46,7 +46,7 @@ mod writer;
 
 pub use batch::{Appended, Batch, Change};
 pub use error::StoreError;
-pub use escrow::LostRequest;
+pub use escrow::UnusedAnswer;
 pub use event::{Event, NewEvent};
 pub use host::{Host, HostProcess, NewHost};
 pub use lease::{Lease, Takeover};

@@ -15,7 +15,7 @@ use talaria_core::turn::{Input, Order, Output, Turn, sub_agents};
 use talaria_core::veil::{self, Veil};
 use talaria_core::wire::call::{TurnStart, UserInput};
 use talaria_core::wire::notification::{Notification, TurnStatus};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 use super::errands::{self, Done, Errands, Ground, Recorded};
@@ -48,6 +48,8 @@ pub(super) struct Running<'a, W> {
     guard: TurnGuard,
     /// What Codex complained of before belongs to other turns.
     mark: Mark,
+    /// Whoever waits until what was told so far is kept.
+    waiting_for_keep: Vec<oneshot::Sender<()>>,
     /// A host is looked for. What the one before has left to say, its end above all, does not concern this turn.
     is_between_hosts: bool,
 }
@@ -111,6 +113,7 @@ impl<'a, W: Watcher> Running<'a, W> {
             veil: Veil::default(),
             guard,
             mark,
+            waiting_for_keep: Vec::new(),
             is_between_hosts: false,
         }
     }
@@ -145,7 +148,7 @@ impl<'a, W: Watcher> Running<'a, W> {
             }
             let due = self.watcher.due();
             if due.is_some_and(|due| due <= Instant::now())
-                && let Err(not_kept) = self.watcher.keep().await
+                && let Err(not_kept) = self.keep().await
             {
                 return self.give_up(&not_kept);
             }
@@ -252,7 +255,7 @@ impl<'a, W: Watcher> Running<'a, W> {
         while let Some(output) = self.turn.poll() {
             // What has consequences outside comes after what led to it has been kept.
             if !matches!(output, Output::Emit(_) | Output::Heard(_) | Output::Record(_))
-                && let Err(not_kept) = self.watcher.keep().await
+                && let Err(not_kept) = self.keep().await
             {
                 return Some(self.give_up(&not_kept));
             }
@@ -332,6 +335,16 @@ impl<'a, W: Watcher> Running<'a, W> {
         None
     }
 
+    /// Keeps what was told so far, and says so to whoever waits for it.
+    async fn keep(&mut self) -> Result<(), NotKept> {
+        self.watcher.keep().await?;
+        for waiting in self.waiting_for_keep.drain(..) {
+            // They may have gone.
+            let _ = waiting.send(());
+        }
+        Ok(())
+    }
+
     /// Lets go of a turn about which nothing can be written down any more. What becomes of it is somebody else's to find
     /// out; nothing is told.
     fn give_up(&self, not_kept: &NotKept) -> Report {
@@ -385,9 +398,12 @@ impl<'a, W: Watcher> Running<'a, W> {
         match command {
             Command::Answer { ticket, answer, by } => self.handle(Input::Answer { ticket, answer, by }),
             Command::Interrupt { by } => self.handle(Input::Interrupt { by }),
-            Command::Say { text, when: When::Next } => self.queue_up(text),
+            Command::Say { text, when: When::Next, kept } => {
+                self.queue_up(text);
+                self.waiting_for_keep.extend(kept);
+            }
             // Beside the turn: an answer that does not come must not hold up what else happens.
-            Command::Say { text, when: When::Now } => match self.turn.steerable().cloned() {
+            Command::Say { text, when: When::Now, .. } => match self.turn.steerable().cloned() {
                 Some(turn) => {
                     let thread = self.session.started.thread.clone();
                     self.errands.steer(self.session.current.get(), thread, turn, text);

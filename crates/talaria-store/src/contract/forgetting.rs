@@ -53,7 +53,9 @@ pub async fn what_runs_or_waits_is_not_pruned(store: Store) {
     let kept = spoken(&store, "kept", 1).await;
     let answered = scene::asked(&store, &kept, scene::request("req-2", "ls")).await;
     store.answer_request(&answered, scene::answer("accept", "me")).await.unwrap();
-    store.lose_requests(&kept, scene::EPOCH, 10, 5000).await.unwrap();
+    let escrowed =
+        RequestPatch { expires_at: Some(5000), ..RequestPatch::state(answered, RequestState::Escrowed) };
+    store.append(scene::change(&kept, 10, Change::Request(escrowed))).await.unwrap();
     spoken(&store, "old", 1).await;
 
     let policy = PrunePolicy { older_than: Some(1000), keep: Some(0), max_bytes: Some(0) };

@@ -20,7 +20,7 @@ pub async fn a_write_under_an_older_epoch_is_refused(store: Store) {
     let refused = store.append(scene::batch(&id, 2, &["late"])).await;
     let held = Some((EPOCH + 1, "engine-2".to_owned()));
     assert_eq!(refused, Err(StoreError::Fenced { session: id.clone(), epoch: EPOCH, held }));
-    let refused = store.lose_requests(&id, EPOCH, 2, 3).await;
+    let refused = store.expire_escrow(&id, EPOCH, 2, 3).await;
     assert!(matches!(refused, Err(StoreError::Fenced { .. })), "{refused:?}");
     let ahead = store.append(Batch { epoch: EPOCH + 2, ..scene::batch(&id, 2, &["early"]) }).await;
     assert!(matches!(ahead, Err(StoreError::Fenced { .. })), "nobody writes without the lease: {ahead:?}");

@@ -47,7 +47,6 @@ macro_rules! contract_tests {
                 requests_are_listed_by_session_and_state,
             ],
             escrow: [
-                an_answer_outlives_its_codex,
                 the_rest_of_escrow_expires,
                 an_answer_given_at_the_last_moment_is_not_voided,
             ],
