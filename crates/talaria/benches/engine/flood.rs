@@ -36,7 +36,8 @@ async fn speed() {
     let mut full =
         Scene::scripted(&play::codex([flood(), said("done"), completed("completed")]), LAYOUT).await;
     let mut empty = Scene::scripted(&play::codex([said("done"), completed("completed")]), LAYOUT).await;
-    (full.start().await, empty.start().await);
+    full.start().await;
+    empty.start().await;
     let output = exec(&full).output().unwrap();
     let lines = output.stdout.iter().filter(|byte| **byte == b'\n').count();
     let mut best = [Duration::MAX; 4];
