@@ -283,11 +283,6 @@ impl Session {
         &self.current
     }
 
-    /// What was said and done, the newest part of it: what a person said, what the model said and did.
-    pub fn messages(&self) -> impl Iterator<Item = &Message> {
-        self.memory.messages()
-    }
-
     /// Takes the input that has waited longest for a turn of its own.
     pub fn next_waiting(&mut self) -> Option<String> {
         self.waiting.pop_front()

@@ -94,6 +94,9 @@ impl Actor {
             }
             let done = self.run_turn(&turn, next, commands).await;
             self.seat.close();
+            if let Some(session) = &mut self.session {
+                session.rest();
+            }
             let report = done?;
             self.after(&turn, &report).await?;
         }
@@ -204,6 +207,7 @@ impl Actor {
         let options = settings.options(self.engine.rules());
         if let (Some(session), Purpose::Send) = (&mut self.session, next) {
             session.set_options(options);
+            session.remember(opening::messages(&self.engine.shelf, &self.id).await);
             return Ok(Opened::default());
         }
         let (session, opened) =

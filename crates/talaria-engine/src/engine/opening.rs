@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use talaria_core::event::{Event, Started, Usage};
-use talaria_core::ids::{RequestId, ThreadId};
+use talaria_core::ids::{RequestId, SessionId, ThreadId};
 use talaria_core::outcome::{FailureCode, Report};
 use talaria_core::request::{Answer, Who};
 use talaria_core::settle::Vantage;
+use talaria_core::transcript::Message;
 use talaria_core::turn::{Asked, Flight, RecordedRequest, Standing};
 use talaria_core::wire::call::ThreadStart;
 use talaria_core::wire::history::History;
@@ -204,11 +205,15 @@ impl Opening<'_> {
         let last_turn = settled.clone().filter_map(|turn| turn.codex_turn.clone()).next_back();
         let usage = |turn: &Turn| serde_json::from_str::<Usage>(turn.usage.as_deref()?).ok();
         let total = settled.filter_map(usage).fold(Usage::default(), Usage::plus);
-        let messages = store.last_messages(&self.row.id, REMEMBERED).await.unwrap_or_default();
-        let messages =
-            messages.iter().filter_map(|message| serde_json::from_str(&message.json).ok()).collect();
+        let messages = messages(&self.engine.shelf, &self.row.id).await;
         Past { last_turn, total, messages }
     }
+}
+
+/// What was said and done in a session, the newest part of it.
+pub(super) async fn messages(shelf: &Shelf, session: &SessionId) -> Vec<Message> {
+    let kept = shelf.store.last_messages(session, REMEMBERED).await.unwrap_or_default();
+    kept.iter().filter_map(|message| serde_json::from_str(&message.json).ok()).collect()
 }
 
 /// Codex would find out only after minutes of retries that nobody is logged in.

@@ -5,10 +5,29 @@ use std::collections::VecDeque;
 
 use talaria_core::transcript::{self, Message};
 
+use super::Session;
+
 /// How many characters of messages are kept.
 const KEPT: usize = 1 << 20;
 /// How many characters a fresh thread is told.
 const DIGEST: usize = 24_000;
+
+impl Session {
+    /// What was said and done, the newest part of it: what a person said, what the model said and did.
+    pub fn messages(&self) -> impl Iterator<Item = &Message> {
+        self.memory.messages()
+    }
+
+    /// Lets go of what was said and done: it is worth nothing between turns, and takes the most of what a session takes.
+    pub fn rest(&mut self) {
+        self.memory = Memory::default();
+    }
+
+    /// Takes in what was said and done before, in the place of what is known.
+    pub fn remember(&mut self, messages: Vec<Message>) {
+        self.memory = Memory::of(messages);
+    }
+}
 
 /// The messages of a session.
 #[derive(Debug, Default)]

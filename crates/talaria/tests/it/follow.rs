@@ -1,5 +1,7 @@
 //! A turn that is followed from elsewhere, gone on with later, and survives its engine.
 
+use std::fs;
+
 use rustix::process::{Signal, kill_process};
 use serde_json::Value;
 use talaria_scripted::{Gate, Reply};
@@ -9,6 +11,7 @@ use crate::scene::{Ended, Scene, both_versions, of_type};
 
 both_versions!(
     a_conversation_is_gone_on_with_on_the_same_thread,
+    a_conversation_that_rested_is_told_to_a_fresh_thread,
     a_running_turn_is_followed_from_its_beginning_by_several,
     a_follower_misses_nothing_and_sees_nothing_twice_when_the_engine_is_killed,
 );
@@ -43,6 +46,24 @@ async fn a_conversation_is_gone_on_with_on_the_same_thread(codex: Codex) {
     scene.run(&["exec", "--quiet", "--resume", &id, "three"]).await.exits(0).prints(&["third"]);
     let asked = scene.model.requests().last().unwrap().body["input"].to_string();
     assert!(asked.contains("one") && asked.contains("second") && asked.contains("three"), "{asked}");
+    scene.close().await;
+}
+
+/// The engine keeps nothing of a conversation in memory between turns; what a fresh thread needs is read again.
+async fn a_conversation_that_rested_is_told_to_a_fresh_thread(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    scene.model.push(Reply::say("The word is heron."));
+    let id = session(&scene.run(&["exec", "--json", "tell me a word"]).await.exits(0));
+    let engine = scene.engine_pid().await;
+    kill_process(scene.codex_pid().await, Signal::KILL).unwrap();
+    fs::remove_dir_all(scene.codex_home.path().join("sessions")).unwrap();
+    scene.model.push(Reply::say("heron"));
+    scene.run(&["exec", "--json", "--resume", &id, "which word was it?"]).await.exits(0);
+    let asked = scene.model.requests().pop().unwrap();
+    let told = asked.user_texts().concat();
+    assert!(told.contains("tell me a word") && told.contains("The word is heron."), "{told}");
+    assert_eq!(asked.prompt(), "which word was it?");
+    assert_eq!(scene.engine_pid().await, engine, "the engine that ran the first turn ran the second");
     scene.close().await;
 }
 
