@@ -212,6 +212,15 @@ impl Lane {
     }
 }
 
+impl Drop for Lane {
+    /// A test that failed half-way leaves nobody behind; one that went well has seen that nobody is left.
+    fn drop(&mut self) {
+        for process in self.marker.survivors() {
+            signal(i32::try_from(process.pid).unwrap_or_default(), Signal::KILL);
+        }
+    }
+}
+
 /// The program as it was built for tests.
 pub(crate) fn program() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_talaria"))
