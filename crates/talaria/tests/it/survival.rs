@@ -23,7 +23,7 @@ use futures_util::future::BoxFuture;
 use audit::{Tally, Violation, Wrong, examine};
 use fault::{Fault, ON_REAL, ON_STAND_IN, Strike, at_every_point, at_every_write, by_chance};
 use lane::{Lane, program};
-use play::{newer_program, play};
+use play::{Played, newer_program, play};
 
 /// How many homes the faults on the stand-in are dealt out to.
 const STAND_INS: usize = 6;
@@ -31,6 +31,8 @@ const STAND_INS: usize = 6;
 const ROUNDS: u64 = 40;
 /// How many of them are played on one home.
 const PER_LANE: usize = 40;
+/// How often a fault is played at most, if its turn does not come to the point.
+const ATTEMPTS: usize = 3;
 /// How many homes are played on at once.
 const AT_ONCE: usize = 5;
 
@@ -54,34 +56,43 @@ fn chosen(faults: Vec<Fault>) -> Vec<Fault> {
     faults.into_iter().filter(|fault| fault.to_string().contains(&wanted)).collect()
 }
 
+/// Looks at what a fault has left, and counts it.
+async fn audit(tally: &mut Tally, lane: &mut Lane, played: &Played, is_real: bool) {
+    let fault = played.fault;
+    let violations = examine(lane, played).await;
+    tally.faults += usize::from(played.is_struck);
+    tally.on_real += usize::from(played.is_struck && is_real);
+    let turns = database::turns(&lane.database(), &played.prompts[0]).await;
+    let outcome = match turns.first() {
+        Some(turn) => {
+            let words = [turn.outcome.as_deref(), turn.code.as_deref()];
+            words.iter().flatten().copied().collect::<Vec<_>>().join(" ")
+        }
+        None => "not promised".to_owned(),
+    };
+    tally.lines.push(format!("{fault}: {outcome} ({} ms) {:?}", played.took.as_millis(), played.passed));
+    *tally.outcomes.entry(outcome).or_default() += 1;
+    for violation in violations {
+        let place = format!("{fault}\n{}", lane.last_words());
+        tally.violations.push((place, violation));
+    }
+    if played.trouble.is_some() {
+        // What follows would only tell of the same.
+        lane.kill_engine().await;
+    }
+}
+
 /// Plays faults one after another on one home.
 async fn run_lane(mut lane: Lane, faults: Vec<Fault>, newer: &Path, is_real: bool) -> Tally {
     let mut tally = Tally::default();
     for (number, fault) in faults.into_iter().enumerate() {
-        let played = play(&mut lane, fault, number, newer).await;
-        let violations = examine(&lane, &played).await;
-        tally.faults += usize::from(played.is_struck);
-        tally.on_real += usize::from(played.is_struck && is_real);
-        let turns = database::turns(&lane.database(), &played.prompts[0]).await;
-        let outcome = match turns.first() {
-            Some(turn) => [turn.outcome.as_deref(), turn.code.as_deref()]
-                .iter()
-                .flatten()
-                .copied()
-                .collect::<Vec<_>>()
-                .join(" "),
-            None => "not promised".to_owned(),
-        };
-        tally.lines.push(format!("{fault}: {outcome} ({} ms) {:?}", played.took.as_millis(), played.passed));
-        *tally.outcomes.entry(outcome).or_default() += 1;
-        let is_stuck = played.trouble.is_some();
-        for violation in violations {
-            let place = format!("{fault}\n{}", lane.last_words());
-            tally.violations.push((place, violation));
-        }
-        if is_stuck {
-            // What follows would only tell of the same.
-            lane.kill_engine().await;
+        // A turn may end before it comes to the point, because of the fault before: then it is played once more.
+        for attempt in 0..ATTEMPTS {
+            let played = play(&mut lane, fault, number + attempt * 1000, newer).await;
+            audit(&mut tally, &mut lane, &played, is_real).await;
+            if played.is_struck {
+                break;
+            }
         }
     }
     // Where no engine runs, Codex waits for the next one, and `talaria stop` has nobody to tell.
