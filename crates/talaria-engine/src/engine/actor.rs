@@ -146,8 +146,8 @@ impl Actor {
             }
             (Ok(mut opened), Purpose::TakeUp) => {
                 let is_elsewhere = opened.gone.is_some();
-                let flown = opening::flight(&shelf, turn, &row, &mut opened).await?;
-                journal.recall(&flown.flight.requests);
+                let (flown, forgotten) = opening::flight(&shelf, turn, &row, &mut opened).await?;
+                journal.recall(&flown.flight.requests, forgotten);
                 if is_elsewhere {
                     self.begin(&mut journal, opened.notice);
                 } else if let Some(session) = &self.session {
@@ -158,7 +158,7 @@ impl Actor {
             }
             (Err(report), Purpose::Send) => return refuse(&mut journal, *report).await,
             (Err(report), Purpose::TakeUp) => {
-                let flown = opening::flight(&shelf, turn, &row, &mut Opened::default()).await?;
+                let (flown, _) = opening::flight(&shelf, turn, &row, &mut Opened::default()).await?;
                 for request in flown.flight.requests {
                     journal.abandon(request);
                 }

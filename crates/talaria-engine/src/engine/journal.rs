@@ -107,14 +107,12 @@ impl Journal {
         self.started = Some(started.clone());
     }
 
-    /// Takes up a turn in flight: its requests are there already. An answer that was secret is not known any more, and its
-    /// request is open again.
-    pub(super) fn recall(&mut self, requests: &[RecordedRequest]) {
-        for request in requests {
-            self.known.push(request.ticket.clone());
-            if matches!(request.standing, Standing::Open) {
-                self.patch(RequestPatch::state(request.ticket.clone(), RequestState::Open));
-            }
+    /// Takes up a turn in flight: its requests are there already. Those whose answer was secret, and is not known any more,
+    /// are open again; the others are left alone, because somebody may be answering them right now.
+    pub(super) fn recall(&mut self, requests: &[RecordedRequest], forgotten: Vec<TicketId>) {
+        self.known.extend(requests.iter().map(|request| request.ticket.clone()));
+        for ticket in forgotten {
+            self.patch(RequestPatch::state(ticket, RequestState::Open));
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use talaria_core::event::{Event, Started, Usage};
-use talaria_core::ids::{RequestId, SessionId, ThreadId};
+use talaria_core::ids::{RequestId, SessionId, ThreadId, TicketId};
 use talaria_core::outcome::{FailureCode, Report};
 use talaria_core::request::{Answer, Who};
 use talaria_core::settle::Vantage;
@@ -250,13 +250,13 @@ fn not_revived(error: &RevivalError) -> Report {
     report
 }
 
-/// Gathers what is known of a turn that was in flight.
+/// Gathers what is known of a turn that was in flight; and names the requests whose answer was secret and is forgotten.
 pub(super) async fn flight(
     shelf: &Shelf,
     turn: &Turn,
     row: &talaria_store::Session,
     opened: &mut Opened,
-) -> Result<Flown, StoreError> {
+) -> Result<(Flown, Vec<TicketId>), StoreError> {
     let kept = shelf.store.all_events_of_turn(&row.id, turn.ordinal).await?;
     let since = kept.last().and_then(|event| u64::try_from(event.at).ok());
     let events: Vec<Event> = kept.iter().filter_map(|event| serde_json::from_str(&event.json).ok()).collect();
@@ -278,7 +278,13 @@ pub(super) async fn flight(
         .filter(|request| request.turn == Some(turn.ordinal))
         .filter_map(|request| recorded(shelf, request, closed(request)))
         .collect();
-    Ok(Flown { flight, events, reading: opened.reading.take() })
+    let is_forgotten = |record: &&RecordedRequest| {
+        let was_answered =
+            |request: &Request| request.id == record.ticket && request.state == RequestState::Answered;
+        matches!(record.standing, Standing::Open) && requests.iter().any(was_answered)
+    };
+    let forgotten = flight.requests.iter().filter(is_forgotten).map(|record| record.ticket.clone()).collect();
+    Ok((Flown { flight, events, reading: opened.reading.take() }, forgotten))
 }
 
 /// How much of a turn's limit was used up, as far as is known: until the last thing that was written down.
