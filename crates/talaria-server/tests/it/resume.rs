@@ -75,8 +75,8 @@ async fn a_stream_goes_on_when_the_engine_was_restarted_meanwhile() {
         until(&mut other, is_told).await;
         scene.stop().await;
         scene.start_again().await;
-        // The turn goes on: it was asked how it stands, and says more.
-        until(&mut other, |event| matches!(event, Event::SessionStarted(_))).await;
+        // The turn goes on: it was asked how it stands, and what was missed is told.
+        until(&mut other, |event| matches!(event, Event::Gap(_))).await;
         while scene.client().await.status().await.unwrap().turns.is_empty() {
             tokio::task::yield_now().await;
         }
