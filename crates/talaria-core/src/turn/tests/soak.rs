@@ -193,9 +193,7 @@ fn check(script: &[String]) {
     let mut run = Run::new();
     let mut ledger = Ledger::default();
     for line in script {
-        if line.starts_with("restart") {
-            ledger.restart(&run.tickets);
-        }
+        ledger.hear(line, &run.tickets);
         run.step(line);
         for output in run.outputs.drain(..) {
             ledger.take(&output, &run.tickets);
