@@ -55,7 +55,7 @@ fn turns(version: &str, scenario: &str, frames: &[(Direction, Value)]) -> Vec<Ca
         *direction == Direction::ToCodex && frame["method"] == "turn/start"
     };
     let starts: Vec<usize> = (0..frames.len()).filter(|at| is_start(&frames[*at])).collect();
-    let mut cases = Vec::new();
+    let (mut cases, mut begun) = (Vec::new(), BTreeSet::new());
     for (index, at) in starts.iter().enumerate() {
         let until = starts.get(index + 1).copied().unwrap_or(frames.len());
         let (id, params) = (&frames[*at].1["id"], &frames[*at].1["params"]);
@@ -66,6 +66,10 @@ fn turns(version: &str, scenario: &str, frames: &[(Direction, Value)]) -> Vec<Ca
         let Some(turn) = answer.and_then(|(_, frame)| frame["result"]["turn"]["id"].as_str()) else {
             continue;
         };
+        // Codex takes input that arrives while a turn runs as a part of that turn. Talaria steers then, so that is no turn.
+        if !begun.insert(turn) {
+            continue;
+        }
         let ends = rest
             .iter()
             .any(|(_, frame)| frame["method"] == "turn/completed" && frame["params"]["turn"]["id"] == turn);
@@ -324,12 +328,6 @@ fn check(case: &Case, cut: usize, gap: usize) {
     }
     let whole = play(case, None);
     let taken_up = play(case, Some((cut, gap)));
-    // Before the turn had a name only its words are known, and these captures have no ids of ours: words that were also said
-    // to a running turn are no evidence. It is called lost then, and nothing is told of it.
-    if cut < case.first_sign() && taken_up.outcome.contains("the same words stand in another turn") {
-        assert!(taken_up.text.is_none() && taken_up.completed.is_empty(), "{taken_up:#?}");
-        return;
-    }
     let place = format!("{} after {cut} frames for {gap}\n{whole:#?}\n{taken_up:#?}", case.name);
     assert_eq!(taken_up.outcome, whole.outcome, "{place}");
     assert_eq!(taken_up.text, whole.text, "{place}");
