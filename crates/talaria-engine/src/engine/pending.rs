@@ -65,14 +65,15 @@ fn piece(event: &Event) -> Option<(&ItemId, &str)> {
     }
 }
 
-/// Appends a piece to the one before it, if both belong to the same text.
+/// Appends a piece to the one before it, if both belong to the same text and that one is not long enough already: while a
+/// flood is written down the next one piles up, and no reader should get it as one event.
 fn join(last: &mut Event, next: &Event) -> bool {
     match (last, next) {
         (Event::TextDelta { item, delta }, Event::TextDelta { item: same, delta: more })
         | (Event::ReasoningDelta { item, delta }, Event::ReasoningDelta { item: same, delta: more })
         | (Event::OutputDelta { item, delta }, Event::OutputDelta { item: same, delta: more })
         | (Event::PlanDelta { item, delta }, Event::PlanDelta { item: same, delta: more })
-            if item == same =>
+            if item == same && delta.len() < ENOUGH =>
         {
             delta.push_str(more);
             true
@@ -103,6 +104,18 @@ mod tests {
         }
         assert_eq!(texts(&pending.take()), ["12", "3", "4", "-", "5"]);
         assert!(pending.take().is_empty() && pending.due().is_none());
+    }
+
+    #[test]
+    fn a_flood_is_not_joined_into_one_event() {
+        let (mut pending, now) = (Pending::default(), Instant::now());
+        let piece_of_text = "x".repeat(ENOUGH / 4);
+        for _ in 0..40 {
+            pending.push(now, text("a", &piece_of_text));
+        }
+        let events = pending.take();
+        assert_eq!(events.len(), 10);
+        assert!(texts(&events).iter().all(|text| text.len() == ENOUGH));
     }
 
     #[test]
