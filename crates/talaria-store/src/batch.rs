@@ -41,6 +41,10 @@ pub enum Change {
     NewRequest(NewRequest),
     /// A request that is there.
     Request(RequestPatch),
+    /// The worktree of a task, as JSON, or that it has none.
+    TaskWorktree(Option<String>),
+    /// Whom a task tells, one target each.
+    TaskNotify(Vec<String>),
     /// Something that is owed to somebody. Its id must be new.
     Outbox(NewOutbox),
 }

@@ -15,7 +15,7 @@ use talaria_core::ids::SessionId;
 use crate::batch::{Appended, Batch, Change};
 use crate::error::StoreError;
 use crate::fat::{Rows, Start, Statements, Then};
-use crate::{outbox, request, session, transaction, turn};
+use crate::{outbox, request, session, task, transaction, turn};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -209,6 +209,8 @@ async fn apply(conn: &mut SqliteConnection, batch: &Batch, appended: Appended, c
         Change::Turn(patch) => turn::update(conn, session, at, patch).await,
         Change::NewRequest(new) => request::insert(conn, session, at, new).await,
         Change::Request(patch) => request::update(conn, session, at, patch).await,
+        Change::TaskWorktree(worktree) => task::set_worktree(conn, session, worktree).await,
+        Change::TaskNotify(notify) => task::set_notify(conn, session, &notify).await,
         Change::Outbox(new) => outbox::insert(conn, session, new).await,
         // All messages of the group went in together.
         Change::Message(_) => Ok(()),

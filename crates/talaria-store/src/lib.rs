@@ -1,9 +1,9 @@
-//! What Talaria keeps: sessions, turns, events, messages, requests, hosts, leases and the outbox, in one SQLite file.
+//! What Talaria keeps: sessions, turns, events, messages, requests, hosts, leases, tasks and the outbox, in one SQLite file.
 //!
 //! Map: `Store` (`store`) is what everybody holds; `open` makes one and refuses files it must not touch. Every write
 //! goes to one `writer` task, which commits many callers' batches together (`group`); reads have connections of their
 //! own and never wait for it. One file per kind of row holds its shape and its reads: `session`, `turn`, `event`,
-//! `message`, `request`, `host`, `lease`, `outbox`. `search` finds words in messages, `prune` and `trim` forget,
+//! `message`, `request`, `host`, `lease`, `task`, `outbox`. `search` finds words in messages, `prune` and `trim` forget,
 //! and `reclaim` gives the room back.
 //!
 //! Promises, held by the suite in `contract` (feature `contract`), which a second store must pass as well:
@@ -29,6 +29,7 @@ mod message;
 mod open;
 mod open_error;
 mod outbox;
+mod outbox_claim;
 mod prune;
 mod reclaim;
 mod request;
@@ -38,6 +39,8 @@ mod search;
 mod session;
 mod session_list;
 mod store;
+mod task;
+mod task_list;
 mod transaction;
 mod trim;
 mod turn;
@@ -60,6 +63,8 @@ pub use search::{Hit, Snippet};
 pub use session::{Found, NewSession, Session, SessionPatch};
 pub use session_list::{Cursor, SessionFilter, SessionPage};
 pub use store::{Counts, Size, Store};
+pub use task::{NewTask, TaskRow};
+pub use task_list::{LastTurn, TaskFilter, TaskLine, TaskPage};
 pub use trim::{TrimPolicy, Trimmed};
 pub use turn::{NewTurn, Turn, TurnPatch};
-pub use words::{HostState, RequestState, SessionKind, SessionState};
+pub use words::{HostState, OutboxState, RequestState, SessionKind, SessionState};

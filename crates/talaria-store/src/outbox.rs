@@ -1,4 +1,7 @@
-//! The outbox: what is owed to somebody. Each entry is claimed by one deliverer at a time until it is done.
+//! The outbox: what is owed to somebody, one entry for each thing and each target. Its shape, how an entry is written
+//! down with what it tells of, and what is looked at. Who delivers goes through `outbox_claim`.
+//!
+//! Nothing that happens to an entry touches its session: a list of sessions does not change because somebody was told.
 
 use sqlx::Row as _;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
@@ -7,6 +10,7 @@ use talaria_core::ids::SessionId;
 use crate::error::StoreError;
 use crate::rows::{self, FromRow};
 use crate::store::Store;
+use crate::words::OutboxState;
 
 /// Something that is owed to somebody.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,11 +21,13 @@ pub struct NewOutbox {
     pub kind: String,
     /// What is to be told, as JSON.
     pub payload: String,
+    /// Whom to tell; `None` is nobody, and it is never claimed.
+    pub target: Option<String>,
     /// When it is due.
     pub due_at: i64,
 }
 
-/// An entry that was claimed.
+/// An entry that was kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outbox {
     /// Its id.
@@ -32,10 +38,22 @@ pub struct Outbox {
     pub kind: String,
     /// What is to be told, as JSON.
     pub payload: String,
-    /// When it was due.
+    /// Whom to tell; `None` is nobody.
+    pub target: Option<String>,
+    /// How far it is.
+    pub state: OutboxState,
+    /// When it is due, or was.
     pub due_at: i64,
     /// How often it was claimed, with this time.
     pub attempts: i64,
+    /// May it have been delivered before? Somebody had claimed it and was not heard of again.
+    pub repeat: bool,
+    /// Why the last attempt failed.
+    pub error: Option<String>,
+    /// When it was delivered.
+    pub sent_at: Option<i64>,
+    /// When it was over, in whatever way.
+    pub done_at: Option<i64>,
 }
 
 impl FromRow for Outbox {
@@ -45,83 +63,49 @@ impl FromRow for Outbox {
             session: SessionId::new(row.try_get::<String, _>("session")?),
             kind: row.try_get("kind")?,
             payload: row.try_get("payload")?,
+            target: row.try_get("target")?,
+            state: rows::word(row, "state")?,
             due_at: row.try_get("due_at")?,
             attempts: row.try_get("attempts")?,
+            repeat: row.try_get("repeat")?,
+            error: row.try_get("error")?,
+            sent_at: row.try_get("sent_at")?,
+            done_at: row.try_get("done_at")?,
         })
     }
 }
 
 impl Store {
-    /// Claims up to `limit` entries that are due at `at` and that nobody else has claimed, until `until`.
-    pub async fn claim_outbox(
-        &self,
-        by: &str,
-        at: i64,
-        until: i64,
-        limit: u32,
-    ) -> Result<Vec<Outbox>, StoreError> {
-        let by = by.to_owned();
-        self.write(move |conn| {
-            Box::pin(async move {
-                let claimed = sqlx::query(
-                    "update outbox set claimed_by = $1, claimed_until = $3, attempts = attempts + 1
-                     where id in (select id from outbox
-                                  where done_at is null and due_at <= $2 and coalesce(claimed_until, $2) <= $2
-                                  order by due_at, id limit $4)
-                     returning id, session, kind, payload, due_at, attempts",
-                )
-                .bind(by)
-                .bind(at)
-                .bind(until)
-                .bind(limit)
-                .fetch_all(conn)
-                .await?;
-                let mut claimed: Vec<Outbox> = rows::all(&claimed)?;
-                claimed.sort_by(|a, b| (a.due_at, &a.id).cmp(&(b.due_at, &b.id)));
-                Ok(claimed)
-            })
-        })
-        .await
+    /// Gives one entry.
+    pub async fn outbox(&self, id: &str) -> Result<Option<Outbox>, StoreError> {
+        let found =
+            sqlx::query("select * from outbox where id = $1").bind(id).fetch_optional(self.readers()).await?;
+        rows::one(found.as_ref())
     }
 
-    /// Keeps that a claimed entry was delivered. If the claim went to somebody else meanwhile, that is a conflict.
-    pub async fn finish_outbox(&self, id: &str, by: &str, at: i64) -> Result<(), StoreError> {
-        self.end_claim(id, by, Some(at), None).await
+    /// Gives all entries of a session, in the order of their ids.
+    pub async fn outbox_of(&self, session: &SessionId) -> Result<Vec<Outbox>, StoreError> {
+        let found = sqlx::query("select * from outbox where session = $1 order by id")
+            .bind(session.as_str())
+            .fetch_all(self.readers())
+            .await?;
+        rows::all(&found)
     }
 
-    /// Gives a claimed entry back, to be delivered at `due_at` or later.
-    pub async fn retry_outbox(&self, id: &str, by: &str, due_at: i64) -> Result<(), StoreError> {
-        self.end_claim(id, by, None, Some(due_at)).await
-    }
-
-    async fn end_claim(
-        &self,
-        id: &str,
-        by: &str,
-        done_at: Option<i64>,
-        due_at: Option<i64>,
-    ) -> Result<(), StoreError> {
-        let (id, by) = (id.to_owned(), by.to_owned());
-        self.write(move |conn| {
-            Box::pin(async move {
-                let done = sqlx::query(
-                    "update outbox set done_at = $3, due_at = coalesce($4, due_at), claimed_by = null,
-                                       claimed_until = null
-                     where id = $1 and claimed_by = $2 and done_at is null",
-                )
-                .bind(id.as_str())
-                .bind(by.as_str())
-                .bind(done_at)
-                .bind(due_at)
-                .execute(conn)
-                .await?;
-                match done.rows_affected() {
-                    0 => Err(StoreError::Conflict(format!("{by} has not claimed {id}"))),
-                    _ => Ok(()),
-                }
-            })
-        })
-        .await
+    /// Gives up to `limit` entries that wait to be delivered, failed and wait for another attempt, or have nobody to
+    /// tell and are not marked so; those of one owner, or all. First what has been due for the longest time: an entry
+    /// that failed stands where its next attempt is, so that it does not hide newer ones.
+    pub async fn outbox_open(&self, owner: Option<&str>, limit: u32) -> Result<Vec<Outbox>, StoreError> {
+        let found = sqlx::query(
+            "select * from outbox where state in ('pending', 'failed')
+               and ($1 is null or $1 = (select owner from task where task.session = outbox.session))
+             order by due_at, id limit $2",
+        )
+        .bind(owner)
+        .bind(limit)
+        .fetch_all(self.readers())
+        .await?;
+        rows::all(&found)
     }
 }
 
@@ -131,13 +115,16 @@ pub(crate) async fn insert(
     session: &SessionId,
     entry: NewOutbox,
 ) -> Result<(), StoreError> {
-    sqlx::query("insert into outbox (id, session, kind, payload, due_at) values ($1, $2, $3, $4, $5)")
-        .bind(entry.id)
-        .bind(session.as_str())
-        .bind(entry.kind)
-        .bind(entry.payload)
-        .bind(entry.due_at)
-        .execute(conn)
-        .await?;
+    sqlx::query(
+        "insert into outbox (id, session, kind, payload, target, due_at) values ($1, $2, $3, $4, $5, $6)",
+    )
+    .bind(entry.id)
+    .bind(session.as_str())
+    .bind(entry.kind)
+    .bind(entry.payload)
+    .bind(entry.target)
+    .bind(entry.due_at)
+    .execute(conn)
+    .await?;
     Ok(())
 }

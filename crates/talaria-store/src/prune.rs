@@ -1,4 +1,5 @@
-//! Forgetting whole sessions, by age, by number and by size. What runs or waits for a person is never forgotten.
+//! Forgetting whole sessions, by age, by number and by size. What runs or waits for a person is never forgotten, and
+//! neither is a session of which somebody is still to be told: it stays until that was delivered or given up.
 //!
 //! A session leaves the lists in one short transaction. What belonged to it is removed after that in small steps, so
 //! that other writers get their turn; if the program dies in between, the next `prune` or `trim` goes on.
@@ -17,7 +18,9 @@ const PROTECTED: &str = "
      or exists (select 1 from turn where turn.session = session.id and stage <> 'settled')
      or exists (select 1 from request where request.session = session.id
                 and (request.state in ('open', 'answered', 'delivering')
-                     or request.state = 'escrowed' and request.expires_at > $1)))";
+                     or request.state = 'escrowed' and request.expires_at > $1))
+     or exists (select 1 from outbox where outbox.session = session.id
+                and outbox.target is not null and outbox.done_at is null))";
 
 /// What to forget. `None` forgets nothing for that reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -100,7 +103,9 @@ impl Store {
         Ok(choose(rows::all(&found)?, policy, used))
     }
 
-    /// Forgets what the policy says and gives the room back. A session that began to run meanwhile stays.
+    /// Forgets what the policy says and gives the room back. A session that began to run meanwhile stays, and so does
+    /// one with an undelivered entry in the outbox. An entry that was sent or abandoned, or that has no target, keeps
+    /// nothing.
     pub async fn prune(&self, policy: &PrunePolicy, now: i64) -> Result<Pruned, StoreError> {
         let before = self.size().await?;
         let mut pruned = Pruned::default();
@@ -179,6 +184,7 @@ async fn forget(conn: &mut SqliteConnection, id: &SessionId, now: i64) -> Result
          delete from turn where session = $1;
          delete from request where session = $1;
          delete from outbox where session = $1;
+         delete from task where session = $1;
          delete from session where id = $1",
     )
     .bind(id.as_str())

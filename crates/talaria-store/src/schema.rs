@@ -9,7 +9,7 @@ use crate::error::StoreError;
 use crate::transaction;
 
 /// All steps, the first makes an empty file into version 1.
-pub(crate) const STEPS: &[&str] = &[include_str!("schema/0001.sql")];
+pub(crate) const STEPS: &[&str] = &[include_str!("schema/0001.sql"), include_str!("schema/0002.sql")];
 
 /// The version that a number of steps leads to.
 pub(crate) fn version(steps: &[&str]) -> i64 {
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
     use crate::{OpenError, OpenOptions, Store};
 
-    const FIRST: &[&str] = STEPS;
+    const FIRST: &[&str] = &[STEPS[0]];
     const SECOND: &[&str] =
         &[STEPS[0], "create table added (x integer) strict; insert into added values (1)"];
     const BROKEN: &[&str] =

@@ -8,6 +8,7 @@ use crate::error::StoreError;
 use crate::lease;
 use crate::rows::{self, FromRow};
 use crate::store::Store;
+use crate::task::{self, NewTask};
 use crate::words::{SessionKind, SessionState, Word as _};
 
 /// How many candidates an ambiguous prefix names.
@@ -34,6 +35,8 @@ pub struct NewSession {
     pub asked: Option<String>,
     /// What the session was told to do, as JSON.
     pub settings: Option<String>,
+    /// What makes it a task: there exactly if its kind is `task`.
+    pub task: Option<NewTask>,
     /// When it was made.
     pub created_at: i64,
 }
@@ -153,6 +156,9 @@ impl Store {
         if lease.session != session.id {
             return Err(StoreError::Conflict(format!("the lease is for the session {}", lease.session)));
         }
+        if session.task.is_some() != (session.kind == SessionKind::Task) {
+            return Err(StoreError::Conflict(format!("the session {} is a task by half", session.id)));
+        }
         self.write(move |conn| {
             Box::pin(async move {
                 insert(conn, session).await?;
@@ -215,9 +221,12 @@ async fn insert(conn: &mut SqliteConnection, session: NewSession) -> Result<(), 
     .bind(session.asked)
     .bind(session.settings)
     .bind(session.created_at)
-    .execute(conn)
+    .execute(&mut *conn)
     .await?;
-    Ok(())
+    match session.task {
+        Some(task) => task::insert(conn, &session.id, task).await,
+        None => Ok(()),
+    }
 }
 
 /// Changes a session that is there.

@@ -104,6 +104,24 @@ words! {
     }
 }
 
+words! {
+    /// How far something that is owed to somebody is.
+    OutboxState ("state of an entry of the outbox") {
+        /// Nobody has tried to deliver it.
+        Pending = "pending",
+        /// Somebody has claimed it.
+        Sending = "sending",
+        /// It was delivered.
+        Sent = "sent",
+        /// The last attempt failed; there will be another.
+        Failed = "failed",
+        /// Nobody tries again.
+        Abandoned = "abandoned",
+        /// There is nobody to tell.
+        NoTarget = "no_target",
+    }
+}
+
 impl Word for Stage {
     const NAME: &'static str = "stage of a turn";
 

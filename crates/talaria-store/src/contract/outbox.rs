@@ -3,12 +3,21 @@
 use super::scene;
 use crate::{Change, NewOutbox, Store, StoreError};
 
+fn entry_for(id: &str, target: Option<&str>, due_at: i64) -> NewOutbox {
+    NewOutbox {
+        id: id.to_owned(),
+        kind: "outcome".to_owned(),
+        payload: "{}".to_owned(),
+        target: target.map(str::to_owned),
+        due_at,
+    }
+}
+
 /// Claims exclude each other, lapse, and end with the delivery.
 pub async fn an_entry_is_claimed_by_one_at_a_time(store: Store) {
     let id = scene::session(&store, "one").await;
     for (entry, due_at) in [("b", 20), ("a", 10), ("later", 500)] {
-        let new =
-            NewOutbox { id: entry.to_owned(), kind: "notify".to_owned(), payload: "{}".to_owned(), due_at };
+        let new = entry_for(entry, Some("local"), due_at);
         store.append(scene::change(&id, 1, Change::Outbox(new))).await.unwrap();
     }
     let claim = async |by: &str, at, until| {
@@ -22,7 +31,7 @@ pub async fn an_entry_is_claimed_by_one_at_a_time(store: Store) {
     assert_eq!(claim("y", 200, 300).await, [is("b", 2)], "a claim lapses, what is done stays done");
     let late = store.finish_outbox("b", "x", 210).await;
     assert!(matches!(late, Err(StoreError::Conflict(_))), "{late:?}");
-    store.retry_outbox("b", "y", 400).await.unwrap();
+    store.retry_outbox("b", "y", 400, "nobody there").await.unwrap();
     assert_eq!(claim("z", 399, 450).await, []);
     assert_eq!(claim("z", 400, 450).await, [is("b", 3)]);
 }

@@ -3,8 +3,8 @@
 use talaria_core::ids::{ItemId, SessionId, ThreadId, TicketId};
 
 use crate::{
-    Answer, Batch, Change, Lease, NewEvent, NewMessage, NewRequest, NewSession, NewTurn, PeerRequest,
-    SessionKind, Store,
+    Answer, Batch, Change, Lease, NewEvent, NewMessage, NewRequest, NewSession, NewTask, NewTurn,
+    PeerRequest, SessionKind, Store,
 };
 
 /// The epoch of who owns the sessions of `session`.
@@ -22,8 +22,15 @@ pub fn new_session(id: &str, at: i64) -> NewSession {
         model: None,
         asked: None,
         settings: None,
+        task: None,
         created_at: at,
     }
+}
+
+/// A task of `person:me` that is not kept yet.
+pub fn new_task(id: &str, at: i64) -> NewSession {
+    let task = NewTask { owner: "person:me".to_owned(), ..NewTask::default() };
+    NewSession { kind: SessionKind::Task, task: Some(task), ..new_session(id, at) }
 }
 
 /// A lease that lasts.

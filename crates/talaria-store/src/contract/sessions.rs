@@ -8,8 +8,7 @@ use crate::{
 };
 
 async fn task(store: &Store, id: &str, alias: &str, at: i64) -> Result<(), StoreError> {
-    let session =
-        NewSession { kind: SessionKind::Task, alias: Some(alias.to_owned()), ..scene::new_session(id, at) };
+    let session = NewSession { alias: Some(alias.to_owned()), ..scene::new_task(id, at) };
     let lease = scene::lease(&session.id, EPOCH);
     store.create_session(session, lease).await
 }
