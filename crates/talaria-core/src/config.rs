@@ -6,6 +6,7 @@
 
 mod approvals;
 mod keys;
+mod notify;
 mod problem;
 
 use std::time::Duration;
@@ -16,6 +17,7 @@ use crate::nearest::nearest;
 use crate::policy::{ApprovalPolicy, Mode, Sandbox, UnknownName};
 use crate::rules::Rules;
 use keys::{Meaning, Section};
+pub use notify::{MailSecurity, MailServer, NotReady, NotifyConfig, PrivateHost, SecretPlace};
 pub use problem::{Problem, Severity};
 
 /// Everything that this version reads from `config.toml`.
@@ -31,6 +33,8 @@ pub struct Config {
     pub engine: EngineConfig,
     /// What is kept of conversations.
     pub sessions: SessionsConfig,
+    /// What the targets of notices need.
+    pub notify: NotifyConfig,
 }
 
 /// The section `[engine]`.

@@ -7,6 +7,7 @@
 //! Codex never got still serves.
 //! `place` says whether what is accepted stays in the sandbox.
 //! `transcript` turns the steps of a turn into the messages that are kept.
+//! `notice` is what a person is told who is not looking, and where that may go.
 //! `api` is what commands and the engine tell each other.
 //! `config`, `policy`, `duration` and `version` are what users and Codex say about themselves, as data.
 
@@ -24,6 +25,7 @@ pub mod ids;
 pub mod item;
 pub mod line;
 mod nearest;
+pub mod notice;
 pub mod outcome;
 pub mod place;
 pub mod policy;

@@ -5,7 +5,7 @@
 
 use toml_edit::Item;
 
-use super::{Config, OnLoss, approvals};
+use super::{Config, OnLoss, approvals, notify};
 use crate::duration::{from_seconds, parse_duration};
 use crate::nearest::nearest;
 use crate::policy::{ApprovalPolicy, Mode, Sandbox, UnknownName};
@@ -80,6 +80,45 @@ const KEYS: &[(&str, Meaning)] = &[
     ),
     ("approvals.allow", Meaning::ReadList(approvals::allow)),
     ("approvals.deny", Meaning::ReadList(approvals::deny)),
+    (
+        "notify.webhook_secret_file",
+        Meaning::Read(|item, config| set(&mut config.notify.webhook_secret.file, text(item))),
+    ),
+    (
+        "notify.webhook_secret_env",
+        Meaning::Read(|item, config| set(&mut config.notify.webhook_secret.env, notify::variable(item))),
+    ),
+    ("notify.allow_private", Meaning::ReadList(notify::allow_private)),
+    (
+        "notify.ntfy_server",
+        Meaning::Read(|item, config| set(&mut config.notify.ntfy_server, notify::ntfy_server(item))),
+    ),
+    (
+        "notify.ntfy_token_file",
+        Meaning::Read(|item, config| set(&mut config.notify.ntfy_token.file, text(item))),
+    ),
+    (
+        "notify.ntfy_token_env",
+        Meaning::Read(|item, config| set(&mut config.notify.ntfy_token.env, notify::variable(item))),
+    ),
+    (
+        "notify.email_server",
+        Meaning::Read(|item, config| set(&mut config.notify.email_server, notify::mail_server(item))),
+    ),
+    (
+        "notify.email_from",
+        Meaning::Read(|item, config| set(&mut config.notify.email_from, notify::mailbox(item))),
+    ),
+    ("notify.email_user", Meaning::Read(|item, config| set(&mut config.notify.email_user, text(item)))),
+    (
+        "notify.email_password_file",
+        Meaning::Read(|item, config| set(&mut config.notify.email_password.file, text(item))),
+    ),
+    (
+        "notify.email_password_env",
+        Meaning::Read(|item, config| set(&mut config.notify.email_password.env, notify::variable(item))),
+    ),
+    ("notify.attempts", Meaning::Read(|item, config| set(&mut config.notify.attempts, attempts(item)))),
     ("model.default", Meaning::Read(|item, config| set(&mut config.model.default, text(item)))),
     ("model.effort", Meaning::Read(|item, config| set(&mut config.model.effort, text(item)))),
 ];
@@ -93,6 +132,7 @@ const SECTIONS: &[(&str, Section)] = &[
     ("compression", Section::Later),
     ("mcp_servers", Section::Later),
     ("memory", Section::Later),
+    ("notify", Section::Read),
     ("security", Section::Later),
     ("sessions", Section::Read),
     ("skills", Section::Later),
@@ -192,6 +232,16 @@ fn count(item: &Item) -> Result<u64, Wrong> {
         }
         None => Err(wrong()),
     }
+}
+
+fn attempts(item: &Item) -> Result<u32, Wrong> {
+    let most = 100;
+    let number = count(item)?;
+    u32::try_from(number).ok().filter(|number| *number <= most).ok_or_else(|| Wrong {
+        message: format!("must be at most {most}, not {number}"),
+        hint: None,
+        start: None,
+    })
 }
 
 fn wrong_type(item: &Item, wanted: &str) -> Wrong {

@@ -1,0 +1,87 @@
+//! A notice as text that a person reads: a subject, and a body in a fixed order.
+//!
+//! First task and state, then what was asked for, then the summary (answer, else error, else the question), then what
+//! changed, and last what to type. Everything of others is redacted, harmless and short. Called by the senders that
+//! send text, and by whoever shows what would be sent.
+
+use super::neutral::{block, cut, line};
+use super::{Notice, NoticeKind};
+use crate::redact::redact;
+
+/// The longest summary, in characters.
+const SUMMARY: usize = 700;
+/// The longest prompt line.
+const PROMPT: usize = 200;
+/// The longest subject behind task and state.
+const SUBJECT: usize = 80;
+
+impl Notice {
+    /// Says which task and how it stands: the first line.
+    pub fn headline(&self) -> String {
+        let repeat = if self.repeat { " (may be a repeat)" } else { "" };
+        format!("{} {}{repeat}", line(&self.task), line(&self.status.replace('_', " ")))
+    }
+
+    /// Gives the one line that stands where there is room for one: a subject, a title, a terminal.
+    pub fn subject(&self) -> String {
+        match short(&line(&redact(&self.title)), SUBJECT) {
+            title if title.is_empty() => self.headline(),
+            title => format!("{}: {title}", self.headline()),
+        }
+    }
+
+    /// Gives what stands below the headline.
+    pub fn body(&self) -> String {
+        let mut parts = Vec::new();
+        let prompt = short(&line(&redact(&self.title)), PROMPT);
+        if !prompt.is_empty() {
+            parts.push(prompt);
+        }
+        parts.extend(self.summary());
+        let mut last = Vec::new();
+        last.extend(self.changes());
+        if let Some(asked) = &self.request
+            && !asked.choices.is_empty()
+        {
+            last.push(format!("Answers: {}", short(&line(&redact(&asked.choices.join(", "))), PROMPT)));
+        }
+        last.push(format!("Look: {}", line(&self.look)));
+        last.extend(self.respond.as_deref().map(|command| format!("Answer: {}", line(command))));
+        parts.push(last.join("\n"));
+        parts.join("\n\n")
+    }
+
+    /// Gives all of it: the headline, then the body.
+    pub fn text(&self) -> String {
+        format!("{}\n{}", self.headline(), self.body())
+    }
+
+    fn summary(&self) -> Option<String> {
+        let asked = self.request.as_ref().map(|asked| asked.summary.as_str());
+        let told = [self.answer.as_deref(), self.error.as_deref()];
+        let order = match self.kind {
+            NoticeKind::Request => [asked, told[0], told[1]],
+            NoticeKind::Outcome => [told[0], told[1], asked],
+        };
+        let first = order.into_iter().flatten().find(|text| !text.trim().is_empty())?;
+        Some(short(&block(&redact(first)), SUMMARY))
+    }
+
+    fn changes(&self) -> Option<String> {
+        let branch = self.branch.as_deref().map(|branch| short(&line(&redact(branch)), SUBJECT));
+        match (self.diff_stat.as_deref().map(line), branch) {
+            (Some(stat), Some(branch)) => Some(format!("{stat}, on {branch}")),
+            (Some(stat), None) => Some(stat),
+            (None, Some(branch)) => Some(format!("on {branch}")),
+            (None, None) => None,
+        }
+    }
+}
+
+/// Shortens text to `most` characters, the ellipsis included.
+fn short(text: &str, most: usize) -> String {
+    match cut(text, most) {
+        whole if whole.len() == text.len() => whole.to_owned(),
+        start => format!("{start}…"),
+    }
+}
