@@ -19,6 +19,7 @@ use crate::redact::redact;
 pub use address::{Reach, reach};
 pub use backoff::{Backoff, Fault, Next};
 pub use target::{BadTarget, Mailbox, Target, Topic};
+pub use text::one_line;
 
 /// What a notice is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,6 +95,17 @@ pub struct Asked {
     /// The words that answer it.
     #[serde(default)]
     pub choices: Vec<String>,
+}
+
+/// A notice as it is kept until it is sent, with what only a sender on this machine needs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kept {
+    /// What is told.
+    #[serde(flatten)]
+    pub notice: Notice,
+    /// The terminal of the person who started the task, such as `/dev/pts/3`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tty: Option<String>,
 }
 
 impl Notice {

@@ -8,5 +8,6 @@ pub mod codex;
 pub mod engine;
 mod faults;
 pub mod home;
+pub mod notify;
 pub mod revival;
 pub mod session;

@@ -24,7 +24,7 @@ impl Notice {
 
     /// Gives the one line that stands where there is room for one: a subject, a title, a terminal.
     pub fn subject(&self) -> String {
-        match short(&line(&redact(&self.title)), SUBJECT) {
+        match one_line(&self.title, SUBJECT) {
             title if title.is_empty() => self.headline(),
             title => format!("{}: {title}", self.headline()),
         }
@@ -33,7 +33,7 @@ impl Notice {
     /// Gives what stands below the headline.
     pub fn body(&self) -> String {
         let mut parts = Vec::new();
-        let prompt = short(&line(&redact(&self.title)), PROMPT);
+        let prompt = one_line(&self.title, PROMPT);
         if !prompt.is_empty() {
             parts.push(prompt);
         }
@@ -43,7 +43,7 @@ impl Notice {
         if let Some(asked) = &self.request
             && !asked.choices.is_empty()
         {
-            last.push(format!("Answers: {}", short(&line(&redact(&asked.choices.join(", "))), PROMPT)));
+            last.push(format!("Answers: {}", one_line(&asked.choices.join(", "), PROMPT)));
         }
         last.push(format!("Look: {}", line(&self.look)));
         last.extend(self.respond.as_deref().map(|command| format!("Answer: {}", line(command))));
@@ -68,7 +68,7 @@ impl Notice {
     }
 
     fn changes(&self) -> Option<String> {
-        let branch = self.branch.as_deref().map(|branch| short(&line(&redact(branch)), SUBJECT));
+        let branch = self.branch.as_deref().map(|branch| one_line(branch, SUBJECT));
         match (self.diff_stat.as_deref().map(line), branch) {
             (Some(stat), Some(branch)) => Some(format!("{stat}, on {branch}")),
             (Some(stat), None) => Some(stat),
@@ -76,6 +76,11 @@ impl Notice {
             (None, None) => None,
         }
     }
+}
+
+/// Puts text of others on one line of at most `most` characters, redacted and harmless.
+pub fn one_line(text: &str, most: usize) -> String {
+    short(&line(&redact(text)), most)
 }
 
 /// Shortens text to `most` characters, the ellipsis included.

@@ -1,0 +1,55 @@
+//! One attempt: from a claimed entry to what is to be kept about it.
+//!
+//! Whatever the entry holds, this ends in time and with a fate; an entry that cannot be read is given up. Called by the
+//! deliverer, in a task of its own.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use talaria_core::notice::{Backoff, Kept, Next, Target};
+
+use super::outbox::Owed;
+use super::{NotifyError, Parcel, Receipt, Senders};
+
+/// However a sender fails to keep its own limits, an attempt ends.
+const LONGEST: Duration = Duration::from_secs(90);
+
+/// What became of an attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    Sent(Receipt),
+    Failed { due_at: i64, error: String },
+    Abandoned { error: String },
+}
+
+/// Sends what is owed.
+pub(super) async fn attempt(senders: &Senders, owed: &Owed) -> Result<Receipt, NotifyError> {
+    let sending = async {
+        let target: Target = owed.target.parse().map_err(|bad| NotifyError::permanent(format!("{bad}")))?;
+        let kept: Kept = serde_json::from_str(&owed.payload)
+            .map_err(|why| NotifyError::permanent(format!("what is owed cannot be read: {why}")))?;
+        let mut notice = kept.notice.covered();
+        (notice.repeat, notice.attempt) = (owed.repeat, owed.attempts);
+        let parcel = Parcel { id: owed.id.clone(), notice, tty: kept.tty.map(PathBuf::from) };
+        senders.sender(&target)?.deliver(&parcel).await
+    };
+    let sent = tokio::time::timeout(LONGEST, sending).await;
+    sent.unwrap_or_else(|_| Err(NotifyError::passing("the attempt took too long")))
+}
+
+/// Decides what is kept about an attempt that ended at `now`.
+pub(super) fn fate(
+    result: Result<Receipt, NotifyError>,
+    attempts: u32,
+    backoff: Backoff,
+    now: i64,
+    chance: f64,
+) -> Fate {
+    match result {
+        Ok(receipt) => Fate::Sent(receipt),
+        Err(NotifyError { fault, message }) => match backoff.next(fault, attempts, now, chance) {
+            Next::Retry { due_at } => Fate::Failed { due_at, error: message },
+            Next::Abandon => Fate::Abandoned { error: message },
+        },
+    }
+}

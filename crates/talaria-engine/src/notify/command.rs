@@ -1,0 +1,68 @@
+//! A program of the user's: it gets the notice as JSON on standard input, and its exit code is the answer.
+
+use std::ffi::{OsStr, OsString};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+
+use super::program::{Program, Ran};
+use super::{Deliver, NotifyError, Parcel, Receipt, json};
+use crate::home::user_path;
+
+/// The way to one program.
+#[derive(Debug)]
+pub(super) struct Command<'a> {
+    /// The program and its arguments.
+    pub(super) words: &'a [String],
+    pub(super) environment: &'a [(OsString, OsString)],
+    pub(super) limit: Duration,
+}
+
+impl Deliver for Command<'_> {
+    fn deliver<'a>(&'a self, parcel: &'a Parcel) -> BoxFuture<'a, Result<Receipt, NotifyError>> {
+        Box::pin(async move {
+            let (program, arguments) = self.words.split_first().unwrap_or((const { &String::new() }, &[]));
+            let path = find(program, self.environment)
+                .ok_or_else(|| NotifyError::permanent(format!("there is no program {program}")))?;
+            let input = json(&parcel.notice);
+            let arguments = arguments.iter().map(OsStr::new).collect();
+            let (environment, limit) = (self.environment, self.limit);
+            let ran = Program { path: &path, arguments, environment, input: &input, limit }.run().await;
+            match ran {
+                Ran::Ended { status, .. } if status.success() => {
+                    Ok(Receipt { note: "exit code 0".to_owned() })
+                }
+                Ran::Ended { status, said } => {
+                    let last = said.lines().rev().find(|line| !line.trim().is_empty());
+                    let last = last.map_or_else(String::new, |line| format!(": {}", line.trim()));
+                    Err(NotifyError::passing(format!("{program} ended with {status}{last}")))
+                }
+                Ran::TooSlow => {
+                    Err(NotifyError::passing(format!("{program} took longer than {} s", limit.as_secs())))
+                }
+                Ran::NotStarted(why) if is_hopeless(why.kind()) => {
+                    Err(NotifyError::permanent(format!("{program} cannot be started: {why}")))
+                }
+                Ran::NotStarted(why) => {
+                    Err(NotifyError::passing(format!("{program} cannot be started: {why}")))
+                }
+            }
+        })
+    }
+}
+
+/// Finds a program by its path or on PATH.
+pub(super) fn find(program: &str, environment: &[(OsString, OsString)]) -> Option<PathBuf> {
+    let value = |name: &str| environment.iter().find(|(known, _)| known == name).map(|(_, value)| value);
+    let path = user_path(program, value("HOME").map(Path::new));
+    if program.contains('/') {
+        return path.is_file().then_some(path);
+    }
+    std::env::split_paths(value("PATH")?).map(|directory| directory.join(&path)).find(|path| path.is_file())
+}
+
+fn is_hopeless(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::NotFound | ErrorKind::PermissionDenied | ErrorKind::NotADirectory)
+}

@@ -1,0 +1,225 @@
+//! The loop that delivers: claims what is due, sends it, keeps what became of it, and sleeps until something is due.
+//!
+//! Four attempts run at once, but never two to one target: a receiver that is slow or silent holds up what is meant for
+//! it and nobody else. What was claimed and cannot be sent soon goes back. When asked to stop it waits a moment for
+//! attempts that are under way; one that does not end stays claimed, so that the next engine marks it as a possible
+//! repeat. The time of day only decides what is due: no jump of it sends anything twice.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use talaria_core::notice::Backoff;
+use tokio::sync::Notify;
+use tokio::task::{Id, JoinError, JoinSet};
+use tokio_util::sync::CancellationToken;
+
+use super::attempt::{Fate, attempt, fate};
+use super::outbox::{Outbox, OutboxError, Owed};
+use super::{NotifyError, Receipt, Senders};
+use crate::clock::now_ms;
+
+/// How many attempts run at once.
+const AT_ONCE: usize = 4;
+/// How many claimed entries wait behind one that is being sent to the same target.
+const BEHIND: usize = 4;
+/// How long a claim holds: longer than everything that waits behind a target can take.
+const CLAIM: Duration = Duration::from_mins(10);
+/// How long an entry stays away that came although its target is busy.
+const AWAY: Duration = Duration::from_secs(30);
+/// The clock may jump, and an outbox may forget to nudge: it is looked at this often at least.
+const LOOK: Duration = Duration::from_mins(1);
+/// After how long it is looked again at an outbox that was in trouble, or that promised what it did not give.
+const AGAIN: Duration = Duration::from_secs(1);
+/// How long attempts that are under way may take when it is asked to stop.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// What was owed, and how the attempt went.
+type Ended = (Owed, Result<Receipt, NotifyError>);
+
+/// Delivers what is owed. The engine runs one.
+#[derive(Debug)]
+pub struct Deliverer<O> {
+    outbox: O,
+    senders: Arc<Senders>,
+    /// Who claims: the name of this engine.
+    name: String,
+    backoff: Backoff,
+    nudge: Arc<Notify>,
+    running: JoinSet<Ended>,
+    /// What is being sent, by task: id and target.
+    in_hand: HashMap<Id, (String, String)>,
+    /// What waits behind a target that is being sent to.
+    behind: VecDeque<Owed>,
+}
+
+/// What was left when a deliverer stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stopped {
+    /// Attempts that did not end in time; they stay claimed.
+    pub cut_off: usize,
+    /// Claims that were given back.
+    pub released: usize,
+}
+
+impl<O: Outbox> Deliverer<O> {
+    /// Makes a deliverer that claims as `name`; `nudge` wakes it when something new is owed.
+    pub fn new(outbox: O, senders: Arc<Senders>, name: impl Into<String>, nudge: Arc<Notify>) -> Self {
+        let backoff = senders.attempts().map_or_else(Backoff::default, Backoff::new);
+        let (running, in_hand, behind) = (JoinSet::new(), HashMap::new(), VecDeque::new());
+        Self { outbox, senders, name: name.into(), backoff, nudge, running, in_hand, behind }
+    }
+
+    /// Delivers until `stop` is cancelled, then gives back what it has not begun.
+    pub async fn run(mut self, stop: CancellationToken) -> Stopped {
+        loop {
+            let wait = match self.take_up().await {
+                Ok(wait) => wait,
+                Err(error) => {
+                    tracing::warn!(%error, "the outbox cannot be looked at");
+                    AGAIN
+                }
+            };
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => return self.wind_up().await,
+                Some(ended) = self.running.join_next_with_id() => self.settle(ended).await,
+                () = self.nudge.notified() => {}
+                () = tokio::time::sleep(wait) => {}
+            }
+        }
+    }
+
+    /// Starts what can be started, and says how long nothing else will be due.
+    async fn take_up(&mut self) -> Result<Duration, OutboxError> {
+        self.start_waiting();
+        loop {
+            let free = AT_ONCE.saturating_sub(self.running.len());
+            if free == 0 {
+                // The end of an attempt is what wakes it.
+                return Ok(LOOK);
+            }
+            let now = now_ms();
+            let limit = u32::try_from(free).unwrap_or(u32::MAX);
+            let busy: Vec<String> = self.busy().into_iter().collect();
+            let claimed =
+                self.outbox.claim(&self.name, now, now.saturating_add(millis(CLAIM)), limit, &busy).await?;
+            if claimed.is_empty() {
+                break;
+            }
+            for owed in claimed {
+                self.take(owed, now).await;
+            }
+            self.start_waiting();
+        }
+        let due = self.outbox.next_due().await?;
+        let wait = due.map_or(LOOK, |due| Duration::from_millis(u64::try_from(due - now_ms()).unwrap_or(0)));
+        // What is due and was not given is for a target that is busy, or somebody else's.
+        Ok(wait.clamp(AGAIN, LOOK))
+    }
+
+    /// Decides where a claimed entry goes.
+    async fn take(&mut self, owed: Owed, now: i64) {
+        if self.holds(&owed.id) {
+            // The clock jumped over our own claim; it is ours still, and longer.
+            return;
+        }
+        if self.behind.iter().filter(|waiting| waiting.target == owed.target).count() < BEHIND {
+            self.behind.push_back(owed);
+            return;
+        }
+        let due_at = now.saturating_add(millis(AWAY));
+        self.note(&owed.id, self.outbox.release(&self.name, &owed.id, due_at).await);
+    }
+
+    /// Starts what waits for a place, in its order.
+    fn start_waiting(&mut self) {
+        let mut rest = VecDeque::new();
+        while let Some(owed) = self.behind.pop_front() {
+            let is_busy = self.in_hand.values().any(|(_, target)| *target == owed.target);
+            if is_busy || self.running.len() >= AT_ONCE {
+                rest.push_back(owed);
+                continue;
+            }
+            let (id, target, senders) = (owed.id.clone(), owed.target.clone(), self.senders.clone());
+            let task = self.running.spawn(async move {
+                let result = attempt(&senders, &owed).await;
+                (owed, result)
+            });
+            self.in_hand.insert(task.id(), (id, target));
+        }
+        self.behind = rest;
+    }
+
+    /// Keeps what became of an attempt.
+    async fn settle(&mut self, ended: Result<(Id, Ended), JoinError>) {
+        let (task, (owed, result)) = match ended {
+            Ok(ended) => ended,
+            Err(error) => {
+                // Its claim runs out, and then it is a possible repeat, which is the truth.
+                self.in_hand.remove(&error.id());
+                tracing::error!(%error, "an attempt to notify broke");
+                return;
+            }
+        };
+        let now = now_ms();
+        let kept = match fate(result, owed.attempts, self.backoff, now, chance()) {
+            Fate::Sent(receipt) => {
+                tracing::debug!(id = owed.id, note = receipt.note, "notified");
+                self.outbox.sent(&self.name, &owed.id, now).await
+            }
+            Fate::Failed { due_at, error } => {
+                tracing::info!(id = owed.id, error, "a notification failed and is tried again");
+                self.outbox.failed(&self.name, &owed.id, due_at, &error).await
+            }
+            Fate::Abandoned { error } => {
+                tracing::warn!(id = owed.id, error, "a notification was given up");
+                self.outbox.abandoned(&self.name, &owed.id, now, &error).await
+            }
+        };
+        self.note(&owed.id, kept);
+        // Only now: an entry that is sent and not yet marked must not be taken for a new one.
+        self.in_hand.remove(&task);
+    }
+
+    async fn wind_up(mut self) -> Stopped {
+        let released = self.behind.len();
+        let now = now_ms();
+        for owed in std::mem::take(&mut self.behind) {
+            self.note(&owed.id, self.outbox.release(&self.name, &owed.id, now).await);
+        }
+        let ending = async {
+            while let Some(ended) = self.running.join_next_with_id().await {
+                self.settle(ended).await;
+            }
+        };
+        // Those that are cut off stay claimed: nobody knows whether they arrived.
+        tokio::time::timeout(GRACE, ending).await.unwrap_or_default();
+        Stopped { cut_off: self.in_hand.len(), released }
+    }
+
+    fn holds(&self, id: &str) -> bool {
+        self.in_hand.values().any(|(held, _)| held == id) || self.behind.iter().any(|owed| owed.id == id)
+    }
+
+    fn busy(&self) -> HashSet<String> {
+        let sending = self.in_hand.values().map(|(_, target)| target.clone());
+        sending.chain(self.behind.iter().map(|owed| owed.target.clone())).collect()
+    }
+
+    fn note(&self, id: &str, kept: Result<(), OutboxError>) {
+        if let Err(error) = kept {
+            tracing::warn!(id, %error, "the outbox did not take what became of a notification");
+        }
+    }
+}
+
+fn millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// A number between 0 and 1 that differs between engines.
+fn chance() -> f64 {
+    let (high, _) = uuid::Uuid::new_v4().as_u64_pair();
+    f64::from(u32::try_from(high >> 32).unwrap_or_default()) / f64::from(u32::MAX)
+}

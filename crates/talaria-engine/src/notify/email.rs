@@ -1,0 +1,97 @@
+//! A mailbox: plain text over SMTP, to the server that the configuration names.
+//!
+//! The server is the user's own choice, so its address is not judged. The id of the mail comes from what is owed and is
+//! the same in every attempt: a mail program shows a repeat once.
+
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use lettre::message::header::{ContentType, HeaderName, HeaderValue};
+use lettre::transport::smtp::authentication::Credentials;
+use lettre::transport::smtp::client::Tls;
+use lettre::{AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor};
+use sha2::{Digest, Sha256};
+use talaria_core::config::{MailSecurity, NotifyConfig};
+use talaria_core::notice::Mailbox;
+
+use super::secret::Secrets;
+use super::tls::Roots;
+use super::{Deliver, NotifyError, Parcel, Receipt};
+
+/// The way to one mailbox.
+#[derive(Debug)]
+pub(super) struct Email<'a> {
+    to: &'a Mailbox,
+    from: &'a Mailbox,
+    transport: AsyncSmtpTransport<Tokio1Executor>,
+    limit: Duration,
+}
+
+impl<'a> Email<'a> {
+    pub(super) fn new(
+        to: &'a Mailbox,
+        config: &'a NotifyConfig,
+        secrets: &Secrets,
+        roots: &Roots,
+        limit: Duration,
+    ) -> Result<Self, NotifyError> {
+        let (Some(server), Some(from)) = (&config.email_server, &config.email_from) else {
+            return Err(NotifyError::passing("the mail server or the sender is not configured"));
+        };
+        let tls = match server.security {
+            MailSecurity::Plain => Tls::None,
+            MailSecurity::StartTls => Tls::Required(roots.for_mail(&server.host)?),
+            MailSecurity::Tls => Tls::Wrapper(roots.for_mail(&server.host)?),
+        };
+        let mut builder =
+            AsyncSmtpTransport::<Tokio1Executor>::builder_dangerous(&server.host).port(server.port).tls(tls);
+        if let (Some(user), Some(password)) = (&config.email_user, secrets.find(&config.email_password)?) {
+            builder = builder.credentials(Credentials::new(user.clone(), password.expose().to_owned()));
+        }
+        Ok(Self { to, from, transport: builder.timeout(Some(limit)).build(), limit })
+    }
+
+    fn message(&self, parcel: &Parcel) -> Result<Message, NotifyError> {
+        let address = |mailbox: &Mailbox| {
+            mailbox.as_str().parse().map_err(|_| NotifyError::permanent("the mail address cannot be used"))
+        };
+        let automatic =
+            HeaderValue::new(HeaderName::new_from_ascii_str("Auto-Submitted"), "auto-generated".to_owned());
+        Message::builder()
+            .from(address(self.from)?)
+            .to(address(self.to)?)
+            .subject(parcel.notice.subject())
+            .message_id(Some(message_id(&parcel.id, self.from)))
+            .raw_header(automatic)
+            .header(ContentType::TEXT_PLAIN)
+            .body(format!("{}\n", parcel.notice.text()))
+            .map_err(|why| NotifyError::permanent(format!("the mail cannot be written: {why}")))
+    }
+}
+
+impl Deliver for Email<'_> {
+    fn deliver<'a>(&'a self, parcel: &'a Parcel) -> BoxFuture<'a, Result<Receipt, NotifyError>> {
+        Box::pin(async move {
+            let message = self.message(parcel)?;
+            // The limit of the transport is for connecting; a server that then falls silent is ours to leave.
+            let sent = tokio::time::timeout(self.limit, self.transport.send(message)).await;
+            match sent {
+                Err(_) => Err(NotifyError::passing("the mail server does not answer in time")),
+                Ok(Ok(response)) => Ok(Receipt { note: format!("SMTP {}", response.code()) }),
+                Ok(Err(why)) if why.is_permanent() => Err(NotifyError::permanent(told(&why))),
+                Ok(Err(why)) => Err(NotifyError::passing(told(&why))),
+            }
+        })
+    }
+}
+
+fn told(error: &lettre::transport::smtp::Error) -> String {
+    format!("the mail server: {error}")
+}
+
+fn message_id(id: &str, from: &Mailbox) -> String {
+    let digest: String =
+        Sha256::digest(id.as_bytes()).iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    let domain = from.as_str().rsplit('@').next().unwrap_or("localhost");
+    format!("<talaria-{digest}@{domain}>")
+}

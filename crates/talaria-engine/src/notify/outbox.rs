@@ -1,0 +1,85 @@
+//! What a deliverer needs of whoever keeps what is owed. The engine's store is one; tests bring another.
+//!
+//! A claim is for one deliverer until a time. Whoever is given an entry that somebody had claimed and never reported is
+//! told that it may be a repeat.
+
+use std::fmt::Display;
+use std::future::Future;
+
+use talaria_core::ids::SessionId;
+
+/// Something that is owed and was claimed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Owed {
+    /// Its name.
+    pub id: String,
+    /// Its conversation.
+    pub session: SessionId,
+    /// What is told, as JSON: a [`talaria_core::notice::Kept`].
+    pub payload: String,
+    /// The target, as text.
+    pub target: String,
+    /// How often it was claimed, with this time.
+    pub attempts: u32,
+    /// May it have been sent before?
+    pub repeat: bool,
+}
+
+/// The outbox cannot be used, or a claim was lost.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct OutboxError(String);
+
+impl OutboxError {
+    /// Wraps what the keeper said.
+    pub fn new(why: impl Display) -> Self {
+        Self(why.to_string())
+    }
+}
+
+/// Keeps what is owed. Times are milliseconds since 1970.
+pub trait Outbox: Send + Sync + 'static {
+    /// Claims up to `limit` entries that are due at `now`, until `until`, none of them for a target in `except`.
+    ///
+    /// A keeper that cannot leave out targets may ignore `except`; what comes too much is released.
+    fn claim(
+        &self,
+        by: &str,
+        now: i64,
+        until: i64,
+        limit: u32,
+        except: &[String],
+    ) -> impl Future<Output = Result<Vec<Owed>, OutboxError>> + Send;
+
+    /// Keeps that a claimed entry was sent.
+    fn sent(&self, by: &str, id: &str, at: i64) -> impl Future<Output = Result<(), OutboxError>> + Send;
+
+    /// Keeps that an attempt failed, and when the next one is due.
+    fn failed(
+        &self,
+        by: &str,
+        id: &str,
+        due_at: i64,
+        error: &str,
+    ) -> impl Future<Output = Result<(), OutboxError>> + Send;
+
+    /// Keeps that nobody tries any more.
+    fn abandoned(
+        &self,
+        by: &str,
+        id: &str,
+        at: i64,
+        error: &str,
+    ) -> impl Future<Output = Result<(), OutboxError>> + Send;
+
+    /// Gives a claim back that no attempt was made for: it does not count, and leaves no possible repeat.
+    fn release(
+        &self,
+        by: &str,
+        id: &str,
+        due_at: i64,
+    ) -> impl Future<Output = Result<(), OutboxError>> + Send;
+
+    /// Says when a claim will get something, if nothing new comes.
+    fn next_due(&self) -> impl Future<Output = Result<Option<i64>, OutboxError>> + Send;
+}
