@@ -11,3 +11,4 @@ pub mod home;
 pub mod notify;
 pub mod revival;
 pub mod session;
+pub mod worktree;

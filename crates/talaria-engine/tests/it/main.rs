@@ -33,3 +33,4 @@ mod threads;
 mod transcript;
 mod turns;
 mod wire;
+mod worktree;

@@ -1,0 +1,131 @@
+//! Brings a task's work into the user's checkout, all of it or nothing.
+//!
+//! The difference between the base and what the worktree holds is applied to the user's files as one patch, and is not
+//! committed; the index is not touched. git fits a patch only where the lines around it are what they were, so that no
+//! change of the user's is overwritten; what it would create must not be there. Called when a person asks for it.
+
+use std::fs::{self, Metadata};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use serde::{Deserialize, Serialize};
+
+use super::changes::patch;
+use super::git::Git;
+use super::snapshot::{Objects, Snapshot};
+use super::{Made, WorktreeError};
+
+/// What was brought into the user's checkout.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Applied {
+    /// The files that were written or removed, from the top of the checkout.
+    pub files: Vec<String>,
+}
+
+/// Which way a patch is read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    Forward,
+    Back,
+}
+
+/// The work of a task as a patch.
+pub(super) struct Work {
+    patch: Vec<u8>,
+    /// The paths and whether each is new.
+    files: Vec<(PathBuf, bool)>,
+}
+
+impl Made {
+    /// Applies the task's work, committed or not, to the user's checkout, uncommitted.
+    ///
+    /// Checked first: where it does not fit, nothing is changed. Neither the branch nor the worktree is touched.
+    pub async fn apply(&self) -> Result<Applied, WorktreeError> {
+        if !self.repository.is_dir() {
+            return Err(WorktreeError::CheckoutGone(self.repository.clone()));
+        }
+        let work = Work::of(self, &Snapshot::of(self, Objects::Aside).await?).await?;
+        if work.patch.is_empty() {
+            return Err(WorktreeError::NothingToApply(self.branch.clone()));
+        }
+        let taken =
+            work.files.iter().filter(|(path, is_new)| *is_new && seen(&self.repository.join(path)).is_some());
+        let taken: Vec<String> = taken.map(|(path, _)| path.display().to_string()).collect();
+        if !taken.is_empty() {
+            return Err(WorktreeError::Overwrites { files: taken, branch: self.branch.clone() });
+        }
+        let git = Git::at(&self.repository).without_own_filters().await?;
+        let checked = git.run(&arguments("--check", Direction::Forward), &work.patch).await?;
+        if !checked.is_success {
+            return Err(WorktreeError::DoesNotApply { detail: checked.stderr, branch: self.branch.clone() });
+        }
+        let before = work.look(&self.repository);
+        let applied = git.run(&arguments("--apply", Direction::Forward), &work.patch).await;
+        let detail = match applied {
+            Ok(output) if output.is_success => return Ok(Applied { files: work.names() }),
+            Ok(output) => output.stderr,
+            Err(error) => error.to_string(),
+        };
+        let after = work.look(&self.repository);
+        let pairs = work.names().into_iter().zip(before.iter().zip(&after));
+        let touched: Vec<String> =
+            pairs.filter(|(_, (before, after))| before != after).map(|(name, _)| name).collect();
+        let branch = self.branch.clone();
+        Err(if touched.is_empty() {
+            WorktreeError::DoesNotApply { detail, branch }
+        } else {
+            WorktreeError::HalfApplied { detail, touched, branch }
+        })
+    }
+}
+
+impl Work {
+    /// Takes the work as a patch without renames: every path stands for itself.
+    pub(super) async fn of(made: &Made, snapshot: &Snapshot) -> Result<Self, WorktreeError> {
+        let arguments = patch(["--no-renames", "--binary"], &made.base, &snapshot.tree);
+        let patch_text = snapshot.git.bytes(&arguments, b"").await?;
+        let names = ["diff-tree", "-r", "-z", "--name-status", "--no-renames", &made.base, &snapshot.tree];
+        let listed = snapshot.git.bytes(&names, b"").await?;
+        let mut fields = listed.split(|byte| *byte == 0);
+        let mut files = Vec::new();
+        while let (Some(status), Some(path)) = (fields.next(), fields.next()) {
+            use std::os::unix::ffi::OsStrExt as _;
+            files.push((PathBuf::from(std::ffi::OsStr::from_bytes(path)), status == b"A"));
+        }
+        Ok(Self { patch: patch_text, files })
+    }
+
+    /// Whether the user's checkout has all of it already.
+    pub(super) async fn is_in(&self, checkout: &Path) -> Result<bool, WorktreeError> {
+        if self.patch.is_empty() || !checkout.is_dir() {
+            return Ok(false);
+        }
+        let git = Git::at(checkout).without_own_filters().await?;
+        Ok(git.run(&arguments("--check", Direction::Back), &self.patch).await?.is_success)
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.files.iter().map(|(path, _)| path.display().to_string()).collect()
+    }
+
+    fn look(&self, checkout: &Path) -> Vec<Option<Look>> {
+        self.files.iter().map(|(path, _)| seen(&checkout.join(path))).collect()
+    }
+}
+
+/// What tells that a file was written: its length, its time, its mode.
+type Look = (u64, Option<SystemTime>, fs::Permissions);
+
+fn seen(path: &Path) -> Option<Look> {
+    let look = |kind: Metadata| (kind.len(), kind.modified().ok(), kind.permissions());
+    fs::symlink_metadata(path).ok().map(look)
+}
+
+/// `git apply` with nothing of the user's settings about white space, which would change what is applied.
+fn arguments(what: &'static str, direction: Direction) -> Vec<&'static str> {
+    let mut arguments = vec!["apply", what, "--whitespace=nowarn", "--no-ignore-whitespace"];
+    if direction == Direction::Back {
+        arguments.push("--reverse");
+    }
+    arguments
+}
