@@ -9,14 +9,18 @@ mod request;
 mod session;
 mod task;
 
-pub use engine::{EngineInfo, HostInfo, RunningTurn, Status, Stop, Stopped};
+pub use engine::{EngineInfo, HostInfo, Limits, RunningTurn, Status, Stop, Stopped, TaskCounts};
 pub use problem::{Problem, ProblemCode};
 pub use request::{AnswerRequest, Answered, RequestInfo, RequestState};
 pub use session::{
     Caller, Interrupt, Kind, NewSession, NewTurn, Numbered, Prune, Pruned, PrunedSession, Said, Say,
     SearchHit, SessionDetail, SessionInfo, SessionQuery, SessionStarted, StoredMessage, TurnInfo, When,
 };
-pub use task::{TaskInfo, TaskStatus};
+pub use task::{
+    Applied, Changes, Dirty, Discard, Discarded, FileChange, Import, Imported, NewTask, NoticeInfo,
+    NoticeState, Notify, TaskDiff, TaskEvent, TaskInfo, TaskLine, TaskQuery, TaskSent, TaskStarted,
+    TaskStatus, WorktreeInfo,
+};
 
 /// The version of this vocabulary. An engine and a command with different ones do not understand each other.
 pub const VERSION: u32 = 1;

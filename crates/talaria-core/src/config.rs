@@ -5,6 +5,7 @@
 //! environment; the engine's `home` reads the file and hands its text over, `doctor` shows the problems.
 
 mod approvals;
+mod bridge;
 mod keys;
 mod notify;
 mod problem;
@@ -16,6 +17,7 @@ use toml_edit::{Document, Item, TableLike};
 use crate::nearest::nearest;
 use crate::policy::{ApprovalPolicy, Mode, Sandbox, UnknownName};
 use crate::rules::Rules;
+pub use bridge::{BridgeConfig, REQUEST_KINDS, Rights};
 use keys::{Meaning, Section};
 pub use notify::{MailSecurity, MailServer, NotReady, NotifyConfig, PrivateHost, SecretPlace};
 pub use problem::{Problem, Severity};
@@ -35,6 +37,8 @@ pub struct Config {
     pub sessions: SessionsConfig,
     /// What the targets of notices need.
     pub notify: NotifyConfig,
+    /// What models that call Talaria's tools may do.
+    pub bridge: BridgeConfig,
 }
 
 /// The section `[engine]`.

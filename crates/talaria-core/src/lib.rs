@@ -11,6 +11,7 @@
 //! `api` is what commands and the engine tell each other.
 //! `config`, `policy`, `duration` and `version` are what users and Codex say about themselves, as data.
 
+pub mod admission;
 pub mod api;
 pub mod config;
 pub mod drift;
@@ -30,6 +31,7 @@ pub mod outcome;
 pub mod place;
 pub mod policy;
 pub mod power;
+pub mod principal;
 pub mod project;
 mod raw;
 pub mod redact;

@@ -270,6 +270,8 @@ pub enum Who {
     Deadline,
     /// Whoever ended the engine.
     Stop,
+    /// A model, where the user's policy lets it.
+    Model,
     /// Codex itself, or another client of it.
     Codex,
     /// This build, because it cannot put the question to a person.
@@ -290,6 +292,7 @@ impl fmt::Display for Who {
             Self::Demo => "the demo",
             Self::Deadline => "the deadline",
             Self::Stop => "talaria stop",
+            Self::Model => "a model",
             Self::Codex => "Codex",
             Self::Talaria => "Talaria",
             Self::Rule => "a rule of yours",

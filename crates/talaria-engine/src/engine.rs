@@ -3,8 +3,9 @@
 //!
 //! Map: `desk` knows which sessions are at work, `actor` is the task of one, `opening` opens its conversation on a host,
 //! `journal` writes down what happens (`pending`, `rows`) and publishes it (`feed`, `follow`), `recovery` takes up what an
-//! engine that is gone left, `answering` and `looking` are what the API asks, `seal` keeps what must survive until it is
-//! sent, `ending` ends it. An engine can be killed at any moment: the next one goes on from the store.
+//! engine that is gone left, `answering` and `looking` are what the API asks, `tasks` is the work in the background (`queue`
+//! says when, `standing` how it stands, `worktrees` where, `owed` and `sending` who is told), `scope` says who may what, `seal` keeps what
+//! must survive until it is sent, `ending` ends it. An engine can be killed at any moment: the next one goes on from the store.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,11 +18,12 @@ use talaria_core::api::{
 use talaria_core::config::OnLoss;
 use talaria_core::escrow::Escrow;
 use talaria_core::ids::SessionId;
+use talaria_core::principal::Principal;
 use talaria_core::rules::Rules;
 use talaria_core::wire::call::UserInput;
 pub use talaria_store::OpenOptions;
 use talaria_store::{
-    Batch, Change, Found, Lease, RequestFilter, RequestState, SessionPatch, SessionState, Store, StoreError,
+    Batch, Change, Lease, RequestFilter, RequestState, SessionPatch, SessionState, Store, StoreError,
     Takeover, Turn,
 };
 use tokio::sync::{oneshot, watch};
@@ -45,14 +47,21 @@ mod journal;
 mod lock;
 mod looking;
 mod opening;
+mod owed;
 mod pending;
+mod queue;
 mod recovery;
 mod register;
 mod rows;
+mod scope;
 mod seal;
+mod sending;
 mod settings;
+mod standing;
+mod tasks;
 mod trouble;
 mod views;
+mod worktrees;
 
 use actor::Actor;
 use desk::{Desk, Work};
@@ -60,15 +69,16 @@ pub use feed::Line;
 pub use follow::Follow;
 use journal::Shelf;
 pub use lock::{Holder, LockError, holder};
+use queue::Queue;
 pub use recovery::OpenError;
 use settings::{Settings, Wanted};
 
 /// How long a lease holds. The lock of the home is what counts; this is for people who read the file.
 const LEASE_MS: i64 = 60_000;
 
-/// The engine of one home. Clones are the same engine.
+/// The engine of one home, as somebody may use it. Clones are the same engine.
 #[derive(Clone)]
-pub struct Engine(Arc<Inner>);
+pub struct Engine(Arc<Inner>, Arc<Principal>);
 
 /// What an engine is told when it starts.
 #[derive(Clone, Debug)]
@@ -81,6 +91,8 @@ pub struct EngineOptions {
     pub idle: Option<Duration>,
     /// What its hosts may take.
     pub limits: Limits,
+    /// How many tasks Codex works on at once.
+    pub max_tasks: usize,
     /// How its database is opened.
     pub store: OpenOptions,
 }
@@ -92,6 +104,8 @@ struct Inner {
     shelf: Shelf,
     hosts: Hosts,
     desk: Desk,
+    queue: Queue,
+    host_limits: Limits,
     /// Whoever is about to write down a turn holds a clone.
     callers: Arc<()>,
     tasks: TaskTracker,
@@ -126,27 +140,14 @@ impl Engine {
                 format!("{:?} is not an absolute path", new.cwd),
             ));
         }
-        let id = crate::session::new_id();
-        let task = matches!(new.kind, talaria_core::api::Kind::Task).then(mint_task);
-        let shown = input::shown(&new.turn.input);
-        let row = talaria_store::NewSession {
-            id: id.clone(),
-            kind: views::kept_kind(new.kind),
-            alias: task.clone(),
-            title: Some(input::title(&shown)),
-            cwd: new.cwd.clone(),
-            runtime: views::RUNTIME.to_owned(),
-            model: new.model.clone(),
-            asked: serde_json::to_string(&Wanted::of(&new)).ok(),
-            settings: serde_json::to_string(&Settings::of(&new.turn)).ok(),
-            created_at: now_ms(),
-        };
-        faults::point("before:prepared").await;
-        let store = &self.0.shelf.store;
-        store.create_session(row, self.0.lease(&id)).await.map_err(|error| views::problem(&error))?;
-        let started = self.0.prepare(&id, task, 1, 0, &new.turn).await?;
+        self.only_people("start a conversation")?;
+        if new.kind == talaria_core::api::Kind::Task {
+            let message = "a task is started as a task, not as a conversation";
+            return Err(Problem::new(ProblemCode::BadRequest, message));
+        }
+        let started = self.0.create(&new, &Wanted::of(&new), None).await?;
         faults::point("after:prepared").await;
-        self.0.give(&id, Work::Turn(settings::surroundings(&new.turn.caller)));
+        self.0.give(&started.id, Work::Turn(settings::surroundings(&new.turn.caller)));
         Ok(started)
     }
 
@@ -154,7 +155,7 @@ impl Engine {
     pub async fn start_turn(&self, id: &str, turn: NewTurn) -> Result<SessionStarted, Problem> {
         let _caller = self.0.enter()?;
         check_input(&turn.input)?;
-        let session = self.0.find(id).await?;
+        let session = self.find(id).await?;
         let last = self.0.last_turn(&session.id).await?;
         if last.as_ref().is_some_and(|last| last.settled_at.is_none()) {
             let hint =
@@ -173,7 +174,7 @@ impl Engine {
     /// Says something to the turn that runs, or for the next one.
     pub async fn say(&self, id: &str, say: Say) -> Result<Said, Problem> {
         self.0.check_open()?;
-        let session = self.0.find(id).await?;
+        let session = self.find(id).await?;
         let when = match say.when {
             ApiWhen::Now => When::Now,
             ApiWhen::Next => When::Next,
@@ -192,8 +193,8 @@ impl Engine {
 
     /// Asks the turn that runs to stop.
     pub async fn interrupt(&self, id: &str, interrupt: Interrupt) -> Result<(), Problem> {
-        let session = self.0.find(id).await?;
-        if self.0.desk.tell(&session.id, Command::Interrupt { by: interrupt.by }) {
+        let session = self.find(id).await?;
+        if self.0.desk.tell(&session.id, Command::Interrupt { by: self.who(interrupt.by) }) {
             return Ok(());
         }
         Err(no_turn(&session.id))
@@ -201,30 +202,13 @@ impl Engine {
 
     /// Follows a conversation from a number on.
     pub async fn follow(&self, id: &str, after: i64) -> Result<Follow, Problem> {
-        let session = self.0.find(id).await?;
+        let session = self.find(id).await?;
         let live = self.0.desk.subscribe(&session.id);
         Ok(Follow::new(self.0.shelf.store.clone(), session.id, after, live, self.0.ended.subscribe()))
     }
 }
 
 impl Inner {
-    /// Finds a session by what a person typed.
-    async fn find(&self, id: &str) -> Result<talaria_store::Session, Problem> {
-        let found = self.shelf.store.find_session(id).await.map_err(|error| views::problem(&error))?;
-        match found {
-            Found::One(session) => Ok(*session),
-            Found::Unknown => {
-                Err(Problem::new(ProblemCode::Unknown, format!("there is no session or task {id:?}"))
-                    .try_this("see `talaria sessions list`"))
-            }
-            Found::Ambiguous(candidates) => {
-                let names: Vec<&str> = candidates.iter().map(SessionId::as_str).collect();
-                let message = format!("more than one session begins with {id:?}: {}", names.join(", "));
-                Err(Problem::new(ProblemCode::Ambiguous, message).try_this("type more of the id"))
-            }
-        }
-    }
-
     async fn last_turn(&self, session: &SessionId) -> Result<Option<Turn>, Problem> {
         let turns = self.shelf.store.last_turns(session, None, 1).await;
         turns.map(|mut turns| turns.pop()).map_err(|error| views::problem(&error))
@@ -245,6 +229,57 @@ impl Inner {
         taken.map_err(|error| views::problem(&error))
     }
 
+    /// Writes a new session down with its first turn, in one: when this returns, it will be run.
+    async fn create(
+        &self,
+        new: &NewSession,
+        wanted: &Wanted,
+        task: Option<(String, talaria_store::NewTask)>,
+    ) -> Result<SessionStarted, Problem> {
+        let id = crate::session::new_id();
+        let shown = input::shown(&new.turn.input);
+        let (alias, task) = task.unzip();
+        let row = talaria_store::NewSession {
+            id: id.clone(),
+            kind: views::kept_kind(new.kind),
+            alias: alias.clone(),
+            title: Some(input::title(&shown)),
+            cwd: new.cwd.clone(),
+            runtime: views::RUNTIME.to_owned(),
+            model: new.model.clone(),
+            asked: serde_json::to_string(wanted).ok(),
+            settings: serde_json::to_string(&Settings::of(&new.turn)).ok(),
+            task,
+            first_turn: Some(self.turn_row(1, &new.turn)?),
+            created_at: now_ms(),
+        };
+        faults::point("before:prepared").await;
+        let store = &self.shelf.store;
+        store.create_session(row, self.lease(&id)).await.map_err(|error| views::problem(&error))?;
+        // Only what people look for: the turn is there already, and brings its words along when it is run.
+        let said = vec![Change::Message(rows::prompt(1, 1, &shown))];
+        if let Err(error) = self.write(&id, said).await {
+            tracing::warn!("session {id}: its prompt cannot be found by its words yet: {error}");
+        }
+        Ok(SessionStarted { id, task: alias, turn: 1, after: 0 })
+    }
+
+    /// The row of a turn that is to be sent.
+    fn turn_row(&self, ordinal: i64, turn: &NewTurn) -> Result<talaria_store::NewTurn, Problem> {
+        let sealed = self.shelf.seal.close(&input::to_json(&turn.input));
+        let sealed = sealed.map_err(|error| {
+            Problem::new(ProblemCode::Store, format!("the prompt cannot be sealed: {error}"))
+        })?;
+        Ok(talaria_store::NewTurn {
+            ordinal,
+            client_id: uuid::Uuid::now_v7().to_string(),
+            input_sealed: Some(sealed),
+            input_text: input::shown(&turn.input),
+            limit_ms: turn.limit_ms.and_then(|limit| i64::try_from(limit).ok()),
+            ..talaria_store::NewTurn::default()
+        })
+    }
+
     /// Writes a turn down. When this returns, it will be run, whatever happens to this engine.
     async fn prepare(
         &self,
@@ -254,20 +289,9 @@ impl Inner {
         after: i64,
         turn: &NewTurn,
     ) -> Result<SessionStarted, Problem> {
-        let sealed = self.shelf.seal.close(&input::to_json(&turn.input));
-        let sealed = sealed.map_err(|error| {
-            Problem::new(ProblemCode::Store, format!("the prompt cannot be sealed: {error}"))
-        })?;
         let shown = input::shown(&turn.input);
         let changes = vec![
-            Change::NewTurn(talaria_store::NewTurn {
-                ordinal,
-                client_id: uuid::Uuid::now_v7().to_string(),
-                input_sealed: Some(sealed),
-                input_text: shown.clone(),
-                limit_ms: turn.limit_ms.and_then(|limit| i64::try_from(limit).ok()),
-                ..talaria_store::NewTurn::default()
-            }),
+            Change::NewTurn(self.turn_row(ordinal, turn)?),
             Change::Message(rows::prompt(ordinal, 1, &shown)),
             Change::Session(SessionPatch {
                 state: Some(SessionState::Running),

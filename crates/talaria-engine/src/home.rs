@@ -136,6 +136,11 @@ impl TalariaHome {
         self.root.join("demo")
     }
 
+    /// The worktrees of tasks.
+    pub fn worktrees_dir(&self) -> PathBuf {
+        self.root.join("worktrees")
+    }
+
     /// Working directories and sockets of the Codex hosts.
     pub fn hosts_dir(&self) -> PathBuf {
         self.root.join("hosts")

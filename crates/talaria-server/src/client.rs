@@ -17,10 +17,12 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use talaria_core::api::{
-    self, AnswerRequest, Answered, EngineInfo, Interrupt, NewSession, NewTurn, Numbered, Problem,
-    ProblemCode, Prune, Pruned, RequestInfo, Said, Say, SearchHit, SessionDetail, SessionInfo, SessionQuery,
-    SessionStarted, Status, Stop, Stopped, StoredMessage, TaskInfo,
+    self, AnswerRequest, Answered, Applied, Discard, Discarded, EngineInfo, Import, Imported, Interrupt,
+    NewSession, NewTask, NewTurn, NoticeInfo, Notify, Numbered, Problem, ProblemCode, Prune, Pruned,
+    RequestInfo, Said, Say, SearchHit, SessionDetail, SessionInfo, SessionQuery, SessionStarted, Status,
+    Stop, Stopped, StoredMessage, TaskDiff, TaskInfo, TaskLine, TaskQuery, TaskSent, TaskStarted,
 };
+use talaria_core::principal::Principal;
 
 pub use error::ClientError;
 pub use follow::Follow;
@@ -42,6 +44,7 @@ pub struct Client {
     socket: PathBuf,
     engine: Arc<EngineInfo>,
     launcher: Option<Arc<Launcher>>,
+    principal: Option<Principal>,
 }
 
 impl Client {
@@ -54,7 +57,7 @@ impl Client {
     pub async fn knock(socket: &Path) -> Result<Self, ClientError> {
         let question = Question::get(route::INFO.path.to_owned());
         let engine = Arc::new(exchange(socket, &question, GREETING).await?);
-        Ok(Self { socket: socket.to_owned(), engine, launcher: None })
+        Ok(Self { socket: socket.to_owned(), engine, launcher: None, principal: None })
     }
 
     /// Refuses an engine that speaks another version of the API.
@@ -69,6 +72,13 @@ impl Client {
     /// Lets this client bring the engine up again when it is gone.
     pub(crate) fn launched_by(mut self, launcher: Arc<Launcher>) -> Self {
         self.launcher = Some(launcher);
+        self
+    }
+
+    /// Asks on behalf of somebody else than the person whose engine it is.
+    #[must_use]
+    pub fn on_behalf_of(mut self, principal: Principal) -> Self {
+        self.principal = Some(principal);
         self
     }
 
@@ -181,14 +191,51 @@ impl Client {
         self.post(&route::ANSWER, Some(id), answer).await
     }
 
-    /// Lists tasks, the newest first.
-    pub async fn tasks(&self) -> Result<Vec<TaskInfo>, ClientError> {
-        self.get(&route::TASKS, None, &[]).await
+    /// Starts a task.
+    pub async fn start_task(&self, new: &NewTask) -> Result<TaskStarted, ClientError> {
+        self.post(&route::START_TASK, None, new).await
+    }
+
+    /// Lists tasks, the one first in which something happened last.
+    pub async fn tasks(&self, query: &TaskQuery) -> Result<Vec<TaskLine>, ClientError> {
+        let mut words = vec![("limit", query.limit.to_string()), ("active", query.active.to_string())];
+        words.extend(query.before.clone().map(|before| ("before", before)));
+        self.get(&route::TASKS, None, &words).await
     }
 
     /// Shows one task.
     pub async fn task(&self, id: &str) -> Result<TaskInfo, ClientError> {
         self.get(&route::TASK, Some(id), &[]).await
+    }
+
+    /// Gives a task its next turn.
+    pub async fn send(&self, id: &str, turn: &NewTurn) -> Result<TaskSent, ClientError> {
+        self.post(&route::SEND, Some(id), turn).await
+    }
+
+    /// Shows what a task changed in its worktree.
+    pub async fn diff(&self, id: &str) -> Result<TaskDiff, ClientError> {
+        self.get(&route::DIFF, Some(id), &[]).await
+    }
+
+    /// Brings the work of a task into the user's checkout.
+    pub async fn apply(&self, id: &str) -> Result<Applied, ClientError> {
+        self.post(&route::APPLY, Some(id), &()).await
+    }
+
+    /// Throws the worktree of a task away.
+    pub async fn discard(&self, id: &str, discard: Discard) -> Result<Discarded, ClientError> {
+        self.post(&route::DISCARD, Some(id), &discard).await
+    }
+
+    /// Sends the notifications that are owed, or says which it would.
+    pub async fn notify(&self, notify: Notify) -> Result<Vec<NoticeInfo>, ClientError> {
+        self.ask(&route::NOTIFY, None, &[], written(&notify)?, THOROUGH).await
+    }
+
+    /// Takes over the tasks of another program's database.
+    pub async fn import(&self, import: &Import) -> Result<Imported, ClientError> {
+        self.ask(&route::IMPORT, None, &[], written(import)?, THOROUGH).await
     }
 
     /// Ends the engine; none is started for it. When this returns it has stopped working and ends in a moment.
@@ -239,7 +286,8 @@ impl Client {
             target.push(if at == 0 { '?' } else { '&' });
             target.push_str(&format!("{name}={}", percent_encoded(value)));
         }
-        let question = Question { verb: route.verb, target, body, last_event: None };
+        let principal = self.principal.clone();
+        let question = Question { verb: route.verb, target, body, last_event: None, principal };
         match exchange(&self.socket, &question, limit).await {
             Err(ClientError::NotRunning) if self.launcher.is_some() => {
                 self.revive().await?;

@@ -3,24 +3,24 @@
 //! What the engine is asked to do runs in a task of its own, so that a peer that goes away does not stop it half-way.
 
 use axum::Router;
-use axum::extract::State;
 use axum::http::{HeaderMap, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
 use serde::Serialize;
 use talaria_core::api::{
-    AnswerRequest, Interrupt, NewSession, NewTurn, Problem, ProblemCode, Prune, Say, SessionQuery, Stop,
+    AnswerRequest, Discard, Interrupt, NewSession, NewTask, NewTurn, Notify, Problem, ProblemCode, Prune,
+    Say, SessionQuery, Stop, TaskQuery,
 };
 use talaria_engine::engine::Engine;
 
 use crate::reply::{answer, done, lines, refusal};
 use crate::route;
 use crate::stream;
-use crate::taken::{Asked, From, Given, Id, PAGE, Page, Words};
+use crate::taken::{Asked, From, Given, Id, Of, PAGE, Page, Words};
 
 /// Makes the service of every route.
 pub(crate) fn routes(engine: Engine) -> Router {
-    let handlers: [(route::Route, MethodRouter<Engine>); 19] = [
+    let handlers: [(route::Route, MethodRouter<Engine>); 25] = [
         (route::INFO, get(info)),
         (route::STATUS, get(status)),
         (route::STOP, post(stop)),
@@ -38,54 +38,58 @@ pub(crate) fn routes(engine: Engine) -> Router {
         (route::REQUESTS, get(requests)),
         (route::REQUEST, get(request)),
         (route::ANSWER, post(answer_request)),
+        (route::START_TASK, post(start_task)),
         (route::TASKS, get(tasks)),
         (route::TASK, get(task)),
+        (route::SEND, post(send)),
+        (route::DIFF, get(diff)),
+        (route::APPLY, post(apply)),
+        (route::DISCARD, post(discard)),
+        (route::NOTIFY, post(notify)),
     ];
     let add = |routes: Router<Engine>, (route, handler): (route::Route, _)| routes.route(route.path, handler);
     let routes = handlers.into_iter().fold(Router::new(), add);
     routes.fallback(nothing_here).method_not_allowed_fallback(other_verb).with_state(engine)
 }
 
-type Of = State<Engine>;
-
-async fn info(State(engine): Of) -> Response {
+async fn info(Of(engine): Of) -> Response {
     answer(Ok(engine.info()))
 }
 
-async fn status(State(engine): Of) -> Response {
+async fn status(Of(engine): Of) -> Response {
     apart(async move { engine.status().await }).await
 }
 
-async fn stop(State(engine): Of, Given(stop): Given<Stop>) -> Response {
+async fn stop(Of(engine): Of, Given(stop): Given<Stop>) -> Response {
     apart(async move { engine.stop(stop).await }).await
 }
 
-async fn start_session(State(engine): Of, Given(new): Given<NewSession>) -> Response {
+async fn start_session(Of(engine): Of, Given(new): Given<NewSession>) -> Response {
     apart(async move { engine.start_session(new).await }).await
 }
 
-async fn sessions(State(engine): Of, Asked(mut query): Asked<SessionQuery>) -> Response {
+async fn sessions(Of(engine): Of, Asked(mut query): Asked<SessionQuery>) -> Response {
     query.limit = query.limit.min(PAGE);
     apart(async move { engine.sessions(query).await }).await
 }
 
-async fn session(State(engine): Of, Id(id): Id) -> Response {
+async fn session(Of(engine): Of, Id(id): Id) -> Response {
     apart(async move { engine.session(&id).await }).await
 }
 
-async fn start_turn(State(engine): Of, Id(id): Id, Given(turn): Given<NewTurn>) -> Response {
+async fn start_turn(Of(engine): Of, Id(id): Id, Given(turn): Given<NewTurn>) -> Response {
     apart(async move { engine.start_turn(&id, turn).await }).await
 }
 
-async fn say(State(engine): Of, Id(id): Id, Given(say): Given<Say>) -> Response {
+async fn say(Of(engine): Of, Id(id): Id, Given(say): Given<Say>) -> Response {
     apart(async move { engine.say(&id, say).await }).await
 }
 
-async fn interrupt(State(engine): Of, Id(id): Id, Given(interrupt): Given<Interrupt>) -> Response {
+async fn interrupt(Of(engine): Of, Id(id): Id, Given(interrupt): Given<Interrupt>) -> Response {
     done(task_of(async move { engine.interrupt(&id, interrupt).await }).await)
 }
 
-async fn follow(State(engine): Of, Id(id): Id, Asked(from): Asked<From>, headers: HeaderMap) -> Response {
+async fn follow(Of(engine): Of, Id(id): Id, Asked(from): Asked<From>, headers: HeaderMap) -> Response {
     let after = match from.last_received(&headers) {
         Ok(after) => after,
         Err(bad) => return bad.into_response(),
@@ -96,40 +100,65 @@ async fn follow(State(engine): Of, Id(id): Id, Asked(from): Asked<From>, headers
     }
 }
 
-async fn events(State(engine): Of, Id(id): Id, Asked(page): Asked<Page>) -> Response {
+async fn events(Of(engine): Of, Id(id): Id, Asked(page): Asked<Page>) -> Response {
     lines(task_of(async move { engine.events(&id, page.after, page.limit()).await }).await)
 }
 
-async fn messages(State(engine): Of, Id(id): Id, Asked(page): Asked<Page>) -> Response {
+async fn messages(Of(engine): Of, Id(id): Id, Asked(page): Asked<Page>) -> Response {
     apart(async move { engine.messages(&id, page.after, page.limit()).await }).await
 }
 
-async fn search(State(engine): Of, Asked(asked): Asked<Words>) -> Response {
+async fn search(Of(engine): Of, Asked(asked): Asked<Words>) -> Response {
     apart(async move { engine.search(&asked.words, asked.limit()).await }).await
 }
 
-async fn prune(State(engine): Of, Given(prune): Given<Prune>) -> Response {
+async fn prune(Of(engine): Of, Given(prune): Given<Prune>) -> Response {
     apart(async move { engine.prune(prune).await }).await
 }
 
-async fn requests(State(engine): Of) -> Response {
+async fn requests(Of(engine): Of) -> Response {
     apart(async move { engine.requests().await }).await
 }
 
-async fn request(State(engine): Of, Id(id): Id) -> Response {
+async fn request(Of(engine): Of, Id(id): Id) -> Response {
     apart(async move { engine.request(&id).await }).await
 }
 
-async fn answer_request(State(engine): Of, Id(id): Id, Given(given): Given<AnswerRequest>) -> Response {
+async fn answer_request(Of(engine): Of, Id(id): Id, Given(given): Given<AnswerRequest>) -> Response {
     apart(async move { engine.answer(&id, given).await }).await
 }
 
-async fn tasks(State(engine): Of) -> Response {
-    apart(async move { engine.tasks().await }).await
+async fn start_task(Of(engine): Of, Given(new): Given<NewTask>) -> Response {
+    apart(async move { engine.start_task(new).await }).await
 }
 
-async fn task(State(engine): Of, Id(id): Id) -> Response {
+async fn tasks(Of(engine): Of, Asked(mut query): Asked<TaskQuery>) -> Response {
+    query.limit = query.limit.min(PAGE);
+    apart(async move { engine.tasks(query).await }).await
+}
+
+async fn task(Of(engine): Of, Id(id): Id) -> Response {
     apart(async move { engine.task(&id).await }).await
+}
+
+async fn send(Of(engine): Of, Id(id): Id, Given(turn): Given<NewTurn>) -> Response {
+    apart(async move { engine.send(&id, turn).await }).await
+}
+
+async fn diff(Of(engine): Of, Id(id): Id) -> Response {
+    apart(async move { engine.diff(&id).await }).await
+}
+
+async fn apply(Of(engine): Of, Id(id): Id) -> Response {
+    apart(async move { engine.apply(&id).await }).await
+}
+
+async fn discard(Of(engine): Of, Id(id): Id, Given(discard): Given<Discard>) -> Response {
+    apart(async move { engine.discard(&id, discard).await }).await
+}
+
+async fn notify(Of(engine): Of, Given(notify): Given<Notify>) -> Response {
+    apart(async move { engine.notify(notify).await }).await
 }
 
 async fn nothing_here(uri: Uri) -> Response {

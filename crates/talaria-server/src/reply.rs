@@ -55,6 +55,7 @@ fn status(code: ProblemCode) -> StatusCode {
         ProblemCode::Ambiguous | ProblemCode::Conflict | ProblemCode::Busy => StatusCode::CONFLICT,
         ProblemCode::Misfit => StatusCode::UNPROCESSABLE_ENTITY,
         ProblemCode::BadRequest => StatusCode::BAD_REQUEST,
+        ProblemCode::Forbidden => StatusCode::FORBIDDEN,
         ProblemCode::Overloaded | ProblemCode::Stopping => StatusCode::SERVICE_UNAVAILABLE,
         ProblemCode::Codex => StatusCode::BAD_GATEWAY,
         ProblemCode::Store | ProblemCode::Internal => StatusCode::INTERNAL_SERVER_ERROR,

@@ -5,6 +5,9 @@
 /// The longest message to the engine, in bytes.
 pub const BODY_LIMIT: usize = 16 * 1024 * 1024;
 
+/// The header that says on whose behalf something is asked, percent-encoded.
+pub const PRINCIPAL: &str = "talaria-principal";
+
 /// How a route is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {
@@ -47,6 +50,22 @@ pub(crate) fn percent_encoded(text: &str) -> String {
     encoded
 }
 
+/// Reads text that was written so; `None` if it was not.
+pub(crate) fn percent_decoded(text: &str) -> Option<String> {
+    let mut bytes = text.bytes();
+    let mut decoded = Vec::with_capacity(text.len());
+    while let Some(byte) = bytes.next() {
+        decoded.push(match byte {
+            b'%' => {
+                let digits = [bytes.next()?, bytes.next()?];
+                u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()?
+            }
+            byte => byte,
+        });
+    }
+    String::from_utf8(decoded).ok()
+}
+
 macro_rules! routes {
     ($($constant:ident $name:literal $verb:ident $path:literal $does:literal)*) => {
         $(
@@ -77,8 +96,15 @@ routes! {
     REQUESTS "requests" Get "/v1/requests" "Lists what waits for a person."
     REQUEST "request" Get "/v1/requests/{id}" "Shows one request."
     ANSWER "answer" Post "/v1/requests/{id}/answer" "Answers a request."
-    TASKS "tasks" Get "/v1/tasks" "Lists tasks, the newest first."
+    START_TASK "start_task" Post "/v1/tasks" "Starts a task."
+    TASKS "tasks" Get "/v1/tasks" "Lists tasks, the one first in which something happened last."
     TASK "task" Get "/v1/tasks/{id}" "Shows one task."
+    SEND "send" Post "/v1/tasks/{id}/send" "Gives a task its next turn."
+    DIFF "diff" Get "/v1/tasks/{id}/diff" "Shows what a task changed in its worktree."
+    APPLY "apply" Post "/v1/tasks/{id}/apply" "Brings the work of a task into the user's checkout."
+    DISCARD "discard" Post "/v1/tasks/{id}/discard" "Throws the worktree of a task away."
+    NOTIFY "notify" Post "/v1/notify" "Sends the notifications that are owed, or says which it would."
+    IMPORT "import" Post "/v1/import" "Takes over the tasks of another program's database."
 }
 
 #[cfg(test)]
@@ -88,6 +114,16 @@ mod tests {
     #[test]
     fn an_id_cannot_leave_its_segment() {
         assert_eq!(SESSION.with("a/b?c#d e%é"), "/v1/sessions/a%2Fb%3Fc%23d%20e%25%C3%A9");
+    }
+
+    #[test]
+    fn what_was_encoded_is_read_back() {
+        for text in ["", "model:claude-code", "person:Åse Ö %41\n"] {
+            assert_eq!(percent_decoded(&percent_encoded(text)).as_deref(), Some(text));
+        }
+        for bad in ["%", "%4", "%zz", "%ff"] {
+            assert_eq!(percent_decoded(bad), None, "{bad}");
+        }
     }
 
     #[test]

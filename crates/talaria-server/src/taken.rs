@@ -10,9 +10,11 @@ use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use talaria_core::api::{Problem, ProblemCode};
+use talaria_core::principal::{BadPrincipal, Principal};
+use talaria_engine::engine::Engine;
 
 use crate::reply;
-use crate::route::BODY_LIMIT;
+use crate::route::{self, BODY_LIMIT};
 
 /// How long a body may take.
 const BODY: Duration = Duration::from_secs(30);
@@ -65,6 +67,23 @@ impl<S: Send + Sync> FromRequestParts<S> for Id {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, BadRequest> {
         let path = Path::from_request_parts(parts, state).await;
         path.map(|Path(id)| Self(id)).map_err(|error| BadRequest(error.body_text()))
+    }
+}
+
+/// The engine, on behalf of whoever asks: without a word about that it is the person whose engine it is, because nobody
+/// else gets a connection.
+pub(crate) struct Of(pub(crate) Engine);
+
+impl FromRequestParts<Engine> for Of {
+    type Rejection = BadRequest;
+
+    async fn from_request_parts(parts: &mut Parts, engine: &Engine) -> Result<Self, BadRequest> {
+        let Some(told) = parts.headers.get(route::PRINCIPAL) else { return Ok(Self(engine.clone())) };
+        let bad = || BadRequest(format!("the header {} names nobody", route::PRINCIPAL));
+        let text = route::percent_decoded(told.to_str().map_err(|_| bad())?).ok_or_else(bad)?;
+        let principal: Principal =
+            text.parse().map_err(|error: BadPrincipal| BadRequest(error.to_string()))?;
+        Ok(Self(engine.on_behalf_of(principal)))
     }
 }
 

@@ -66,6 +66,27 @@ impl Store {
         rows::all(&found)
     }
 
+    /// Gives the last `limit` events that are not of these kinds, in order.
+    pub async fn last_events(
+        &self,
+        session: &SessionId,
+        without: &[&str],
+        limit: u32,
+    ) -> Result<Vec<Event>, StoreError> {
+        let found = sqlx::query(
+            "select seq, turn, at, kind, json from event
+             where session = $1 and kind not in (select value from json_each($2)) order by seq desc limit $3",
+        )
+        .bind(session.as_str())
+        .bind(serde_json::json!(without).to_string())
+        .bind(limit)
+        .fetch_all(self.readers())
+        .await?;
+        let mut events: Vec<Event> = rows::all(&found)?;
+        events.reverse();
+        Ok(events)
+    }
+
     /// Gives all events of one turn, in order.
     pub async fn all_events_of_turn(
         &self,

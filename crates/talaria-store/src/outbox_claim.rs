@@ -69,6 +69,27 @@ impl Store {
         self.end_claim(id, by, Fate::Abandoned { at, error: error.to_owned() }).await
     }
 
+    /// Gives a claimed entry back that nobody tried to deliver: the claim does not count.
+    pub async fn release_outbox(&self, id: &str, by: &str, due_at: i64) -> Result<(), StoreError> {
+        let (id, by) = (id.to_owned(), by.to_owned());
+        self.write(move |conn| {
+            Box::pin(async move {
+                let done = sqlx::query(
+                    "update outbox set state = case when attempts > 1 then 'failed' else 'pending' end,
+                                       attempts = attempts - 1, due_at = $3, claimed_by = null, claimed_until = null
+                     where id = $1 and claimed_by = $2 and done_at is null",
+                )
+                .bind(id.as_str())
+                .bind(by.as_str())
+                .bind(due_at)
+                .execute(conn)
+                .await?;
+                be_claimed(&id, &by, done.rows_affected())
+            })
+        })
+        .await
+    }
+
     /// Makes entries that wait due now, also those that failed. Gives how many there were.
     pub async fn hurry_outbox(&self, ids: &[String], now: i64) -> Result<u64, StoreError> {
         let ids = serde_json::json!(ids).to_string();
@@ -142,12 +163,16 @@ impl Store {
                 .bind(error)
                 .execute(conn)
                 .await?;
-                match done.rows_affected() {
-                    0 => Err(StoreError::Conflict(format!("{by} has not claimed {id}"))),
-                    _ => Ok(()),
-                }
+                be_claimed(&id, &by, done.rows_affected())
             })
         })
         .await
+    }
+}
+
+fn be_claimed(id: &str, by: &str, changed: u64) -> Result<(), StoreError> {
+    match changed {
+        0 => Err(StoreError::Conflict(format!("{by} has not claimed {id}"))),
+        _ => Ok(()),
     }
 }

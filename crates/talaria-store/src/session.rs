@@ -9,6 +9,7 @@ use crate::lease;
 use crate::rows::{self, FromRow};
 use crate::store::Store;
 use crate::task::{self, NewTask};
+use crate::turn::{self, NewTurn};
 use crate::words::{SessionKind, SessionState, Word as _};
 
 /// How many candidates an ambiguous prefix names.
@@ -37,6 +38,8 @@ pub struct NewSession {
     pub settings: Option<String>,
     /// What makes it a task: there exactly if its kind is `task`.
     pub task: Option<NewTask>,
+    /// Its first turn, if it begins with one: a session that is there will then be run, whatever happens meanwhile.
+    pub first_turn: Option<NewTurn>,
     /// When it was made.
     pub created_at: i64,
 }
@@ -209,7 +212,7 @@ impl Store {
 async fn insert(conn: &mut SqliteConnection, session: NewSession) -> Result<(), StoreError> {
     sqlx::query(
         "insert into session (id, kind, alias, title, cwd, runtime, model, asked, settings, state, created_at, updated_at)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'idle', $10, $10)",
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11)",
     )
     .bind(session.id.as_str())
     .bind(session.kind.word())
@@ -220,11 +223,15 @@ async fn insert(conn: &mut SqliteConnection, session: NewSession) -> Result<(), 
     .bind(session.model)
     .bind(session.asked)
     .bind(session.settings)
+    .bind(if session.first_turn.is_some() { SessionState::Running } else { SessionState::Idle }.word())
     .bind(session.created_at)
     .execute(&mut *conn)
     .await?;
-    match session.task {
-        Some(task) => task::insert(conn, &session.id, task).await,
+    if let Some(task) = session.task {
+        task::insert(conn, &session.id, task).await?;
+    }
+    match session.first_turn {
+        Some(first) => turn::insert(conn, &session.id, session.created_at, 1, first).await,
         None => Ok(()),
     }
 }

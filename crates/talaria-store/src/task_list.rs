@@ -42,7 +42,7 @@ pub struct TaskLine {
     pub owner: String,
     /// The worktree it works in, as JSON.
     pub worktree: Option<String>,
-    /// Its last turn.
+    /// The turn that runs; if none does, the last one.
     pub turn: Option<LastTurn>,
     /// How many requests wait for a person.
     pub open_requests: i64,
@@ -50,7 +50,7 @@ pub struct TaskLine {
     pub wants_input: bool,
 }
 
-/// The last turn of a task.
+/// The turn by which a task stands: the first that is not settled, else the last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LastTurn {
     /// Its number in the session, from 1.
@@ -130,8 +130,10 @@ fn select(filter: &TaskFilter) -> String {
                         and kind in ('input', 'elicitation'))
          from session indexed by session_tasks
               cross join task on task.session = session.id
-              left join turn indexed by turn_in_short on turn.session = session.id and turn.ordinal =
-                  (select max(ordinal) from turn as any_turn where any_turn.session = session.id)
+              left join turn indexed by turn_in_short on turn.session = session.id and turn.ordinal = coalesce(
+                  (select min(ordinal) from turn as unsettled
+                   where unsettled.session = session.id and unsettled.stage <> 'settled'),
+                  (select max(ordinal) from turn as any_turn where any_turn.session = session.id))
          where session.kind = 'task' {owner} {active} and (session.updated_at, session.id) < ($2, $3)
          order by session.updated_at desc, session.id desc limit $4"
     )

@@ -37,9 +37,41 @@ pub struct Status {
     pub turns: Vec<RunningTurn>,
     /// What waits for a person.
     pub requests: Vec<RequestInfo>,
+    /// How many tasks there are that have not ended.
+    #[serde(default)]
+    pub tasks: TaskCounts,
+    /// What may be taken at most.
+    #[serde(default)]
+    pub limits: Limits,
     /// What a person should know: for example that floor and rules do not hold where Codex asks about nothing.
     #[serde(default)]
     pub notes: Vec<String>,
+}
+
+/// Tasks that have not ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TaskCounts {
+    /// Codex works on them.
+    pub working: usize,
+    /// They wait for a person, and take no place among those that work.
+    pub waiting: usize,
+    /// They wait for a place.
+    pub queued: usize,
+}
+
+/// What the engine takes of the machine at most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Limits {
+    /// Tasks that Codex works on at once.
+    pub tasks: usize,
+    /// Codex processes.
+    pub hosts: usize,
+    /// Conversations that one of them has loaded.
+    pub threads_per_host: usize,
+    /// What one of them may take before it is replaced between turns.
+    pub host_memory_kib: Option<u64>,
 }
 
 /// One running Codex.

@@ -32,6 +32,8 @@ pub enum ProblemCode {
     Misfit,
     /// The message is not understood.
     BadRequest,
+    /// This caller may not do this.
+    Forbidden,
     /// A turn runs on this session already.
     Busy,
     /// The engine has as many connections as it takes.

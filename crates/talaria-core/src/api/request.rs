@@ -32,6 +32,9 @@ pub struct RequestInfo {
     /// What may be decided.
     #[serde(default)]
     pub choices: Vec<Decision>,
+    /// Who answered, if somebody did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answered_by: Option<String>,
     /// The whole question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Map<String, Value>>"))]

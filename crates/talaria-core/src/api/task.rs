@@ -3,30 +3,193 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::RequestInfo;
+use super::{NewTurn, RequestInfo};
 use crate::event::Usage;
 use crate::ids::SessionId;
 use crate::outcome::Report;
+use crate::policy::{ApprovalPolicy, Sandbox};
+use crate::principal::Principal;
 
-/// How a task stands.
+/// How a task stands. Read off its last turn and its open requests, never kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TaskStatus {
-    /// Its turn was written down and not sent yet.
+    /// It waits for a place among those that run.
+    Queued,
+    /// Its turn was written down and Codex does not have it yet.
     Starting,
-    /// It works.
-    Running,
-    /// It waits for a person.
-    Waiting,
+    /// Codex works on it.
+    Working,
+    /// It waits for a person's decision.
+    WaitingForApproval,
+    /// It waits for a person's words.
+    WaitingForUserInput,
     /// Codex said that it completed.
     Completed,
     /// It failed.
     Failed,
-    /// It was stopped.
-    Interrupted,
+    /// Somebody stopped it.
+    Cancelled,
     /// What became of it is not known.
     Lost,
+}
+
+impl TaskStatus {
+    /// The word used in JSON and on screen.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Starting => "starting",
+            Self::Working => "working",
+            Self::WaitingForApproval => "waiting_for_approval",
+            Self::WaitingForUserInput => "waiting_for_user_input",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+            Self::Lost => "lost",
+        }
+    }
+
+    /// Is its last turn over?
+    pub const fn is_terminal(self) -> bool {
+        matches!(self, Self::Completed | Self::Failed | Self::Cancelled | Self::Lost)
+    }
+
+    /// Does it wait for a person?
+    pub const fn is_waiting(self) -> bool {
+        matches!(self, Self::WaitingForApproval | Self::WaitingForUserInput)
+    }
+}
+
+/// What becomes of changes in the user's checkout that are not committed, when a task gets a worktree of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Dirty {
+    /// The task is not started.
+    Refuse,
+    /// They stay where they are; the task does not see them.
+    Leave,
+    /// They stay where they are; the task gets a copy.
+    Copy,
+}
+
+/// A new task.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct NewTask {
+    /// Where it works; absolute.
+    pub cwd: String,
+    /// The model.
+    #[serde(default)]
+    pub model: Option<String>,
+    /// The sandbox; `None` is the tightest.
+    #[serde(default)]
+    pub sandbox: Option<Sandbox>,
+    /// When Codex asks; `None` is `untrusted`.
+    #[serde(default)]
+    pub approval: Option<ApprovalPolicy>,
+    /// Directories that may be written besides the working directory; absolute.
+    #[serde(default)]
+    pub writable_roots: Vec<String>,
+    /// May its commands use the network?
+    #[serde(default)]
+    pub network: bool,
+    /// Give it a git worktree and a branch of its own.
+    #[serde(default)]
+    pub worktree: Option<Dirty>,
+    /// Who is told when it ends or waits for a person.
+    #[serde(default)]
+    pub notify: Vec<String>,
+    /// Where Codex keeps its things, if a model named it; it must be listed.
+    #[serde(default)]
+    pub codex_home: Option<String>,
+    /// The directory in which the caller was started: a model works in there, unless other roots are configured.
+    #[serde(default)]
+    pub started_in: Option<String>,
+    /// The terminal of the person who started it.
+    #[serde(default)]
+    pub terminal: Option<String>,
+    /// Its first turn.
+    pub turn: NewTurn,
+}
+
+/// A task was written down and will be run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TaskStarted {
+    /// Its name.
+    pub id: String,
+    /// The conversation that it is.
+    pub session: SessionId,
+    /// How it stands.
+    pub status: TaskStatus,
+    /// Where it works.
+    pub cwd: String,
+    /// The branch that it works on, if it has one of its own.
+    pub branch: Option<String>,
+    /// Events of its first turn have greater numbers.
+    pub after: i64,
+}
+
+/// A follow-up was written down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TaskSent {
+    /// Which turn it is, if none runs before it.
+    pub turn: Option<i64>,
+    /// Does it wait until the turn that runs has ended?
+    pub waits: bool,
+    /// Events of it have greater numbers.
+    pub after: i64,
+}
+
+/// Which tasks are listed, the one first in which something happened last.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct TaskQuery {
+    /// At most so many.
+    pub limit: usize,
+    /// Only what comes after this place in the list: the id of the last task of the page before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
+    /// Only those that have not ended.
+    pub active: bool,
+}
+
+impl Default for TaskQuery {
+    fn default() -> Self {
+        Self { limit: 50, before: None, active: false }
+    }
+}
+
+/// A task in a list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TaskLine {
+    /// Its name.
+    pub id: String,
+    /// The conversation that it is.
+    pub session: SessionId,
+    /// How it stands.
+    pub status: TaskStatus,
+    /// What it is about.
+    pub title: String,
+    /// Who started it.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub owner: Principal,
+    /// Where it works.
+    pub cwd: String,
+    /// How many requests wait for a person.
+    pub open_requests: u32,
+    /// When it was started.
+    pub created_at: Timestamp,
+    /// When something happened last.
+    pub updated_at: Timestamp,
+    /// When its last turn had an outcome.
+    pub completed_at: Option<Timestamp>,
 }
 
 /// A task with what it did.
@@ -57,4 +220,233 @@ pub struct TaskInfo {
     pub created_at: Timestamp,
     /// When it had an outcome.
     pub completed_at: Option<Timestamp>,
+    /// When something happened last.
+    pub updated_at: Timestamp,
+    /// Who started it.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub owner: Principal,
+    /// Where it works.
+    pub cwd: String,
+    /// The model.
+    pub model: Option<String>,
+    /// The sandbox.
+    pub sandbox: Option<Sandbox>,
+    /// When Codex asks.
+    pub approval: Option<ApprovalPolicy>,
+    /// How many turns it has had.
+    pub turns: i64,
+    /// How many tasks come before it, while it waits for a place.
+    #[serde(default)]
+    pub ahead: Option<usize>,
+    /// Its own worktree, if it has one.
+    #[serde(default)]
+    pub worktree: Option<WorktreeInfo>,
+    /// What it told whom.
+    #[serde(default)]
+    pub notices: Vec<NoticeInfo>,
+    /// The last things that happened, pieces of text left out.
+    #[serde(default)]
+    pub events: Vec<TaskEvent>,
+    /// Where it came from, if not from this Talaria.
+    #[serde(default)]
+    pub origin: Option<String>,
+}
+
+/// Something that happened in a task, in one line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TaskEvent {
+    /// Its number.
+    pub seq: i64,
+    /// When.
+    pub at: Timestamp,
+    /// Its type, as in the event stream.
+    pub kind: String,
+    /// One line about it.
+    pub text: String,
+}
+
+/// A worktree of a task, and what was changed in it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WorktreeInfo {
+    /// The user's own checkout.
+    pub repository: String,
+    /// Where it is.
+    pub path: String,
+    /// Its branch.
+    pub branch: String,
+    /// The commit that it began with.
+    pub base: String,
+    /// What was changed since; `None` when that cannot be told, and `problem` says why.
+    pub changes: Option<Changes>,
+    /// Why that cannot be told; of a worktree that was discarded, that it was.
+    #[serde(default)]
+    pub problem: Option<String>,
+}
+
+/// What was changed against the base.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Changes {
+    /// The files.
+    pub files: Vec<FileChange>,
+    /// The commits, the oldest first: id and subject.
+    pub commits: Vec<(String, String)>,
+    /// Lines added.
+    pub insertions: u64,
+    /// Lines removed.
+    pub deletions: u64,
+    /// Are there changes that are not committed?
+    pub uncommitted: bool,
+    /// Are there more files than are listed?
+    pub truncated: bool,
+}
+
+impl Changes {
+    /// One line about it.
+    pub fn stat(&self) -> String {
+        let count = self.files.len();
+        let more = if self.truncated { "more than " } else { "" };
+        let files = if count == 1 { "file" } else { "files" };
+        format!("{more}{count} {files} changed, +{} -{}", self.insertions, self.deletions)
+    }
+}
+
+/// A file that was changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FileChange {
+    /// Where, from the top of the repository.
+    pub path: String,
+    /// `added`, `modified`, `deleted`, `renamed`, …
+    pub status: String,
+    /// Lines added; `None` if it is not text.
+    pub added: Option<u64>,
+    /// Lines removed; `None` if it is not text.
+    pub removed: Option<u64>,
+}
+
+/// The difference to the base, as text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TaskDiff {
+    /// The unified diff; cut off at the end if it is very long, and says so.
+    pub diff: String,
+}
+
+/// The work of a task was brought into the user's checkout.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Applied {
+    /// The checkout.
+    pub repository: String,
+    /// The files that were changed in it, not committed.
+    pub files: Vec<String>,
+}
+
+/// A worktree is to be thrown away.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Discard {
+    /// Also if there is work in it that is nowhere else.
+    #[serde(default)]
+    pub force: bool,
+}
+
+/// A worktree was thrown away.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Discarded {
+    /// The branch that is gone.
+    pub branch: String,
+    /// The commit that still holds the work, until git tidies up.
+    pub commit: Option<String>,
+    /// What was done, and how to bring it back.
+    pub message: String,
+}
+
+/// Something that is owed to somebody, or was told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct NoticeInfo {
+    /// Its name.
+    pub id: String,
+    /// The task.
+    pub task: String,
+    /// `outcome` or `request`.
+    pub kind: String,
+    /// Whom; `None` if nobody was named.
+    pub target: Option<String>,
+    /// How it stands.
+    pub state: NoticeState,
+    /// How often it was tried.
+    pub attempts: i64,
+    /// Why the last try failed.
+    pub error: Option<String>,
+    /// When it was sent.
+    pub sent_at: Option<Timestamp>,
+    /// When it is tried next.
+    pub due_at: Option<Timestamp>,
+    /// Might the receiver have it twice?
+    pub repeat: bool,
+    /// What would be sent, when only that was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+/// How a notification stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum NoticeState {
+    /// It will be sent.
+    Pending,
+    /// It is being sent.
+    Sending,
+    /// The receiver has it.
+    Sent,
+    /// A try failed; there will be another.
+    Failed,
+    /// It is not tried any more.
+    Abandoned,
+    /// Nobody was named.
+    NoTarget,
+}
+
+/// Notifications that are owed are to be sent now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Notify {
+    /// At most so many.
+    pub limit: usize,
+    /// Only say what would be sent.
+    pub dry_run: bool,
+}
+
+impl Default for Notify {
+    fn default() -> Self {
+        Self { limit: 10, dry_run: false }
+    }
+}
+
+/// A database of the reference is to be read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Import {
+    /// The file; absolute.
+    pub path: String,
+}
+
+/// What came out of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Imported {
+    /// Tasks that are new here.
+    pub tasks: usize,
+    /// Those of them that had not ended, and are lost.
+    pub lost: usize,
+    /// Tasks that were here already.
+    pub known: usize,
 }

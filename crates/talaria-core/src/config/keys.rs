@@ -5,7 +5,7 @@
 
 use toml_edit::Item;
 
-use super::{Config, OnLoss, approvals, notify};
+use super::{Config, OnLoss, approvals, bridge, notify};
 use crate::duration::{from_seconds, parse_duration};
 use crate::nearest::nearest;
 use crate::policy::{ApprovalPolicy, Mode, Sandbox, UnknownName};
@@ -119,6 +119,12 @@ const KEYS: &[(&str, Meaning)] = &[
         Meaning::Read(|item, config| set(&mut config.notify.email_password.env, notify::variable(item))),
     ),
     ("notify.attempts", Meaning::Read(|item, config| set(&mut config.notify.attempts, attempts(item)))),
+    ("bridge.max_tasks", Meaning::Read(|item, config| set(&mut config.bridge.max_tasks, count(item)))),
+    ("bridge.roots", Meaning::ReadList(bridge::roots)),
+    ("bridge.codex_homes", Meaning::ReadList(bridge::codex_homes)),
+    ("bridge.answers", Meaning::ReadList(bridge::answers)),
+    ("bridge.notify_targets", Meaning::ReadList(bridge::notify_targets)),
+    ("bridge.callers", Meaning::ReadList(bridge::callers)),
     ("model.default", Meaning::Read(|item, config| set(&mut config.model.default, text(item)))),
     ("model.effort", Meaning::Read(|item, config| set(&mut config.model.effort, text(item)))),
 ];
@@ -128,6 +134,7 @@ const SECTIONS: &[(&str, Section)] = &[
     ("model", Section::Read),
     ("approvals", Section::Read),
     ("engine", Section::Read),
+    ("bridge", Section::Read),
     ("auxiliary", Section::Later),
     ("compression", Section::Later),
     ("mcp_servers", Section::Later),

@@ -16,15 +16,18 @@ use tokio::sync::mpsc;
 use super::Inner;
 use super::desk::{Seat, Work};
 use super::input;
-use super::journal::Journal;
+use super::journal::{Card, Journal};
 use super::opening::{self, Opened, Purpose};
 use super::settings::Settings;
+use super::worktrees::Kept;
 use crate::clock::now_ms;
 use crate::codex::spec::Surroundings;
 use crate::session::{Command, Prompt, Session, Watcher as _};
 
 /// How long a session that does nothing keeps its conversation loaded.
 const PATIENCE: Duration = Duration::from_secs(30 * 60);
+/// How long one of a task does.
+const TASK_PATIENCE: Duration = Duration::from_secs(60);
 /// What Codex is told when it is asked to go on after it was lost.
 const GO_ON: &str = "Codex was stopped in the middle of the previous turn and has been started again. Some of its steps \
                      may not have been finished. Look at how things stand, then go on.";
@@ -38,6 +41,7 @@ pub(super) struct Actor {
     session: Option<Session>,
     /// The environment of the command that asked last.
     surroundings: Surroundings,
+    is_task: bool,
 }
 
 impl Actor {
@@ -47,13 +51,13 @@ impl Actor {
         seat: Seat,
         inbox: mpsc::UnboundedReceiver<Work>,
     ) -> Self {
-        Self { engine, id, seat, inbox, session: None, surroundings: Surroundings::own() }
+        Self { engine, id, seat, inbox, session: None, surroundings: Surroundings::own(), is_task: false }
     }
 
     /// Works until nothing is to be done for a while.
     pub(super) async fn run(mut self) {
         loop {
-            let work = match tokio::time::timeout(PATIENCE, self.inbox.recv()).await {
+            let work = match tokio::time::timeout(self.patience(), self.inbox.recv()).await {
                 Ok(Some(work)) => work,
                 Ok(None) => return,
                 Err(_) => {
@@ -71,6 +75,15 @@ impl Actor {
                 tracing::error!("session {} stops: {error}", self.id);
             }
             self.seat.done();
+        }
+    }
+
+    /// How long the conversation stays loaded. One of a task makes room for those that wait.
+    fn patience(&self) -> Duration {
+        match (self.is_task, self.engine.queue.is_crowded()) {
+            (true, true) => Duration::ZERO,
+            (true, false) => TASK_PATIENCE,
+            (false, _) => PATIENCE,
         }
     }
 
@@ -120,13 +133,26 @@ impl Actor {
             .session(&self.id)
             .await?
             .ok_or_else(|| StoreError::UnknownSession(self.id.clone()))?;
-        let mut journal = Journal::new(
-            shelf.clone(),
-            self.seat.feed.clone(),
-            self.id.clone(),
-            turn.ordinal,
-            row.alias.clone(),
-        );
+        let task = self.card(&row).await?;
+        self.is_task = task.is_some();
+        let owner = task.as_ref().map(|task| task.owner.clone());
+        let trouble = task.as_ref().and_then(no_worktree);
+        let mut journal =
+            Journal::new(shelf.clone(), self.seat.feed.clone(), self.id.clone(), turn.ordinal, task);
+        if let Some(owner) = owner {
+            let queue = self.engine.queue.clone();
+            let place = match next {
+                Purpose::TakeUp => queue.enter_at_once(),
+                Purpose::Send => tokio::select! {
+                    place = queue.enter(&self.id, &owner) => place,
+                    by = stopped(&mut commands, &self.seat) => return refuse(&mut journal, interrupted(by)).await,
+                },
+            };
+            journal.take(place);
+        }
+        if let (Purpose::Send, Some(why)) = (next, trouble) {
+            return refuse(&mut journal, failed(FailureCode::NotSent, why)).await;
+        }
         let opened = match next {
             Purpose::Send => {
                 let seat = self.seat.clone();
@@ -188,6 +214,16 @@ impl Actor {
         Ok(report)
     }
 
+    /// What the journal has to know of a task.
+    async fn card(&self, row: &talaria_store::Session) -> Result<Option<Card>, StoreError> {
+        let task = self.engine.shelf.store.task(&self.id).await?;
+        let card = |(task, id): (talaria_store::TaskRow, String)| {
+            let worktree = Kept::of(&task);
+            Card { id, owner: task.owner, notify: task.notify, worktree }
+        };
+        Ok(task.zip(row.alias.clone()).map(card))
+    }
+
     /// Tells where the turn runs.
     fn begin(&self, journal: &mut Journal, notice: Option<String>) {
         let Some(session) = &self.session else { return };
@@ -241,6 +277,15 @@ impl Actor {
             }
         }
         Ok(())
+    }
+}
+
+/// Why a task cannot work in its worktree, if it cannot.
+fn no_worktree(task: &Card) -> Option<String> {
+    let kept = task.worktree.as_ref()?;
+    match &kept.discarded {
+        Some(discarded) => Some(format!("the worktree of this task is gone ({discarded})")),
+        None => kept.made.ready_roots().err().map(|error| error.to_string()),
     }
 }
 

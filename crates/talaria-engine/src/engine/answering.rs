@@ -18,7 +18,9 @@ impl Engine {
         let found = self.0.shelf.store.requests(&filter).await.map_err(|error| views::problem(&error))?;
         let mut told = Vec::with_capacity(found.len());
         for request in found {
-            told.push(self.tell(&request).await?);
+            if self.sees(&request.session).await? {
+                told.push(self.tell(&request).await?);
+            }
         }
         Ok(told)
     }
@@ -33,6 +35,7 @@ impl Engine {
     pub async fn answer(&self, id: &str, given: AnswerRequest) -> Result<Answered, Problem> {
         self.0.check_open()?;
         let request = self.find_request(id).await?;
+        self.check_answer(&request)?;
         let answer: Answer = serde_json::from_value(given.answer)
             .map_err(|error| Problem::new(ProblemCode::BadRequest, format!("this is no answer: {error}")))?;
         if answer.decision == Decision::Void {
@@ -48,9 +51,10 @@ impl Engine {
             .map_err(|error| {
                 Problem::new(ProblemCode::Store, format!("the answer cannot be sealed: {error}"))
             })?;
+        let who = self.who(given.by);
         let by = match &given.via {
-            Some(via) => format!("{} ({via})", rows::word(&given.by)),
-            None => rows::word(&given.by),
+            Some(via) => format!("{} ({}, {via})", rows::word(&who), self.principal()),
+            None => format!("{} ({})", rows::word(&who), self.principal()),
         };
         faults::point("before:answer-stored").await;
         let decision = answer.decision;
@@ -60,7 +64,7 @@ impl Engine {
         faults::point("after:answer-stored").await;
         match result {
             AnswerResult::Won => {
-                let command = Command::Answer { ticket: request.id.clone(), answer, by: given.by };
+                let command = Command::Answer { ticket: request.id.clone(), answer, by: who };
                 // A turn that is only being taken up again reads it from the store.
                 self.0.desk.tell(&request.session, command);
                 Ok(Answered { id: request.id, decision })
@@ -84,7 +88,10 @@ impl Engine {
         let (store, typed) = (&self.0.shelf.store, id.trim());
         let found = store.request(&TicketId::new(typed)).await.map_err(|error| views::problem(&error))?;
         if let Some(found) = found {
-            return Ok(found);
+            return if self.sees(&found.session).await? { Ok(found) } else { Err(unknown(id)) };
+        }
+        if self.principal().is_model() {
+            return Err(unknown(id));
         }
         let filter = RequestFilter { session: None, states: Some(vec![RequestState::Open]) };
         let mut open = store.requests(&filter).await.map_err(|error| views::problem(&error))?;

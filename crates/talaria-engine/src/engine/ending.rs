@@ -18,6 +18,7 @@ const LOOK: Duration = Duration::from_secs(5);
 impl Engine {
     /// Ends the engine. Running turns are stopped and their hosts ended, or both are left to the next engine.
     pub async fn stop(&self, stop: Stop) -> Result<Stopped, Problem> {
+        self.only_people("end the engine")?;
         let is_first = self.0.phase.send_replace(Phase::Ending) == Phase::Open;
         if !is_first {
             self.stopped().await;

@@ -20,6 +20,7 @@ const MOST: u64 = 200_000;
 impl Engine {
     /// Throws conversations away, or says which it would. None that runs or waits for a person.
     pub async fn prune(&self, prune: Prune) -> Result<Pruned, Problem> {
+        self.only_people("throw conversations away")?;
         let nothing = prune.older_than_ms.is_none() && prune.keep.is_none() && prune.max_bytes.is_none();
         if nothing {
             return Err(Problem::new(

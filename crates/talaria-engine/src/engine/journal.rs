@@ -14,17 +14,21 @@ use talaria_core::request::{Answer, Decision, Who};
 use talaria_core::transcript::Message;
 use talaria_core::turn::{Fate, Opened, Record, RecordedRequest, Standing};
 use talaria_store::{
-    Batch, Change, NewEvent, NewOutbox, NewRequest, NewTurn, PeerRequest, RequestPatch, RequestState,
-    SessionPatch, Store, StoreError,
+    Batch, Change, NewEvent, NewRequest, NewTurn, PeerRequest, RequestPatch, RequestState, SessionPatch,
+    Store, StoreError,
 };
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::feed::{Feed, Line};
 use super::input;
+use super::owed;
 use super::pending::Pending;
+use super::queue::Place;
 use super::rows;
 use super::seal::Seal;
 use super::trouble::Troubles;
+use super::worktrees::Kept;
 use crate::clock::now_ms;
 use crate::codex::host::Host;
 use crate::faults;
@@ -42,6 +46,19 @@ pub(super) struct Shelf {
     pub(super) epoch: i64,
     pub(super) seal: Seal,
     pub(super) troubles: Troubles,
+    /// Something new is owed to somebody.
+    pub(super) nudge: Arc<Notify>,
+}
+
+/// A task, as far as its journal knows it.
+#[derive(Clone, Debug)]
+pub(super) struct Card {
+    pub(super) id: String,
+    pub(super) owner: String,
+    /// Whom to tell.
+    pub(super) notify: Vec<String>,
+    /// Its own worktree, if it has one.
+    pub(super) worktree: Option<Kept>,
 }
 
 /// The journal of one turn.
@@ -50,8 +67,12 @@ pub(super) struct Journal {
     feed: Feed,
     session: SessionId,
     ordinal: i64,
-    /// The task that the session is; the end of a task is owed to whoever started it.
-    task: Option<String>,
+    /// The task that the session is; what happens to a task is owed to whoever started it.
+    task: Option<Card>,
+    /// Its place among those that work.
+    place: Option<Place>,
+    /// The requests that wait for a person.
+    asking: Vec<TicketId>,
     /// Names the host that the turn is on.
     host: Option<String>,
     /// The thread, until it is written down: one without an accepted turn cannot be resumed.
@@ -78,7 +99,7 @@ impl Journal {
         feed: Feed,
         session: SessionId,
         ordinal: i64,
-        task: Option<String>,
+        task: Option<Card>,
     ) -> Self {
         Self {
             shelf,
@@ -86,6 +107,8 @@ impl Journal {
             session,
             ordinal,
             task,
+            place: None,
+            asking: Vec::new(),
             host: None,
             started: None,
             pending: Pending::default(),
@@ -101,6 +124,20 @@ impl Journal {
         }
     }
 
+    /// Holds a place until the turn is over.
+    pub(super) fn take(&mut self, place: Place) {
+        self.place = Some(place);
+    }
+
+    /// Somebody is asked, or nobody is any more.
+    fn ask(&mut self, change: impl FnOnce(&mut Vec<TicketId>)) {
+        change(&mut self.asking);
+        let is_waiting = !self.asking.is_empty();
+        if let Some(place) = &mut self.place {
+            place.set_parked(is_waiting);
+        }
+    }
+
     /// Says where the turn runs.
     pub(super) fn on(&mut self, host: &Host, started: &Started) {
         self.host = host.nonce().map(str::to_owned);
@@ -111,6 +148,9 @@ impl Journal {
     /// are open again; the others are left alone, because somebody may be answering them right now.
     pub(super) fn recall(&mut self, requests: &[RecordedRequest], forgotten: Vec<TicketId>) {
         self.known.extend(requests.iter().map(|request| request.ticket.clone()));
+        let open = requests.iter().filter(|request| matches!(request.standing, Standing::Open));
+        let open: Vec<TicketId> = open.map(|request| request.ticket.clone()).collect();
+        self.ask(|asking| asking.extend(open));
         for ticket in forgotten {
             self.patch(RequestPatch::state(ticket, RequestState::Open));
         }
@@ -171,6 +211,9 @@ impl Journal {
             method: opened.asked.method,
             item: opened.asked.item,
         };
+        if let Some(task) = &self.task {
+            self.changes.extend(owed::request(task, id).map(Change::Outbox));
+        }
         self.changes.push(Change::NewRequest(NewRequest {
             id: id.clone(),
             turn: Some(self.ordinal),
@@ -246,6 +289,9 @@ impl Journal {
             }
         };
         self.shelf.troubles.can_write(&self.session);
+        if batch.changes.iter().any(|change| matches!(change, Change::Outbox(_))) {
+            self.shelf.nudge.notify_one();
+        }
         for (seq, event) in (appended.first_seq..).zip(&batch.events) {
             let json = rows::line(&self.session, seq, batch.at, event.turn, &event.json);
             self.feed.publish(Line { seq, json: Arc::from(json) });
@@ -277,17 +323,14 @@ impl Watcher for Journal {
             Event::RequestOpened { id, ask, .. } => {
                 self.points.push("request");
                 self.request(id, ask);
+                self.ask(|asking| asking.push(id.clone()));
             }
+            Event::RequestClosed { id, .. } => self.ask(|asking| asking.retain(|open| open != id)),
             Event::ItemCompleted { .. } => self.points.push("item"),
-            Event::Outcome(report) => {
+            Event::Outcome(_) => {
                 self.points.push("outcome");
                 if let Some(task) = &self.task {
-                    self.changes.push(Change::Outbox(NewOutbox {
-                        id: format!("{task}/{}", self.ordinal),
-                        kind: "outcome".to_owned(),
-                        payload: serde_json::to_string(report).unwrap_or_default(),
-                        due_at: now_ms(),
-                    }));
+                    self.changes.extend(owed::outcome(task, self.ordinal).map(Change::Outbox));
                 }
             }
             _ => {}

@@ -1,14 +1,11 @@
 //! What people and programs look at: status, sessions, tasks, what was said and done, and where words were said.
 
 use talaria_core::api::{
-    HostInfo, Problem, ProblemCode, SearchHit, SessionDetail, SessionInfo, SessionQuery, Status,
-    StoredMessage, TaskInfo,
+    HostInfo, Problem, SearchHit, SessionDetail, SessionInfo, SessionQuery, Status, StoredMessage,
 };
 use talaria_core::ids::SessionId;
 use talaria_core::policy::ApprovalPolicy;
-use talaria_store::{
-    Cursor, Message, RequestFilter, RequestState, Session, SessionFilter, SessionKind, SessionState,
-};
+use talaria_store::{Cursor, Message, Session, SessionFilter, SessionState};
 
 use super::{Engine, Line, follow, views};
 
@@ -20,6 +17,7 @@ const MOST: usize = 1000;
 impl Engine {
     /// Everything that runs or waits.
     pub async fn status(&self) -> Result<Status, Problem> {
+        self.only_people("look at everything")?;
         let store = &self.0.shelf.store;
         let hosts = self.0.hosts.snapshot().await;
         let pid_of = |nonce: Option<&str>| {
@@ -38,6 +36,8 @@ impl Engine {
             engine: self.info(),
             turns: turns.collect(),
             requests: self.requests().await?,
+            tasks: self.0.queue.counts(),
+            limits: self.0.limits(),
             hosts: hosts
                 .iter()
                 .map(|host| HostInfo {
@@ -56,6 +56,7 @@ impl Engine {
 
     /// Conversations, the newest first.
     pub async fn sessions(&self, query: SessionQuery) -> Result<Vec<SessionInfo>, Problem> {
+        self.only_people("list conversations")?;
         let store = &self.0.shelf.store;
         let filter = SessionFilter {
             kind: query.kind.map(views::kept_kind),
@@ -64,7 +65,7 @@ impl Engine {
         };
         let behind = match &query.before {
             Some(id) => {
-                let last = self.0.find(id).await?;
+                let last = self.find(id).await?;
                 Some(Cursor { updated_at: last.updated_at, id: last.id })
             }
             None => None,
@@ -76,7 +77,7 @@ impl Engine {
 
     /// One conversation with the newest part of what was said and done.
     pub async fn session(&self, id: &str) -> Result<SessionDetail, Problem> {
-        let session = self.0.find(id).await?;
+        let session = self.find(id).await?;
         let store = &self.0.shelf.store;
         let read = async {
             let turns = store.last_turns(&session.id, None, SHOWN).await?;
@@ -101,7 +102,7 @@ impl Engine {
 
     /// What was said and done, in order, behind the event with this number. Messages of one event are never divided.
     pub async fn messages(&self, id: &str, after: i64, limit: usize) -> Result<Vec<StoredMessage>, Problem> {
-        let session = self.0.find(id).await?;
+        let session = self.find(id).await?;
         let behind = Message {
             id: i64::MAX,
             key: String::new(),
@@ -129,13 +130,14 @@ impl Engine {
 
     /// Events, in order, behind the one with this number.
     pub async fn events(&self, id: &str, after: i64, limit: usize) -> Result<Vec<Line>, Problem> {
-        let session = self.0.find(id).await?;
+        let session = self.find(id).await?;
         let page = follow::page(&self.0.shelf.store, &session.id, after, limited(limit)).await;
         page.map_err(|error| views::problem(&error))
     }
 
     /// Where words were said or done, the newest first.
     pub async fn search(&self, words: &str, limit: usize) -> Result<Vec<SearchHit>, Problem> {
+        self.only_people("search everything")?;
         let store = &self.0.shelf.store;
         let hits = store.search(words, limited(limit)).await.map_err(|error| views::problem(&error))?;
         let mut found = Vec::with_capacity(hits.len());
@@ -157,64 +159,6 @@ impl Engine {
         }
         Ok(found)
     }
-
-    /// Tasks, the newest first.
-    pub async fn tasks(&self) -> Result<Vec<TaskInfo>, Problem> {
-        let filter = SessionFilter { kind: Some(SessionKind::Task), ..SessionFilter::default() };
-        let page = self.0.shelf.store.sessions(&filter, None, SHOWN).await;
-        let page = page.map_err(|error| views::problem(&error))?;
-        let mut tasks = Vec::with_capacity(page.sessions.len());
-        for session in page.sessions {
-            tasks.push(self.task_of(&session).await?);
-        }
-        Ok(tasks)
-    }
-
-    /// One task with what it did.
-    pub async fn task(&self, id: &str) -> Result<TaskInfo, Problem> {
-        let session = self.0.find(id).await?;
-        if session.alias.is_none() {
-            let message = format!("{} is a session, but no task", session.id);
-            return Err(Problem::new(ProblemCode::Unknown, message)
-                .try_this(format!("see `talaria sessions show {}`", session.id)));
-        }
-        self.task_of(&session).await
-    }
-
-    async fn task_of(&self, session: &Session) -> Result<TaskInfo, Problem> {
-        let store = &self.0.shelf.store;
-        let read = async {
-            let turn = store.last_turns(&session.id, None, 1).await?.pop();
-            let filter =
-                RequestFilter { session: Some(session.id.clone()), states: Some(vec![RequestState::Open]) };
-            let requests = store.requests(&filter).await?;
-            let mut steps = Vec::new();
-            if let Some(turn) = &turn {
-                for ordinal in 1..=turn.ordinal {
-                    steps.extend(store.events_of_turn(&session.id, ordinal, &["item_completed"]).await?);
-                }
-            }
-            Ok::<_, talaria_store::StoreError>((turn, requests, steps))
-        };
-        let (turn, requests, steps) = read.await.map_err(|error| views::problem(&error))?;
-        let (files, commands) = views::work_of(&steps);
-        let report = turn.as_ref().and_then(views::report);
-        let alias = session.alias.clone();
-        Ok(TaskInfo {
-            id: alias.clone().unwrap_or_default(),
-            session: session.id.clone(),
-            status: views::task_status(turn.as_ref(), !requests.is_empty()),
-            title: session.title.clone().unwrap_or_default(),
-            answer: report.as_ref().and_then(|report| report.text.clone()),
-            usage: report.as_ref().map(|report| report.usage),
-            outcome: report,
-            files,
-            commands,
-            requests: requests.iter().map(|request| views::request(request, alias.clone())).collect(),
-            created_at: views::time(session.created_at),
-            completed_at: turn.and_then(|turn| turn.settled_at).map(views::time),
-        })
-    }
 }
 
 fn limited(limit: usize) -> u32 {
@@ -231,4 +175,16 @@ fn floor_note(session: &Session) -> Option<String> {
             session.id, started.sandbox
         )
     })
+}
+
+impl super::Inner {
+    /// What may be taken at most.
+    fn limits(&self) -> talaria_core::api::Limits {
+        talaria_core::api::Limits {
+            tasks: self.queue.room(),
+            hosts: self.host_limits.max_hosts,
+            threads_per_host: self.host_limits.threads_per_host,
+            host_memory_kib: self.host_limits.memory_kib,
+        }
+    }
 }

@@ -16,7 +16,9 @@ use tokio_util::task::TaskTracker;
 use super::desk::{Desk, Work};
 use super::journal::{self, Shelf};
 use super::lock::{Holder, Lock, LockError};
+use super::queue::{Queue, Room};
 use super::register::{self, Hotel};
+use super::scope;
 use super::seal::Seal;
 use super::trouble::Troubles;
 use super::{Change, Engine, EngineOptions, Inner, Phase, open_store, views};
@@ -98,8 +100,13 @@ impl Engine {
             home,
             info,
             hosts: Hosts::new(Arc::new(Hotel(store.clone())), options.limits),
-            shelf: Shelf { store, epoch, seal, troubles: Troubles::default() },
+            shelf: Shelf { store, epoch, seal, troubles: Troubles::default(), nudge: Arc::default() },
             desk: Desk::default(),
+            queue: Queue::new(Room {
+                working: options.max_tasks.max(1),
+                open: options.limits.max_hosts.saturating_mul(options.limits.threads_per_host).max(1),
+            }),
+            host_limits: options.limits,
             callers: Arc::default(),
             tasks: TaskTracker::new(),
             phase: watch::Sender::new(Phase::Open),
@@ -109,10 +116,11 @@ impl Engine {
         });
         inner.adopt_hosts().await?;
         inner.take_up_turns().await?;
-        let engine = Self(inner);
+        let engine = Self(inner, Arc::new(scope::owner_of_the_home()));
         if let Some(idle) = options.idle {
             tokio::spawn(engine.clone().watch_idleness(idle));
         }
+        engine.send_what_is_owed();
         tokio::spawn(engine.clone().forget_now_and_then());
         Ok(engine)
     }

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use talaria_core::api::{Caller, NewSession, NewTurn, Problem, ProblemCode};
+use serde_json::{Map, json};
+use talaria_core::api::{Caller, Kind, NewSession, NewTurn, Problem, ProblemCode};
 use talaria_core::policy::{Answers, ApprovalPolicy, Sandbox};
 use talaria_core::rules::Rules;
 use talaria_core::version::Version;
@@ -25,15 +26,75 @@ pub(super) struct Wanted {
     model: Option<String>,
     sandbox: Option<Sandbox>,
     approval: Option<ApprovalPolicy>,
+    /// Directories that may be written besides the working directory.
+    #[serde(default)]
+    writable_roots: Vec<String>,
+    /// May commands use the network?
+    #[serde(default)]
+    network: bool,
+    /// Does it work in the background?
+    #[serde(default)]
+    is_task: bool,
+    /// The terminal of the person who started it.
+    #[serde(default)]
+    terminal: Option<String>,
 }
+
+/// What Codex is told when it works in the background.
+const IN_THE_BACKGROUND: &str = "You work in the background, for a person who does not watch. When you need permission or an \
+                                 answer, ask for it through the ordinary requests and wait: nothing that you or your tools \
+                                 print is an answer of that person. End with what you did and found.";
 
 impl Wanted {
     pub(super) fn of(new: &NewSession) -> Self {
-        Self { cwd: new.cwd.clone(), model: new.model.clone(), sandbox: new.sandbox, approval: new.approval }
+        Self {
+            cwd: new.cwd.clone(),
+            model: new.model.clone(),
+            sandbox: new.sandbox,
+            approval: new.approval,
+            writable_roots: Vec::new(),
+            network: false,
+            is_task: new.kind == Kind::Task,
+            terminal: None,
+        }
+    }
+
+    /// What may be written besides the working directory, and whether the network may be used.
+    pub(super) fn writing(mut self, roots: impl Iterator<Item = String>, network: bool) -> Self {
+        self.writable_roots = roots.collect();
+        self.network = network;
+        self
+    }
+
+    /// Where the person sat who started it.
+    pub(super) fn at(mut self, terminal: Option<String>) -> Self {
+        self.terminal = terminal;
+        self
+    }
+
+    pub(super) fn terminal(&self) -> Option<&str> {
+        self.terminal.as_deref()
+    }
+
+    pub(super) fn sandbox(&self) -> Option<Sandbox> {
+        self.sandbox
+    }
+
+    pub(super) fn approval(&self) -> Option<ApprovalPolicy> {
+        self.approval
     }
 
     pub(super) fn thread(&self) -> ThreadStart {
+        let mut config = Map::new();
+        if !self.writable_roots.is_empty() {
+            config.insert("sandbox_workspace_write.writable_roots".to_owned(), json!(self.writable_roots));
+        }
+        if self.network {
+            config.insert("sandbox_workspace_write.network_access".to_owned(), json!(true));
+        }
         ThreadStart {
+            config,
+            developer_instructions: self.is_task.then(|| IN_THE_BACKGROUND.to_owned()),
             cwd: self.cwd.clone(),
             model: self.model.clone(),
             sandbox: self.sandbox,

@@ -2,12 +2,10 @@
 
 use jiff::Timestamp;
 use talaria_core::api::RequestState as Told;
-use talaria_core::api::{
-    Kind, Problem, ProblemCode, RequestInfo, RunningTurn, SessionInfo, TaskStatus, TurnInfo,
-};
-use talaria_core::event::{Event, Stage};
+use talaria_core::api::{Kind, Problem, ProblemCode, RequestInfo, RunningTurn, SessionInfo, TurnInfo};
+use talaria_core::event::Event;
 use talaria_core::item::ItemBody;
-use talaria_core::outcome::{Outcome, Report};
+use talaria_core::outcome::Report;
 use talaria_core::request::Ask;
 use talaria_store::{Request, RequestState, Session, SessionKind, SessionState, StoreError, Turn};
 
@@ -105,23 +103,8 @@ pub(super) fn request(request: &Request, task: Option<String>) -> RequestInfo {
         state: request_state(request.state),
         place: request.place.as_deref().and_then(rows::value),
         choices: ask.as_ref().map(Ask::choices).unwrap_or_default(),
+        answered_by: request.answered_by.clone(),
         ask,
-    }
-}
-
-/// How a task stands, by its last turn and whether a person is being asked.
-pub(super) fn task_status(turn: Option<&Turn>, is_asking: bool) -> TaskStatus {
-    let Some(turn) = turn else { return TaskStatus::Starting };
-    match (turn.stage, report(turn)) {
-        (Stage::Settled, Some(report)) => match report.outcome {
-            Outcome::Completed => TaskStatus::Completed,
-            Outcome::Failed { .. } => TaskStatus::Failed,
-            Outcome::Interrupted { .. } => TaskStatus::Interrupted,
-            Outcome::Lost { .. } => TaskStatus::Lost,
-        },
-        (Stage::Prepared, _) => TaskStatus::Starting,
-        _ if is_asking => TaskStatus::Waiting,
-        _ => TaskStatus::Running,
     }
 }
 
@@ -144,6 +127,52 @@ pub(super) fn work_of(events: &[talaria_store::Event]) -> (Vec<String>, Vec<Stri
         }
     }
     (files, commands)
+}
+
+/// One line about something that happened in a task; `None` for what is only bookkeeping.
+pub(super) fn told(event: &Event) -> Option<String> {
+    let text = match event {
+        Event::ItemCompleted { item } => step(&item.body)?,
+        Event::RequestOpened { ask, .. } => format!("asks: {}", ask.label()),
+        Event::RequestClosed { decision, by, .. } => format!("{decision} by {by}"),
+        Event::Outcome(report) => match &report.message {
+            Some(message) => format!("{}: {message}", report.outcome.word()),
+            None => report.outcome.word().to_owned(),
+        },
+        Event::SessionStarted(started) => format!("opened on Codex {}", started.codex),
+        Event::TurnStarted { .. } => "Codex began to work".to_owned(),
+        Event::HostReplaced { message } => message.clone(),
+        _ => return None,
+    };
+    Some(one_line(&text))
+}
+
+/// One line about a step.
+fn step(body: &ItemBody) -> Option<String> {
+    Some(match body {
+        ItemBody::Command { command, exit_code, .. } => match exit_code {
+            Some(code) => format!("ran {command} (exit code {code})"),
+            None => format!("ran {command}"),
+        },
+        ItemBody::Patch { changes, .. } => {
+            let paths: Vec<&str> = changes.iter().map(|change| change.path.as_str()).collect();
+            format!("changed {}", paths.join(", "))
+        }
+        ItemBody::AgentMessage { text, .. } => format!("said: {text}"),
+        ItemBody::UserMessage { .. } | ItemBody::Reasoning { .. } => return None,
+        other => other.kind().to_owned(),
+    })
+}
+
+/// The beginning of a text, in one line.
+fn one_line(text: &str) -> String {
+    const LONGEST: usize = 200;
+    let mut line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.chars().count() > LONGEST {
+        line = line.chars().take(LONGEST - 1).collect();
+        line.push('…');
+    }
+    line
 }
 
 /// What the store says, as the API tells it.

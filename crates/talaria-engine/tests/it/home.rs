@@ -220,7 +220,7 @@ impl Home {
 
 pub(crate) fn options(idle: Option<Duration>) -> EngineOptions {
     let (limits, store) = (Limits::default(), OpenOptions::default());
-    EngineOptions { version: "1.2.3".to_owned(), build: 1, idle, limits, store }
+    EngineOptions { version: "1.2.3".to_owned(), build: 1, idle, limits, max_tasks: 64, store }
 }
 
 impl Drop for Home {

@@ -132,7 +132,8 @@ impl Follow {
 
     async fn connect(&mut self) -> Result<(), ClientError> {
         let last_event = Some(self.last);
-        let question = Question { last_event, ..Question::get(route::FOLLOW.with(&self.id)) };
+        let principal = self.client.principal.clone();
+        let question = Question { last_event, principal, ..Question::get(route::FOLLOW.with(&self.id)) };
         let asked = tokio::time::timeout(BEGIN, wire::ask(self.client.socket(), &question)).await;
         let late = |_| ClientError::Broken("no answer in time".to_owned());
         let (response, connection) = asked.map_err(late)??;

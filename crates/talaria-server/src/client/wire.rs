@@ -12,11 +12,12 @@ use hyper::{Method, Request, Response};
 use hyper_util::rt::TokioIo;
 use serde::de::DeserializeOwned;
 use talaria_core::api::Problem;
+use talaria_core::principal::Principal;
 use tokio::net::UnixStream;
 use tokio::task::JoinHandle;
 
 use super::ClientError;
-use crate::route::Verb;
+use crate::route::{self, Verb};
 
 /// The longest answer that is read.
 const ANSWER_LIMIT: usize = 256 * 1024 * 1024;
@@ -35,6 +36,8 @@ pub(crate) struct Question {
     pub(crate) body: Bytes,
     /// The number of the last event that is known, for a stream.
     pub(crate) last_event: Option<i64>,
+    /// On whose behalf it is asked, if not on that of the person who owns the engine.
+    pub(crate) principal: Option<Principal>,
 }
 
 /// A connection, which ends when this is dropped.
@@ -83,11 +86,11 @@ pub(crate) async fn read<T: DeserializeOwned>(response: Response<Incoming>) -> R
 
 impl Question {
     pub(crate) fn get(target: String) -> Self {
-        Self { verb: Verb::Get, target, body: Bytes::new(), last_event: None }
+        Self { verb: Verb::Get, target, body: Bytes::new(), last_event: None, principal: None }
     }
 
     pub(crate) fn post(target: String, body: Bytes) -> Self {
-        Self { verb: Verb::Post, target, body, last_event: None }
+        Self { verb: Verb::Post, target, body, last_event: None, principal: None }
     }
 
     fn request(&self) -> Result<Request<Full<Bytes>>, ClientError> {
@@ -101,6 +104,9 @@ impl Question {
         }
         if let Some(last) = self.last_event {
             request = request.header(ACCEPT, "text/event-stream").header("last-event-id", last);
+        }
+        if let Some(principal) = &self.principal {
+            request = request.header(route::PRINCIPAL, route::percent_encoded(&principal.to_string()));
         }
         request
             .body(Full::new(self.body.clone()))

@@ -9,9 +9,10 @@ use schemars::generate::{SchemaGenerator, SchemaSettings};
 use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 use talaria_core::api::{
-    AnswerRequest, Answered, EngineInfo, Interrupt, Kind, NewSession, NewTurn, Numbered, Problem, Prune,
-    Pruned, RequestInfo, Said, Say, SearchHit, SessionDetail, SessionInfo, SessionQuery, SessionStarted,
-    Status, Stop, Stopped, StoredMessage, TaskInfo,
+    AnswerRequest, Answered, Applied, Discard, Discarded, EngineInfo, Import, Imported, Interrupt,
+    NewSession, NewTask, NewTurn, NoticeInfo, Notify, Numbered, Problem, Prune, Pruned, RequestInfo, Said,
+    Say, SearchHit, SessionDetail, SessionInfo, SessionQuery, SessionStarted, Status, Stop, Stopped,
+    StoredMessage, TaskDiff, TaskInfo, TaskLine, TaskQuery, TaskSent, TaskStarted,
 };
 use talaria_server::route::{self, Route, Verb};
 
@@ -67,7 +68,9 @@ fn shape(route: &Route, schemas: &mut Schemas) -> Shape {
         "status" => schemas.gives::<Status>(),
         "stop" => schemas.takes::<Stop, Stopped>(),
         "start_session" => schemas.takes::<NewSession, SessionStarted>(),
-        "sessions" => Shape { query: session_query(schemas), ..schemas.gives::<Vec<SessionInfo>>() },
+        "sessions" => {
+            Shape { query: fields_of::<SessionQuery>(schemas), ..schemas.gives::<Vec<SessionInfo>>() }
+        }
         "session" => schemas.gives::<SessionDetail>(),
         "start_turn" => schemas.takes::<NewTurn, SessionStarted>(),
         "say" => schemas.takes::<Say, Said>(),
@@ -91,8 +94,15 @@ fn shape(route: &Route, schemas: &mut Schemas) -> Shape {
         "requests" => schemas.gives::<Vec<RequestInfo>>(),
         "request" => schemas.gives::<RequestInfo>(),
         "answer" => schemas.takes::<AnswerRequest, Answered>(),
-        "tasks" => schemas.gives::<Vec<TaskInfo>>(),
+        "start_task" => schemas.takes::<NewTask, TaskStarted>(),
+        "tasks" => Shape { query: fields_of::<TaskQuery>(schemas), ..schemas.gives::<Vec<TaskLine>>() },
         "task" => schemas.gives::<TaskInfo>(),
+        "send" => schemas.takes::<NewTurn, TaskSent>(),
+        "diff" => schemas.gives::<TaskDiff>(),
+        "apply" => schemas.gives::<Applied>(),
+        "discard" => schemas.takes::<Discard, Discarded>(),
+        "notify" => schemas.takes::<Notify, Vec<NoticeInfo>>(),
+        "import" => schemas.takes::<Import, Imported>(),
         other => panic!("nothing says what {other} takes and gives"),
     }
 }
@@ -102,8 +112,8 @@ fn parameter(name: &str, schema: &Value, means: &str) -> Value {
 }
 
 /// The fields of the query, each as a parameter.
-fn session_query(schemas: &mut Schemas) -> Vec<Value> {
-    let query = SessionQuery::json_schema(&mut schemas.taken).to_value();
+fn fields_of<T: JsonSchema>(schemas: &mut Schemas) -> Vec<Value> {
+    let query = T::json_schema(&mut schemas.taken).to_value();
     let fields = query["properties"].as_object().unwrap();
     let parameters = fields.iter().map(|(name, schema)| {
         let mut schema = schema.clone();
@@ -192,8 +202,8 @@ fn the_openapi_document_is_fresh() {
 async fn what_the_server_answers_fits_the_openapi_document() {
     let scene = Scene::asking().await;
     let client = scene.client().await;
-    let started = client.start_session(&scene.new_session(Kind::Task, "ask")).await.unwrap();
-    asked(&client, &started).await;
+    let started = client.start_task(&scene.new_task("ask")).await.unwrap();
+    asked(&client, &started.session, started.after).await;
     let document = document();
     let fits = |name: &str, schema: &Value, value: &Value| {
         let mut schema = schema.clone();
@@ -223,7 +233,7 @@ async fn what_the_server_answers_fits_the_openapi_document() {
     let schema = &document["components"]["responses"]["Problem"]["content"]["application/json"]["schema"];
     fits("problem", schema, &problem);
     for (name, value) in
-        [("SessionStarted", json!(started)), ("NewSession", json!(scene.new_session(Kind::Exec, "x")))]
+        [("TaskStarted", json!(started)), ("NewSession", json!(scene.new_session(Kind::Exec, "x")))]
     {
         fits(name, &json!({"$ref": format!("#/components/schemas/{name}")}), &value);
     }

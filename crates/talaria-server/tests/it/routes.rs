@@ -3,6 +3,7 @@
 use serde_json::json;
 use talaria_core::api::{
     AnswerRequest, Interrupt, Kind, Problem, ProblemCode, Prune, RequestState, SessionQuery, Stop, Stopped,
+    TaskQuery,
 };
 use talaria_core::event::Event;
 use talaria_core::request::{Decision, Who};
@@ -43,7 +44,7 @@ async fn a_conversation_is_started_continued_followed_found_and_thrown_away() {
     interrupt(&client, id).await;
     let second = client.start_turn(id, &scene.turn("more")).await.unwrap();
     assert_eq!(second.turn, 2);
-    running(&client, &second).await;
+    running(&client, &second.id, second.after).await;
     assert!(client.say(id, &say("and this")).await.unwrap().to_running_turn);
 
     let mut follow = client.follow(id, 0).await.unwrap();
@@ -82,9 +83,12 @@ async fn conversations_are_listed_by_kind_state_and_page() {
     let mut ids = Vec::new();
     for kind in [Kind::Exec, Kind::Task, Kind::Exec] {
         scene.another_codex();
-        let started = client.start_session(&scene.new_session(kind, "x")).await.unwrap();
-        running(&client, &started).await;
-        ids.push(started.id);
+        let id = match kind {
+            Kind::Task => client.start_task(&scene.new_task("x")).await.unwrap().session,
+            _ => client.start_session(&scene.new_session(kind, "x")).await.unwrap().id,
+        };
+        running(&client, &id, 0).await;
+        ids.push(id);
     }
     interrupt(&client, ids[0].as_str()).await;
     let list = async |query: SessionQuery| -> Vec<_> {
@@ -104,10 +108,10 @@ async fn conversations_are_listed_by_kind_state_and_page() {
 async fn a_request_is_answered_once_and_the_second_is_told() {
     let scene = Scene::asking().await;
     let client = scene.client().await;
-    let started = client.start_session(&scene.new_session(Kind::Task, "ask")).await.unwrap();
-    let ticket = asked(&client, &started).await;
-    let task = started.task.unwrap();
-    assert_eq!(client.tasks().await.unwrap()[0].id, task);
+    let started = client.start_task(&scene.new_task("ask")).await.unwrap();
+    let ticket = asked(&client, &started.session, started.after).await;
+    let task = started.id;
+    assert_eq!(client.tasks(&TaskQuery::default()).await.unwrap()[0].id, task);
     let shown = client.task(&task).await.unwrap();
     assert_eq!(shown.requests[0].state, RequestState::Open);
     let id = client.requests().await.unwrap()[0].id.clone();

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-use talaria_core::api::{Caller, Kind, NewSession, NewTurn, Say, SessionStarted, Stop, When};
+use talaria_core::api::{Caller, Kind, NewSession, NewTask, NewTurn, Say, SessionStarted, Stop, When};
 use talaria_core::event::Event;
-use talaria_core::ids::TicketId;
+use talaria_core::ids::{SessionId, TicketId};
 use talaria_core::policy::Answers;
 use talaria_core::wire::call::UserInput;
 use talaria_engine::codex::pool::Limits;
@@ -135,10 +135,27 @@ impl Scene {
         NewSession { kind, cwd, model: None, sandbox: None, approval: None, turn }
     }
 
+    pub(crate) fn new_task(&self, text: &str) -> NewTask {
+        NewTask {
+            cwd: "/".to_owned(),
+            model: None,
+            sandbox: None,
+            approval: None,
+            writable_roots: Vec::new(),
+            network: false,
+            worktree: None,
+            notify: Vec::new(),
+            codex_home: None,
+            started_in: None,
+            terminal: None,
+            turn: self.turn(text),
+        }
+    }
+
     /// Starts a conversation, and waits until its turn runs. Gives the number of the event that says so.
     pub(crate) async fn started(&self, client: &Client, text: &str) -> (SessionStarted, i64) {
         let started = client.start_session(&self.new_session(Kind::Exec, text)).await.unwrap();
-        let seq = running(client, &started).await;
+        let seq = running(client, &started.id, started.after).await;
         (started, seq)
     }
 
@@ -228,7 +245,11 @@ pub(crate) async fn open(home: &Path) -> Engine {
 pub(crate) async fn try_open(home: &Path, version: &str, build: i64) -> Result<Engine, OpenError> {
     let home = TalariaHome::resolve(Some(home.into()), None).unwrap();
     let (limits, store) = (Limits::default(), OpenOptions::default());
-    Engine::open(home, EngineOptions { version: version.to_owned(), build, idle: None, limits, store }).await
+    Engine::open(
+        home,
+        EngineOptions { version: version.to_owned(), build, idle: None, limits, max_tasks: 4, store },
+    )
+    .await
 }
 
 async fn rest(mut stream: UnixStream) -> String {
@@ -249,14 +270,14 @@ pub(crate) fn say(text: &str) -> Say {
 }
 
 /// Waits until a turn runs. Gives the number of the event that says so.
-pub(crate) async fn running(client: &Client, started: &SessionStarted) -> i64 {
-    let mut follow = client.follow(started.id.as_str(), started.after).await.unwrap();
+pub(crate) async fn running(client: &Client, session: &SessionId, after: i64) -> i64 {
+    let mut follow = client.follow(session.as_str(), after).await.unwrap();
     until(&mut follow, |event| matches!(event, Event::TurnStarted { .. })).await
 }
 
 /// Waits until a turn asks something. Gives the ticket.
-pub(crate) async fn asked(client: &Client, started: &SessionStarted) -> TicketId {
-    let mut follow = client.follow(started.id.as_str(), started.after).await.unwrap();
+pub(crate) async fn asked(client: &Client, session: &SessionId, after: i64) -> TicketId {
+    let mut follow = client.follow(session.as_str(), after).await.unwrap();
     loop {
         if let Event::RequestOpened { id, .. } = next(&mut follow).await.1 {
             return id;

@@ -23,6 +23,7 @@ pub fn new_session(id: &str, at: i64) -> NewSession {
         asked: None,
         settings: None,
         task: None,
+        first_turn: None,
         created_at: at,
     }
 }

@@ -1,0 +1,147 @@
+//! Who wants something of the engine: a person, somebody with a token, somebody in a chat, or a model that calls a tool.
+//!
+//! Owns how that is written: `person:ada`, `model:claude-code`. What each may do is decided by the engine. A model is not
+//! believed to be a person: its door (`talaria mcp`) says what it is.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// The longest name.
+const LONGEST: usize = 64;
+
+/// What kind of caller it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PrincipalKind {
+    /// The person whose home it is, at a terminal.
+    Person,
+    /// Whoever has a token of the API.
+    Token,
+    /// A person in a chat.
+    Chat,
+    /// A model, through a tool.
+    Model,
+}
+
+impl PrincipalKind {
+    const ALL: [Self; 4] = [Self::Person, Self::Token, Self::Chat, Self::Model];
+
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Person => "person",
+            Self::Token => "token",
+            Self::Chat => "chat",
+            Self::Model => "model",
+        }
+    }
+}
+
+/// Who wants something.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Principal {
+    kind: PrincipalKind,
+    name: String,
+}
+
+impl Principal {
+    /// Somebody of this kind. Of the name everything stays that can stand in one printed word, at most 64 characters.
+    pub fn new(kind: PrincipalKind, name: &str) -> Self {
+        let fits = |letter: &char| letter.is_alphanumeric() || "-_.@/+".contains(*letter);
+        let name: String = name.trim().replace(' ', "-").chars().filter(fits).take(LONGEST).collect();
+        Self { kind, name: if name.is_empty() { "unknown".to_owned() } else { name } }
+    }
+
+    /// A person.
+    pub fn person(name: &str) -> Self {
+        Self::new(PrincipalKind::Person, name)
+    }
+
+    /// A model.
+    pub fn model(name: &str) -> Self {
+        Self::new(PrincipalKind::Model, name)
+    }
+
+    /// What kind of caller it is.
+    pub fn kind(&self) -> PrincipalKind {
+        self.kind
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Is it a model?
+    pub fn is_model(&self) -> bool {
+        self.kind == PrincipalKind::Model
+    }
+}
+
+impl fmt::Display for Principal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.kind.word(), self.name)
+    }
+}
+
+/// A text that names nobody.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} names nobody: write person:NAME, token:NAME, chat:NAME or model:NAME")]
+pub struct BadPrincipal(String);
+
+impl FromStr for Principal {
+    type Err = BadPrincipal;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let bad = || BadPrincipal(text.to_owned());
+        let (word, name) = text.split_once(':').ok_or_else(bad)?;
+        let kind = PrincipalKind::ALL.into_iter().find(|kind| kind.word() == word).ok_or_else(bad)?;
+        let read = Self::new(kind, name);
+        // A name that would be changed could become somebody else's.
+        if read.name == name { Ok(read) } else { Err(bad()) }
+    }
+}
+
+impl TryFrom<String> for Principal {
+    type Error = BadPrincipal;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+impl From<Principal> for String {
+    fn from(principal: Principal) -> Self {
+        principal.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_principal_is_read_as_it_is_written() {
+        for principal in [
+            Principal::person("ada"),
+            Principal::model("Claude Code"),
+            Principal::new(PrincipalKind::Chat, "telegram/42"),
+            Principal::new(PrincipalKind::Token, "ci"),
+        ] {
+            assert_eq!(principal.to_string().parse(), Ok(principal));
+        }
+        assert_eq!(Principal::model("Claude Code").to_string(), "model:Claude-Code");
+    }
+
+    #[test]
+    fn a_name_cannot_break_out_of_its_word_or_become_another() {
+        assert_eq!(Principal::model("a\u{1b}[1m:b\nc").to_string(), "model:a1mbc");
+        assert_eq!(Principal::model(" \n").to_string(), "model:unknown");
+        assert_eq!(Principal::model(&"x".repeat(1000)).name().len(), LONGEST);
+        for bad in ["", "ada", "root:ada", "person:", "model:a b", "model:a:b", "Model:a"] {
+            assert!(bad.parse::<Principal>().is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! Tasks: how one is started, given its next turn, listed and shown. A task is a session; what it is beyond one stands
+//! in its own row, and how it stands follows from its turns and requests.
+
+use talaria_core::admission;
+use talaria_core::api::{
+    Kind, NewSession, NewTask, NewTurn, Problem, ProblemCode, Say, SessionStarted, TaskEvent, TaskInfo,
+    TaskLine, TaskQuery, TaskSent, TaskStarted, When,
+};
+use talaria_core::policy::{ApprovalPolicy, Sandbox};
+use talaria_core::principal::Principal;
+use talaria_core::wire::call::UserInput;
+use talaria_store::{Cursor, RequestFilter, RequestState, Session, StoreError, TaskFilter, TaskRow, Turn};
+
+use super::desk::Work;
+use super::settings::{self, Wanted};
+use super::standing::{self, Standing};
+use super::worktrees::Kept;
+use super::{Engine, views};
+use crate::faults;
+use crate::worktree::{Force, Made};
+
+/// How many of the last events are shown.
+const EVENTS: u32 = 20;
+/// The most tasks that one answer holds.
+const MOST: usize = 10_000;
+/// Pieces of text say nothing by themselves.
+const PIECES: [&str; 4] = ["text_delta", "reasoning_delta", "output_delta", "plan_delta"];
+
+impl Engine {
+    /// Writes down a new task, and runs it when there is a place.
+    pub async fn start_task(&self, mut new: NewTask) -> Result<TaskStarted, Problem> {
+        let _caller = self.0.enter()?;
+        admission::check(&new)?;
+        self.bound(&mut new).await?;
+        let notify = self.kept_targets(&new.notify)?;
+        let task = super::mint_task();
+        let made = self.make_worktree(&new, &task).await?;
+        let started = self.write_task(&new, &task, made.as_ref(), notify).await;
+        let started = match (started, &made) {
+            (Ok(started), _) => started,
+            (Err(problem), None) => return Err(problem),
+            (Err(problem), Some(made)) => {
+                // Nobody has worked there: nothing is lost.
+                if let Err(error) = made.discard(Force::KeepWork).await {
+                    tracing::warn!("the worktree {} is left: {error}", made.worktree.display());
+                }
+                return Err(problem);
+            }
+        };
+        faults::point("after:prepared").await;
+        self.0.give(&started.id, Work::Turn(settings::surroundings(&new.turn.caller)));
+        let waits = self.0.queue.ahead(&started.id).is_some();
+        Ok(TaskStarted {
+            id: task,
+            session: started.id,
+            status: standing::before_it_is_sent(waits),
+            cwd: made.as_ref().map_or(new.cwd, |made| made.cwd.to_string_lossy().into_owned()),
+            branch: made.map(|made| made.branch),
+            after: started.after,
+        })
+    }
+
+    async fn write_task(
+        &self,
+        new: &NewTask,
+        task: &str,
+        made: Option<&Made>,
+        notify: Vec<String>,
+    ) -> Result<SessionStarted, Problem> {
+        let cwd = made.map_or_else(|| new.cwd.clone(), |made| made.cwd.to_string_lossy().into_owned());
+        let session = NewSession {
+            kind: Kind::Task,
+            cwd,
+            model: new.model.clone(),
+            sandbox: Some(new.sandbox.unwrap_or(Sandbox::ReadOnly)),
+            approval: Some(new.approval.unwrap_or(ApprovalPolicy::Untrusted)),
+            turn: new.turn.clone(),
+        };
+        let git = made.map(Made::writable_roots).unwrap_or_default();
+        let git = git.iter().map(|root| root.to_string_lossy().into_owned());
+        let roots = new.writable_roots.iter().cloned().chain(git);
+        let wanted = Wanted::of(&session).writing(roots, new.network).at(new.terminal.clone());
+        let row = talaria_store::NewTask {
+            owner: self.principal().to_string(),
+            worktree: made
+                .map(|made| Kept { made: made.clone(), discarded: None })
+                .and_then(|kept| serde_json::to_string(&kept).ok()),
+            notify,
+            origin: None,
+        };
+        self.0.create(&session, &wanted, Some((task.to_owned(), row))).await
+    }
+
+    /// Gives a task its next turn; while one runs, it waits.
+    pub async fn send(&self, id: &str, mut turn: NewTurn) -> Result<TaskSent, Problem> {
+        admission::check_turn(&turn)?;
+        let session = self.find(id).await?;
+        let (_, row) = self.task_row(&session).await?;
+        if let Some(origin) = row.origin {
+            let message = format!("this task was taken over from {origin}: its conversation is not here");
+            return Err(Problem::new(ProblemCode::Conflict, message).try_this("start a new task"));
+        }
+        if self.principal().is_model() {
+            turn.answers = talaria_core::policy::Answers::Person;
+        }
+        if let [UserInput::Text { text }] = turn.input.as_slice() {
+            let say = Say { text: text.clone(), when: When::Next };
+            match self.say(session.id.as_str(), say).await {
+                Ok(_) => return Ok(TaskSent { turn: None, waits: true, after: session.last_seq }),
+                Err(problem) if problem.code == ProblemCode::Conflict => {}
+                Err(problem) => return Err(problem),
+            }
+        }
+        let started = self.start_turn(session.id.as_str(), turn).await?;
+        Ok(TaskSent { turn: Some(started.turn), waits: false, after: started.after })
+    }
+
+    /// Tasks, the one first in which something happened last.
+    pub async fn tasks(&self, query: TaskQuery) -> Result<Vec<TaskLine>, Problem> {
+        let behind = match &query.before {
+            Some(id) => {
+                let last = self.find(id).await?;
+                Some(Cursor { updated_at: last.updated_at, id: last.id })
+            }
+            None => None,
+        };
+        let filter = TaskFilter { owner: self.only_owner(), active: query.active.then_some(true) };
+        let limit = u32::try_from(query.limit.clamp(1, MOST)).unwrap_or(u32::MAX);
+        let page = self.0.shelf.store.tasks(&filter, behind.as_ref(), limit).await;
+        let page = page.map_err(|error| views::problem(&error))?;
+        Ok(page.tasks.into_iter().map(|line| self.line(line)).collect())
+    }
+
+    fn line(&self, line: talaria_store::TaskLine) -> TaskLine {
+        let standing = Standing {
+            turn: line.turn.as_ref().map(standing::of_line),
+            open_requests: line.open_requests,
+            wants_words: line.wants_input,
+            is_queued: self.0.queue.ahead(&line.id).is_some(),
+        };
+        TaskLine {
+            id: line.alias.unwrap_or_default(),
+            status: standing.status(),
+            session: line.id,
+            title: line.title.unwrap_or_default(),
+            owner: owner(&line.owner),
+            cwd: line.cwd,
+            open_requests: u32::try_from(line.open_requests).unwrap_or(u32::MAX),
+            created_at: views::time(line.created_at),
+            updated_at: views::time(line.updated_at),
+            completed_at: line.turn.and_then(|turn| turn.settled_at).map(views::time),
+        }
+    }
+
+    /// One task with what it did.
+    pub async fn task(&self, id: &str) -> Result<TaskInfo, Problem> {
+        let session = self.find(id).await?;
+        let (alias, row) = self.task_row(&session).await?;
+        self.show(&session, alias, row).await
+    }
+
+    /// The row of a task, and its name.
+    pub(super) async fn task_row(&self, session: &Session) -> Result<(String, TaskRow), Problem> {
+        let row = self.0.shelf.store.task(&session.id).await.map_err(|error| views::problem(&error))?;
+        session.alias.clone().zip(row).ok_or_else(|| {
+            let message = format!("{} is a session, but no task", session.id);
+            Problem::new(ProblemCode::Unknown, message)
+                .try_this(format!("see `talaria sessions show {}`", session.id))
+        })
+    }
+
+    async fn show(&self, session: &Session, alias: String, row: TaskRow) -> Result<TaskInfo, Problem> {
+        let store = &self.0.shelf.store;
+        let read = async {
+            let last = store.last_turns(&session.id, None, 1).await?.pop();
+            let turn = store.next_unsettled(&session.id).await?.or_else(|| last.clone());
+            let filter =
+                RequestFilter { session: Some(session.id.clone()), states: Some(vec![RequestState::Open]) };
+            let requests = store.requests(&filter).await?;
+            let mut steps = Vec::new();
+            for ordinal in 1..=last.as_ref().map_or(0, |last| last.ordinal) {
+                steps.extend(store.events_of_turn(&session.id, ordinal, &["item_completed"]).await?);
+            }
+            let events = store.last_events(&session.id, &PIECES, EVENTS).await?;
+            let notices = store.outbox_of(&session.id).await?;
+            Ok::<_, StoreError>((last, turn, requests, steps, events, notices))
+        };
+        let (last, turn, requests, steps, events, notices) =
+            read.await.map_err(|error| views::problem(&error))?;
+        let (mut files, commands) = views::work_of(&steps);
+        let worktree = self.worktree_of(&row).await;
+        if let Some(changes) = worktree.as_ref().and_then(|worktree| worktree.changes.as_ref()) {
+            files = changes.files.iter().map(|file| file.path.clone()).collect();
+        }
+        let report = turn.as_ref().and_then(views::report);
+        let ahead = self.0.queue.ahead(&session.id);
+        let standing = Standing {
+            turn: turn.as_ref().map(standing::of_turn),
+            open_requests: i64::try_from(requests.len()).unwrap_or(i64::MAX),
+            wants_words: requests.iter().any(|request| standing::is_words(&request.kind)),
+            is_queued: ahead.is_some(),
+        };
+        let wanted: Option<Wanted> =
+            session.asked.as_deref().and_then(|json| serde_json::from_str(json).ok());
+        Ok(TaskInfo {
+            status: standing.status(),
+            title: session.title.clone().unwrap_or_default(),
+            answer: report.as_ref().and_then(|report| report.text.clone()),
+            usage: report.as_ref().map(|report| report.usage),
+            outcome: report,
+            files,
+            commands,
+            requests: requests.iter().map(|request| views::request(request, Some(alias.clone()))).collect(),
+            created_at: views::time(session.created_at),
+            completed_at: completed_at(turn.as_ref()),
+            updated_at: views::time(session.updated_at),
+            owner: owner(&row.owner),
+            cwd: session.cwd.clone(),
+            model: session.model.clone(),
+            sandbox: wanted.as_ref().and_then(Wanted::sandbox),
+            approval: wanted.as_ref().and_then(Wanted::approval),
+            turns: last.map_or(0, |last| last.ordinal),
+            ahead,
+            worktree,
+            notices: notices.iter().map(|owed| self.notice_info(owed, &alias)).collect(),
+            events: events.iter().filter_map(told).collect(),
+            origin: row.origin,
+            session: session.id.clone(),
+            id: alias,
+        })
+    }
+}
+
+fn completed_at(turn: Option<&Turn>) -> Option<jiff::Timestamp> {
+    turn.and_then(|turn| turn.settled_at).map(views::time)
+}
+
+fn owner(text: &str) -> Principal {
+    text.parse().unwrap_or_else(|_| Principal::person(text))
+}
+
+fn told(event: &talaria_store::Event) -> Option<TaskEvent> {
+    let text = views::told(&serde_json::from_str(&event.json).ok()?)?;
+    Some(TaskEvent { seq: event.seq, at: views::time(event.at), kind: event.kind.clone(), text })
+}
