@@ -3,6 +3,7 @@
 use std::io;
 
 use talaria_core::api::{Problem, ProblemCode, SessionQuery};
+use talaria_core::principal::Principal;
 use talaria_engine::home::TalariaHome;
 use talaria_server::client::{Client, ClientError};
 use talaria_server::launch::{Build, ensure};
@@ -24,7 +25,8 @@ pub(crate) async fn reach(home: &TalariaHome) -> Result<Client, Trouble> {
     let program = std::env::current_exe().map_err(|error| cannot(&error))?;
     let own = this_build().map_err(|error| cannot(&error))?;
     let started = patiently("starting the engine", ensure(home.root(), &program, own)).await;
-    started.map_err(|error| {
+    let client = started.map(|client| client.on_behalf_of(person()));
+    client.map_err(|error| {
         let trouble = cannot(&error);
         match error.next_step() {
             Some(step) => trouble.try_this(step),
@@ -36,10 +38,16 @@ pub(crate) async fn reach(home: &TalariaHome) -> Result<Client, Trouble> {
 /// Finds the engine of this home if one runs and is understood; none is started.
 pub(crate) async fn find(home: &TalariaHome) -> Result<Option<Client>, ClientError> {
     match Client::connect(&socket_path(home.root())).await {
-        Ok(client) => Ok(Some(client)),
+        Ok(client) => Ok(Some(client.on_behalf_of(person()))),
         Err(ClientError::NotRunning) => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// Who sits at this terminal: whoever looks at a task or an answer later reads this name.
+fn person() -> Principal {
+    let named = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    Principal::person(&named("USER").or_else(|| named("LOGNAME")).unwrap_or_default())
 }
 
 /// Finds the engine of this home if one runs, whatever version it is: to be stopped.
