@@ -4,16 +4,20 @@ use clap::{Args, Parser, Subcommand};
 
 mod engine;
 mod exec;
+mod import;
 mod measure;
 mod requests;
 mod sessions;
+mod start_task;
 mod tasks;
 
 pub(crate) use engine::{Serve, Service, ServiceAction, Status, Stop};
 pub(crate) use exec::{Approve, Exec};
+pub(crate) use import::{Import, ImportSource};
 pub(crate) use requests::{AnswerOptions, Requests, RequestsAction};
 pub(crate) use sessions::{Export, Format, Limits, Prune, Search, Sessions, SessionsAction};
-pub(crate) use tasks::{StartTask, TaskAction, Tasks};
+pub(crate) use start_task::StartTask;
+pub(crate) use tasks::{NotifyTasks, One, SendTask, TaskAction, Tasks};
 
 const DEMO_EXAMPLES: &str = "\
 Examples:
@@ -45,12 +49,14 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Run one turn of Codex and stream it
     Exec(Box<Exec>),
-    /// Start, list and show work in the background
+    /// Work in the background: start, list, show, watch, steer, stop, go on
     Task(Tasks),
     /// List and answer what waits for a person
     Requests(Requests),
     /// List, show, search, export and prune conversations
     Sessions(Sessions),
+    /// Take over tasks that another program kept
+    Import(Import),
     /// Show the engine, its Codex processes, running turns and open requests
     Status(Status),
     /// End the engine and everything that it runs

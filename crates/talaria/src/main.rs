@@ -21,6 +21,7 @@ mod echo;
 mod engine;
 mod exec;
 mod face;
+mod import;
 mod input;
 mod keyboard;
 mod look;
@@ -67,6 +68,7 @@ fn run(command: Command) -> Result<u8, Trouble> {
             Command::Task(options) => tasks::run(&options).await,
             Command::Requests(options) => requests::run(&options).await,
             Command::Sessions(options) => sessions::run(&options).await,
+            Command::Import(options) => import::run(&options).await,
             Command::Status(options) => status::run(&options).await,
             Command::Stop(options) => stop::run(&options).await,
             Command::Serve(options) => serve::run(&options).await,

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use serde_json::json;
-use talaria_core::api::{HostInfo, RunningTurn, Status};
+use talaria_core::api::{HostInfo, Limits, RunningTurn, Status, TaskCounts};
 
 use crate::amounts::{bytes, since};
 use crate::args;
@@ -30,7 +30,9 @@ pub(crate) async fn run(options: &args::Status) -> Result<u8, Trouble> {
     print(&match (&status, options.json) {
         (Some(status), true) => json_line(status),
         (None, true) => {
-            json!({ "engine": null, "hosts": [], "turns": [], "requests": [] }).to_string() + "\n"
+            let tasks = TaskCounts::default();
+            json!({ "engine": null, "hosts": [], "turns": [], "requests": [], "tasks": tasks }).to_string()
+                + "\n"
         }
         (Some(status), false) => page(status, Timestamp::now(), look::of_stdout()),
         (None, false) => "no engine is running; `talaria exec` starts one\n".to_owned(),
@@ -53,6 +55,8 @@ fn page(status: &Status, now: Timestamp, look: Look) -> String {
         since(engine.since, now),
         plain_line(&engine.home),
     );
+    out += &format!("tasks     {}\n", tasks(status.tasks));
+    out += &limits(status.limits);
     for note in &status.notes {
         out += &format!("note      {}\n", plain_line(note));
     }
@@ -65,6 +69,30 @@ fn page(status: &Status, now: Timestamp, look: Look) -> String {
         return out + "\nNothing waits for an answer.\n";
     }
     out + "\nWaiting for an answer:\n" + &open_requests(&status.requests, now, look)
+}
+
+fn tasks(tasks: TaskCounts) -> String {
+    match tasks {
+        TaskCounts { working: 0, waiting: 0, queued: 0 } => "none is under way".to_owned(),
+        TaskCounts { working, waiting, queued } => {
+            format!("{working} working, {waiting} waiting for you, {queued} queued")
+        }
+    }
+}
+
+/// What is taken at most; nothing from an engine that does not say.
+fn limits(limits: Limits) -> String {
+    if limits.tasks == 0 {
+        return String::new();
+    }
+    let memory = limits.host_memory_kib.map(|kib| format!(", {} of memory", bytes(kib.saturating_mul(1024))));
+    format!(
+        "limits    {} tasks at once; {} Codex processes, each with {} threads{}\n",
+        limits.tasks,
+        limits.hosts,
+        limits.threads_per_host,
+        memory.unwrap_or_default(),
+    )
 }
 
 fn section(title: &str, sheet: &Sheet, rows: usize, look: Look) -> String {
@@ -122,7 +150,15 @@ mod tests {
             home: "/home/a/.talaria".to_owned(),
             since: at(0),
         };
-        Status { engine, hosts: Vec::new(), turns: Vec::new(), requests: Vec::new(), notes: Vec::new() }
+        Status {
+            engine,
+            hosts: Vec::new(),
+            turns: Vec::new(),
+            requests: Vec::new(),
+            tasks: TaskCounts::default(),
+            limits: Limits { tasks: 4, hosts: 2, threads_per_host: 32, host_memory_kib: None },
+            notes: Vec::new(),
+        }
     }
 
     fn busy() -> Status {
@@ -155,10 +191,21 @@ mod tests {
             state: RequestState::Open,
             place: None,
             choices: Vec::new(),
+            answered_by: None,
             ask: None,
         };
         let notes = vec!["one conversation asks about nothing".to_owned()];
-        Status { hosts: vec![host], turns: vec![turn], requests: vec![request], notes, ..idle() }
+        let tasks = TaskCounts { working: 4, waiting: 1, queued: 12 };
+        let limits = Limits { host_memory_kib: Some(1_048_576), ..idle().limits };
+        Status {
+            hosts: vec![host],
+            turns: vec![turn],
+            requests: vec![request],
+            tasks,
+            limits,
+            notes,
+            ..idle()
+        }
     }
 
     fn shown(status: &Status) -> String {
@@ -170,6 +217,8 @@ mod tests {
         expect![[r#"
             engine    Talaria 0.1.0, process 41, for 1 hour
             home      /home/a/.talaria
+            tasks     none is under way
+            limits    4 tasks at once; 2 Codex processes, each with 32 threads
 
             Codex: none
 
@@ -185,6 +234,8 @@ mod tests {
         expect![[r#"
             engine    Talaria 0.1.0, process 41, for 1 hour
             home      /home/a/.talaria
+            tasks     4 working, 1 waiting for you, 12 queued
+            limits    4 tasks at once; 2 Codex processes, each with 32 threads, 1.0 GB of memory
             note      one conversation asks about nothing
 
             Codex:
@@ -212,6 +263,8 @@ mod tests {
         for field in ["pid", "codex", "threads", "memory_kib"] {
             assert!(!host[field].is_null(), "{field}");
         }
+        assert_eq!(value["tasks"]["queued"], 12);
+        assert_eq!(value["limits"]["tasks"], 4);
         assert!(value["turns"].is_array() && value["requests"].is_array());
     }
 }

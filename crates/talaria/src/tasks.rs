@@ -1,48 +1,82 @@
 //! `talaria task`: work in the background. Nobody watches it, so it always has a sandbox and always asks.
+//!
+//! Each command is a short way from the engine's answer to text; how a task is shown stands in the files below.
 
 use jiff::Timestamp;
-use serde_json::json;
-use talaria_core::api::{Kind, NewSession, NewTurn, SessionStarted, TaskInfo, TaskStatus};
-use talaria_core::policy::Answers;
-use talaria_server::client::Client;
+use serde_json::{Value, json};
+use talaria_core::api::{Discard, TaskInfo, TaskQuery, TaskStatus};
+use talaria_core::outcome::{Outcome, Report};
+use talaria_core::request::Who;
+use talaria_server::client::{Client, ClientError};
 
-use crate::amounts::{ago, since};
-use crate::args::{StartTask, TaskAction, Tasks};
+use crate::args::{One, TaskAction, Tasks};
 use crate::engine::{self, refused, refused_id};
-use crate::exec::{QUIET, milliseconds};
+use crate::look;
 use crate::output::print;
 use crate::patience::patiently;
-use crate::render::{Look, Paint, Style, complaint, plain, plain_line};
-use crate::requests::open_requests;
+use crate::render::plain_line;
 use crate::sessions::json_lines;
 use crate::settings::Settings;
-use crate::sheet::Sheet;
-use crate::trouble::Trouble;
-use crate::{caller, input, look};
+use crate::trouble::{Trouble, exit};
 
-/// Runs the command.
+mod attend;
+mod list;
+mod notices;
+mod page;
+mod patch;
+mod start;
+mod words;
+
+use attend::View;
+
+/// Runs the command. The number is the exit code.
 pub(crate) async fn run(options: &Tasks) -> Result<u8, Trouble> {
     match &options.action {
-        TaskAction::Start(start) => begin(start).await?,
-        TaskAction::Show { id, json } => {
-            let client = reach().await?;
-            let task = match patiently("asking the engine", client.task(id)).await {
-                Ok(task) => task,
-                Err(error) => return Err(refused_id("cannot show this task", id, &client, &error).await),
-            };
-            print(&if *json {
-                json_lines(&[task])
-            } else {
-                page(&task, Timestamp::now(), look::of_stdout())
-            })?;
+        TaskAction::Start(start) => return start::run(start).await,
+        TaskAction::Watch { id, json } => {
+            return attend::watch(id, if *json { View::Events } else { View::Live }).await;
         }
-        TaskAction::List { json } => {
-            let tasks = patiently("asking the engine", reach().await?.tasks()).await;
+        TaskAction::Send(options) => return words::send(options).await,
+        TaskAction::List { active, limit, json } => {
+            let query = TaskQuery { limit: *limit as usize, active: *active, before: None };
+            let client = reach().await?;
+            let tasks = patiently("listing", client.tasks(&query)).await;
             let tasks = tasks.map_err(|error| refused("cannot list tasks", &error))?;
             print(&if *json {
                 json_lines(&tasks)
             } else {
-                list(&tasks, Timestamp::now(), look::of_stdout())
+                list::list(&tasks, &query, Timestamp::now(), look::of_stdout())
+            })?;
+        }
+        TaskAction::Show { task, diff: false } => {
+            let found = find("cannot show this task", &reach().await?, &task.id).await?;
+            print(&if task.json {
+                json_lines(&[found])
+            } else {
+                page::page(&found, Timestamp::now(), look::of_stdout())
+            })?;
+        }
+        TaskAction::Show { task, diff: true } => {
+            let diff = of_task("cannot show what it changed", task, async |client, id| client.diff(id).await);
+            let diff = diff.await?;
+            print(&if task.json { json_lines(&[diff]) } else { patch::show(&diff.diff, look::of_stdout()) })?;
+        }
+        TaskAction::Steer { task, text } => words::steer(task, text).await?,
+        TaskAction::Interrupt { task } => words::interrupt(task).await?,
+        TaskAction::Notify(options) => notices::run(options).await?,
+        TaskAction::Apply { task } => {
+            let applied = of_task("cannot apply it", task, async |client, id| client.apply(id).await).await?;
+            print(&if task.json { json_lines(&[applied]) } else { patch::applied(&applied) })?;
+        }
+        TaskAction::Discard { task, force } => {
+            let discard = Discard { force: *force };
+            let discarded =
+                of_task("cannot discard it", task, async |client, id| client.discard(id, discard).await);
+            let discarded = discarded.await?;
+            print(&if task.json {
+                json_lines(&[discarded])
+            } else {
+                format!("{}\n", plain_line(&discarded.message))
             })?;
         }
     }
@@ -54,212 +88,90 @@ async fn reach() -> Result<Client, Trouble> {
     engine::reach(&settings.home).await
 }
 
-async fn begin(options: &StartTask) -> Result<(), Trouble> {
-    let input = input::read(&options.prompt, &[])?;
-    let cwd = input::working_directory(options.cwd.as_deref())?;
-    let settings = Settings::load()?.accept()?;
-    let config = &settings.config;
-    let starting = async {
-        let codex = settings.codex().await?;
-        let client = engine::reach(&settings.home).await?;
-        let new = NewSession {
-            kind: Kind::Task,
-            cwd,
-            model: options.model.clone().or_else(|| config.model.default.clone()),
-            sandbox: Some(options.sandbox),
-            approval: Some(options.approval),
-            turn: NewTurn {
-                input,
-                effort: options.effort.clone().or_else(|| config.model.effort.clone()),
-                limit_ms: config.codex.turn_timeout.map(milliseconds),
-                quiet_after_ms: Some(milliseconds(config.codex.idle_warning.unwrap_or(QUIET))),
-                answers: Answers::Person,
-                caller: caller::describe(&codex, settings.codex_home()),
-            },
-        };
-        client.start_session(&new).await.map_err(|error| refused("cannot start the task", &error))
-    };
-    let SessionStarted { id: session, task, .. } = patiently("starting the task", starting).await?;
-    let id = task.unwrap_or_else(|| session.to_string());
-    if options.json {
-        return print(&format!(
-            "{}\n",
-            json!({ "id": id, "session": session, "status": TaskStatus::Starting })
-        ));
+/// Asks the engine something about one task.
+async fn of_task<T>(
+    what: &str,
+    task: &One,
+    ask: impl AsyncFn(&Client, &str) -> Result<T, ClientError>,
+) -> Result<T, Trouble> {
+    let client = reach().await?;
+    match patiently("asking the engine", ask(&client, &task.id)).await {
+        Ok(answer) => Ok(answer),
+        Err(error) => Err(refused_id(what, &task.id, &client, &error).await),
     }
-    print(&format!(
-        "started {id}\nlook at it: talaria task show {id}\nfollow it:  talaria exec --attach {id}\n"
-    ))
 }
 
-fn word(status: TaskStatus) -> &'static str {
+/// Finds a task by what was typed.
+async fn find(what: &str, client: &Client, id: &str) -> Result<TaskInfo, Trouble> {
+    match patiently("asking the engine", client.task(id)).await {
+        Ok(task) => Ok(task),
+        Err(error) => Err(refused_id(what, id, client, &error).await),
+    }
+}
+
+/// The status in words for people.
+fn status_words(status: TaskStatus) -> &'static str {
     match status {
-        TaskStatus::Starting => "starting",
-        TaskStatus::Running => "running",
-        TaskStatus::Waiting => "waiting for you",
-        TaskStatus::Completed => "completed",
-        TaskStatus::Failed => "failed",
-        TaskStatus::Interrupted => "interrupted",
-        TaskStatus::Lost => "lost",
+        TaskStatus::WaitingForApproval => "waiting for your approval",
+        TaskStatus::WaitingForUserInput => "waiting for your answer",
+        other => other.word(),
     }
 }
 
-fn list(tasks: &[TaskInfo], now: Timestamp, look: Look) -> String {
-    if tasks.is_empty() {
-        return "no tasks yet; `talaria task start \"…\"` starts one\n".to_owned();
-    }
-    let mut sheet = Sheet::new(&["id", "status", "started", "title"], "title");
-    for task in tasks {
-        sheet.row([
-            task.id.clone(),
-            word(task.status).to_owned(),
-            ago(task.created_at, now),
-            task.title.clone(),
-        ]);
-    }
-    sheet.show(look)
+/// What a script is told of a task that something was done to.
+fn standing(task: &TaskInfo) -> Value {
+    json!({ "id": task.id, "session": task.session, "status": task.status })
 }
 
-/// One task for people.
-fn page(task: &TaskInfo, now: Timestamp, look: Look) -> String {
-    let paint = Paint::new(look);
-    let mut out = format!("{}\n", paint.text(Style::BOLD, &plain_line(task.title.trim())));
-    let took = match task.completed_at {
-        Some(at) => format!(", took {}", since(task.created_at, at)),
-        None => String::new(),
-    };
-    for (name, value) in [
-        ("task", task.id.clone()),
-        ("session", task.session.to_string()),
-        ("status", word(task.status).to_owned()),
-        ("started", format!("{}{took}", ago(task.created_at, now))),
-    ] {
-        out += &format!("{}{}\n", paint.text(Style::DIM, &format!("{name:<9}")), plain_line(&value));
+/// The exit code of a task whose last turn came to this: that of the turn, but a task that nobody stopped has failed.
+fn exit_code(report: &Report) -> u8 {
+    match report.outcome {
+        Outcome::Interrupted { by: Who::Codex } => exit::FAILED,
+        _ => report.exit,
     }
-    for (title, lines) in [("Commands", &task.commands), ("Files", &task.files)] {
-        if !lines.is_empty() {
-            let lines: String = lines.iter().map(|line| format!("  {}\n", plain_line(line))).collect();
-            out += &format!("\n{title}:\n{lines}");
-        }
+}
+
+/// The exit code of a task that has ended. One that came from elsewhere has no report.
+fn exit_code_of(task: &TaskInfo) -> u8 {
+    match (&task.outcome, task.status) {
+        (Some(report), _) => exit_code(report),
+        (None, TaskStatus::Completed) => 0,
+        (None, TaskStatus::Cancelled) => exit::INTERRUPTED,
+        (None, TaskStatus::Lost) => exit::LOST,
+        (None, _) => exit::FAILED,
     }
-    if let Some(report) = &task.outcome {
-        let words = complaint(report);
-        out += &if words.is_empty() { words } else { format!("\n{words}") };
-    }
-    if let Some(answer) = &task.answer {
-        out += &format!("\n{}\n", plain(answer.trim_end()));
-    }
-    if !task.requests.is_empty() {
-        out += &format!("\nWaiting for an answer:\n{}", open_requests(&task.requests, now, look));
-    }
-    out
 }
 
 #[cfg(test)]
+mod sample;
+
+#[cfg(test)]
 mod tests {
-    use expect_test::expect;
-    use talaria_core::api::{RequestInfo, RequestState};
     use talaria_core::event::Usage;
-    use talaria_core::ids::{SessionId, TicketId};
-    use talaria_core::outcome::{Outcome, Report};
+    use talaria_core::outcome::FailureCode;
 
     use super::*;
 
-    fn at(second: i64) -> Timestamp {
-        Timestamp::from_second(second).unwrap()
-    }
-
-    fn task() -> TaskInfo {
-        TaskInfo {
-            id: "codex-1a2b3c4d5e6f".to_owned(),
-            session: SessionId::new("0199a000"),
-            status: TaskStatus::Waiting,
-            title: "why is the build slow?".to_owned(),
-            outcome: None,
-            answer: None,
-            files: Vec::new(),
-            commands: vec!["cargo build --timings\nand more".to_owned()],
-            requests: vec![RequestInfo {
-                id: TicketId::new("req-0a1b2c3d4e5f"),
-                session: SessionId::new("0199a000"),
-                task: Some("codex-1a2b3c4d5e6f".to_owned()),
-                kind: "command".to_owned(),
-                summary: "cargo clean".to_owned(),
-                since: at(90),
-                state: RequestState::Open,
-                place: None,
-                choices: Vec::new(),
-                ask: None,
-            }],
-            usage: None,
-            created_at: at(0),
-            completed_at: None,
-        }
-    }
-
-    fn done() -> TaskInfo {
-        let lost = Outcome::Lost { why: "codex died".to_owned() };
-        TaskInfo {
-            status: TaskStatus::Lost,
-            outcome: Some(Report::new(lost, None, Usage::default(), 0)),
-            answer: Some("It is the \u{1b}[1mlinker.\n".to_owned()),
-            files: vec!["Cargo.toml".to_owned()],
-            requests: Vec::new(),
-            completed_at: Some(at(75)),
-            ..task()
-        }
+    #[test]
+    fn the_exit_code_says_how_a_task_ended() {
+        let code = |outcome, declined| exit_code(&Report::new(outcome, None, Usage::default(), declined));
+        let failed = |code| Outcome::Failed { code, message: String::new() };
+        assert_eq!(code(Outcome::Completed, 0), 0);
+        assert_eq!(code(Outcome::Completed, 1), 3);
+        assert_eq!(code(failed(FailureCode::Other), 0), 1);
+        assert_eq!(code(failed(FailureCode::Auth), 0), 6);
+        assert_eq!(code(Outcome::Interrupted { by: Who::User }, 0), 4);
+        assert_eq!(code(Outcome::Interrupted { by: Who::Codex }, 0), 1, "nobody cancelled it");
+        assert_eq!(code(Outcome::Interrupted { by: Who::Deadline }, 0), 5);
+        assert_eq!(code(Outcome::Lost { why: String::new() }, 0), 7);
+        let imported = |status| TaskInfo { status, outcome: None, ..sample::waiting() };
+        let codes = [TaskStatus::Completed, TaskStatus::Failed, TaskStatus::Cancelled, TaskStatus::Lost];
+        assert_eq!(codes.map(|status| exit_code_of(&imported(status))), [0, 1, 4, 7]);
     }
 
     #[test]
-    fn a_task_shows_what_it_did_and_what_it_waits_for() {
-        let look = Look { color: false, width: Some(100), live: true, unicode: true };
-        expect![[r#"
-            why is the build slow?
-            task     codex-1a2b3c4d5e6f
-            session  0199a000
-            status   waiting for you
-            started  1 minute ago
-
-            Commands:
-              cargo build --timings␊and more
-
-            Waiting for an answer:
-            REQUEST           KIND     ASKED           FOR                 ABOUT
-            req-0a1b2c3d4e5f  command  10 seconds ago  codex-1a2b3c4d5e6f  cargo clean
-            answer with: talaria requests answer req-0a1b2c3d4e5f accept (or decline, …)
-        "#]]
-        .assert_eq(&page(&task(), at(100), look));
-        expect![[r#"
-            why is the build slow?
-            task     codex-1a2b3c4d5e6f
-            session  0199a000
-            status   lost
-            started  1 minute ago, took 1 minute
-
-            Commands:
-              cargo build --timings␊and more
-
-            Files:
-              Cargo.toml
-
-            error: the turn was lost; how it ended is not known
-            cause: codex died
-            hint: check what it did before you send the prompt again; `talaria doctor` checks the installation
-
-            It is the ␛[1mlinker.
-        "#]]
-        .assert_eq(&page(&done(), at(100), look));
-        expect![[r#"
-            ID                  STATUS           STARTED       TITLE
-            codex-1a2b3c4d5e6f  waiting for you  1 minute ago  why is the build slow?
-            codex-1a2b3c4d5e6f  lost             1 minute ago  why is the build slow?
-        "#]]
-        .assert_eq(&list(&[task(), done()], at(100), look));
-    }
-
-    #[test]
-    fn json_has_the_promised_fields() {
-        let value = serde_json::to_value(task()).unwrap();
+    fn json_of_a_task_has_the_promised_fields() {
+        let value = serde_json::to_value(sample::waiting()).unwrap();
         for field in [
             "id",
             "session",
@@ -275,5 +187,8 @@ mod tests {
         ] {
             assert!(value.get(field).is_some(), "{field}");
         }
+        assert_eq!(value["status"], "waiting_for_approval");
+        let told = standing(&sample::waiting());
+        assert!(told["id"].is_string() && told["session"].is_string() && told["status"].is_string());
     }
 }

@@ -17,6 +17,8 @@ pub(crate) mod exit {
     pub(crate) const INTERRUPTED: u8 = 4;
     /// Codex is missing, or nobody is logged in.
     pub(crate) const CODEX: u8 = 6;
+    /// What became of it is not known.
+    pub(crate) const LOST: u8 = 7;
 }
 
 /// Why a command ended early.

@@ -1,17 +1,71 @@
 //! `talaria task`: work in the background.
 
-use std::path::PathBuf;
-
 use clap::{Args, Subcommand};
-use talaria_core::policy::{ApprovalPolicy, Sandbox};
+
+use super::start_task::{START_EXAMPLES, StartTask};
 
 const EXAMPLES: &str = "\
 Examples:
   talaria task start \"find out why the build is slow\"
-  talaria task start --sandbox workspace-write --approval on-request \"fix the typo in README.md\"
-  talaria task list
+  talaria task start --worktree --sandbox workspace-write --notify local \"fix the flaky test\"
+  talaria task list --active
   talaria task show codex-1a2b
-  talaria exec --attach codex-1a2b";
+  talaria task watch codex-1a2b
+  talaria requests list";
+
+const LIST_EXAMPLES: &str = "\
+Examples:
+  talaria task list
+  talaria task list --active
+  talaria task list --limit 1000 --json | jq -r 'select(.status == \"failed\").id'";
+
+const SHOW_EXAMPLES: &str = "\
+Examples:
+  talaria task show codex-1a2b
+  talaria task show codex-1a2b --diff
+  talaria task show codex-1a2b --json | jq -r .answer";
+
+const WATCH_EXAMPLES: &str = "\
+Examples:
+  talaria task watch codex-1a2b
+  talaria task watch codex-1a2b --json | jq -r 'select(.type == \"outcome\").text'
+
+Ctrl-C stops the watching; the task goes on.
+
+Exit codes: those of the task, as with `talaria task start --wait`; 4 also if you left before it ended";
+
+const STEER_EXAMPLES: &str = "\
+Examples:
+  talaria task steer codex-1a2b \"leave the tests alone\"
+  talaria task steer codex-1a2b - < notes.txt";
+
+const INTERRUPT_EXAMPLES: &str = "\
+Examples:
+  talaria task interrupt codex-1a2b
+  talaria task cancel codex-1a2b      # the same";
+
+const SEND_EXAMPLES: &str = "\
+Examples:
+  talaria task send codex-1a2b \"now the documentation, too\"
+  talaria task send codex-1a2b --wait \"what did you change?\"
+  git diff | talaria task send codex-1a2b -";
+
+const NOTIFY_EXAMPLES: &str = "\
+Examples:
+  talaria task notify --dry-run
+  talaria task notify --limit 50
+
+The engine sends notifications by itself; this tries again at once what has not gone out.";
+
+const APPLY_EXAMPLES: &str = "\
+Examples:
+  talaria task show codex-1a2b --diff
+  talaria task apply codex-1a2b";
+
+const DISCARD_EXAMPLES: &str = "\
+Examples:
+  talaria task discard codex-1a2b
+  talaria task discard codex-1a2b --force      # also work that is nowhere else";
 
 /// Options of `talaria task`.
 #[derive(Debug, Args)]
@@ -25,63 +79,108 @@ pub(crate) struct Tasks {
 #[derive(Debug, Subcommand)]
 pub(crate) enum TaskAction {
     /// Start a task; the command ends at once, the task goes on
-    #[command(after_help = EXAMPLES)]
-    Start(StartTask),
-    /// Show a task: how it stands, what it did, what it waits for
-    #[command(after_help = EXAMPLES)]
-    Show {
-        /// The task: its id, or the beginning of it
-        id: String,
-        /// Print one JSON object
-        #[arg(long)]
-        json: bool,
-    },
-    /// List tasks, the newest first
-    #[command(after_help = EXAMPLES)]
+    #[command(after_help = START_EXAMPLES)]
+    Start(Box<StartTask>),
+    /// List tasks, the one first in which something happened last
+    #[command(after_help = LIST_EXAMPLES)]
     List {
+        /// Only those that have not ended
+        #[arg(long)]
+        active: bool,
+        /// At most so many
+        #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+        limit: u32,
         /// Print one JSON object per task
         #[arg(long)]
         json: bool,
     },
+    /// Show a task: how it stands, its answer, what it changed, what it waits for
+    #[command(after_help = SHOW_EXAMPLES)]
+    Show {
+        #[command(flatten)]
+        task: One,
+        /// Show only what it changed in its worktree, as a diff
+        #[arg(long)]
+        diff: bool,
+    },
+    /// Follow a task as it works, and answer what it asks
+    #[command(after_help = WATCH_EXAMPLES)]
+    Watch {
+        /// The task: its id, or the beginning of it
+        id: String,
+        /// Print one JSON object per event
+        #[arg(long)]
+        json: bool,
+    },
+    /// Say something to the turn that runs
+    #[command(after_help = STEER_EXAMPLES)]
+    Steer {
+        #[command(flatten)]
+        task: One,
+        /// What to say; `-` reads it from standard input
+        text: String,
+    },
+    /// Stop a task
+    #[command(visible_alias = "cancel", after_help = INTERRUPT_EXAMPLES)]
+    Interrupt {
+        #[command(flatten)]
+        task: One,
+    },
+    /// Give a task its next turn; while one runs, it waits for the end of that
+    #[command(after_help = SEND_EXAMPLES)]
+    Send(SendTask),
+    /// Send the notifications that have not gone out
+    #[command(after_help = NOTIFY_EXAMPLES)]
+    Notify(NotifyTasks),
+    /// Bring what a task changed in its worktree into your checkout, not committed
+    #[command(after_help = APPLY_EXAMPLES)]
+    Apply {
+        #[command(flatten)]
+        task: One,
+    },
+    /// Throw the worktree and the branch of a task away
+    #[command(after_help = DISCARD_EXAMPLES)]
+    Discard {
+        #[command(flatten)]
+        task: One,
+        /// Also if there is work in it that is nowhere else
+        #[arg(long)]
+        force: bool,
+    },
 }
 
-/// Options of `talaria task start`.
+/// One task, and how it is told about.
 #[derive(Debug, Args)]
-pub(crate) struct StartTask {
-    /// What to do; `-` reads it from standard input
-    pub(crate) prompt: String,
-    /// Work in this directory instead of the current one
-    #[arg(long, value_name = "DIR")]
-    pub(crate) cwd: Option<PathBuf>,
-    /// Use this model
-    #[arg(long, short)]
-    pub(crate) model: Option<String>,
-    /// How much the model thinks: minimal, low, medium, high, … as the model offers
-    #[arg(long)]
-    pub(crate) effort: Option<String>,
-    /// What commands may touch: read-only or workspace-write
-    #[arg(long, default_value_t = Sandbox::ReadOnly, value_parser = sandbox)]
-    pub(crate) sandbox: Sandbox,
-    /// When Codex asks: untrusted or on-request
-    #[arg(long, value_name = "POLICY", default_value_t = ApprovalPolicy::Untrusted, value_parser = approval)]
-    pub(crate) approval: ApprovalPolicy,
+pub(crate) struct One {
+    /// The task: its id, or the beginning of it
+    pub(crate) id: String,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// Nobody watches a task: it always has a sandbox.
-fn sandbox(text: &str) -> Result<Sandbox, String> {
-    match text.parse() {
-        Ok(sandbox @ (Sandbox::ReadOnly | Sandbox::WorkspaceWrite)) => Ok(sandbox),
-        _ => Err("a task takes read-only or workspace-write".to_owned()),
-    }
+/// Options of `talaria task send`.
+#[derive(Debug, Args)]
+pub(crate) struct SendTask {
+    #[command(flatten)]
+    pub(crate) task: One,
+    /// What to say; `-` reads it from standard input
+    pub(crate) text: String,
+    /// Wait until the task has ended again, and print its answer
+    #[arg(long)]
+    pub(crate) wait: bool,
 }
 
-/// Nobody watches a task: what it wants to do beyond its sandbox is always asked.
-fn approval(text: &str) -> Result<ApprovalPolicy, String> {
-    match text.parse() {
-        Ok(policy @ (ApprovalPolicy::Untrusted | ApprovalPolicy::OnRequest)) => Ok(policy),
-        _ => Err("a task takes untrusted or on-request".to_owned()),
-    }
+/// Options of `talaria task notify`.
+#[derive(Debug, Args)]
+pub(crate) struct NotifyTasks {
+    /// Only say what would be sent
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// At most so many
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub(crate) limit: u32,
+    /// Print one JSON object per notification
+    #[arg(long)]
+    pub(crate) json: bool,
 }

@@ -2,6 +2,7 @@
 
 use clap::CommandFactory;
 use clap::error::ErrorKind;
+use talaria_core::api::Dirty;
 
 use super::*;
 
@@ -62,8 +63,34 @@ fn a_task_has_a_sandbox_and_is_asked() {
         panic!("not a task")
     };
     assert_eq!((start.sandbox.as_str(), start.approval.as_str()), ("read-only", "untrusted"));
-    for line in ["task start --sandbox danger-full-access go", "task start --approval never go"] {
+    assert!(start.worktree.is_none() && !start.network && start.deadline.is_none());
+    for line in [
+        "task start --sandbox danger-full-access go",
+        "task start --approval never go",
+        "task start --worktree=perhaps go",
+        "task start --deadline soon go",
+        "task list --limit 0",
+        "task list --limit 10001",
+    ] {
         assert_eq!(parse(line).unwrap_err(), ErrorKind::ValueValidation, "{line}");
+    }
+}
+
+#[test]
+fn a_worktree_needs_a_word_only_where_there_is_something_to_lose() {
+    for (option, expected) in [
+        ("--worktree", Dirty::Refuse),
+        ("--worktree=refuse", Dirty::Refuse),
+        ("--worktree=leave", Dirty::Leave),
+        ("--worktree=copy", Dirty::Copy),
+    ] {
+        // What stands behind it is the prompt, not its value.
+        let Ok(Cli { command: Command::Task(Tasks { action: TaskAction::Start(start) }) }) =
+            parse(&format!("task start {option} leave"))
+        else {
+            panic!("not a task: {option}")
+        };
+        assert_eq!((start.worktree, start.prompt.as_str()), (Some(expected), "leave"), "{option}");
     }
 }
 

@@ -46,6 +46,7 @@ mod screen;
 mod tests;
 
 pub(crate) use json::JsonLines;
+pub(crate) use notice::tokens;
 pub(crate) use quiet::{Quiet, complaint};
 /// The same on one line.
 pub(crate) use sanitize::one_line as plain_line;

@@ -112,7 +112,7 @@ pub(crate) fn ending(report: &Report, paint: Paint) -> Vec<String> {
         }
         Outcome::Interrupted { by: Who::Deadline } => lines.extend([
             format!("{error} the turn ran out of time and was stopped"),
-            hint("give it longer with --timeout"),
+            hint("give it longer with --timeout; a task with --deadline"),
         ]),
         Outcome::Interrupted { by } => lines.push(warn(&format!("interrupted by {by}"), paint)),
         Outcome::Lost { why } => lines.extend([
@@ -141,7 +141,8 @@ fn labelled(label: &str, text: &str, paint: Paint) -> String {
     format!("{} {}", paint.text(Style::BOLD, label), one_line(text.trim()))
 }
 
-fn tokens(usage: Usage) -> String {
+/// What was spent, in a few words.
+pub(crate) fn tokens(usage: Usage) -> String {
     let cached = if usage.cached > 0 { format!(" ({} cached)", short(usage.cached)) } else { String::new() };
     let reasoning =
         if usage.reasoning > 0 { format!(" ({} reasoning)", short(usage.reasoning)) } else { String::new() };

@@ -9,13 +9,20 @@ use crate::scene::Scene;
 #[tokio::test]
 async fn every_help_text_has_an_example_and_is_as_it_was() {
     let scene = Scene::empty().await;
-    let texts: [(&[&str], ExpectFile); 24] = [
+    let texts: [(&[&str], ExpectFile); 33] = [
         (&["--help"], expect_file!["help/talaria.txt"]),
         (&["exec", "--help"], expect_file!["help/exec.txt"]),
         (&["task", "--help"], expect_file!["help/task.txt"]),
         (&["task", "start", "--help"], expect_file!["help/task-start.txt"]),
         (&["task", "show", "--help"], expect_file!["help/task-show.txt"]),
         (&["task", "list", "--help"], expect_file!["help/task-list.txt"]),
+        (&["task", "watch", "--help"], expect_file!["help/task-watch.txt"]),
+        (&["task", "steer", "--help"], expect_file!["help/task-steer.txt"]),
+        (&["task", "interrupt", "--help"], expect_file!["help/task-interrupt.txt"]),
+        (&["task", "send", "--help"], expect_file!["help/task-send.txt"]),
+        (&["task", "notify", "--help"], expect_file!["help/task-notify.txt"]),
+        (&["task", "apply", "--help"], expect_file!["help/task-apply.txt"]),
+        (&["task", "discard", "--help"], expect_file!["help/task-discard.txt"]),
         (&["requests", "--help"], expect_file!["help/requests.txt"]),
         (&["requests", "list", "--help"], expect_file!["help/requests-list.txt"]),
         (&["requests", "answer", "--help"], expect_file!["help/requests-answer.txt"]),
@@ -25,6 +32,8 @@ async fn every_help_text_has_an_example_and_is_as_it_was() {
         (&["sessions", "search", "--help"], expect_file!["help/sessions-search.txt"]),
         (&["sessions", "export", "--help"], expect_file!["help/sessions-export.txt"]),
         (&["sessions", "prune", "--help"], expect_file!["help/sessions-prune.txt"]),
+        (&["import", "--help"], expect_file!["help/import.txt"]),
+        (&["import", "codex-bridge", "--help"], expect_file!["help/import-codex-bridge.txt"]),
         (&["status", "--help"], expect_file!["help/status.txt"]),
         (&["stop", "--help"], expect_file!["help/stop.txt"]),
         (&["serve", "--help"], expect_file!["help/serve.txt"]),

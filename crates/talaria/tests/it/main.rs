@@ -24,4 +24,6 @@ mod sessions;
 mod setup;
 mod stops;
 mod survival;
+mod task_input;
+mod task_watch;
 mod tasks;

@@ -1,34 +1,163 @@
 //! Tasks go on by themselves: in a sandbox, asking before they do anything.
 
-use serde_json::json;
-use talaria_scripted::Reply;
+use serde_json::{Value, json};
+use talaria_scripted::{Gate, Reply};
 use talaria_testkit::Codex;
 
 use crate::scene::{Scene, both_versions};
 
-both_versions!(a_task_runs_by_itself_and_waits_for_an_answer);
+both_versions!(
+    a_task_runs_by_itself_and_waits_for_an_answer,
+    a_task_is_steered_stopped_and_goes_on_on_the_same_thread,
+    a_further_turn_waits_for_the_one_that_runs,
+    whoever_waits_gets_the_answer_and_is_told_what_needs_a_person,
+    the_end_of_a_task_is_an_exit_code,
+);
+
+/// Starts a task and gives its id.
+pub(crate) async fn start(scene: &Scene, options: &[&str]) -> String {
+    let started = scene.run(&[&["task", "start", "--json"], options].concat()).await.exits(0);
+    let task = started.json().remove(0);
+    for field in ["id", "session", "status"] {
+        assert!(task[field].is_string(), "{field}: {task}");
+    }
+    task["id"].as_str().unwrap().to_owned()
+}
+
+/// What `task show --json` says.
+pub(crate) async fn shown(scene: &Scene, id: &str) -> Value {
+    scene.run(&["task", "show", id, "--json"]).await.exits(0).json().remove(0)
+}
+
+/// Waits until nothing runs.
+pub(crate) async fn rest(scene: &Scene) {
+    scene.wait_status(|status| status["turns"].as_array().unwrap().is_empty()).await;
+}
+
+/// Waits for a question and gives its id.
+async fn asked(scene: &Scene) -> String {
+    let status = scene.wait_status(|status| status["requests"].as_array().unwrap().len() == 1).await;
+    status["requests"][0]["id"].as_str().unwrap().to_owned()
+}
 
 async fn a_task_runs_by_itself_and_waits_for_an_answer(codex: Codex) {
-    let scene = Scene::real(&codex).await;
+    let mut scene = Scene::real(&codex).await;
+    scene.set("USER", "ada");
     scene.model.push(Reply::new().command("touch forbidden"));
-    scene.model.push(Reply::say("Then not."));
-    let started = scene.run(&["task", "start", "--json", "touch it"]).await.exits(0);
-    let task = &started.json()[0];
-    assert_eq!(task["status"], "starting");
-    let id = task["id"].as_str().unwrap();
+    scene.model.push(Reply::say("Then \u{1b}[2Jnot."));
+    let id = start(&scene, &["touch it"]).await;
     assert!(id.starts_with("codex-") && id.len() == 18, "{id}");
-    let status = scene.wait_status(|status| status["requests"].as_array().unwrap().len() == 1).await;
+    let request = asked(&scene).await;
+    let status = scene.status().await;
     assert_eq!((&status["requests"][0]["task"], &status["turns"][0]["task"]), (&json!(id), &json!(id)));
-    let shown = scene.run(&["task", "show", id, "--json"]).await.exits(0).json().remove(0);
-    assert_eq!((&shown["status"], &shown["session"]), (&"waiting".into(), &task["session"]));
-    scene.run(&["task", "list"]).await.exits(0).prints(&[id, "waiting for you"]);
-    let request = status["requests"][0]["id"].as_str().unwrap();
-    scene.run(&["requests", "answer", request, "decline"]).await.exits(0);
-    scene.wait_status(|status| status["turns"].as_array().unwrap().is_empty()).await;
-    let shown = scene.run(&["task", "show", id, "--json"]).await.exits(0).json().remove(0);
-    assert_eq!((&shown["status"], &shown["answer"]), (&"completed".into(), &"Then not.".into()));
-    let events = scene.run(&["exec", "--attach", id]).await.exits(0);
-    events.prints(&["Then not."]).complains(&["nothing runs on"]);
+    let task = shown(&scene, &id).await;
+    assert_eq!((&task["status"], &task["owner"]), (&"waiting_for_approval".into(), &"person:ada".into()));
+    assert_eq!(task["requests"][0]["id"], json!(request));
+    scene.run(&["task", "list", "--active"]).await.exits(0).prints(&[&id, "waiting for your approval"]);
+    let page = scene.run(&["task", "show", &id[..9]]).await.exits(0);
+    page.prints(&[&id, "waiting for your approval", &format!("talaria requests answer {request} accept")]);
+    scene.run(&["requests", "list"]).await.exits(0).prints(&[&request, &id, "touch forbidden"]);
+
+    scene.run(&["requests", "answer", &request, "decline"]).await.exits(0);
+    rest(&scene).await;
+    let task = shown(&scene, &id).await;
+    assert_eq!((&task["status"], &task["answer"]), (&"completed".into(), &"Then \u{1b}[2Jnot.".into()));
+    let page = scene.run(&["task", "show", &id]).await.exits(0);
+    let page = page.prints(&["completed", "Then ␛[2Jnot.", &format!("talaria task send {id}")]);
+    assert!(!page.stdout.contains('\u{1b}'), "{page}");
+    scene.run(&["task", "list", "--active"]).await.exits(0).prints(&["no task is under way"]);
+    let watched = scene.run(&["task", "watch", &id]).await.exits(0);
+    watched.prints(&["Then ␛[2Jnot."]).complains(&["has ended"]);
     assert!(!scene.work().join("forbidden").exists());
+    scene.close().await;
+}
+
+async fn a_task_is_steered_stopped_and_goes_on_on_the_same_thread(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    let gate = Gate::new();
+    scene.model.push(Reply::new().text("The sky ").gate(&gate).text("is blue."));
+    scene.model.push(Reply::new().text("The sea ").stall());
+    let id = start(&scene, &["tell me of the sky"]).await;
+    gate.reached().await;
+    let mut watching = scene.start(&["task", "watch", &id, "--json"]);
+    watching.wait_for("\"turn_started\"").await;
+    let steered = scene.run(&["task", "steer", &id, "no, of the sea"]).await.exits(0);
+    steered.prints(&["handed to the turn that runs"]);
+    watching.wait_for("\"steered\"").await;
+    gate.open();
+    watching.wait_for("The sea").await;
+    assert_eq!(scene.model.requests().last().unwrap().prompt(), "no, of the sea");
+
+    let stopped = scene.run(&["task", "cancel", &id]).await.exits(0);
+    stopped.prints(&[&format!("{id} was stopped")]);
+    let outcome = watching.end().await.exits(4).json().pop().unwrap();
+    assert_eq!((&outcome["outcome"], &outcome["by"]), (&"interrupted".into(), &"user".into()));
+    assert_eq!(shown(&scene, &id).await["status"], "cancelled");
+    let late = scene.run(&["task", "steer", &id, "and the land"]).await.exits(1);
+    late.complains(&[
+        "error: cannot steer this task",
+        "cause: it has ended: cancelled",
+        &format!("hint: give it a further turn: talaria task send {id}"),
+    ]);
+    let late = scene.run(&["task", "interrupt", &id]).await.exits(1);
+    late.complains(&["error: cannot stop this task", "cancelled", "talaria task list --active"]);
+
+    scene.model.push(Reply::say("It is green."));
+    let sent =
+        scene.run_with_input(&["task", "send", &id[..10], "--wait", "-"], b"and the land?").await.exits(0);
+    assert_eq!(sent.stdout, "It is green.\n", "{sent}");
+    let told = scene.model.requests().pop().unwrap();
+    assert!(told.user_texts().contains(&"tell me of the sky"), "{told:?}");
+    let task = shown(&scene, &id).await;
+    assert_eq!((&task["status"], &task["turns"]), (&"completed".into(), &2.into()));
+    scene.close().await;
+}
+
+async fn a_further_turn_waits_for_the_one_that_runs(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    let gate = Gate::new();
+    scene.model.push(Reply::new().gate(&gate).text("First."));
+    scene.model.push(Reply::say("Second."));
+    let id = start(&scene, &["one"]).await;
+    gate.reached().await;
+    let mut waiting = scene.start(&["task", "send", &id, "--wait", "--json", "two"]);
+    waiting.wait_for("\"waits\":true").await;
+    gate.open();
+    let ended = waiting.end().await.exits(0).json();
+    let [sent, task] = &ended[..] else { panic!("not two lines: {ended:?}") };
+    assert_eq!((&sent["id"], &sent["waits"]), (&json!(id), &true.into()));
+    assert_eq!((&task["status"], &task["answer"]), (&"completed".into(), &"Second.".into()));
+    assert_eq!(scene.model.requests().len(), 2);
+    scene.close().await;
+}
+
+async fn whoever_waits_gets_the_answer_and_is_told_what_needs_a_person(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    scene.model.push(Reply::new().command("echo made > note"));
+    scene.model.push(Reply::say("Done."));
+    let waiting = scene.start(&["task", "start", "--sandbox", "workspace-write", "--wait", "make a note"]);
+    let request = asked(&scene).await;
+    scene.run(&["requests", "answer", &request, "accept"]).await.exits(0);
+    let ended = waiting.end().await.exits(0);
+    assert_eq!(ended.stdout, "Done.\n", "{ended}");
+    let how = format!("talaria requests answer {request} accept");
+    assert_eq!(ended.stderr.matches(&how).count(), 1, "{ended}");
+    ended.complains(&["started codex-", "talaria task watch codex-", "Ctrl-C leaves it running"]);
+    assert!(scene.work().join("note").exists());
+    scene.close().await;
+}
+
+async fn the_end_of_a_task_is_an_exit_code(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    scene.model.push(Reply::status(400).body(json!({ "error": { "message": "no such thing" } })));
+    let failed = scene.run(&["task", "start", "--wait", "--json", "go"]).await.exits(1);
+    let lines = failed.json();
+    assert_eq!(lines[1]["status"], "failed", "{failed}");
+    let id = lines[0]["id"].as_str().unwrap();
+    scene.run(&["task", "watch", id]).await.exits(1).prints(&["failed"]);
+
+    scene.model.push(Reply::new().stall());
+    let late = scene.run(&["task", "start", "--wait", "--deadline", "1s", "go"]).await.exits(5);
+    late.complains(&["ran out of time", "--deadline"]);
     scene.close().await;
 }

@@ -1,0 +1,74 @@
+//! `talaria import`: takes over what another program kept. The engine reads the file; it stays as it is.
+
+use std::path::Path;
+
+use talaria_core::api::{Import, Imported};
+
+use crate::args;
+use crate::args::ImportSource;
+use crate::engine::{self, refused};
+use crate::output::print;
+use crate::patience::patiently;
+use crate::sessions::json_lines;
+use crate::settings::Settings;
+use crate::trouble::{Trouble, exit};
+
+/// Runs the command.
+pub(crate) async fn run(options: &args::Import) -> Result<u8, Trouble> {
+    let ImportSource::CodexBridge { path, json } = &options.source;
+    let import = Import { path: file(path)? };
+    let settings = Settings::load()?.accept()?;
+    let client = engine::reach(&settings.home).await?;
+    let imported = patiently("reading", client.import(&import)).await;
+    let imported = imported.map_err(|error| refused("cannot take these tasks over", &error))?;
+    print(&if *json { json_lines(&[imported]) } else { words(imported) })?;
+    Ok(0)
+}
+
+/// A file that can be read, as an absolute path: the engine has another working directory.
+fn file(path: &Path) -> Result<String, Trouble> {
+    let trouble = |cause: String| {
+        Trouble::new(exit::USAGE, format!("cannot read {}", path.display()))
+            .because(cause)
+            .try_this("name the file codex_bridge.db of the other program")
+    };
+    let real = path.canonicalize().map_err(|error| trouble(error.to_string()))?;
+    if !real.is_file() {
+        return Err(trouble("it is not a file".to_owned()));
+    }
+    real.into_os_string().into_string().map_err(|_| trouble("its path is not valid UTF-8".to_owned()))
+}
+
+fn words(imported: Imported) -> String {
+    let count = |count: usize| match count {
+        1 => "1 task".to_owned(),
+        _ => format!("{count} tasks"),
+    };
+    let mut out = format!("{} taken over\n", count(imported.tasks));
+    if imported.lost > 0 {
+        out += &format!("{} of them had not ended; what became of that is not known\n", imported.lost);
+    }
+    if imported.known > 0 {
+        out += &format!("{} had been taken over before\n", count(imported.known));
+    }
+    out + "see them: talaria task list\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    #[test]
+    fn what_was_taken_over_is_told() {
+        expect![[r#"
+            3 tasks taken over
+            2 of them had not ended; what became of that is not known
+            1 task had been taken over before
+            see them: talaria task list
+        "#]]
+        .assert_eq(&words(Imported { tasks: 3, lost: 2, known: 1 }));
+        assert_eq!(words(Imported::default()), "0 tasks taken over\nsee them: talaria task list\n");
+    }
+}

@@ -1,0 +1,171 @@
+//! Looking on at a task until it has ended: live (`watch`), or only for its end (`--wait`).
+//!
+//! Whoever looks on may leave at any time; the task goes on. What is asked meanwhile is answered here where the question
+//! can be seen and the answer typed; else it is told how to answer.
+
+use std::io;
+
+use jiff::Timestamp;
+use talaria_core::api::{TaskInfo, TurnInfo};
+use talaria_core::event::Event;
+use talaria_core::ids::SessionId;
+use talaria_core::outcome::Report;
+use talaria_server::client::Client;
+
+use super::{exit_code, exit_code_of, find, page, reach};
+use crate::conversation::{self, Bond, Followed};
+use crate::engine::refused;
+use crate::exec::person_or;
+use crate::face::Answerer;
+use crate::look;
+use crate::output::print;
+use crate::patience::patiently;
+use crate::render::{JsonLines, Quiet, Renderer, Terminal, complaint};
+use crate::sessions::json_lines;
+use crate::stops::{Stops, unless_stopped};
+use crate::trouble::{Trouble, complain};
+
+/// What is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum View {
+    /// Everything, for people.
+    Live,
+    /// Every event, for programs.
+    Events,
+    /// Nothing but the answer.
+    Answer,
+    /// Nothing but the task as JSON, at its end.
+    Outcome,
+}
+
+/// The turn from which on is looked on.
+#[derive(Debug)]
+pub(super) struct From {
+    pub(super) id: String,
+    pub(super) session: SessionId,
+    /// Which, from 1. If it is not there yet, it is waited for.
+    pub(super) turn: i64,
+    /// Its events have greater numbers.
+    pub(super) after: i64,
+    /// Up to here it has happened already.
+    pub(super) past: i64,
+}
+
+/// Follows a task to its end. The number is the exit code.
+pub(super) async fn watch(id: &str, view: View) -> Result<u8, Trouble> {
+    let mut stops = Stops::listen()?;
+    let looking = async {
+        let client = reach().await?;
+        let task = find("cannot watch this task", &client, id).await?;
+        let looked = unsettled(&client, task).await?;
+        Ok((client, looked))
+    };
+    let (client, looked) = unless_stopped(&mut stops, looking).await?;
+    match looked {
+        Looked::UnderWay(from) => attend(&client, from, view, &mut stops).await,
+        Looked::Ended(task) => show_ended(&task, view),
+    }
+}
+
+/// How a task was found.
+enum Looked {
+    /// A turn runs, or is to come.
+    UnderWay(From),
+    /// It rests.
+    Ended(Box<TaskInfo>),
+}
+
+/// Finds the turn that runs, or the one that is to come.
+async fn unsettled(client: &Client, task: TaskInfo) -> Result<Looked, Trouble> {
+    if task.status.is_terminal() {
+        return Ok(Looked::Ended(Box::new(task)));
+    }
+    let (turns, past) = turns(client, &task.session).await?;
+    let TaskInfo { id, session, .. } = task;
+    let (running, last) = (turns.iter().find(|turn| turn.outcome.is_none()), turns.last());
+    let turn = match running {
+        Some(turn) => turn.turn,
+        None => {
+            // It may have ended between the two questions; if not, a turn comes after those that are there.
+            let task = find("cannot watch this task", client, &id).await?;
+            if task.status.is_terminal() {
+                return Ok(Looked::Ended(Box::new(task)));
+            }
+            last.map_or(1, |turn| turn.turn + 1)
+        }
+    };
+    Ok(Looked::UnderWay(From { id, session, turn, after: 0, past }))
+}
+
+/// The turns of a conversation, and the number of its last event.
+async fn turns(client: &Client, session: &SessionId) -> Result<(Vec<TurnInfo>, i64), Trouble> {
+    let detail = patiently("looking for the turn", client.session(session.as_str())).await;
+    let detail = detail.map_err(|error| refused("cannot watch this task", &error))?;
+    Ok((detail.turns, detail.info.last_seq))
+}
+
+/// Nothing runs: says so, and how it ended.
+fn show_ended(task: &TaskInfo, view: View) -> Result<u8, Trouble> {
+    complain(&format!("{} has ended; this is what came of it:\n", task.id));
+    match (view, &task.outcome) {
+        (View::Events, Some(report)) => {
+            let mut lines = JsonLines::new(io::stdout(), &task.session);
+            let outcome = Event::Outcome(Box::new(report.clone()));
+            let shown = lines.left(&outcome).and_then(|()| lines.flush());
+            // Whoever read our output has seen enough.
+            drop(shown);
+        }
+        (View::Events, None) => print(&json_lines(&[super::standing(task)]))?,
+        _ => print(&page::page(task, Timestamp::now(), look::of_stdout()))?,
+    }
+    Ok(exit_code_of(task))
+}
+
+/// Looks on until the task has ended or the person leaves. The number is the exit code.
+pub(super) async fn attend(
+    client: &Client,
+    from: From,
+    view: View,
+    stops: &mut Stops,
+) -> Result<u8, Trouble> {
+    let From { id, session, mut turn, mut after, mut past } = from;
+    loop {
+        let bond = Bond::Onlooker(id.clone());
+        let session = session.clone();
+        let followed = Followed { client, session, turn, after, past, login: None, bond };
+        let renderer = renderer(view, &followed.session);
+        let (answerer, lines) = match view {
+            View::Live => person_or(Answerer::Elsewhere, renderer.as_ref()),
+            _ => (Answerer::Elsewhere, None),
+        };
+        let end = conversation::run(&followed, renderer, answerer, lines, stops).await?;
+        if end.has_left {
+            return Ok(end.report.exit);
+        }
+        let task = find("cannot look at the task any more", client, &id).await?;
+        // A follow-up that is over already is shown, too.
+        if task.status.is_terminal() && task.turns <= turn {
+            return ended(&task, &end.report, view);
+        }
+        complain(&format!("{id} goes on with its next turn\n"));
+        (turn, after, past) = (turn + 1, 0, turns(client, &task.session).await?.1);
+    }
+}
+
+fn ended(task: &TaskInfo, report: &Report, view: View) -> Result<u8, Trouble> {
+    match view {
+        View::Answer => complain(&complaint(report)),
+        View::Outcome => print(&json_lines(&[task]))?,
+        View::Live | View::Events => {}
+    }
+    Ok(exit_code(report))
+}
+
+fn renderer(view: View, session: &SessionId) -> Box<dyn Renderer + Send> {
+    match view {
+        View::Live => Box::new(Terminal::new(io::stdout(), look::of_stdout())),
+        View::Events => Box::new(JsonLines::new(io::stdout(), session)),
+        View::Answer => Box::new(Quiet::new(io::stdout(), look::of_stdout())),
+        View::Outcome => Box::new(Quiet::new(io::sink(), look::of_stdout())),
+    }
+}

@@ -1,0 +1,77 @@
+//! Tasks as a table for people.
+
+use jiff::Timestamp;
+use talaria_core::api::{TaskLine, TaskQuery};
+
+use super::status_words;
+use crate::amounts::ago;
+use crate::render::Look;
+use crate::sheet::Sheet;
+
+/// The table, and how to see what is not in it.
+pub(super) fn list(tasks: &[TaskLine], query: &TaskQuery, now: Timestamp, look: Look) -> String {
+    if tasks.is_empty() {
+        let none = if query.active { "no task is under way" } else { "no tasks yet" };
+        return format!("{none}; `talaria task start \"…\"` starts one\n");
+    }
+    let mut sheet = Sheet::new(&["id", "status", "started", "updated", "title"], "title");
+    for task in tasks {
+        sheet.row([
+            task.id.clone(),
+            status_words(task.status).to_owned(),
+            ago(task.created_at, now),
+            ago(task.updated_at, now),
+            task.title.clone(),
+        ]);
+    }
+    let mut out = sheet.show(look);
+    if tasks.len() >= query.limit {
+        out += &format!("there may be more: talaria task list --limit {}\n", query.limit.saturating_mul(2));
+    }
+    if tasks.iter().any(|task| task.open_requests > 0) {
+        out += "answer what waits: talaria requests list\n";
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+    use talaria_core::api::TaskStatus;
+
+    use super::super::sample::{LOOK, at, line};
+    use super::*;
+
+    fn query(limit: usize) -> TaskQuery {
+        TaskQuery { limit, ..TaskQuery::default() }
+    }
+
+    #[test]
+    fn a_list_shows_how_each_stands_and_what_waits() {
+        let tasks = [
+            line("codex-1a2b3c4d5e6f", TaskStatus::WaitingForUserInput, "why is\n\u{1b}[2Jthe build slow?"),
+            line("codex-2a2b3c4d5e6f", TaskStatus::Lost, "说明一下"),
+        ];
+        expect![[r#"
+            ID                  STATUS                   STARTED       UPDATED         TITLE
+            codex-1a2b3c4d5e6f  waiting for your answer  1 minute ago  10 seconds ago  why is␊␛[2Jthe build slo…
+            codex-2a2b3c4d5e6f  lost                     1 minute ago  10 seconds ago  说明一下
+            answer what waits: talaria requests list
+        "#]]
+        .assert_eq(&list(&tasks, &query(50), at(100), LOOK));
+    }
+
+    #[test]
+    fn a_full_page_says_that_there_may_be_more() {
+        let tasks = [line("codex-1", TaskStatus::Completed, "a")];
+        assert!(list(&tasks, &query(1), at(100), LOOK).ends_with("talaria task list --limit 2\n"));
+        assert!(!list(&tasks, &query(2), at(100), LOOK).contains("--limit"));
+    }
+
+    #[test]
+    fn no_tasks_is_told_with_a_next_step() {
+        assert!(list(&[], &query(5), at(0), LOOK).starts_with("no tasks yet; `talaria task start"));
+        let active = TaskQuery { active: true, ..query(5) };
+        assert!(list(&[], &active, at(0), LOOK).starts_with("no task is under way"));
+    }
+}

@@ -1,0 +1,296 @@
+//! One task for people: how it stands, what it did and changed, what it waits for, and at the end its answer.
+//!
+//! Pure: the task and the present time in, text out. Everything that came from elsewhere is made harmless.
+
+use jiff::Timestamp;
+use talaria_core::api::{TaskEvent, TaskInfo, TaskStatus, WorktreeInfo};
+
+use super::{notices, status_words};
+use crate::amounts::{ago, since};
+use crate::render::{Look, Paint, Style, complaint, plain, plain_line, tokens};
+use crate::requests::open_requests;
+use crate::sheet::Sheet;
+
+/// So many files, commands and commits are shown; all of them are in the JSON.
+const SHOWN: usize = 20;
+/// So much of a commit's id is shown.
+const SHORT: usize = 10;
+
+/// The whole page.
+pub(super) fn page(task: &TaskInfo, now: Timestamp, look: Look) -> String {
+    let paint = Paint::new(look);
+    let mut out = format!("{}\n", paint.text(Style::BOLD, &plain_line(task.title.trim())));
+    out += &fields(task, now, paint);
+    match &task.worktree {
+        Some(worktree) => out += &changes(worktree, look),
+        None => out += &section("Files that it changed", &task.files),
+    }
+    out += &section("Commands that it ran", &task.commands);
+    out += &events(&task.events, now, look);
+    if !task.notices.is_empty() {
+        out += &format!("\nNotifications:\n{}", notices::table(&task.notices, now).show(look));
+    }
+    if let Some(report) = &task.outcome {
+        let words = complaint(report);
+        out += &if words.is_empty() { words } else { format!("\n{words}") };
+    }
+    if let Some(answer) = task.answer.as_deref().map(str::trim).filter(|answer| !answer.is_empty()) {
+        out += &format!("\n{}\n\n{}\n", paint.text(Style::BOLD, "Answer:"), plain(answer));
+    }
+    if !task.requests.is_empty() {
+        out += &format!("\nWaiting for an answer:\n{}", open_requests(&task.requests, now, look));
+    }
+    out + &next(task, paint)
+}
+
+fn fields(task: &TaskInfo, now: Timestamp, paint: Paint) -> String {
+    let ahead = match task.ahead {
+        Some(0) => " (the next to start)".to_owned(),
+        Some(count) => format!(" ({count} before it)"),
+        None => String::new(),
+    };
+    let took = task.completed_at.map(|at| format!(", took {}", since(task.created_at, at)));
+    let mut limits = vec![task.model.clone()];
+    limits.push(task.sandbox.map(|sandbox| format!("sandbox {}", sandbox.as_str())));
+    limits.push(task.approval.map(|approval| format!("asks {}", approval.as_str())));
+    let limits: Vec<String> = limits.into_iter().flatten().collect();
+    let worktree = task.worktree.as_ref();
+    let rows = [
+        ("task", Some(task.id.clone())),
+        ("session", Some(task.session.to_string())),
+        ("status", Some(format!("{}{ahead}", status_words(task.status)))),
+        ("where", Some(task.cwd.clone())),
+        ("branch", worktree.map(|worktree| worktree.branch.clone())),
+        ("repo", worktree.map(|worktree| worktree.repository.clone())),
+        ("how", Some(limits.join(", ")).filter(|limits| !limits.is_empty())),
+        ("owner", Some(task.owner.to_string())),
+        ("from", task.origin.clone()),
+        ("started", Some(format!("{}{}", ago(task.created_at, now), took.unwrap_or_default()))),
+        ("updated", Some(ago(task.updated_at, now))),
+        ("turns", (task.turns > 1).then(|| task.turns.to_string())),
+        ("tokens", task.usage.filter(|usage| usage.total > 0).map(tokens)),
+    ];
+    let row = |(name, value): (&str, Option<String>)| {
+        let name = paint.text(Style::DIM, &format!("{name:<9}"));
+        value.map(|value| format!("{name}{}\n", plain_line(&value)))
+    };
+    rows.into_iter().filter_map(row).collect()
+}
+
+/// What is different from the commit that the worktree began with.
+fn changes(worktree: &WorktreeInfo, look: Look) -> String {
+    let base: String = worktree.base.chars().take(SHORT).collect();
+    let Some(changes) = &worktree.changes else {
+        let why = worktree.problem.as_deref().unwrap_or("that cannot be told");
+        return format!("\nChanged since {}: {}\n", plain_line(&base), plain_line(why));
+    };
+    let mut out = format!("\nChanged since {}: {}\n", plain_line(&base), changes.stat());
+    let mut sheet = Sheet::new(&["file", "", "lines"], "file");
+    for file in changes.files.iter().take(SHOWN) {
+        let lines = match (file.added, file.removed) {
+            (Some(added), Some(removed)) => format!("+{added} -{removed}"),
+            _ => "not text".to_owned(),
+        };
+        sheet.row([file.path.clone(), file.status.clone(), lines]);
+    }
+    if !changes.files.is_empty() {
+        out += &sheet.show(look);
+        out += &rest(changes.files.len());
+    }
+    let commits = changes.commits.iter().map(|(id, subject)| {
+        let id: String = id.chars().take(SHORT).collect();
+        format!("{id} {subject}")
+    });
+    out += &section("Commits", &commits.collect::<Vec<_>>());
+    if changes.uncommitted {
+        out += "some of it is not committed\n";
+    }
+    if let Some(problem) = &worktree.problem {
+        out += &format!("{}\n", plain_line(problem));
+    }
+    out
+}
+
+/// A few lines under a title; nothing if there are none.
+fn section(title: &str, lines: &[String]) -> String {
+    if lines.is_empty() {
+        return String::new();
+    }
+    let shown: String = lines.iter().take(SHOWN).map(|line| format!("  {}\n", plain_line(line))).collect();
+    format!("\n{title}:\n{shown}{}", rest(lines.len()))
+}
+
+fn rest(count: usize) -> String {
+    match count.saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!("  ({more} more; --json has all)\n"),
+    }
+}
+
+fn events(events: &[TaskEvent], now: Timestamp, look: Look) -> String {
+    if events.is_empty() {
+        return String::new();
+    }
+    let mut sheet = Sheet::new(&["when", "what", "about"], "about");
+    for event in events {
+        sheet.row([ago(event.at, now), event.kind.replace('_', " "), event.text.clone()]);
+    }
+    format!("\nLast events:\n{}", sheet.show(look))
+}
+
+/// What a person may want to do next.
+fn next(task: &TaskInfo, paint: Paint) -> String {
+    let id = &task.id;
+    let has_work = task.worktree.as_ref().and_then(|worktree| worktree.changes.as_ref());
+    let has_work = has_work.is_some_and(|changes| !changes.files.is_empty());
+    let mut steps = Vec::new();
+    if !task.status.is_terminal() {
+        steps.push(("watch it:", format!("talaria task watch {id}")));
+    }
+    if task.status == TaskStatus::Working {
+        steps.push(("say more:", format!("talaria task steer {id} \"…\"")));
+    }
+    if task.status.is_terminal() && has_work {
+        steps.push(("see the changes:", format!("talaria task show {id} --diff")));
+        steps.push(("take them over:", format!("talaria task apply {id}")));
+    }
+    if task.status.is_terminal() && task.origin.is_none() {
+        steps.push(("go on with it:", format!("talaria task send {id} \"…\"")));
+    }
+    let width = steps.iter().map(|(what, _)| what.len()).max().unwrap_or(0);
+    let lines: String = steps
+        .iter()
+        .map(|(what, how)| paint.text(Style::DIM, &format!("{what:<width$} {}", plain_line(how))) + "\n")
+        .collect();
+    if lines.is_empty() { lines } else { format!("\n{lines}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+    use talaria_core::api::Changes;
+
+    use super::super::sample::{LOOK, at, done, hostile, waiting};
+    use super::*;
+
+    #[test]
+    fn a_task_shows_what_it_did_and_what_it_waits_for() {
+        expect![[r#"
+            why is the build slow?
+            task     codex-1a2b3c4d5e6f
+            session  0199a000
+            status   waiting for your approval
+            where    /work
+            how      sandbox read-only, asks untrusted
+            owner    person:ada
+            started  1 minute ago
+            updated  10 seconds ago
+
+            Commands that it ran:
+              cargo build --timings␊and more
+
+            Last events:
+            WHEN            WHAT            ABOUT
+            10 seconds ago  request opened  cargo clean
+
+            Waiting for an answer:
+            REQUEST           KIND     ASKED           FOR                 ABOUT
+            req-0a1b2c3d4e5f  command  10 seconds ago  codex-1a2b3c4d5e6f  cargo clean
+            answer with: talaria requests answer req-0a1b2c3d4e5f accept (or decline, …)
+
+            watch it: talaria task watch codex-1a2b3c4d5e6f
+        "#]]
+        .assert_eq(&page(&waiting(), at(100), LOOK));
+    }
+
+    #[test]
+    fn a_task_that_ended_shows_its_answer_its_work_and_what_comes_next() {
+        expect![[r#"
+            why is the build slow?
+            task     codex-1a2b3c4d5e6f
+            session  0199a000
+            status   lost
+            where    /home/ada/.talaria/worktrees/codex-1a2b3c4d5e6f
+            branch   talaria/codex-1a2b3c4d5e6f
+            repo     /home/ada/src/app
+            how      gpt-5.5, sandbox workspace-write, asks untrusted
+            owner    person:ada
+            started  1 minute ago, took 1 minute
+            updated  10 seconds ago
+            turns    2
+            tokens   9.6k in (4.8k cached), 12 out
+
+            Changed since 1a2b3c4d5e: 2 files changed, +3 -1
+            FILE                  LINES
+            Cargo.toml  modified  +3 -1
+            logo.png    added     not text
+
+            Commits:
+              9f8e7d6c5b use another linker
+            some of it is not committed
+
+            Commands that it ran:
+              cargo build --timings␊and more
+
+            Last events:
+            WHEN            WHAT            ABOUT
+            10 seconds ago  request opened  cargo clean
+
+            Notifications:
+            TASK                ABOUT    TO     STATE
+            codex-1a2b3c4d5e6f  outcome  local  sent 24 seconds ago
+
+            error: the turn was lost; how it ended is not known
+            cause: codex died
+            hint: check what it did before you send the prompt again; `talaria doctor` checks the installation
+
+            Answer:
+
+            It is the linker.
+
+            Use another one.
+
+            see the changes: talaria task show codex-1a2b3c4d5e6f --diff
+            take them over:  talaria task apply codex-1a2b3c4d5e6f
+            go on with it:   talaria task send codex-1a2b3c4d5e6f "…"
+        "#]]
+        .assert_eq(&page(&done(), at(100), LOOK));
+    }
+
+    #[test]
+    fn a_task_that_waits_for_a_place_says_how_many_come_first() {
+        let queued = |ahead| TaskInfo { status: TaskStatus::Queued, ahead: Some(ahead), ..waiting() };
+        assert!(page(&queued(3), at(100), LOOK).contains("status   queued (3 before it)\n"));
+        assert!(page(&queued(0), at(100), LOOK).contains("status   queued (the next to start)\n"));
+    }
+
+    #[test]
+    fn a_worktree_that_is_gone_says_so() {
+        let mut task = done();
+        let worktree = task.worktree.as_mut().unwrap();
+        (worktree.changes, worktree.problem) = (None, Some("it was discarded".to_owned()));
+        let text = page(&task, at(100), LOOK);
+        assert!(text.contains("Changed since 1a2b3c4d5e: it was discarded\n"), "{text}");
+        assert!(!text.contains("task apply"), "{text}");
+    }
+
+    #[test]
+    fn long_lists_are_cut_and_say_so() {
+        let mut task = done();
+        task.commands = (0..25).map(|n| format!("true {n}")).collect();
+        let worktree = task.worktree.as_mut().unwrap();
+        let file = worktree.changes.as_ref().unwrap().files[0].clone();
+        worktree.changes = Some(Changes { files: vec![file; 30], ..Changes::default() });
+        let text = page(&task, at(100), LOOK);
+        assert!(text.contains("(5 more; --json has all)") && text.contains("(10 more; --json has all)"));
+        assert!(text.contains("true 19\n") && !text.contains("true 20\n"), "{text}");
+    }
+
+    #[test]
+    fn nothing_in_a_task_can_command_the_terminal() {
+        let text = page(&hostile(), at(100), LOOK);
+        assert!(!text.contains(['\u{1b}', '\u{7}', '\u{202e}', '\r']), "{text:?}");
+        // Only what may span lines does: a second line of a title could pose as one of ours.
+        assert!(!text.lines().any(|line| line.starts_with("forged")), "{text}");
+    }
+}

@@ -1,0 +1,72 @@
+//! What a task changed in its worktree, as a diff, and what came of taking it over.
+
+use talaria_core::api::Applied;
+
+use crate::render::{Color, Look, Paint, Style, plain, plain_line};
+
+/// Shows a diff: as it came where a program reads it, harmless and coloured at a terminal.
+pub(super) fn show(diff: &str, look: Look) -> String {
+    if !look.live {
+        return diff.to_owned();
+    }
+    if diff.trim().is_empty() {
+        return "it has changed nothing\n".to_owned();
+    }
+    let paint = Paint::new(look);
+    let row = |line: &str| paint.text(style(line), line) + "\n";
+    plain(diff).lines().map(row).collect()
+}
+
+fn style(line: &str) -> Style {
+    match line.as_bytes() {
+        [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] | [b'd', b'i', b'f', b'f', b' ', ..] => Style::BOLD,
+        [b'+', ..] => Style::PLAIN.color(Color::Green),
+        [b'-', ..] => Style::PLAIN.color(Color::Red),
+        [b'@', b'@', ..] => Style::PLAIN.color(Color::Cyan),
+        _ => Style::PLAIN,
+    }
+}
+
+/// Says what was brought into the user's checkout.
+pub(super) fn applied(applied: &Applied) -> String {
+    let place = plain_line(&applied.repository);
+    let count = applied.files.len();
+    let head = match count {
+        0 => return format!("there was nothing to bring into {place}\n"),
+        1 => "1 file was changed".to_owned(),
+        _ => format!("{count} files were changed"),
+    };
+    let files: String = applied.files.iter().map(|file| format!("  {}\n", plain_line(file))).collect();
+    format!("{head} in {place}, not committed:\n{files}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample::LOOK;
+    use super::*;
+
+    const DIFF: &str = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+\u{1b}[2Jnew\n same\n";
+
+    #[test]
+    fn a_diff_is_harmless_at_a_terminal_and_untouched_in_a_pipe() {
+        assert_eq!(show(DIFF, LOOK), DIFF.replace('\u{1b}', "␛"));
+        assert_eq!(show(DIFF, Look { live: false, ..LOOK }), DIFF);
+        let coloured = show(DIFF, Look { color: true, ..LOOK });
+        assert!(
+            coloured.contains("\u{1b}[32m+␛[2Jnew") && coloured.contains("\u{1b}[31m-old"),
+            "{coloured:?}"
+        );
+        assert_eq!(show("\n", LOOK), "it has changed nothing\n");
+    }
+
+    #[test]
+    fn what_was_taken_over_is_named() {
+        let told = |files: &[&str]| {
+            let files = files.iter().map(|&file| file.to_owned()).collect();
+            applied(&Applied { repository: "/re\u{1b}po".to_owned(), files })
+        };
+        assert_eq!(told(&[]), "there was nothing to bring into /re␛po\n");
+        assert_eq!(told(&["a\nb"]), "1 file was changed in /re␛po, not committed:\n  a␊b\n");
+        assert!(told(&["a", "b"]).starts_with("2 files were changed"));
+    }
+}

@@ -1,0 +1,190 @@
+//! `talaria task start`: hands work to the engine and says how to come back to it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rustix::termios::ttyname;
+use talaria_core::api::{NewTask, NewTurn, TaskStarted, TaskStatus};
+use talaria_core::policy::Answers;
+use talaria_core::wire::call::UserInput;
+use talaria_engine::codex::locate::CodexBinary;
+
+use super::attend::{self, From, View};
+use crate::args::StartTask;
+use crate::engine::{self, refused};
+use crate::exec::{QUIET, milliseconds};
+use crate::output::print;
+use crate::patience::patiently;
+use crate::render::plain_line;
+use crate::sessions::json_lines;
+use crate::settings::Settings;
+use crate::stops::{Stops, unless_stopped};
+use crate::trouble::{Trouble, complain, exit};
+use crate::{caller, input};
+
+/// Starts a task. The number is the exit code.
+pub(super) async fn run(options: &StartTask) -> Result<u8, Trouble> {
+    // Before signals are taken over: Ctrl-C must end a wait for standard input.
+    let input = input::read(&options.prompt, &[])?;
+    let cwd = input::working_directory(options.cwd.as_deref())?;
+    let roots = options.writable_root.iter().map(|root| directory(root)).collect::<Result<_, _>>()?;
+    let settings = Settings::load()?.accept()?;
+    let mut stops = if options.wait { Some(Stops::listen()?) } else { None };
+    let starting = async {
+        let codex = settings.codex().await?;
+        let client = engine::reach(&settings.home).await?;
+        let new = new_task(options, &settings, &codex, Place { cwd, roots }, input);
+        let started = client.start_task(&new).await;
+        Ok((client, started.map_err(|error| refused("cannot start the task", &error))?))
+    };
+    let starting = patiently("starting the task", starting);
+    let (client, started) = match &mut stops {
+        Some(stops) => unless_stopped(stops, starting).await?,
+        None => starting.await?,
+    };
+    let words = if options.json { json_lines(&[&started]) } else { words(&started) };
+    let Some(stops) = &mut stops else {
+        print(&words)?;
+        return Ok(0);
+    };
+    // What is printed is the answer; how to come back to the task stands beside it.
+    if options.json {
+        print(&words)?;
+    } else {
+        complain(&words);
+    }
+    complain("waiting for its end; Ctrl-C leaves it running\n");
+    let TaskStarted { id, session, after, .. } = started;
+    let from = From { id, session, turn: 1, after, past: after };
+    let view = if options.json { View::Outcome } else { View::Answer };
+    attend::attend(&client, from, view, stops).await
+}
+
+/// Where a task works and what else it may write.
+struct Place {
+    cwd: String,
+    roots: Vec<String>,
+}
+
+fn new_task(
+    options: &StartTask,
+    settings: &Settings,
+    codex: &CodexBinary,
+    place: Place,
+    input: Vec<UserInput>,
+) -> NewTask {
+    let configured = turn(settings, codex);
+    let is_local = options.notify.iter().any(|target| target == "local");
+    NewTask {
+        cwd: place.cwd,
+        model: options.model.clone().or_else(|| settings.config.model.default.clone()),
+        sandbox: Some(options.sandbox),
+        approval: Some(options.approval),
+        writable_roots: place.roots,
+        network: options.network,
+        worktree: options.worktree,
+        notify: options.notify.clone(),
+        started_in: None,
+        terminal: if is_local { terminal() } else { None },
+        turn: NewTurn {
+            input,
+            effort: options.effort.clone().or(configured.effort),
+            limit_ms: options.deadline.map(milliseconds).or(configured.limit_ms),
+            ..configured
+        },
+    }
+}
+
+/// A turn of a task without words, as it is configured.
+pub(super) fn turn(settings: &Settings, codex: &CodexBinary) -> NewTurn {
+    let config = &settings.config;
+    NewTurn {
+        input: Vec::new(),
+        effort: config.model.effort.clone(),
+        limit_ms: config.codex.turn_timeout.map(milliseconds),
+        quiet_after_ms: Some(milliseconds(config.codex.idle_warning.unwrap_or(QUIET))),
+        answers: Answers::Person,
+        caller: caller::describe(codex, settings.codex_home()),
+    }
+}
+
+/// The terminal where this was typed: a bell rings there when the task ends.
+fn terminal() -> Option<String> {
+    let name = ttyname(io::stderr(), Vec::new()).or_else(|_| ttyname(io::stdin(), Vec::new()));
+    name.ok()?.into_string().ok()
+}
+
+/// A directory that may be written, as an absolute path.
+fn directory(path: &Path) -> Result<String, Trouble> {
+    let trouble = |cause: String| {
+        Trouble::new(exit::USAGE, format!("cannot let the task write in {}", path.display()))
+            .because(cause)
+            .try_this("name a directory that exists with --writable-root")
+    };
+    let real: PathBuf = path.canonicalize().map_err(|error| trouble(error.to_string()))?;
+    if !real.is_dir() {
+        return Err(trouble("it is not a directory".to_owned()));
+    }
+    real.into_os_string().into_string().map_err(|_| trouble("its path is not valid UTF-8".to_owned()))
+}
+
+/// That it was started, and how to come back to it.
+fn words(started: &TaskStarted) -> String {
+    let id = plain_line(&started.id);
+    let mut out = match started.status {
+        TaskStatus::Queued => format!("queued {id}: it starts as soon as there is a place\n"),
+        _ => format!("started {id}\n"),
+    };
+    if let Some(branch) = &started.branch {
+        out += &format!("branch:     {}\n", plain_line(branch));
+        out += &format!("works in:   {}\n", plain_line(&started.cwd));
+    }
+    out + &format!(
+        "look at it: talaria task show {id}\n\
+         watch it:   talaria task watch {id}\n\
+         answer it:  talaria requests list\n"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+    use talaria_core::ids::SessionId;
+
+    use super::*;
+
+    #[test]
+    fn whoever_starts_a_task_is_told_how_to_come_back_to_it() {
+        let started = TaskStarted {
+            id: "codex-1a2b3c4d5e6f".to_owned(),
+            session: SessionId::new("0199a000"),
+            status: TaskStatus::Starting,
+            cwd: "/home/ada/.talaria/worktrees/codex-\u{1b}[2J".to_owned(),
+            branch: Some("talaria/codex-1a2b3c4d5e6f".to_owned()),
+            after: 0,
+        };
+        expect![[r#"
+            started codex-1a2b3c4d5e6f
+            branch:     talaria/codex-1a2b3c4d5e6f
+            works in:   /home/ada/.talaria/worktrees/codex-␛[2J
+            look at it: talaria task show codex-1a2b3c4d5e6f
+            watch it:   talaria task watch codex-1a2b3c4d5e6f
+            answer it:  talaria requests list
+        "#]]
+        .assert_eq(&words(&started));
+        let queued = TaskStarted { status: TaskStatus::Queued, branch: None, ..started };
+        assert!(words(&queued).starts_with("queued codex-1a2b3c4d5e6f: it starts as soon"));
+        assert!(!words(&queued).contains("branch"));
+    }
+
+    #[test]
+    fn json_of_a_start_has_the_promised_fields() {
+        let (id, session) = ("codex-1".to_owned(), SessionId::new("s"));
+        let (status, cwd) = (TaskStatus::Starting, "/".to_owned());
+        let started = TaskStarted { id, session, status, cwd, branch: None, after: 0 };
+        let value: serde_json::Value = serde_json::from_str(&json_lines(&[started])).unwrap();
+        for field in ["id", "session", "status"] {
+            assert!(value[field].is_string(), "{field}");
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! What is said to a task that is there: more for the turn that runs, stop, or the next turn.
+
+use std::time::Duration;
+
+use serde_json::json;
+use talaria_core::api::{Interrupt, NewTurn, ProblemCode, Say, TaskInfo, TaskSent, TaskStatus, When};
+use talaria_core::event::Event;
+use talaria_core::request::Who;
+use talaria_core::wire::call::UserInput;
+use talaria_server::client::{Client, ClientError};
+
+use super::attend::{self, From, View};
+use super::{find, reach, standing, start, status_words};
+use crate::args::{One, SendTask};
+use crate::engine::{self, refused};
+use crate::input;
+use crate::output::print;
+use crate::patience::patiently;
+use crate::settings::Settings;
+use crate::stops::{Stops, unless_stopped};
+use crate::trouble::{Trouble, complain, exit};
+
+/// How long the end of a task that was stopped is waited for. What takes longer ends by itself.
+const STOPPING: Duration = Duration::from_secs(20);
+
+/// Says something to the turn that runs.
+pub(super) async fn steer(task: &One, text: &str) -> Result<(), Trouble> {
+    let text = read(text)?;
+    let client = reach().await?;
+    let found = find("cannot steer this task", &client, &task.id).await?;
+    if found.status.is_terminal() {
+        return Err(over("cannot steer this task", &found));
+    }
+    let say = Say { text, when: When::Now };
+    let said = patiently("telling the task", client.say(found.session.as_str(), &say)).await;
+    said.map_err(|error| not_running("cannot steer this task", &found, &error))?;
+    print(&if task.json {
+        format!("{}\n", standing(&found))
+    } else {
+        format!("handed to the turn that runs; see what comes of it: talaria task watch {}\n", found.id)
+    })
+}
+
+/// Stops a task, and waits for a while until it has.
+pub(super) async fn interrupt(task: &One) -> Result<(), Trouble> {
+    let client = reach().await?;
+    let found = find("cannot stop this task", &client, &task.id).await?;
+    if found.status.is_terminal() {
+        let what = format!("{} is not under way: it is {}", found.id, status_words(found.status));
+        return Err(Trouble::new(exit::FAILED, "cannot stop this task")
+            .because(what)
+            .try_this("`talaria task list --active` shows what is under way"));
+    }
+    let stop = Interrupt { by: Who::User };
+    let asked = patiently("stopping the task", client.interrupt(found.session.as_str(), stop)).await;
+    asked.map_err(|error| refused("cannot stop this task", &error))?;
+    let waiting = tokio::time::timeout(STOPPING, end_of(&client, &found));
+    let seen = patiently("waiting until it has stopped", waiting).await;
+    let now = find("cannot look at the task any more", &client, &found.id).await?;
+    if task.json {
+        return print(&format!("{}\n", standing(&now)));
+    }
+    let id = &now.id;
+    print(&match (seen, now.status) {
+        (Ok(()), TaskStatus::Cancelled) => format!("{id} was stopped\n"),
+        (_, status) if status.is_terminal() => format!("{id} is {}\n", status_words(status)),
+        _ => format!("{id} was asked to stop; see whether it has: talaria task show {id}\n"),
+    })
+}
+
+/// Waits for the end of the turn that runs, as long as anything comes.
+async fn end_of(client: &Client, task: &TaskInfo) {
+    let after = task.events.last().map_or(0, |event| event.seq);
+    let Ok(mut follow) = client.follow(task.session.as_str(), after).await else { return };
+    while let Some(Ok(numbered)) = follow.next().await {
+        let is_this = numbered.turn.is_none_or(|turn| turn >= task.turns);
+        if is_this && matches!(numbered.event, Event::Outcome(_)) {
+            return;
+        }
+    }
+}
+
+/// Gives a task its next turn. The number is the exit code.
+pub(super) async fn send(options: &SendTask) -> Result<u8, Trouble> {
+    let SendTask { task, text, wait } = options;
+    let text = read(text)?;
+    let settings = Settings::load()?.accept()?;
+    let mut stops = if *wait { Some(Stops::listen()?) } else { None };
+    let sending = async {
+        let codex = settings.codex().await?;
+        let client = engine::reach(&settings.home).await?;
+        let found = find("cannot go on with this task", &client, &task.id).await?;
+        let turn = NewTurn { input: vec![UserInput::Text { text }], ..start::turn(&settings, &codex) };
+        let sent = client.send(&found.id, &turn).await;
+        let sent = sent.map_err(|error| refused("cannot go on with this task", &error))?;
+        Ok((client, found, sent))
+    };
+    let sending = patiently("handing it to the task", sending);
+    let (client, found, sent) = match &mut stops {
+        Some(stops) => unless_stopped(stops, sending).await?,
+        None => sending.await?,
+    };
+    let id = &found.id;
+    let words = match (task.json, &sent) {
+        (true, TaskSent { turn, waits, .. }) => {
+            json!({ "id": id, "session": found.session, "turn": turn, "waits": waits }).to_string() + "\n"
+        }
+        (false, TaskSent { waits: true, .. }) => {
+            format!("it waits until the turn that runs has ended\nwatch it: talaria task watch {id}\n")
+        }
+        (false, _) => format!("{id} goes on\nwatch it: talaria task watch {id}\n"),
+    };
+    let Some(stops) = &mut stops else {
+        print(&words)?;
+        return Ok(0);
+    };
+    if task.json {
+        print(&words)?;
+    } else {
+        complain(&words);
+    }
+    complain("waiting for its end; Ctrl-C leaves it running\n");
+    // Where a turn runs, this is one that comes after it.
+    let turn = sent.turn.unwrap_or(found.turns + 1);
+    let (id, session, after) = (found.id, found.session, sent.after);
+    let from = From { id, session, turn, after, past: after };
+    let view = if task.json { View::Outcome } else { View::Answer };
+    attend::attend(&client, from, view, stops).await
+}
+
+/// The text of a prompt, as typed or from standard input.
+fn read(text: &str) -> Result<String, Trouble> {
+    let input = input::read(text, &[])?;
+    let text = input.into_iter().find_map(|part| match part {
+        UserInput::Text { text } => Some(text),
+        _ => None,
+    });
+    Ok(text.unwrap_or_default())
+}
+
+/// Nothing more can be said to a turn that is over; a next one can be had.
+fn over(what: &str, task: &TaskInfo) -> Trouble {
+    Trouble::new(exit::FAILED, what)
+        .because(format!("it has ended: {}", status_words(task.status)))
+        .try_this(format!("give it a further turn: talaria task send {} \"…\"", task.id))
+}
+
+/// The same where it ended, or has not begun, only just now.
+fn not_running(what: &str, task: &TaskInfo, error: &ClientError) -> Trouble {
+    let trouble = refused(what, error);
+    match error {
+        ClientError::Problem(problem) if problem.code == ProblemCode::Conflict => {
+            trouble.try_this(format!("let it wait for the next turn: talaria task send {} \"…\"", task.id))
+        }
+        _ => trouble,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use talaria_core::api::Problem;
+
+    use super::super::sample;
+    use super::*;
+
+    #[test]
+    fn who_steers_a_task_that_ended_is_told_of_the_next_turn() {
+        let trouble = over("cannot steer this task", &sample::done());
+        assert_eq!(trouble.summary(), "cannot steer this task: it has ended: lost");
+        assert!(trouble.hint().contains("talaria task send codex-1a2b3c4d5e6f"), "{}", trouble.hint());
+        let conflict = ClientError::Problem(Problem::new(ProblemCode::Conflict, "no turn runs"));
+        let trouble = not_running("cannot steer this task", &sample::waiting(), &conflict);
+        assert!(trouble.hint().contains("talaria task send"), "{}", trouble.hint());
+    }
+}

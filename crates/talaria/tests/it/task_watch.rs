@@ -1,0 +1,88 @@
+//! Somebody looks on at a task, answers what it asks, and leaves when they like.
+
+use rustix::process::{Signal, kill_process};
+use talaria_scripted::{Gate, Reply};
+use talaria_testkit::Codex;
+
+use crate::scene::{Scene, both_versions};
+use crate::tasks::{rest, shown, start};
+
+both_versions!(
+    a_question_is_answered_where_the_task_is_watched,
+    a_watcher_who_leaves_does_not_stop_the_task,
+    a_watcher_whose_output_nobody_reads_does_not_stop_the_task,
+    whoever_waits_may_leave_and_the_task_goes_on,
+);
+
+async fn a_question_is_answered_where_the_task_is_watched(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    scene.model.push(Reply::new().command("echo made > note"));
+    scene.model.push(Reply::say("Done."));
+    let id = start(&scene, &["--sandbox", "workspace-write", "make a note"]).await;
+    let mut terminal = scene.terminal(&["task", "watch", &id]);
+    terminal.wait_for("stop the turn: ").await;
+    terminal.type_keys("y\n").await;
+    terminal.wait_for("accepted by you").await;
+    terminal.wait_for("Done.").await;
+    assert_eq!(terminal.exit_code().await, Some(0), "{}", terminal.transcript());
+    assert!(scene.work().join("note").exists());
+    assert_eq!(shown(&scene, &id).await["status"], "completed");
+    scene.close().await;
+}
+
+async fn a_watcher_who_leaves_does_not_stop_the_task(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    let gate = Gate::new();
+    scene.model.push(Reply::new().text("half\n").gate(&gate).text("and whole\n"));
+    let id = start(&scene, &["go"]).await;
+    let mut terminal = scene.terminal(&["task", "watch", &id]);
+    terminal.wait_for("half").await;
+    terminal.ctrl_c().await;
+    terminal.wait_for("you left; the task goes on").await;
+    terminal.wait_for(&format!("talaria task interrupt {id}")).await;
+    assert_eq!(terminal.exit_code().await, Some(4), "{}", terminal.transcript());
+    assert_eq!(shown(&scene, &id).await["status"], "working");
+    let watching = scene.start(&["task", "watch", &id]);
+    gate.open();
+    watching.end().await.exits(0).prints(&["half\nand whole"]);
+    assert_eq!(shown(&scene, &id).await["answer"], "half\nand whole\n");
+    scene.close().await;
+}
+
+async fn a_watcher_whose_output_nobody_reads_does_not_stop_the_task(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    let gate = Gate::new();
+    scene.model.push(Reply::new().text("half\n").gate(&gate).text("and whole\n"));
+    let id = start(&scene, &["go"]).await;
+    let mut watching = scene.start(&["task", "watch", "--json", &id]);
+    watching.wait_for("half").await;
+    let gone = watching.hang_up();
+    gate.open();
+    gone.await;
+    rest(&scene).await;
+    let task = shown(&scene, &id).await;
+    assert_eq!((&task["status"], &task["answer"]), (&"completed".into(), &"half\nand whole\n".into()));
+    scene.close().await;
+}
+
+async fn whoever_waits_may_leave_and_the_task_goes_on(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    let gate = Gate::new();
+    scene.model.push(Reply::new().gate(&gate).text("Done."));
+    let waiting = scene.start(&["task", "start", "--wait", "go"]);
+    gate.reached().await;
+    kill_process(waiting.pid(), Signal::INT).unwrap();
+    let left = waiting.end().await.exits(4);
+    assert_eq!(left.stdout, "");
+    left.complains(&[
+        "you left; the task goes on",
+        "talaria task watch codex-",
+        "talaria task interrupt codex-",
+    ]);
+    gate.open();
+    rest(&scene).await;
+    let listed = scene.run(&["task", "list", "--json"]).await.exits(0).json();
+    assert_eq!(listed.len(), 1);
+    assert_eq!(listed[0]["status"], "completed");
+    scene.close().await;
+}
