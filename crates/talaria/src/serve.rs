@@ -70,8 +70,21 @@ fn engine_options(config: &Config, build: Build) -> EngineOptions {
             memory_kib: config.codex.host_memory_mib.map(|mib| mib.saturating_mul(1024)).or(usual.memory_kib),
             ..usual
         },
+        max_tasks: count(config.bridge.max_tasks, usual_tasks()),
         store: OpenOptions::default(),
     }
+}
+
+/// How many tasks Codex works on at once, unless the configuration says otherwise: a turn takes a core while its commands
+/// run, and some hundred megabytes with them.
+fn usual_tasks() -> usize {
+    let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
+    let memory = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
+        let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+        line.trim().trim_end_matches(" kB").parse::<usize>().ok()
+    });
+    let by_memory = memory.map_or(usize::MAX, |kib| kib / (512 * 1024));
+    (2 * cores).min(by_memory).clamp(2, 32)
 }
 
 /// A line for the log.

@@ -160,7 +160,6 @@ fn must_be(item: &Item, wanted: &str, hint: &str) -> Wrong {
 #[cfg(test)]
 mod tests {
     use super::super::parse;
-    use super::*;
 
     #[test]
     fn a_caller_has_what_everybody_has_and_its_own() {

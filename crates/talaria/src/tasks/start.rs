@@ -84,6 +84,7 @@ fn new_task(
         network: options.network,
         worktree: options.worktree,
         notify: options.notify.clone(),
+        codex_home: None,
         started_in: None,
         terminal: if is_local { terminal() } else { None },
         turn: NewTurn {
