@@ -212,10 +212,15 @@ mod tests {
         SessionId::new(name)
     }
 
-    fn wait<'a>(queue: &'a Queue, name: &str, owner: &'a str) -> Waiting<'a> {
+    fn enter<'a>(queue: &'a Queue, name: &str, owner: &'a str) -> Waiting<'a> {
         let session = session(name);
-        let mut waiting: Waiting<'a> = Box::pin(async move { queue.enter(&session, owner).await });
-        assert!(poll(&mut waiting).is_none() || queue.counts().queued == 0);
+        Box::pin(async move { queue.enter(&session, owner).await })
+    }
+
+    /// Gets in line, where there is no place.
+    fn wait<'a>(queue: &'a Queue, name: &str, owner: &'a str) -> Waiting<'a> {
+        let mut waiting = enter(queue, name, owner);
+        assert!(poll(&mut waiting).is_none());
         waiting
     }
 
@@ -302,7 +307,7 @@ mod tests {
                 let at = which % places.len().max(1);
                 let place = places.get_mut(at);
                 match (step, place) {
-                    (0 | 1, _) => waiting.push(wait(&queue, &format!("s{which}"), owners[which])),
+                    (0 | 1, _) => waiting.push(enter(&queue, &format!("s{which}"), owners[which])),
                     (2, Some(place)) => place.set_parked(true),
                     (3, Some(_)) => drop(places.remove(at)),
                     (4, _) if !waiting.is_empty() => drop(waiting.remove(which % waiting.len())),
