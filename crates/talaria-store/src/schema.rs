@@ -77,8 +77,28 @@ pub(crate) async fn migrate(
 mod tests {
     use std::path::Path;
 
+    use expect_test::expect;
+    use sqlx::sqlite::SqliteConnectOptions;
+    use sqlx::{ConnectOptions as _, Connection as _};
+    use talaria_core::ids::SessionId;
+
     use super::*;
-    use crate::{OpenError, OpenOptions, Store};
+    use crate::{OpenError, OpenOptions, Outbox, Store, TaskFilter, TaskLine};
+
+    /// Rows as the first version wrote them.
+    const OLD: &str = r#"
+        insert into session (id, kind, alias, cwd, runtime, state, created_at, updated_at)
+        values ('a', 'task', 'codex-aaaaaaaaaaaa', '/work', 'codex_app_server', 'idle', 1, 2),
+               ('b', 'task', 'codex-bbbbbbbbbbbb', '/work', 'codex_app_server', 'idle', 1, 3),
+               ('c', 'chat', null, '/work', 'codex_app_server', 'idle', 1, 4);
+        insert into turn (session, ordinal, stage, client_id, input_text, ours, outcome, outcome_kind, first_seq,
+                          created_at, settled_at)
+        values ('a', 1, 'settled', 'c', 'do it', 0, '{"outcome":"completed","by":null}', 'completed', 1, 1, 2),
+               ('b', 1, 'settled', 'c', 'do it', 0, '{"outcome":"interrupted","by":"deadline"}', 'interrupted', 1, 1, 3);
+        insert into message (session, key, seq, role, text, json, at) values ('a', 'k', 1, 'user', 'kept words', '{}', 1);
+        insert into outbox (id, session, kind, payload, due_at, done_at)
+        values ('a/1', 'a', 'outcome', '{}', 5, null), ('a/2', 'a', 'outcome', '{}', 6, 9);
+    "#;
 
     const FIRST: &[&str] = &[STEPS[0]];
     const SECOND: &[&str] =
@@ -100,6 +120,42 @@ mod tests {
         open(&path, SECOND).await.unwrap();
         let error = open(&path, FIRST).await.unwrap_err();
         assert!(matches!(error, OpenError::Newer { found: 2, known: 1, .. }), "{error}");
+    }
+
+    #[tokio::test]
+    async fn a_file_of_the_first_version_keeps_its_tasks_and_what_was_owed() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("talaria.db");
+        open(&path, FIRST).await.unwrap();
+        let mut conn = SqliteConnectOptions::new().filename(&path).connect().await.unwrap();
+        sqlx::raw_sql(OLD).execute(&mut conn).await.unwrap();
+        conn.close().await.unwrap();
+
+        let store = Store::open(&path, 0, &OpenOptions::default()).await.unwrap();
+        let tasks = store.tasks(&TaskFilter::default(), None, 10).await.unwrap().tasks;
+        let line = |line: &TaskLine| {
+            let turn = line.turn.as_ref().unwrap();
+            format!("{} {} {:?} {:?}", line.id, line.owner, turn.outcome_kind, turn.interrupted_by)
+        };
+        let lines = tasks.iter().map(line).collect::<Vec<_>>().join("\n");
+        expect![[r#"
+            b person:unknown Some("interrupted") Some("deadline")
+            a person:unknown Some("completed") None"#]]
+        .assert_eq(&lines);
+        assert_eq!(store.task(&SessionId::new("c")).await.unwrap(), None);
+        let entries = store.outbox_of(&SessionId::new("a")).await.unwrap();
+        let entry = |entry: &Outbox| format!("{} {:?} {:?}", entry.id, entry.state, entry.sent_at);
+        expect![[r#"
+            a/1 Pending None
+            a/2 Sent Some(9)"#]]
+        .assert_eq(&entries.iter().map(entry).collect::<Vec<_>>().join("\n"));
+        assert_eq!(
+            store.claim_outbox("x", 1000, 2000, 10).await.unwrap(),
+            [],
+            "nobody is told of old things"
+        );
+        assert_eq!(store.search("kept words", 10).await.unwrap().len(), 1);
+        store.close().await;
     }
 
     #[tokio::test]

@@ -1,7 +1,8 @@
 //! How fast the store is, as ratios in one run: `cargo bench -p talaria-store --bench store`.
 //!
 //! Writing is compared with raw SQLite on the same disk in the same run (`bench/sqlite-baseline`, a program of its own).
-//! Reading is timed in a database of 10,000 sessions and 1,000,000 events.
+//! Reading is timed in a database of 10,000 sessions and 1,000,000 events, the list of tasks in one of 10,000 tasks.
+//! Of the parts `writing`, `reading` and `tasks` those are measured that are named behind `--`, or all.
 
 #![allow(
     clippy::unwrap_used,
@@ -12,6 +13,7 @@
 
 mod baseline;
 mod reading;
+mod tasks;
 mod writing;
 
 use std::path::{Path, PathBuf};
@@ -19,11 +21,21 @@ use std::path::{Path, PathBuf};
 fn main() {
     let place = place();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-    row("figure", "measured", "aim");
-    writing::measure(&runtime, &place);
-    println!();
-    row("10,000 sessions, 1,000,000 events, warm", "measured", "aim");
-    runtime.block_on(reading::measure(&place));
+    // Cargo adds options of its own.
+    let parts: Vec<String> = std::env::args().skip(1).filter(|part| !part.starts_with('-')).collect();
+    let is_wanted = |part: &str| parts.is_empty() || parts.iter().any(|wanted| wanted == part);
+    if is_wanted("writing") {
+        row("figure", "measured", "aim");
+        writing::measure(&runtime, &place);
+    }
+    if is_wanted("reading") {
+        row("\n10,000 sessions, 1,000,000 events, warm", "measured", "aim");
+        runtime.block_on(reading::measure(&place));
+    }
+    if is_wanted("tasks") {
+        row("\n10,000 tasks with answers of 4 KB, warm", "measured", "aim");
+        runtime.block_on(tasks::measure(&place));
+    }
 }
 
 fn row(figure: &str, measured: &str, aim: &str) {

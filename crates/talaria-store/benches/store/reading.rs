@@ -64,7 +64,8 @@ pub(crate) async fn measure(place: &Path) {
     store.close().await;
 }
 
-async fn time(figure: &str, aim: &str, work: impl AsyncFn()) {
+/// Prints the median of some runs.
+pub(crate) async fn time(figure: &str, aim: &str, work: impl AsyncFn()) {
     let mut times = Vec::new();
     for _ in 0..RUNS {
         let begun = Instant::now();

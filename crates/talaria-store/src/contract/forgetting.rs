@@ -5,8 +5,8 @@ use talaria_core::ids::SessionId;
 
 use super::scene;
 use crate::{
-    Batch, Change, PrunePolicy, Pruned, RequestPatch, RequestState, SessionFilter, Store, TrimPolicy,
-    Trimmed, TurnPatch,
+    Batch, Change, NewOutbox, PrunePolicy, Pruned, RequestPatch, RequestState, SessionFilter, Store,
+    TrimPolicy, Trimmed, TurnPatch,
 };
 
 async fn listed(store: &Store) -> Vec<String> {
@@ -70,6 +70,39 @@ pub async fn what_runs_or_waits_is_not_pruned(store: Store) {
     let void = RequestPatch::state(ticket, RequestState::Void);
     store.append(scene::change(&asking, 1, Change::Request(void))).await.unwrap();
     assert_eq!(store.prune(&policy, 5000).await.unwrap().sessions, 3, "and then they go");
+}
+
+/// What is still to be delivered keeps its session; what was sent, given up or is owed to nobody does not. The task
+/// and what was in the outbox go with the session.
+pub async fn a_session_stays_until_everybody_was_told(store: Store) {
+    for id in ["sent", "failed", "abandoned", "nobody"] {
+        let new = scene::new_task(id, 1);
+        let session = new.id.clone();
+        store.create_session(new, scene::lease(&session, scene::EPOCH)).await.unwrap();
+        let entry = NewOutbox {
+            id: id.to_owned(),
+            kind: "outcome".to_owned(),
+            payload: "{}".to_owned(),
+            target: Some("local".to_owned()).filter(|_| id != "nobody"),
+            due_at: 1,
+        };
+        store.append(scene::change(&session, 1, Change::Outbox(entry))).await.unwrap();
+    }
+    let policy = PrunePolicy { older_than: Some(1000), ..PrunePolicy::default() };
+    let preview = store.preview_prune(&policy, 2000).await.unwrap();
+    assert_eq!(preview.sessions.iter().map(|doomed| doomed.id.as_str()).collect::<Vec<_>>(), ["nobody"]);
+    assert_eq!(store.claim_outbox("x", 10, 20, 10).await.unwrap().len(), 3);
+    store.finish_outbox("sent", "x", 11).await.unwrap();
+    store.retry_outbox("failed", "x", 3000, "refused").await.unwrap();
+    store.abandon_outbox("abandoned", "x", 11, "refused").await.unwrap();
+    assert_eq!(store.prune(&policy, 2000).await.unwrap().sessions, 3);
+    assert_eq!(listed(&store).await, ["failed"]);
+    for id in ["sent", "abandoned", "nobody"] {
+        let gone = SessionId::new(id);
+        assert_eq!(store.task(&gone).await.unwrap(), None);
+        assert_eq!(store.outbox_of(&gone).await.unwrap(), []);
+    }
+    assert!(store.task(&SessionId::new("failed")).await.unwrap().is_some());
 }
 
 /// Old events go, by age and by number; numbers go on, messages stay, and the gap can be seen.

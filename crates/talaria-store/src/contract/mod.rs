@@ -14,6 +14,7 @@ pub mod outbox;
 pub mod scene;
 pub mod search;
 pub mod sessions;
+pub mod tasks;
 pub mod turns;
 
 /// Makes a test of every promise. The factory is an async function that gives an empty store and something that keeps
@@ -72,6 +73,7 @@ macro_rules! contract_tests {
             forgetting: [
                 pruning_does_what_the_preview_said,
                 what_runs_or_waits_is_not_pruned,
+                a_session_stays_until_everybody_was_told,
                 old_events_are_trimmed_from_the_front,
                 events_of_an_unsettled_turn_are_not_trimmed,
                 many_events_are_trimmed_in_steps,
@@ -81,6 +83,21 @@ macro_rules! contract_tests {
             ],
             outbox: [
                 an_entry_is_claimed_by_one_at_a_time,
+                two_claimers_never_get_the_same_entry,
+                every_entry_has_a_fate,
+                what_a_lost_deliverer_had_is_a_possible_repeat,
+                without_a_target_nothing_is_claimed,
+                a_failing_target_does_not_starve_newer_entries,
+                what_waits_can_be_hurried,
+                candidates_are_listed_by_owner,
+                telling_does_not_change_the_session,
+            ],
+            tasks: [
+                a_task_is_made_with_its_session_or_not_at_all,
+                a_task_changes_only_under_its_lease,
+                tasks_are_listed_by_their_last_change_page_by_page,
+                a_line_shows_the_last_turn_and_what_waits,
+                tasks_are_listed_by_owner_and_whether_they_go_on,
             ],
         }
     };
