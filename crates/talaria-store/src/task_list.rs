@@ -1,18 +1,16 @@
 //! The list of tasks, newest first, page by page: all that a list shows, out of one query.
 //!
-//! Every part of the query is answered out of an index that holds all it wants (`schema/0002.sql`): a list must not
-//! become slow because answers are long. `benches/store` measures it with 10,000 tasks.
+//! What a line shows is kept ready in `task_line`. Triggers (`schema/0002.sql`) write it in the transaction of what
+//! changed, so that no writer can forget it; nobody else may write there. `benches/store` measures the list.
 
-use sqlx::sqlite::SqliteRow;
-use sqlx::{AssertSqlSafe, Row as _};
+use serde::Deserialize;
+use sqlx::Row as _;
 use talaria_core::event::Stage;
 use talaria_core::ids::SessionId;
 
 use crate::error::StoreError;
-use crate::rows::{self, FromRow};
 use crate::session_list::Cursor;
 use crate::store::Store;
-use crate::words::Word as _;
 
 /// Which tasks are wanted. `None` wants all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -42,7 +40,7 @@ pub struct TaskLine {
     pub owner: String,
     /// The worktree it works in, as JSON.
     pub worktree: Option<String>,
-    /// The turn that runs; if none does, the last one.
+    /// Its last turn.
     pub turn: Option<LastTurn>,
     /// How many requests wait for a person.
     pub open_requests: i64,
@@ -50,7 +48,7 @@ pub struct TaskLine {
     pub wants_input: bool,
 }
 
-/// The turn by which a task stands: the first that is not settled, else the last.
+/// The last turn of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LastTurn {
     /// Its number in the session, from 1.
@@ -78,65 +76,51 @@ pub struct TaskPage {
     pub next: Option<Cursor>,
 }
 
-impl FromRow for TaskLine {
-    fn from_row(row: &SqliteRow) -> Result<Self, StoreError> {
-        // By place: looking each name up takes as long as the query.
-        let turn = match row.try_get(8)? {
-            None => None,
-            Some(ordinal) => Some(LastTurn {
-                ordinal,
-                stage: Stage::read(row.try_get(9)?)?,
-                outcome_kind: row.try_get(10)?,
-                code: row.try_get(11)?,
-                interrupted_by: row.try_get(12)?,
-                created_at: row.try_get(13)?,
-                settled_at: row.try_get(14)?,
-            }),
-        };
-        Ok(Self {
-            id: SessionId::new(row.try_get::<&str, _>(0)?),
-            alias: row.try_get(1)?,
-            title: row.try_get(2)?,
-            cwd: row.try_get(3)?,
-            created_at: row.try_get(4)?,
-            updated_at: row.try_get(5)?,
-            owner: row.try_get(6)?,
-            worktree: row.try_get(7)?,
-            turn,
-            open_requests: row.try_get(15)?,
-            wants_input: row.try_get(16)?,
-        })
-    }
+/// A line as it is kept; the view `task_shown` makes it.
+#[derive(Deserialize)]
+struct Written {
+    updated_at: i64,
+    id: SessionId,
+    alias: Option<String>,
+    title: Option<String>,
+    cwd: String,
+    created_at: i64,
+    owner: String,
+    worktree: Option<String>,
+    ordinal: Option<i64>,
+    stage: Option<Stage>,
+    outcome_kind: Option<String>,
+    code: Option<String>,
+    interrupted_by: Option<String>,
+    prepared_at: Option<i64>,
+    settled_at: Option<i64>,
+    open_requests: i64,
+    open_inputs: i64,
 }
 
-const UNSETTLED: &str = "(select 1 from turn as unsettled
-                          where unsettled.session = session.id and unsettled.stage <> 'settled')";
-
-/// The query, in words for which there is an index.
-fn select(filter: &TaskFilter) -> String {
-    let owner = if filter.owner.is_some() { "and task.owner = $1" } else { "and $1 is null" };
-    let active = match filter.active {
-        None => String::new(),
-        Some(true) => format!("and exists {UNSETTLED}"),
-        Some(false) => format!("and not exists {UNSETTLED}"),
-    };
-    format!(
-        "select session.id, session.alias, session.title, session.cwd, session.created_at, session.updated_at,
-                task.owner, task.worktree,
-                turn.ordinal, turn.stage, turn.outcome_kind, turn.code, turn.interrupted_by, turn.created_at,
-                turn.settled_at,
-                (select count(*) from request where request.session = session.id and state = 'open'),
-                exists (select 1 from request where request.session = session.id and state = 'open'
-                        and kind in ('input', 'elicitation'))
-         from session indexed by session_tasks
-              cross join task on task.session = session.id
-              left join turn indexed by turn_in_short on turn.session = session.id and turn.ordinal = coalesce(
-                  (select min(ordinal) from turn as unsettled
-                   where unsettled.session = session.id and unsettled.stage <> 'settled'),
-                  (select max(ordinal) from turn as any_turn where any_turn.session = session.id))
-         where session.kind = 'task' {owner} {active} and (session.updated_at, session.id) < ($2, $3)
-         order by session.updated_at desc, session.id desc limit $4"
-    )
+impl From<Written> for TaskLine {
+    fn from(line: Written) -> Self {
+        let Written { outcome_kind, code, interrupted_by, settled_at, .. } = line;
+        let turn = match (line.ordinal, line.stage, line.prepared_at) {
+            (Some(ordinal), Some(stage), Some(created_at)) => {
+                Some(LastTurn { ordinal, stage, outcome_kind, code, interrupted_by, created_at, settled_at })
+            }
+            _ => None,
+        };
+        Self {
+            id: line.id,
+            alias: line.alias,
+            title: line.title,
+            cwd: line.cwd,
+            created_at: line.created_at,
+            updated_at: line.updated_at,
+            owner: line.owner,
+            worktree: line.worktree,
+            turn,
+            open_requests: line.open_requests,
+            wants_input: line.open_inputs > 0,
+        }
+    }
 }
 
 impl Store {
@@ -147,14 +131,28 @@ impl Store {
         behind: Option<&Cursor>,
         limit: u32,
     ) -> Result<TaskPage, StoreError> {
-        let found = sqlx::query(AssertSqlSafe(select(filter)))
-            .bind(filter.owner.as_deref())
-            .bind(behind.map_or(i64::MAX, |cursor| cursor.updated_at))
-            .bind(behind.map_or("~", |cursor| cursor.id.as_str()))
-            .bind(limit)
-            .fetch_all(self.readers())
-            .await?;
-        let tasks: Vec<TaskLine> = rows::all(&found)?;
+        // One text for all of them, because handing over a row takes longer than finding it.
+        let found = sqlx::query(
+            "select coalesce(group_concat(line, char(10)), '') as lines
+             from (select line from task_line
+                   where ($1 is null or owner = $1) and ($2 is null or active = $2)
+                     and (updated_at, session) < ($3, $4)
+                   order by updated_at desc, session desc limit $5)",
+        )
+        .bind(filter.owner.as_deref())
+        .bind(filter.active)
+        .bind(behind.map_or(i64::MAX, |cursor| cursor.updated_at))
+        .bind(behind.map_or("~", |cursor| cursor.id.as_str()))
+        .bind(limit)
+        .fetch_one(self.readers())
+        .await?;
+        let lines = serde_json::Deserializer::from_str(found.try_get("lines")?).into_iter::<Written>();
+        let mut tasks = lines
+            .map(|line| line.map(TaskLine::from))
+            .collect::<Result<Vec<TaskLine>, _>>()
+            .map_err(|error| StoreError::Unreadable(format!("the list of tasks: {error}")))?;
+        // An aggregate promises no order; as a rule there is nothing to do.
+        tasks.sort_by(|a, b| (b.updated_at, &b.id).cmp(&(a.updated_at, &a.id)));
         let is_full = tasks.len() == usize::try_from(limit).unwrap_or(usize::MAX);
         let last = tasks.last().filter(|_| is_full);
         let next = last.map(|last| Cursor { updated_at: last.updated_at, id: last.id.clone() });

@@ -11,6 +11,7 @@ mod contract;
 mod faults;
 mod files;
 mod killed;
+mod lines;
 mod properties;
 
 use std::path::Path;
