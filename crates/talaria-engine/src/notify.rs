@@ -24,7 +24,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use talaria_core::config::{NotReady, NotifyConfig};
-use talaria_core::notice::{Fault, Notice, Target, one_line};
+use talaria_core::notice::{Backoff, Fault, Notice, Target, one_line};
 
 pub use deliverer::{Deliverer, Stopped};
 pub use outbox::{Outbox, OutboxError, Owed};
@@ -106,6 +106,8 @@ pub struct Limits {
     pub program: Duration,
     /// Showing something on the desktop.
     pub desktop: Duration,
+    /// What is under way when everything is to stop.
+    pub stop: Duration,
 }
 
 impl Default for Limits {
@@ -116,6 +118,7 @@ impl Default for Limits {
             email: Duration::from_secs(30),
             program: Duration::from_secs(30),
             desktop: Duration::from_secs(5),
+            stop: Duration::from_secs(5),
         }
     }
 }
@@ -170,9 +173,9 @@ impl Senders {
         self
     }
 
-    /// Gives how many attempts are made, if the configuration says so.
-    pub fn attempts(&self) -> Option<u32> {
-        self.config.attempts
+    /// Gives how often something is tried.
+    fn backoff(&self) -> Backoff {
+        self.config.attempts.map_or_else(Backoff::default, Backoff::new)
     }
 
     /// Makes the way out to `target`; an error is something that is missing for it.

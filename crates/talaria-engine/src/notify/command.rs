@@ -39,9 +39,7 @@ impl Deliver for Command<'_> {
                     let last = last.map_or_else(String::new, |line| format!(": {}", line.trim()));
                     Err(NotifyError::passing(format!("{program} ended with {status}{last}")))
                 }
-                Ran::TooSlow => {
-                    Err(NotifyError::passing(format!("{program} took longer than {} s", limit.as_secs())))
-                }
+                Ran::TooSlow => Err(NotifyError::passing(format!("{program} took longer than {limit:?}"))),
                 Ran::NotStarted(why) if is_hopeless(why.kind()) => {
                     Err(NotifyError::permanent(format!("{program} cannot be started: {why}")))
                 }

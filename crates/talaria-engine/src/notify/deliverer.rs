@@ -31,8 +31,6 @@ const AWAY: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_mins(1);
 /// After how long it is looked again at an outbox that was in trouble, or that promised what it did not give.
 const AGAIN: Duration = Duration::from_secs(1);
-/// How long attempts that are under way may take when it is asked to stop.
-const GRACE: Duration = Duration::from_secs(5);
 
 /// What was owed, and how the attempt went.
 type Ended = (Owed, Result<Receipt, NotifyError>);
@@ -65,7 +63,7 @@ pub struct Stopped {
 impl<O: Outbox> Deliverer<O> {
     /// Makes a deliverer that claims as `name`; `nudge` wakes it when something new is owed.
     pub fn new(outbox: O, senders: Arc<Senders>, name: impl Into<String>, nudge: Arc<Notify>) -> Self {
-        let backoff = senders.attempts().map_or_else(Backoff::default, Backoff::new);
+        let backoff = senders.backoff();
         let (running, in_hand, behind) = (JoinSet::new(), HashMap::new(), VecDeque::new());
         Self { outbox, senders, name: name.into(), backoff, nudge, running, in_hand, behind }
     }
@@ -188,13 +186,14 @@ impl<O: Outbox> Deliverer<O> {
         for owed in std::mem::take(&mut self.behind) {
             self.note(&owed.id, self.outbox.release(&self.name, &owed.id, now).await);
         }
+        let limit = self.senders.limits.stop;
         let ending = async {
             while let Some(ended) = self.running.join_next_with_id().await {
                 self.settle(ended).await;
             }
         };
         // Those that are cut off stay claimed: nobody knows whether they arrived.
-        tokio::time::timeout(GRACE, ending).await.unwrap_or_default();
+        tokio::time::timeout(limit, ending).await.unwrap_or_default();
         Stopped { cut_off: self.in_hand.len(), released }
     }
 

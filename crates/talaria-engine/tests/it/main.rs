@@ -23,6 +23,7 @@ mod install;
 mod keeping;
 mod kinds;
 mod ledger;
+mod notify;
 mod places;
 mod pool;
 mod recovering;
