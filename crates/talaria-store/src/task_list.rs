@@ -40,7 +40,7 @@ pub struct TaskLine {
     pub owner: String,
     /// The worktree it works in, as JSON.
     pub worktree: Option<String>,
-    /// Its last turn.
+    /// The turn that runs; if none does, the last one.
     pub turn: Option<LastTurn>,
     /// How many requests wait for a person.
     pub open_requests: i64,
@@ -48,7 +48,7 @@ pub struct TaskLine {
     pub wants_input: bool,
 }
 
-/// The last turn of a task.
+/// The turn by which a task stands: the first that is not settled, else the last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LastTurn {
     /// Its number in the session, from 1.

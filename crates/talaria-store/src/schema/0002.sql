@@ -41,7 +41,9 @@ select session.updated_at, session.id as session, task.owner,
                    and kind in ('input', 'elicitation'))) as line
 from task join session on session.id = task.session
      left join turn on turn.session = session.id
-          and turn.ordinal = (select max(ordinal) from turn as any_turn where any_turn.session = session.id);
+          and turn.ordinal = coalesce(
+              (select min(ordinal) from turn as waiting where waiting.session = session.id and waiting.stage <> 'settled'),
+              (select max(ordinal) from turn as any_turn where any_turn.session = session.id));
 
 create trigger task_added after insert on task begin
     insert into task_line (updated_at, session, owner, active, line)
