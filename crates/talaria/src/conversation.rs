@@ -36,7 +36,7 @@ const BETWEEN_TRIES: Duration = Duration::from_millis(250);
 pub(crate) struct Followed<'a> {
     pub(crate) client: &'a Client,
     pub(crate) session: SessionId,
-    /// Which turn, from 1.
+    /// Which turn, from 1. If it is not there yet, it is waited for.
     pub(crate) turn: i64,
     /// Events of this turn have greater numbers.
     pub(crate) after: i64,
@@ -44,6 +44,27 @@ pub(crate) struct Followed<'a> {
     pub(crate) past: i64,
     /// How to log in to the Codex that runs it, where `codex login` would be another one.
     pub(crate) login: Option<String>,
+    /// What leaving means.
+    pub(crate) bond: Bond,
+}
+
+/// What the person here is to the turn.
+#[derive(Debug)]
+pub(crate) enum Bond {
+    /// Whoever wants it: Ctrl-C stops it, and so does an output that nobody reads.
+    Owner,
+    /// Somebody who looks on at this task: leaving changes nothing.
+    Onlooker(String),
+}
+
+impl Followed<'_> {
+    /// How to come back to it.
+    fn again(&self) -> String {
+        match &self.bond {
+            Bond::Owner => format!("talaria exec --attach {}", self.session),
+            Bond::Onlooker(task) => format!("talaria task watch {task}"),
+        }
+    }
 }
 
 /// How the show ended.
@@ -53,6 +74,8 @@ pub(crate) struct End {
     pub(crate) report: Report,
     /// What Codex said is in force.
     pub(crate) started: Option<Started>,
+    /// Did the person leave before the turn ended?
+    pub(crate) has_left: bool,
 }
 
 /// Something that was asked of the engine is done, or was refused.
@@ -75,10 +98,15 @@ pub(crate) async fn run(
     let mut errands = JoinSet::new();
     let mut ticks = tokio::time::interval(TICK);
     let mut asked_to_stop = false;
+    let is_onlooker = matches!(followed.bond, Bond::Onlooker(_));
+    let mut has_left = true;
     let report = loop {
         tokio::select! {
             news = stream.next() => match take(&mut face, &mut stream, news, followed)? {
-                Some(report) => break report,
+                Some(report) => {
+                    has_left = false;
+                    break report;
+                }
                 None => face.flush(),
             },
             _ = ticks.tick() => face.tick(),
@@ -89,12 +117,13 @@ pub(crate) async fn run(
                     let answer = AnswerRequest { answer: answer.revealed(), by, via: Some(via()) };
                     errands.spawn(deliver(followed.client.clone(), ticket, answer));
                 }
+                Some(Wish::Interrupt) if is_onlooker => break leave(&mut face, followed, Words::Unheard),
                 Some(Wish::Interrupt) => drop(errands.spawn(interrupt(followed.client.clone(), followed.session.clone()))),
                 Some(Wish::Leave) | None => break leave(&mut face, followed, Words::Unheard),
             },
             stop = stops.next() => match stop {
                 Stop::HungUp => break leave(&mut face, followed, Words::Unheard),
-                Stop::Asked if asked_to_stop => break leave(&mut face, followed, Words::Spoken),
+                Stop::Asked if asked_to_stop || is_onlooker => break leave(&mut face, followed, Words::Spoken),
                 Stop::Asked => {
                     asked_to_stop = true;
                     errands.spawn(interrupt(followed.client.clone(), followed.session.clone()));
@@ -107,7 +136,7 @@ pub(crate) async fn run(
         Some(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(Trouble::new(exit::FAILED, "cannot write the output").because(error))
         }
-        _ => Ok(End { report, started: face.started().cloned() }),
+        _ => Ok(End { report, started: face.started().cloned(), has_left }),
     }
 }
 
@@ -134,7 +163,7 @@ fn take(
                     Some(error) => refused("the turn can no longer be followed", &error),
                     None => Trouble::new(exit::FAILED, "the turn can no longer be followed"),
                 };
-                return Err(trouble.try_this(format!("talaria exec --attach {}", followed.session)));
+                return Err(trouble.try_this(followed.again()));
             }
         }
         next = stream.waiting();
@@ -142,9 +171,9 @@ fn take(
     Ok(None)
 }
 
-/// Shows what belongs to the turn; other turns are passed over.
+/// Shows what belongs to the turn; those before it are passed over.
 fn take_event(face: &mut Face, mut numbered: Numbered, followed: &Followed<'_>) -> Option<Report> {
-    if numbered.turn.is_some_and(|theirs| theirs != followed.turn) {
+    if numbered.turn.is_some_and(|theirs| theirs < followed.turn) {
         return None;
     }
     if let (Event::Outcome(report), Some(login)) = (&mut numbered.event, &followed.login)
@@ -176,17 +205,24 @@ enum Words {
 
 /// The person goes, the turn stays.
 fn leave(face: &mut Face, followed: &Followed<'_>, words: Words) -> Report {
-    let id = &followed.session;
-    let why = format!("you left before the turn ended; it goes on: talaria exec --attach {id}");
+    let again = followed.again();
+    let why = format!("you left before the turn ended; it goes on: {again}");
     let report = Report::new(Outcome::Lost { why }, None, Usage::default(), 0);
     let report = Report { exit: exit::INTERRUPTED, ..report };
     face.leave(&report);
     if words == Words::Spoken {
-        complain(&format!(
-            "you left before the turn ended; it was asked to stop, and goes on until it does\n\
-             follow it: talaria exec --attach {id}\n\
-             stop it, and everything else: talaria stop\n"
-        ));
+        complain(&match &followed.bond {
+            Bond::Owner => format!(
+                "you left before the turn ended; it was asked to stop, and goes on until it does\n\
+                 follow it: {again}\n\
+                 stop it, and everything else: talaria stop\n"
+            ),
+            Bond::Onlooker(task) => format!(
+                "you left; the task goes on\n\
+                 watch it: {again}\n\
+                 stop it:  talaria task interrupt {task}\n"
+            ),
+        });
     }
     report
 }

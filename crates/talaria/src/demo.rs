@@ -14,7 +14,7 @@ use talaria_engine::home::{TalariaHome, ensure_dir};
 use talaria_scripted::ScriptedModel;
 use talaria_server::client::Client;
 
-use crate::conversation::{self, End, Followed};
+use crate::conversation::{self, Bond, End, Followed};
 use crate::exec::person_or;
 use crate::face::Answerer;
 use crate::output::print;
@@ -42,7 +42,7 @@ pub(crate) async fn run() -> Result<u8, Trouble> {
     let client = unless_stopped(&mut stops, engine::reach(&home)).await?;
     let told = tell(&client, &codex, &place, &mut stops).await;
     end(&client).await;
-    let End { report, started } = told?;
+    let End { report, started, .. } = told?;
     conclude(&place, started.and_then(|started| started.path).as_deref())?;
     Ok(report.exit)
 }
@@ -155,7 +155,7 @@ async fn tell(
     };
     let started = unless_stopped(stops, patiently("starting Codex", starting)).await?;
     let SessionStarted { id: session, turn, after, .. } = started;
-    let followed = Followed { client, session, turn, after, past: after, login: None };
+    let followed = Followed { client, session, turn, after, past: after, login: None, bond: Bond::Owner };
     let renderer = Box::new(Terminal::new(io::stdout(), look::of_stdout()));
     let (answerer, lines) = person_or(Answerer::Demo, renderer.as_ref());
     conversation::run(&followed, renderer, answerer, lines, stops).await

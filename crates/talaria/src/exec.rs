@@ -15,7 +15,7 @@ use talaria_engine::codex::locate::{CodexBinary, Origin};
 use talaria_server::client::Client;
 
 use crate::args::{Approve, Exec};
-use crate::conversation::{self, Followed};
+use crate::conversation::{self, Bond, Followed};
 use crate::engine::{self, refused_id};
 use crate::face::{Answerer, Face};
 use crate::keyboard::{Keyboard, Lines};
@@ -62,7 +62,7 @@ async fn run_turn(options: &Exec) -> Result<Report, Trouble> {
     let (client, started, login) =
         unless_stopped(&mut stops, patiently("starting the turn", starting)).await?;
     let SessionStarted { id: session, turn, after, .. } = started;
-    let followed = Followed { client: &client, session, turn, after, past: after, login };
+    let followed = Followed { client: &client, session, turn, after, past: after, login, bond: Bond::Owner };
     follow(options, &followed, &mut stops).await
 }
 
@@ -86,7 +86,8 @@ async fn attach(options: &Exec, id: &str) -> Result<Report, Trouble> {
     match detail.turns.iter().rev().find(|turn| turn.outcome.is_none()) {
         Some(turn) => {
             let (turn, past) = (turn.turn, detail.info.last_seq);
-            let followed = Followed { client: &client, session, turn, after: 0, past, login: None };
+            let bond = Bond::Owner;
+            let followed = Followed { client: &client, session, turn, after: 0, past, login: None, bond };
             follow(options, &followed, &mut stops).await
         }
         None => show_last(options, &detail),
