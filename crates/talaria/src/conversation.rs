@@ -76,6 +76,10 @@ pub(crate) struct End {
     pub(crate) started: Option<Started>,
     /// Did the person leave before the turn ended?
     pub(crate) has_left: bool,
+    /// Who answered here, for the next turn: a keyboard is read once, or one reader takes the lines of another.
+    pub(crate) answerer: Answerer,
+    /// Where lines arrive that are typed.
+    pub(crate) lines: Option<Lines>,
 }
 
 /// Something that was asked of the engine is done, or was refused.
@@ -136,7 +140,10 @@ pub(crate) async fn run(
         Some(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(Trouble::new(exit::FAILED, "cannot write the output").because(error))
         }
-        _ => Ok(End { report, started: face.started().cloned(), has_left }),
+        _ => {
+            let started = face.started().cloned();
+            Ok(End { report, started, has_left, answerer: face.into_answerer(), lines })
+        }
     }
 }
 

@@ -224,6 +224,11 @@ impl Face {
         self.broken.as_ref()
     }
 
+    /// Gives back who answers.
+    pub(crate) fn into_answerer(self) -> Answerer {
+        self.answerer
+    }
+
     /// Makes everything visible.
     pub(crate) fn flush(&mut self) {
         self.write(|renderer| renderer.flush());

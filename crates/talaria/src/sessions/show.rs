@@ -44,11 +44,11 @@ pub(super) fn page(detail: &SessionDetail, now: Timestamp, look: Look) -> String
     for message in &detail.messages {
         out += &said(message, paint);
     }
-    let id = info.task.as_deref().unwrap_or(info.id.as_str());
-    let next = if info.running {
-        format!("follow it: talaria exec --attach {id}")
-    } else {
-        format!("go on with it: talaria exec --resume {id} \"…\"")
+    let next = match (&info.task, &info.id, info.running) {
+        (Some(id), _, true) => format!("follow it: talaria task watch {id}"),
+        (Some(id), _, false) => format!("go on with it: talaria task send {id} \"…\""),
+        (None, id, true) => format!("follow it: talaria exec --attach {id}"),
+        (None, id, false) => format!("go on with it: talaria exec --resume {id} \"…\""),
     };
     out + &format!("\n{}\n", paint.text(Style::DIM, &next))
 }

@@ -129,15 +129,15 @@ pub(super) async fn attend(
     stops: &mut Stops,
 ) -> Result<u8, Trouble> {
     let From { id, session, mut turn, mut after, mut past } = from;
+    let (mut answerer, mut lines) = match view {
+        View::Live => person_or(Answerer::Elsewhere, renderer(view, &session).as_ref()),
+        _ => (Answerer::Elsewhere, None),
+    };
     loop {
         let bond = Bond::Onlooker(id.clone());
         let session = session.clone();
         let followed = Followed { client, session, turn, after, past, login: None, bond };
         let renderer = renderer(view, &followed.session);
-        let (answerer, lines) = match view {
-            View::Live => person_or(Answerer::Elsewhere, renderer.as_ref()),
-            _ => (Answerer::Elsewhere, None),
-        };
         let end = conversation::run(&followed, renderer, answerer, lines, stops).await?;
         if end.has_left {
             return Ok(end.report.exit);
@@ -148,6 +148,7 @@ pub(super) async fn attend(
             return ended(&task, &end.report, view);
         }
         complain(&format!("{id} goes on with its next turn\n"));
+        (answerer, lines) = (end.answerer, end.lines);
         (turn, after, past) = (turn + 1, 0, turns(client, &task.session).await?.1);
     }
 }

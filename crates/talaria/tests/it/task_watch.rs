@@ -51,17 +51,21 @@ async fn a_watcher_who_leaves_does_not_stop_the_task(codex: Codex) {
 
 async fn a_watcher_whose_output_nobody_reads_does_not_stop_the_task(codex: Codex) {
     let scene = Scene::real(&codex).await;
-    let gate = Gate::new();
-    scene.model.push(Reply::new().text("half\n").gate(&gate).text("and whole\n"));
+    let (noticed, gone) = (Gate::new(), Gate::new());
+    scene
+        .model
+        .push(Reply::new().text("half\n").gate(&noticed).text("more\n").gate(&gone).text("and whole\n"));
     let id = start(&scene, &["go"]).await;
     let mut watching = scene.start(&["task", "watch", "--json", &id]);
     watching.wait_for("half").await;
-    let gone = watching.hang_up();
-    gate.open();
-    gone.await;
+    let watcher = watching.hang_up();
+    noticed.open();
+    watcher.await.exits(4);
+    assert_eq!(shown(&scene, &id).await["status"], "working");
+    gone.open();
     rest(&scene).await;
     let task = shown(&scene, &id).await;
-    assert_eq!((&task["status"], &task["answer"]), (&"completed".into(), &"half\nand whole\n".into()));
+    assert_eq!((&task["status"], &task["answer"]), (&"completed".into(), &"half\nmore\nand whole\n".into()));
     scene.close().await;
 }
 
