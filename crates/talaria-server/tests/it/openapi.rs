@@ -9,7 +9,7 @@ use schemars::generate::{SchemaGenerator, SchemaSettings};
 use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 use talaria_core::api::{
-    AnswerRequest, Answered, Applied, Discard, Discarded, EngineInfo, Import, Imported, Interrupt,
+    AnswerRequest, Answered, Applied, Discard, Discarded, EngineInfo, Import, Imported, Interrupt, Kind,
     NewSession, NewTask, NewTurn, NoticeInfo, Notify, Numbered, Problem, Prune, Pruned, RequestInfo, Said,
     Say, SearchHit, SessionDetail, SessionInfo, SessionQuery, SessionStarted, Status, Stop, Stopped,
     StoredMessage, TaskDiff, TaskInfo, TaskLine, TaskQuery, TaskSent, TaskStarted,
