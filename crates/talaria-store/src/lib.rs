@@ -4,7 +4,7 @@
 //! goes to one `writer` task, which commits many callers' batches together (`group`); reads have connections of their
 //! own and never wait for it. One file per kind of row holds its shape and its reads: `session`, `turn`, `event`,
 //! `message`, `request`, `host`, `lease`, `task`, `outbox`. `search` finds words in messages, `prune` and `trim` forget,
-//! and `reclaim` gives the room back.
+//! and `reclaim` gives the room back. `legacy` reads a database of the old bridge and takes its tasks over.
 //!
 //! Promises, held by the suite in `contract` (feature `contract`), which a second store must pass as well:
 //! events are numbered per session without a gap, together with the rows that change with them; a write under a lease
@@ -25,6 +25,7 @@ mod group;
 mod health;
 mod host;
 mod lease;
+pub mod legacy;
 mod message;
 mod open;
 mod open_error;

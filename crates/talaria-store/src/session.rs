@@ -209,7 +209,8 @@ impl Store {
     }
 }
 
-async fn insert(conn: &mut SqliteConnection, session: NewSession) -> Result<(), StoreError> {
+/// Writes a new session down, and what makes it a task.
+pub(crate) async fn insert(conn: &mut SqliteConnection, session: NewSession) -> Result<(), StoreError> {
     sqlx::query(
         "insert into session (id, kind, alias, title, cwd, runtime, model, asked, settings, state, created_at, updated_at)
          values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11)",

@@ -11,6 +11,7 @@ mod contract;
 mod faults;
 mod files;
 mod killed;
+mod legacy;
 mod lines;
 mod properties;
 
