@@ -4,7 +4,8 @@
 //! Map: `desk` knows which sessions are at work, `actor` is the task of one, `opening` opens its conversation on a host,
 //! `journal` writes down what happens (`pending`, `rows`) and publishes it (`feed`, `follow`), `recovery` takes up what an
 //! engine that is gone left, `answering` and `looking` are what the API asks, `tasks` is the work in the background (`queue`
-//! says when, `standing` how it stands, `worktrees` where, `owed` and `sending` who is told), `scope` says who may what, `seal` keeps what
+//! says when, `standing` how it stands, `worktrees` where, `owed` and `sending` who is told), `scope` says who may what, `importing`
+//! takes over tasks of the reference, `seal` keeps what
 //! must survive until it is sent, `ending` ends it. An engine can be killed at any moment: the next one goes on from the store.
 
 use std::path::PathBuf;
@@ -42,6 +43,7 @@ mod ending;
 mod feed;
 mod follow;
 mod forgetting;
+mod importing;
 mod input;
 mod journal;
 mod lock;

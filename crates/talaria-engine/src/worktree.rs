@@ -75,6 +75,8 @@ pub struct Made {
     pub base_branch: Option<String>,
     /// What was asked about uncommitted changes.
     pub dirty: Dirty,
+    /// The settings for this worktree alone that git took over from the user's checkout; most have none.
+    pub settings: Option<String>,
 }
 
 impl Made {
@@ -112,6 +114,12 @@ impl Made {
     /// Where worktrees and what we know about them lie; no sandbox writes here.
     fn folder(&self) -> &Path {
         self.worktree.parent().unwrap_or(&self.worktree)
+    }
+
+    /// What git knew about the files of the worktree before the task began; no sandbox writes it.
+    fn first_index(&self) -> PathBuf {
+        let name = self.worktree.file_name().unwrap_or_default().to_string_lossy();
+        self.folder().join(format!(".{name}.index"))
     }
 
     /// The commit that the branch is at; none if it is gone.

@@ -8,8 +8,8 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
 use serde::Serialize;
 use talaria_core::api::{
-    AnswerRequest, Discard, Interrupt, NewSession, NewTask, NewTurn, Notify, Problem, ProblemCode, Prune,
-    Say, SessionQuery, Stop, TaskQuery,
+    AnswerRequest, Discard, Import, Interrupt, NewSession, NewTask, NewTurn, Notify, Problem, ProblemCode,
+    Prune, Say, SessionQuery, Stop, TaskQuery,
 };
 use talaria_engine::engine::Engine;
 
@@ -20,7 +20,7 @@ use crate::taken::{Asked, From, Given, Id, Of, PAGE, Page, Words};
 
 /// Makes the service of every route.
 pub(crate) fn routes(engine: Engine) -> Router {
-    let handlers: [(route::Route, MethodRouter<Engine>); 25] = [
+    let handlers: [(route::Route, MethodRouter<Engine>); 26] = [
         (route::INFO, get(info)),
         (route::STATUS, get(status)),
         (route::STOP, post(stop)),
@@ -46,6 +46,7 @@ pub(crate) fn routes(engine: Engine) -> Router {
         (route::APPLY, post(apply)),
         (route::DISCARD, post(discard)),
         (route::NOTIFY, post(notify)),
+        (route::IMPORT, post(import)),
     ];
     let add = |routes: Router<Engine>, (route, handler): (route::Route, _)| routes.route(route.path, handler);
     let routes = handlers.into_iter().fold(Router::new(), add);
@@ -159,6 +160,10 @@ async fn discard(Of(engine): Of, Id(id): Id, Given(discard): Given<Discard>) -> 
 
 async fn notify(Of(engine): Of, Given(notify): Given<Notify>) -> Response {
     apart(async move { engine.notify(notify).await }).await
+}
+
+async fn import(Of(engine): Of, Given(import): Given<Import>) -> Response {
+    apart(async move { engine.import(import).await }).await
 }
 
 async fn nothing_here(uri: Uri) -> Response {

@@ -9,6 +9,7 @@ use crate::args::ImportSource;
 use crate::engine::{self, refused};
 use crate::output::print;
 use crate::patience::patiently;
+use crate::render::plain_line;
 use crate::sessions::json_lines;
 use crate::settings::Settings;
 use crate::trouble::{Trouble, exit};
@@ -21,7 +22,7 @@ pub(crate) async fn run(options: &args::Import) -> Result<u8, Trouble> {
     let client = engine::reach(&settings.home).await?;
     let imported = patiently("reading", client.import(&import)).await;
     let imported = imported.map_err(|error| refused("cannot take these tasks over", &error))?;
-    print(&if *json { json_lines(&[imported]) } else { words(imported) })?;
+    print(&if *json { json_lines(&[imported]) } else { words(&imported) })?;
     Ok(0)
 }
 
@@ -39,7 +40,7 @@ fn file(path: &Path) -> Result<String, Trouble> {
     real.into_os_string().into_string().map_err(|_| trouble("its path is not valid UTF-8".to_owned()))
 }
 
-fn words(imported: Imported) -> String {
+fn words(imported: &Imported) -> String {
     let count = |count: usize| match count {
         1 => "1 task".to_owned(),
         _ => format!("{count} tasks"),
@@ -50,6 +51,12 @@ fn words(imported: Imported) -> String {
     }
     if imported.known > 0 {
         out += &format!("{} had been taken over before\n", count(imported.known));
+    }
+    for name in &imported.refused {
+        out += &format!(
+            "not taken over, because something else has its name or it is none: {}\n",
+            plain_line(name)
+        );
     }
     out + "see them: talaria task list\n"
 }
@@ -66,9 +73,10 @@ mod tests {
             3 tasks taken over
             2 of them had not ended; what became of that is not known
             1 task had been taken over before
+            not taken over, because something else has its name or it is none: a␛b
             see them: talaria task list
         "#]]
-        .assert_eq(&words(Imported { tasks: 3, lost: 2, known: 1 }));
-        assert_eq!(words(Imported::default()), "0 tasks taken over\nsee them: talaria task list\n");
+        .assert_eq(&words(&Imported { tasks: 3, lost: 2, known: 1, refused: vec!["a\u{1b}b".to_owned()] }));
+        assert_eq!(words(&Imported::default()), "0 tasks taken over\nsee them: talaria task list\n");
     }
 }

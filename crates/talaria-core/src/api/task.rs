@@ -440,7 +440,7 @@ pub struct Import {
 }
 
 /// What came out of it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Imported {
     /// Tasks that are new here.
@@ -449,4 +449,7 @@ pub struct Imported {
     pub lost: usize,
     /// Tasks that were here already.
     pub known: usize,
+    /// Names that could not be taken over: they are no names of tasks, or something else has them.
+    #[serde(default)]
+    pub refused: Vec<String>,
 }

@@ -126,37 +126,27 @@ impl Made {
         if fs::symlink_metadata(&self.worktree).is_err() {
             return Vec::new();
         }
+        let text = |text: &str| Some(text.to_owned());
         let wanted = [
-            (dot_git.clone(), format!("gitdir: {}", self.admin.display())),
-            (self.admin.join("commondir"), "../..".to_owned()),
-            (self.admin.join("gitdir"), dot_git.display().to_string()),
+            (dot_git.clone(), text(&format!("gitdir: {}\n", self.admin.display()))),
+            (self.admin.join("commondir"), text("../..\n")),
+            (self.admin.join("gitdir"), text(&format!("{}\n", dot_git.display()))),
+            (self.admin.join("config.worktree"), self.settings.clone()),
         ];
-        let strange = wanted.iter().filter(|(path, text)| read(path).as_deref() != Some(text.as_str()));
-        let mut altered: Vec<String> = strange.map(|(path, _)| path.display().to_string()).collect();
-        let config = self.admin.join("config.worktree");
-        if fs::symlink_metadata(&config).is_ok() && !is_sparse_only(&config) {
-            altered.push(config.display().to_string());
-        }
-        altered
+        let is_strange = |path: &Path, text: &Option<String>| {
+            let is_there = fs::symlink_metadata(path).is_ok();
+            is_there != text.is_some() || is_there && read(path) != *text
+        };
+        let strange = wanted.iter().filter(|(path, text)| is_strange(path, text));
+        strange.map(|(path, _)| path.display().to_string()).collect()
     }
-}
-
-/// git copies what the user's checkout says about being sparse, and nothing that names a program.
-fn is_sparse_only(config: &Path) -> bool {
-    let Some(text) = read(config) else { return false };
-    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    lines.all(|line| {
-        let key = line.split('=').next().unwrap_or_default().trim().to_ascii_lowercase();
-        matches!(&*key, "[core]" | "[index]" | "sparsecheckout" | "sparsecheckoutcone" | "sparse")
-    })
 }
 
 /// The text of a small file; nothing if it is something else, such as a pipe that would be waited for.
 fn read(path: &Path) -> Option<String> {
     let kind = fs::symlink_metadata(path).ok()?;
     let is_small = kind.is_file() && kind.len() <= LONGEST;
-    let text = is_small.then(|| fs::read_to_string(path).ok()).flatten()?;
-    Some(text.trim_end_matches('\n').to_owned())
+    is_small.then(|| fs::read_to_string(path).ok()).flatten()
 }
 
 /// A comparison of two trees in which nothing is run and no setting of the user's counts.

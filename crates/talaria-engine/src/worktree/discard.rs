@@ -52,6 +52,7 @@ impl Made {
         if !self.common.is_dir() {
             // The repository is gone: there is no branch, and nothing to keep work in.
             remove(&self.worktree)?;
+            remove(&self.first_index())?;
             return Ok(Discarded { branch: self.branch.clone(), tip: None, kept: None });
         }
         let tip = match self.tip(&git).await {
@@ -72,6 +73,7 @@ impl Made {
         drop(snapshot);
         remove(&self.worktree)?;
         remove(&self.admin)?;
+        remove(&self.first_index())?;
         self.delete_branch(&git).await?;
         Ok(Discarded { branch: self.branch.clone(), tip: tip.filter(|tip| *tip != self.base), kept })
     }

@@ -21,8 +21,8 @@ use crate::codex::locate::leash::Leash;
 pub(super) const OLDEST: &str = "2.41";
 const OLDEST_PARTS: (u32, u32) = (2, 41);
 
-/// How long one call may take; a checkout of a large repository on a slow disk takes minutes.
-const LIMIT: Duration = Duration::from_secs(300);
+/// How long one call may take; a checkout of a large repository on a slow disk takes its time.
+const LIMIT: Duration = Duration::from_secs(120);
 
 /// How much one call may say: the list of the files of a repository with a million of them.
 const OUTPUT: usize = 128 * 1024 * 1024;

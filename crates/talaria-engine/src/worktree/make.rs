@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 
 use super::git::{Git, check_version};
 use super::repository::Repository;
-use super::{Dirty, FOLDER, Made, WorktreeError, snapshot};
+use super::snapshot::{self, copy_index};
+use super::{Dirty, FOLDER, Made, WorktreeError};
 
 /// The longest name of a task; far below what file systems take.
 const LONGEST: usize = 100;
@@ -43,6 +44,7 @@ pub async fn make(cwd: &Path, task: &str, into: &Path, dirty: Dirty) -> Result<M
         base: user.head.clone(),
         base_branch: user.branch.clone(),
         dirty,
+        settings: None,
         repository: user.root.clone(),
         common: user.common.clone(),
     };
@@ -74,12 +76,17 @@ fn is_name(task: &str) -> bool {
 
 /// Makes the directory for worktrees, which must not be a part of the user's files.
 async fn ready(into: &Path, user: &Repository) -> Result<PathBuf, WorktreeError> {
+    let is_new = !into.exists();
     let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(into);
     made.map_err(WorktreeError::io(into))?;
     let into = fs::canonicalize(into).map_err(WorktreeError::io(into))?;
     let is_inside = into.starts_with(&user.root) && !into.starts_with(&user.common);
     let Some(name) = into.to_str() else { return Err(WorktreeError::NotText(into)) };
     if is_inside && !user.git.run(&["check-ignore", "--quiet", "--no-index", name], b"").await?.is_success {
+        if is_new {
+            // It is empty, or else not ours to remove.
+            let _ = fs::remove_dir(&into);
+        }
         return Err(WorktreeError::InsideCheckout { into, repository: user.root.clone() });
     }
     Ok(into)
@@ -139,6 +146,8 @@ async fn fill(made: &mut Made, git: &Git) -> Result<(), WorktreeError> {
     if made.admin.parent() != Some(&made.common.join("worktrees")) {
         return Err(WorktreeError::Tampered { what: dot_git.display().to_string() });
     }
+    copy_index(&made.admin.join("index"), &made.first_index())?;
+    made.settings = fs::read_to_string(made.admin.join("config.worktree")).ok();
     if !made.cwd.is_dir() {
         // The directory holds nothing that is committed.
         fs::create_dir_all(&made.cwd).map_err(WorktreeError::io(&made.cwd))?;
@@ -152,6 +161,7 @@ async fn undo(made: &Made, git: &Git) {
         let _ = fs::remove_dir_all(admin);
     }
     let _ = fs::remove_dir_all(&made.worktree);
+    let _ = fs::remove_file(made.first_index());
     let _ = git.run(&["update-ref", "--no-deref", "-d", &made.reference(), &made.base], b"").await;
 }
 

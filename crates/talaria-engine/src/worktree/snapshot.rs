@@ -72,10 +72,14 @@ impl Snapshot {
         let (mut tree, mut nested) = (committed.clone(), Vec::new());
         if is_there(&made.worktree)? {
             let index = folder.path().join("index");
+            let is_known = copy_index(&made.first_index(), &index)?;
             let inside = git.clone().with("GIT_INDEX_FILE", index).with("GIT_WORK_TREE", &made.worktree);
             let inside =
                 inside.cwd(&made.worktree).set("core.sparseCheckout", "false").set("index.sparse", "false");
-            inside.bytes(&["read-tree", &committed], b"").await?;
+            // What git knew about the files spares it reading those that did not change since.
+            let read: &[&str] =
+                if is_known { &["read-tree", "-i", "-m", &committed] } else { &["read-tree", &committed] };
+            inside.bytes(read, b"").await?;
             (tree, nested) = stage(&inside).await.map(|staged| (staged.tree, staged.nested))?;
         }
         let is_uncommitted = tree != committed;
@@ -91,10 +95,7 @@ pub(super) async fn of_checkout(user: &Repository, aside: &Path) -> Result<Strin
     }
     let folder = folder(aside)?;
     let (theirs, ours) = (user.git_dir.join("index"), folder.path().join("index"));
-    // What git knows about the files spares it reading them all. A repository may be without an index.
-    if theirs.exists() {
-        fs::copy(&theirs, &ours).map_err(WorktreeError::io(&theirs))?;
-    }
+    copy_index(&theirs, &ours)?;
     let tree = stage(&user.git.clone().with("GIT_INDEX_FILE", ours)).await?.tree;
     let branch = user.branch.as_deref().unwrap_or("a commit");
     let message = format!("Uncommitted changes on {branch} when the task began");
@@ -111,6 +112,23 @@ pub(super) async fn commit(
     let git = git.clone().with("GIT_AUTHOR_NAME", NAME).with("GIT_AUTHOR_EMAIL", ADDRESS);
     let git = git.with("GIT_COMMITTER_NAME", NAME).with("GIT_COMMITTER_EMAIL", ADDRESS);
     git.text(&["commit-tree", tree, "-p", parent, "-m", message]).await
+}
+
+/// Copies an index with its time; false if there is none.
+///
+/// git looks again at files that are as young as the index. If the copy were younger than the original, it would take
+/// a file that was changed in the second in which the original was written for unchanged.
+pub(super) fn copy_index(from: &Path, to: &Path) -> Result<bool, WorktreeError> {
+    let copy = || {
+        let time = fs::metadata(from)?.modified()?;
+        fs::copy(from, to)?;
+        fs::File::options().write(true).open(to)?.set_modified(time)
+    };
+    match copy() {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(WorktreeError::io(from)(error)),
+    }
 }
 
 /// Whether a worktree is there; a link in its place is not one.

@@ -5,6 +5,7 @@ mod environment;
 mod hostile;
 mod looking;
 mod making;
+mod sandboxed;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -221,7 +221,10 @@ async fn what_the_server_answers_fits_the_openapi_document() {
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
         (head[9..12].to_owned(), serde_json::from_str(body).unwrap())
     };
-    for route in route::ALL.iter().filter(|route| route.verb == Verb::Get && **route != route::FOLLOW) {
+    // A stream has no end, and this task no worktree.
+    let read_at_once =
+        |route: &&Route| route.verb == Verb::Get && ![route::FOLLOW, route::DIFF].contains(route);
+    for route in route::ALL.iter().filter(read_at_once) {
         let id = if *route == route::REQUEST { "req-" } else { started.id.as_str() };
         let (code, value) = get(&(route.path.replace("{id}", id) + "?words=ask")).await;
         assert_eq!(code, "200", "{}", route.name);

@@ -133,7 +133,7 @@ async fn a_refusal_arrives_as_the_engine_said_it() {
     let mut scene = Scene::start().await;
     let client = scene.client().await;
     let expected = Problem::new(ProblemCode::Unknown, "there is no session or task \"no/such?id#é\"")
-        .try_this("see `talaria sessions list`");
+        .try_this("see `talaria task list` and `talaria sessions list`");
     match client.session("no/such?id#é").await {
         Err(ClientError::Problem(problem)) => assert_eq!(problem, expected),
         other => panic!("{other:?}"),

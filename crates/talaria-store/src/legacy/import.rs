@@ -149,6 +149,7 @@ fn prepare(
         asked: None,
         settings: None,
         task: Some(task_row),
+        first_turn: None,
         created_at,
     };
     Ready { session, report, prompt, messages, updated_at, settled_at }

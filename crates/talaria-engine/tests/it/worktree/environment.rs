@@ -63,6 +63,21 @@ async fn an_old_git_is_named() {
     assert_eq!(error.to_string(), "git 2.39.5 is too old: worktrees need 2.41 or newer");
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_git_that_does_not_end_is_ended() {
+    let Some(user) = inside() else {
+        let place = Place::new();
+        let path = ("PATH", path_with(&place, "echo $$ > \"$0.pid\"; sleep 600"));
+        return run_inside("a_git_that_does_not_end_is_ended", &place, &[path]);
+    };
+    let error = made(&user).await.unwrap_err();
+    assert_eq!(error.to_string(), "git version was ended after 120 s");
+    // A clock that stands still goes forward at once when there is only waiting: git may not have said who it is.
+    if let Ok(pid) = fs::read_to_string(user.join("../bin/git.pid")) {
+        assert!(!Path::new("/proc").join(pid.trim()).join("cmdline").exists());
+    }
+}
+
 #[tokio::test]
 async fn variables_that_point_git_elsewhere_do_not_count() {
     let Some(user) = inside() else {

@@ -110,6 +110,24 @@ async fn more_files_than_are_listed_still_count() {
 }
 
 #[tokio::test]
+async fn a_change_that_leaves_length_and_time_is_seen() {
+    let place = Place::new();
+    let made = place.made("t1").await;
+    let file = made.worktree.join("a.txt");
+    let time = fs::metadata(&file).unwrap().modified().unwrap();
+    put(&file, "ONE\ntwo\nthree\n");
+    fs::File::options().write(true).open(&file).unwrap().set_modified(time).unwrap();
+    assert_eq!(made.changes().await.unwrap().files.len(), 1);
+    // And in the user's own checkout when it is copied.
+    let file = place.user().join("b.txt");
+    let time = fs::metadata(&file).unwrap().modified().unwrap();
+    put(&file, "BEE\n");
+    fs::File::options().write(true).open(&file).unwrap().set_modified(time).unwrap();
+    let made = place.make("t2", Dirty::Copy).await.unwrap();
+    assert_eq!(fs::read_to_string(made.worktree.join("b.txt")).unwrap(), "BEE\n");
+}
+
+#[tokio::test]
 async fn repositories_inside_the_worktree_are_named_and_left_out() {
     let place = Place::new();
     let made = place.made("t1").await;
