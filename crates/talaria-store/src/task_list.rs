@@ -5,12 +5,16 @@
 
 use serde::Deserialize;
 use sqlx::Row as _;
+use sqlx::sqlite::SqliteConnection;
 use talaria_core::event::Stage;
 use talaria_core::ids::SessionId;
 
 use crate::error::StoreError;
 use crate::session_list::Cursor;
 use crate::store::Store;
+
+/// How many lines are read at a time: texts of this size stay in the processor's cache.
+const STEP: i64 = 500;
 
 /// Which tasks are wanted. `None` wants all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -131,31 +135,63 @@ impl Store {
         behind: Option<&Cursor>,
         limit: u32,
     ) -> Result<TaskPage, StoreError> {
-        // One text for all of them, because handing over a row takes longer than finding it.
-        let found = sqlx::query(
-            "select coalesce(group_concat(line, char(10)), '') as lines
-             from (select line from task_line
-                   where ($1 is null or owner = $1) and ($2 is null or active = $2)
-                     and (updated_at, session) < ($3, $4)
-                   order by updated_at desc, session desc limit $5)",
-        )
-        .bind(filter.owner.as_deref())
-        .bind(filter.active)
-        .bind(behind.map_or(i64::MAX, |cursor| cursor.updated_at))
-        .bind(behind.map_or("~", |cursor| cursor.id.as_str()))
-        .bind(limit)
-        .fetch_one(self.readers())
-        .await?;
-        let lines = serde_json::Deserializer::from_str(found.try_get("lines")?).into_iter::<Written>();
-        let mut tasks = lines
-            .map(|line| line.map(TaskLine::from))
-            .collect::<Result<Vec<TaskLine>, _>>()
-            .map_err(|error| StoreError::Unreadable(format!("the list of tasks: {error}")))?;
-        // An aggregate promises no order; as a rule there is nothing to do.
-        tasks.sort_by(|a, b| (b.updated_at, &b.id).cmp(&(a.updated_at, &a.id)));
+        // One transaction, so that a task that changes meanwhile is neither missed nor told twice.
+        let mut reading = self.readers().begin().await?;
+        let mut tasks: Vec<TaskLine> = Vec::new();
+        let mut behind = behind.cloned();
+        loop {
+            let left = i64::from(limit) - i64::try_from(tasks.len()).unwrap_or(i64::MAX);
+            let step = left.min(STEP);
+            let mut some = read_some(&mut reading, filter, behind.as_ref(), step).await?;
+            let is_last = i64::try_from(some.len()).is_ok_and(|count| count < step) || left <= step;
+            behind = some.last().map(TaskLine::cursor);
+            tasks.append(&mut some);
+            if is_last {
+                break;
+            }
+        }
+        reading.commit().await?;
         let is_full = tasks.len() == usize::try_from(limit).unwrap_or(usize::MAX);
         let last = tasks.last().filter(|_| is_full);
-        let next = last.map(|last| Cursor { updated_at: last.updated_at, id: last.id.clone() });
+        let next = last.map(TaskLine::cursor);
         Ok(TaskPage { tasks, next })
     }
+}
+
+impl TaskLine {
+    /// Where a page ends that ends with it.
+    fn cursor(&self) -> Cursor {
+        Cursor { updated_at: self.updated_at, id: self.id.clone() }
+    }
+}
+
+/// Reads some lines as one text: handing over a row takes longer than finding it.
+async fn read_some(
+    conn: &mut SqliteConnection,
+    filter: &TaskFilter,
+    behind: Option<&Cursor>,
+    limit: i64,
+) -> Result<Vec<TaskLine>, StoreError> {
+    let found = sqlx::query(
+        "select coalesce(group_concat(line, char(10)), '') as lines
+         from (select line from task_line
+               where ($1 is null or owner = $1) and ($2 is null or active = $2)
+                 and (updated_at, session) < ($3, $4)
+               order by updated_at desc, session desc limit $5)",
+    )
+    .bind(filter.owner.as_deref())
+    .bind(filter.active)
+    .bind(behind.map_or(i64::MAX, |cursor| cursor.updated_at))
+    .bind(behind.map_or("~", |cursor| cursor.id.as_str()))
+    .bind(limit)
+    .fetch_one(conn)
+    .await?;
+    let lines = serde_json::Deserializer::from_str(found.try_get("lines")?).into_iter::<Written>();
+    let mut tasks = lines
+        .map(|line| line.map(TaskLine::from))
+        .collect::<Result<Vec<TaskLine>, _>>()
+        .map_err(|error| StoreError::Unreadable(format!("the list of tasks: {error}")))?;
+    // An aggregate promises no order; as a rule there is nothing to do.
+    tasks.sort_by(|a, b| (b.updated_at, &b.id).cmp(&(a.updated_at, &a.id)));
+    Ok(tasks)
 }

@@ -58,7 +58,7 @@ const FILL: &str = r#"
     insert into task (session, owner, worktree, notify)
     select id, case when created_at % 1000 = 7 then 'model:rare' when created_at % 2 = 0 then 'person:ada'
                     else 'model:claude-code' end,
-           '{"x":"' || hex(zeroblob(120)) || '"}', '["local"]'
+           case when created_at % 4 = 0 then '{"x":"' || hex(zeroblob(120)) || '"}' end, '["local"]'
     from session where kind = 'task';
     insert into turn (session, ordinal, stage, client_id, input_text, ours, outcome, outcome_kind, first_seq,
                       created_at, settled_at)
