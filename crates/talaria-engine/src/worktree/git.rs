@@ -281,7 +281,7 @@ fn name(arguments: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::is_new_enough;
+    use super::{is_new_enough, is_passing};
 
     #[test]
     fn what_git_calls_itself_decides_whether_it_is_new_enough() {
@@ -301,5 +301,13 @@ mod tests {
         ] {
             assert!(!is_new_enough(said), "{said}");
         }
+    }
+
+    #[test]
+    fn what_somebody_else_is_doing_passes_and_what_is_wrong_stays() {
+        assert!(is_passing("fatal: failed to read .git/worktrees/t3/commondir: Success"));
+        assert!(is_passing("fatal: Unable to create '/r/.git/refs/heads/talaria/t.lock': File exists."));
+        assert!(!is_passing("fatal: 'talaria/t' is already used by worktree at '/w/t'"));
+        assert!(!is_passing("error: failed to read object"));
     }
 }

@@ -110,16 +110,26 @@ async fn repositories_that_a_task_planted_are_not_entered() {
     let made = place.made("t1").await;
     for name in ["lib", "inner"] {
         let inner = made.worktree.join(name);
-        super::init(&inner);
-        put(&inner.join("file"), "x\n");
+        // At the commit that is recorded: that is when git would look further.
+        git(&place.path("library"), &["clone", "--quiet", ".", inner.to_str().unwrap()]);
         put(&inner.join(".gitattributes"), "* filter=evil diff=evil\n");
-        commit(&inner, "inner");
-        put(&inner.join("file"), "changed\n");
+        put(&inner.join("file"), "y\n");
         put(&inner.join(".git/config"), &config);
     }
     let changes = made.changes().await.unwrap();
     assert_eq!((changes.files.len(), changes.nested), (0, vec!["inner".to_owned()]));
     go_through(&made).await;
+    assert!(!mark.exists(), "{:?}", fs::read_to_string(&mark));
+    // Nor is the user's own submodule, which another task may have had as its directory.
+    put(
+        &place.user().join(".git/modules/lib/config"),
+        &format!("{config}[core]\n worktree = ../../../lib\n"),
+    );
+    put(&place.user().join("lib/.gitattributes"), "* filter=evil\n");
+    // Of the same length: only then must git read it to know.
+    put(&place.user().join("lib/file"), "y\n");
+    place.write("a.txt", "changed\n");
+    place.make("t3", Dirty::Copy).await.unwrap();
     assert!(!mark.exists(), "{:?}", fs::read_to_string(&mark));
     // A task in a repository that a task made: its configuration does not run either.
     let bad = place.path("bad");
