@@ -86,11 +86,15 @@ fn limits(limits: Limits) -> String {
         return String::new();
     }
     let memory = limits.host_memory_kib.map(|kib| format!(", {} of memory", bytes(kib.saturating_mul(1024))));
+    let count = |count: usize, one: &str, more: &str| match count {
+        1 => format!("1 {one}"),
+        _ => format!("{count} {more}"),
+    };
     format!(
-        "limits    {} tasks at once; {} Codex processes, each with {} threads{}\n",
-        limits.tasks,
-        limits.hosts,
-        limits.threads_per_host,
+        "limits    {} at once; {}, each with {}{}\n",
+        count(limits.tasks, "task", "tasks"),
+        count(limits.hosts, "Codex process", "Codex processes"),
+        count(limits.threads_per_host, "thread", "threads"),
         memory.unwrap_or_default(),
     )
 }

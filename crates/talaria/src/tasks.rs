@@ -76,7 +76,7 @@ pub(crate) async fn run(options: &Tasks) -> Result<u8, Trouble> {
             print(&if task.json {
                 json_lines(&[discarded])
             } else {
-                format!("{}\n", plain_line(&discarded.message))
+                format!("{}: {}\n", plain_line(&discarded.branch), plain_line(&discarded.message))
             })?;
         }
     }
@@ -126,7 +126,8 @@ fn standing(task: &TaskInfo) -> Value {
 /// The exit code of a task whose last turn came to this: that of the turn, but a task that nobody stopped has failed.
 fn exit_code(report: &Report) -> u8 {
     match report.outcome {
-        Outcome::Interrupted { by: Who::Codex } => exit::FAILED,
+        Outcome::Interrupted { by: Who::User | Who::Model | Who::Stop | Who::Deadline } => report.exit,
+        Outcome::Interrupted { .. } => exit::FAILED,
         _ => report.exit,
     }
 }

@@ -26,6 +26,7 @@ mod setup;
 mod stops;
 mod survival;
 mod task_input;
+mod task_queue;
 mod task_watch;
 mod task_worktree;
 mod tasks;

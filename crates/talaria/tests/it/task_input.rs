@@ -35,7 +35,7 @@ async fn what_does_not_fit_together_starts_nothing(codex: Codex) {
         (&["--writable-root", "/nowhere", "go"], &["cannot let the task write in /nowhere", "hint: "]),
         (&["--worktree", "go"], &["error: cannot start the task", "read-only", "hint: "]),
         (&["--network", "go"], &["error: cannot start the task", "read-only", "hint: "]),
-        (&["--notify", "pigeon:post", "go"], &["error: cannot start the task", "pigeon", "hint: "]),
+        (&["--notify", "pigeon:post", "go"], &["error: cannot start the task", "no such target", "webhook:"]),
     ];
     for (options, words) in refused {
         let ended = scene.run(&[&["task", "start"], options].concat()).await.exits(2);

@@ -70,7 +70,7 @@ async fn the_work_of_a_task_is_shown_taken_over_and_discarded(codex: Codex) {
     diff.prints(&["+++ b/poem.txt\n", "\n+two\n", "+++ b/new\n"]);
 
     let kept = scene.run(&["task", "discard", &id]).await.exits(1);
-    kept.complains(&["error: cannot discard it", "nowhere else", "--force"]);
+    kept.complains(&["error: cannot discard it", "nowhere else", "with force"]);
     let applied = scene.run(&["task", "apply", &id]).await.exits(0);
     applied.prints(&["2 files were changed in", "not committed", "poem.txt", "new"]);
     assert_eq!(fs::read_to_string(work.join("poem.txt")).unwrap(), "one\ntwo\n");
@@ -87,13 +87,16 @@ async fn the_work_of_a_task_is_shown_taken_over_and_discarded(codex: Codex) {
 async fn a_checkout_that_cannot_be_copied_safely_is_a_choice(codex: Codex) {
     let scene = Scene::real(&codex).await;
     let begin = [&["task", "start"], &WRITING[..], &["go"]].concat();
-    let no_git = scene.run(&begin).await.exits(2);
+    // The scene may itself lie in a repository.
+    let outside = tempfile::tempdir().unwrap();
+    let no_git =
+        scene.run(&[&begin[..], &["--cwd", outside.path().to_str().unwrap()]].concat()).await.exits(1);
     no_git.complains(&["error: cannot start the task", "not in a git repository", "hint: "]);
 
     let work = repository(&scene);
     fs::write(work.join("poem.txt"), "mine\n").unwrap();
-    let dirty = scene.run(&begin).await.exits(2);
-    dirty.complains(&["uncommitted changes: ", "poem.txt", "hint: ", "--worktree=leave", "--worktree=copy"]);
+    let dirty = scene.run(&begin).await.exits(1);
+    dirty.complains(&["uncommitted changes: ", "poem.txt", "hint: ", "leave them", "copy them"]);
     assert_eq!(scene.run(&["task", "list", "--json"]).await.exits(0).json().len(), 0);
 
     scene.model.push(Reply::new().command("cat poem.txt"));

@@ -1,0 +1,62 @@
+//! More tasks than may run at once wait for their turn, and whoever wants to know is told.
+
+use std::time::Duration;
+
+use talaria_scripted::{Gate, Reply};
+use talaria_testkit::Codex;
+
+use crate::scene::{Scene, both_versions, write_program};
+use crate::tasks::{shown, start};
+
+both_versions!(a_task_waits_for_a_place_and_can_be_stopped_there, whoever_was_named_is_told_once);
+
+async fn a_task_waits_for_a_place_and_can_be_stopped_there(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    let bin = codex.native.to_str().unwrap();
+    scene.configure(&format!("[codex]\nbin = {bin:?}\n\n[bridge]\nmax_tasks = 1\n"));
+    let gate = Gate::new();
+    scene.model.push(Reply::new().gate(&gate).text("First."));
+    let first = start(&scene, &["one"]).await;
+    gate.reached().await;
+    let second = start(&scene, &["two"]).await;
+    let third = start(&scene, &["three"]).await;
+    let status = scene.status().await;
+    assert_eq!((&status["tasks"]["working"], &status["tasks"]["queued"]), (&1.into(), &2.into()), "{status}");
+    assert_eq!(status["limits"]["tasks"], 1);
+    scene
+        .run(&["status"])
+        .await
+        .exits(0)
+        .prints(&["1 working, 0 waiting for you, 2 queued", "1 task at once"]);
+    assert_eq!(shown(&scene, &third).await["status"], "queued");
+    scene.run(&["task", "show", &third]).await.exits(0).prints(&["queued (1 before it)"]);
+
+    let stopped = scene.run(&["task", "interrupt", &second, "--json"]).await.exits(0);
+    assert_eq!(stopped.json()[0]["status"], "cancelled", "{stopped}");
+    scene.model.push(Reply::say("Third."));
+    let watching = scene.start(&["task", "watch", &third]);
+    gate.open();
+    watching.end().await.exits(0).prints(&["Third."]);
+    assert_eq!(shown(&scene, &first).await["answer"], "First.");
+    assert_eq!(scene.model.requests().len(), 2, "what was stopped in the line was never sent");
+    scene.close().await;
+}
+
+async fn whoever_was_named_is_told_once(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    let (program, told) = (scene.work().join("tell"), scene.work().join("told"));
+    write_program(&program, &format!("cat >> {}", told.display()));
+    scene.model.push(Reply::say("All is well."));
+    let target = format!("command:{}", program.display());
+    let id = start(&scene, &["--notify", &target, "look around"]).await;
+    // It goes out by itself; what tells of that is the task.
+    let sent = async { while shown(&scene, &id).await["notices"][0]["state"] != "sent" {} };
+    tokio::time::timeout(Duration::from_secs(60), sent).await.unwrap();
+    scene.run(&["task", "notify"]).await.exits(0).prints(&["nothing is owed to anybody"]);
+    scene.run(&["task", "show", &id]).await.exits(0).prints(&["Notifications:", "sent"]);
+    let text = std::fs::read_to_string(&told).unwrap();
+    assert_eq!(text.matches("All is well.").count(), 1, "{text}");
+    let again = scene.run(&["task", "notify", "--dry-run"]).await.exits(0);
+    again.prints(&["nothing is owed to anybody"]);
+    scene.close().await;
+}
