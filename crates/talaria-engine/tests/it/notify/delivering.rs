@@ -179,19 +179,23 @@ async fn what_was_sent_by_an_engine_that_died_before_it_could_say_so_is_marked_a
 
 #[tokio::test]
 async fn a_clock_that_jumps_over_a_claim_sends_nothing_twice() {
-    let mut silent = Receiver::start(vec![Reply::Never]).await;
+    let gate = Arc::new(Notify::new());
+    let mut slow = Receiver::start(vec![Reply::Gated(gate.clone()), says("200 OK", "")]).await;
+    let senders = Arc::new(senders(&slow.permit()));
     let memory = Memory::new();
-    memory.owe("a", &silent.webhook("/"), &payload(notice()));
-    let running = start("one", &memory.giving_all(), &permit(&[&silent]));
-    silent.next().await;
+    memory.owe("a", &slow.webhook("/"), &payload(notice()));
+    let running = start("one", &memory.giving_all(), &senders);
+    slow.next().await;
     for claims in 2..5 {
         memory.hurry();
         running.nudge.notify_one();
         memory.wait_for("a", |row| row.owed.attempts == claims).await;
     }
+    gate.notify_one();
+    memory.wait("a", "sent").await;
     running.stop.cancel();
-    assert_eq!(running.task.await.unwrap().cut_off, 1);
-    assert!(silent.is_empty());
+    assert_eq!(running.task.await.unwrap(), Stopped { cut_off: 0, released: 0 });
+    assert!(slow.is_empty());
 }
 
 #[tokio::test]
