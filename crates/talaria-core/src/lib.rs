@@ -9,6 +9,7 @@
 //! `transcript` turns the steps of a turn into the messages that are kept.
 //! `notice` is what a person is told who is not looking, and where that may go.
 //! `api` is what commands and the engine tell each other.
+//! `plain` makes text of others harmless.
 //! `config`, `policy`, `duration` and `version` are what users and Codex say about themselves, as data.
 
 pub mod admission;
@@ -29,6 +30,7 @@ mod nearest;
 pub mod notice;
 pub mod outcome;
 pub mod place;
+pub mod plain;
 pub mod policy;
 pub mod power;
 pub mod principal;

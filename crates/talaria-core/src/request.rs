@@ -13,6 +13,7 @@ use crate::item::FileChange;
 
 mod answer;
 mod check;
+mod compose;
 mod form;
 mod label;
 mod permissions;
@@ -20,6 +21,7 @@ mod question;
 
 pub use answer::{Answer, Content, Given, Grant};
 pub use check::Misfit;
+pub use compose::{Typed, Unfit, compose};
 pub use form::{Field, FieldKind, Form, FormOption};
 pub use label::{patch_summary, shell_words};
 pub use permissions::{Access, PathAccess, Permissions, Place};

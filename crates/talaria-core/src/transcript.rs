@@ -16,12 +16,14 @@
 //! | `sorted_json` | JSON with the keys in order |
 //! | `cap` | the beginning and the end of a long text |
 //! | `digest` | many messages in few characters |
+//! | `markdown` | messages to be read by people |
 
 mod call;
 mod cap;
 mod digest;
 mod draft;
 mod echo;
+pub mod markdown;
 mod message;
 mod note;
 mod patch;
@@ -30,6 +32,7 @@ mod sorted_json;
 #[cfg(test)]
 mod tests;
 
+pub use cap::cap;
 pub use digest::digest;
 pub use echo::Sent;
 pub use message::{CallKind, Function, Message, Role, Source, ToolCall};

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use jiff::Timestamp;
 use talaria_core::api::{AnswerRequest, Answered, ProblemCode, RequestInfo};
-use talaria_core::request::{Answer, Ask, Who, Wish};
+use talaria_core::request::{Answer, Ask, Typed, Who, Wish};
 use talaria_server::client::{Client, ClientError};
 
 use crate::amounts::ago;
@@ -106,7 +106,7 @@ fn words(answered: &Answered) -> String {
 
 /// The answer from the command line, or from the person where it needs more than that says.
 async fn decide(request: &RequestInfo, options: &AnswerOptions) -> Result<Answer, Trouble> {
-    let typed = build::Typed {
+    let typed = Typed {
         decision: options.verdict.into(),
         reason: options.reason.clone(),
         answers: options.answers.as_deref().map(read_answers).transpose()?,

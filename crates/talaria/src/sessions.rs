@@ -17,7 +17,6 @@ use crate::sheet::Sheet;
 use crate::trouble::Trouble;
 
 mod export;
-mod markdown;
 mod prune;
 mod show;
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 /// Keeps at most `limit` bytes of a text: half from its beginning, half from its end, cut between characters.
-pub(super) fn cap(text: &str, limit: usize) -> Cow<'_, str> {
+pub fn cap(text: &str, limit: usize) -> Cow<'_, str> {
     if text.len() <= limit {
         return Cow::Borrowed(text);
     }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use talaria_core::api::Numbered;
 use talaria_core::event::Event;
 use talaria_core::ids::TicketId;
+use talaria_core::plain as sanitize;
 
 use crate::dialog::Dialog;
 
@@ -25,7 +26,6 @@ mod notice;
 mod prompt;
 mod question;
 mod quiet;
-mod sanitize;
 mod spinner;
 mod stage;
 mod step_note;
@@ -48,11 +48,11 @@ mod tests;
 pub(crate) use json::JsonLines;
 pub(crate) use notice::tokens;
 pub(crate) use quiet::{Quiet, complaint};
-/// The same on one line.
-pub(crate) use sanitize::one_line as plain_line;
-/// For messages outside of a turn: what is shown is harmless, and ends of lines stay.
-pub(crate) use sanitize::sanitize as plain;
 pub(crate) use style::{Color, Paint, Style, cut};
+/// The same on one line.
+pub(crate) use talaria_core::plain::one_line as plain_line;
+/// For messages outside of a turn: what is shown is harmless, and ends of lines stay.
+pub(crate) use talaria_core::plain::sanitize as plain;
 pub(crate) use terminal::Terminal;
 
 /// Shows what happens in a session.

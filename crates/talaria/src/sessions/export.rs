@@ -6,10 +6,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use talaria_core::api::{SessionDetail, StoredMessage};
+use talaria_core::transcript::markdown;
 use talaria_server::client::Client;
 use tempfile::NamedTempFile;
 
-use super::markdown;
 use crate::args::{Export, Format};
 use crate::engine::{refused, refused_id};
 use crate::patience::patiently;
@@ -121,21 +121,23 @@ fn unwritable(path: &Path, error: &io::Error) -> Trouble {
 
 #[cfg(test)]
 mod tests {
-    use super::super::markdown::tests::messages;
+    use talaria_core::transcript::Message;
+
     use super::*;
 
     #[test]
     fn json_lines_have_the_shape_that_chat_models_read() {
         let mut writer = Writer { format: Format::Jsonl, before: None };
-        let all = messages();
-        let text: String = all.iter().map(|stored| writer.message(stored.clone())).collect();
+        let said = [Message::user("count"), Message::tool("c", "5 a"), Message::assistant("There are 5.")];
+        let stored = |(seq, message)| StoredMessage { seq, turn: 1, message };
+        let text: String = (1..).zip(said).map(|said| writer.message(stored(said))).collect();
         let roles: Vec<String> = text
             .lines()
             .map(|line| {
                 serde_json::from_str::<serde_json::Value>(line).unwrap()["role"].as_str().unwrap().to_owned()
             })
             .collect();
-        assert_eq!(roles, ["user", "assistant", "tool", "assistant", "user"]);
+        assert_eq!(roles, ["user", "tool", "assistant"]);
     }
 
     #[test]

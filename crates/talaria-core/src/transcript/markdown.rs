@@ -3,11 +3,11 @@
 //! The words of model and person are Markdown already and stay as they are; what commands printed stands between fences
 //! that nothing in it can close.
 
-use talaria_core::api::{SessionDetail, StoredMessage};
-use talaria_core::transcript::{Message, Role};
+use crate::api::{SessionDetail, StoredMessage};
+use crate::transcript::{Message, Role};
 
 /// What stands above everything.
-pub(super) fn head(detail: &SessionDetail) -> String {
+pub fn head(detail: &SessionDetail) -> String {
     let info = &detail.info;
     let title = info.title.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut out = format!("# {title}\n\n");
@@ -27,7 +27,7 @@ pub(super) fn head(detail: &SessionDetail) -> String {
 }
 
 /// One message; `before` is the one above it.
-pub(super) fn message(stored: &StoredMessage, before: Option<&StoredMessage>) -> String {
+pub fn message(stored: &StoredMessage, before: Option<&StoredMessage>) -> String {
     let mut out = String::new();
     if before.is_none_or(|before| before.turn != stored.turn) {
         out += &format!("\n## Turn {}\n", stored.turn);
@@ -75,16 +75,16 @@ fn longest_run(text: &str) -> usize {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use expect_test::expect;
     use jiff::Timestamp;
-    use talaria_core::api::{Kind, SessionInfo};
-    use talaria_core::ids::SessionId;
-    use talaria_core::transcript::ToolCall;
 
     use super::*;
+    use crate::api::{Kind, SessionInfo};
+    use crate::ids::SessionId;
+    use crate::transcript::ToolCall;
 
-    pub(crate) fn detail() -> SessionDetail {
+    fn detail() -> SessionDetail {
         let at = |second| Timestamp::from_second(second).unwrap();
         let info = SessionInfo {
             id: SessionId::new("0199a000"),
@@ -110,7 +110,7 @@ pub(super) mod tests {
         }
     }
 
-    pub(crate) fn messages() -> Vec<StoredMessage> {
+    fn messages() -> Vec<StoredMessage> {
         let call = ToolCall::new("c", "exec_command", r#"{"command":"wc -w a"}"#.to_owned());
         let calling = Message {
             content: None,

@@ -10,22 +10,22 @@ use std::fmt::Write;
 const TAB: &str = "    ";
 
 /// Makes text harmless; ends of lines stay.
-pub(crate) fn sanitize(text: &str) -> Cow<'_, str> {
+pub fn sanitize(text: &str) -> Cow<'_, str> {
     clean(text, Strictness::Prose)
 }
 
 /// Makes text harmless and everything in it visible: for commands, paths and changes that people approve.
-pub(crate) fn reveal(text: &str) -> Cow<'_, str> {
+pub fn reveal(text: &str) -> Cow<'_, str> {
     clean(text, Strictness::Approval)
 }
 
 /// Makes text harmless and puts it on one line.
-pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
+pub fn one_line(text: &str) -> Cow<'_, str> {
     joined(sanitize(text))
 }
 
 /// Makes text harmless and wholly visible, and puts it on one line.
-pub(crate) fn reveal_line(text: &str) -> Cow<'_, str> {
+pub fn reveal_line(text: &str) -> Cow<'_, str> {
     joined(reveal(text))
 }
 
@@ -52,7 +52,7 @@ enum Strictness {
 
 /// Makes a stream of text harmless; any chunking of it gives the same result.
 #[derive(Clone, Debug)]
-pub(crate) struct Cleaner {
+pub struct Cleaner {
     strictness: Strictness,
     before: char,
 }
@@ -65,7 +65,7 @@ impl Default for Cleaner {
 
 impl Cleaner {
     /// Takes the next piece.
-    pub(crate) fn push(&mut self, text: &str, out: &mut String) {
+    pub fn push(&mut self, text: &str, out: &mut String) {
         for c in text.chars() {
             if self.before == '\r' && c != '\n' {
                 out.push('␍');
@@ -82,7 +82,7 @@ impl Cleaner {
     }
 
     /// Ends the stream.
-    pub(crate) fn finish(&mut self, out: &mut String) {
+    pub fn finish(&mut self, out: &mut String) {
         if self.before == '\r' {
             out.push('␍');
         }
