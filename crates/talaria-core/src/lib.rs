@@ -8,12 +8,13 @@
 //! `place` says whether what is accepted stays in the sandbox.
 //! `transcript` turns the steps of a turn into the messages that are kept.
 //! `notice` is what a person is told who is not looking, and where that may go.
-//! `api` is what commands and the engine tell each other.
+//! `api` is what commands and the engine tell each other; `bridge` is the tool through which other agents ask for it.
 //! `plain` makes text of others harmless.
 //! `config`, `policy`, `duration` and `version` are what users and Codex say about themselves, as data.
 
 pub mod admission;
 pub mod api;
+pub mod bridge;
 pub mod config;
 pub mod drift;
 pub mod duration;

@@ -14,6 +14,14 @@ pub fn sanitize(text: &str) -> Cow<'_, str> {
     clean(text, Strictness::Prose)
 }
 
+/// Makes text harmless; ends of lines and tabs stay, because code has them.
+pub fn with_tabs(text: &str) -> Cow<'_, str> {
+    if !text.contains('\t') {
+        return sanitize(text);
+    }
+    Cow::Owned(text.split('\t').map(sanitize).collect::<Vec<_>>().join("\t"))
+}
+
 /// Makes text harmless and everything in it visible: for commands, paths and changes that people approve.
 pub fn reveal(text: &str) -> Cow<'_, str> {
     clean(text, Strictness::Approval)
@@ -171,6 +179,12 @@ mod tests {
     fn what_is_approved_hides_nothing() {
         assert_eq!(reveal("rm\u{a0}-rf 👩\u{200d}🚀"), "rm⟨U+00A0⟩-rf 👩⟨U+200D⟩🚀");
         assert_eq!(reveal_line("a\nb"), "a␊b");
+    }
+
+    #[test]
+    fn code_keeps_its_tabs() {
+        assert_eq!(with_tabs("all:\n\tcc \u{1b}[1m\tx\r\n"), "all:\n\tcc ␛[1m\tx\n");
+        assert!(matches!(with_tabs("plain"), Cow::Borrowed(_)));
     }
 
     #[test]

@@ -21,6 +21,8 @@ mod question;
 
 pub use answer::{Answer, Content, Given, Grant};
 pub use check::Misfit;
+#[cfg(test)]
+pub(crate) use compose::tests as samples;
 pub use compose::{Typed, Unfit, compose};
 pub use form::{Field, FieldKind, Form, FormOption};
 pub use label::{patch_summary, shell_words};

@@ -123,7 +123,7 @@ fn given(question: Option<&Question>, text: String) -> Given {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use serde_json::json;
 
     use super::*;
@@ -138,7 +138,7 @@ mod tests {
         serde_json::from_value(value).unwrap()
     }
 
-    fn questions() -> Ask {
+    pub(crate) fn questions() -> Ask {
         ask(json!({ "kind": "input", "thread": "t", "item": null, "blocking": null, "questions": [
             { "id": "colour", "header": "", "question": "Which?", "other": false, "secret": false,
               "options": [{ "label": "Blue", "description": "" }, { "label": "Red", "description": "" }] },
@@ -146,7 +146,7 @@ mod tests {
         ] }))
     }
 
-    fn form() -> Ask {
+    pub(crate) fn form() -> Ask {
         ask(
             json!({ "kind": "elicitation", "thread": "t", "server": "s", "message": "m", "mode": "form", "fields": [
             { "name": "user", "title": null, "description": null, "required": true, "secret": false,
@@ -157,7 +157,7 @@ mod tests {
         )
     }
 
-    fn command() -> Ask {
+    pub(crate) fn command() -> Ask {
         Ask::Command {
             thread: ThreadId::new("t"),
             item: ItemId::new("i"),
@@ -171,7 +171,7 @@ mod tests {
         }
     }
 
-    fn permissions() -> Ask {
+    pub(crate) fn permissions() -> Ask {
         Ask::Permissions {
             thread: ThreadId::new("t"),
             item: ItemId::new("i"),

@@ -1,0 +1,202 @@
+//! What the tool gives back: one JSON object, harmless wherever it is shown.
+//!
+//! The shapes are those of the reference: `{success, message, task, protocol}`, `{success, tasks, count}`, and
+//! `{success: false, error, hint}`.
+
+use serde_json::{Map, Value, json};
+
+use super::{Mistake, snapshot, step};
+use crate::api::{Answered, NoticeInfo, Numbered, Problem, TaskInfo, TaskLine, TaskSent, TaskStarted};
+use crate::plain;
+
+/// Why a wait ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waited {
+    /// The task has ended.
+    Ended,
+    /// The task needs a person.
+    ForPerson,
+    /// The time is over; the task goes on.
+    TimeOver,
+}
+
+/// What the tool gives back.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reply {
+    /// The object.
+    pub value: Value,
+    /// Was the call not done?
+    pub is_error: bool,
+}
+
+impl Reply {
+    fn success(message: Option<String>, fields: impl IntoIterator<Item = (&'static str, Value)>) -> Self {
+        let mut map = Map::from_iter([("success".to_owned(), true.into())]);
+        map.extend(message.map(|message| ("message".to_owned(), message.into())));
+        map.extend(fields.into_iter().map(|(name, value)| (name.to_owned(), value)));
+        Self { value: harmless(map.into()), is_error: false }
+    }
+
+    fn failure(error: &str, hint: Option<&str>, code: Option<Value>) -> Self {
+        let mut map =
+            Map::from_iter([("success".to_owned(), false.into()), ("error".to_owned(), error.into())]);
+        map.extend(hint.map(|hint| ("hint".to_owned(), hint.into())));
+        map.extend(code.map(|code| ("code".to_owned(), code)));
+        Self { value: harmless(map.into()), is_error: true }
+    }
+
+    /// A call that does not make sense.
+    pub fn mistake(mistake: &Mistake) -> Self {
+        Self::failure(&mistake.message, mistake.hint.as_deref(), Some("bad_request".into()))
+    }
+
+    /// A call that the engine did not do.
+    pub fn problem(problem: &Problem) -> Self {
+        Self::failure(&problem.message, problem.hint.as_deref(), serde_json::to_value(problem.code).ok())
+    }
+
+    /// A call that failed for a reason of its own.
+    pub fn failed(error: &str, hint: Option<&str>) -> Self {
+        Self::failure(error, hint, None)
+    }
+
+    /// A task was started.
+    pub fn started(task: &TaskInfo) -> Self {
+        let message = format!(
+            "Codex works on {} in the background; `wait` with this task_id tells when it has ended or needs a person",
+            task.id
+        );
+        Self::of_task(message, task)
+    }
+
+    /// A task was started, and more cannot be told now.
+    pub fn only_started(started: &TaskStarted) -> Self {
+        let message = format!("{} was started; how it stands cannot be told now", started.id);
+        let task = json!({ "task_id": started.id, "status": started.status, "cwd": started.cwd });
+        Self::success(Some(message), [("task", task)])
+    }
+
+    /// A task as it stands.
+    pub fn status(task: &TaskInfo) -> Self {
+        Self::of_task(standing(task), task)
+    }
+
+    /// A task was told something, or asked to stop.
+    pub fn done(what: &str, task: &TaskInfo) -> Self {
+        Self::of_task(format!("{what}; {}", standing(task)), task)
+    }
+
+    /// A follow-up was taken.
+    pub fn sent(sent: TaskSent, task: &TaskInfo) -> Self {
+        let what = if sent.waits {
+            "the follow-up waits until the turn that runs has ended"
+        } else {
+            "the follow-up was given to Codex"
+        };
+        Self::done(what, task)
+    }
+
+    /// A wait is over.
+    pub fn waited(why: Waited, task: &TaskInfo) -> Self {
+        let message = match why {
+            Waited::Ended => standing(task),
+            Waited::ForPerson => format!(
+                "{}: ask the person, who answers as `how` in pending_requests says; then `wait` again",
+                standing(task)
+            ),
+            Waited::TimeOver => format!("{}, and it goes on; `wait` again", standing(task)),
+        };
+        Self::of_task(message, task)
+    }
+
+    fn of_task(message: String, task: &TaskInfo) -> Self {
+        // How Talaria and Codex talk, for those who know the reference.
+        let protocol = json!({ "transport": "app-server", "mailbox": false });
+        Self::success(Some(message), [("task", snapshot::snapshot(task).into()), ("protocol", protocol)])
+    }
+
+    /// What came of a task.
+    pub fn result(task: &TaskInfo) -> Self {
+        let message = if task.status.is_terminal() {
+            standing(task)
+        } else {
+            format!("{}: this is not the final result; `wait` for it", standing(task))
+        };
+        Self::success(Some(message), [("task", snapshot::result(task).into())])
+    }
+
+    /// Tasks.
+    pub fn list(tasks: &[TaskLine]) -> Self {
+        let lines: Vec<Value> = tasks.iter().map(snapshot::line).collect();
+        Self::success(None, [("count", lines.len().into()), ("tasks", lines.into())])
+    }
+
+    /// What happened in a task. `last` is the number to go on after, if there may be more.
+    pub fn events(task: &str, events: &[Numbered], last: Option<i64>) -> Self {
+        let told = |event: &Numbered| {
+            let summary = step(&event.event)?;
+            let kind = serde_json::to_value(&event.event).ok()?.get("type").cloned();
+            Some(json!({ "seq": event.seq, "at": event.at, "type": kind, "summary": summary }))
+        };
+        let events: Vec<Value> = events.iter().filter_map(told).collect();
+        let more = last.map(|last| format!("there may be more: `events` with after: {last}"));
+        let next = last.map(|last| ("next_after", last.into()));
+        let fields = [("task_id", task.into()), ("count", events.len().into()), ("events", events.into())];
+        Self::success(more, fields.into_iter().chain(next))
+    }
+
+    /// An answer was taken.
+    pub fn answered(answered: &Answered, task: Option<&TaskInfo>) -> Self {
+        let message = format!("{} is {}", answered.id, answered.decision);
+        match task {
+            Some(task) => Self::of_task(message, task),
+            None => Self::success(Some(message), []),
+        }
+    }
+
+    /// Notifications were sent, or would be.
+    pub fn notified(notices: &[NoticeInfo], dry_run: bool) -> Self {
+        let message = match (notices.len(), dry_run) {
+            (0, _) => "nothing is owed to anybody".to_owned(),
+            (count, true) => format!("{count} would be sent; nothing was sent or marked"),
+            (count, false) => format!("{count} were gone through"),
+        };
+        let all: Vec<Value> = notices.iter().map(snapshot::notice).collect();
+        let fields =
+            [("dry_run", dry_run.into()), ("count", all.len().into()), ("notifications", all.into())];
+        Self::success(Some(message), fields)
+    }
+
+    /// Says which parameters were left out because they do not go with the action.
+    #[must_use]
+    pub fn ignoring(mut self, names: &[&str]) -> Self {
+        if let (Some(map), false) = (self.value.as_object_mut(), names.is_empty()) {
+            map.insert("ignored".to_owned(), json!(names));
+        }
+        self
+    }
+
+    /// The object as text, as tools of the reference give it.
+    pub fn text(&self) -> String {
+        self.value.to_string()
+    }
+}
+
+/// How a task stands, in a sentence.
+fn standing(task: &TaskInfo) -> String {
+    format!("{} is {}", task.id, task.status.word())
+}
+
+/// Makes every text in a value harmless; tabs and ends of lines stay, because code has them.
+pub(super) fn harmless(value: Value) -> Value {
+    match value {
+        Value::String(text) => plain::with_tabs(&text).into(),
+        Value::Array(all) => all.into_iter().map(harmless).collect(),
+        Value::Object(map) => {
+            let clean =
+                |(name, value): (String, Value)| (plain::with_tabs(&name).into_owned(), harmless(value));
+            map.into_iter().map(clean).collect::<Map<_, _>>().into()
+        }
+        other => other,
+    }
+}

@@ -1,0 +1,451 @@
+//! What models are told of the tool, what they may write, and what they get back.
+
+use expect_test::{expect, expect_file};
+use jiff::Timestamp;
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+
+use super::*;
+use crate::api::{
+    Changes, Dirty, NoticeInfo, NoticeState, Numbered, Problem, ProblemCode, RequestInfo, RequestState,
+    TaskEvent, TaskInfo, TaskStatus, WorktreeInfo,
+};
+use crate::event::{Event, Usage};
+use crate::ids::{ItemId, SessionId, TicketId, TurnId};
+use crate::item::{Item, ItemBody, Status};
+use crate::outcome::{FailureCode, Outcome, Report};
+use crate::policy::{ApprovalPolicy, Sandbox};
+use crate::principal::Principal;
+use crate::request::{Ask, Who, samples};
+
+fn read(value: Value) -> Result<(Call, Vec<&'static str>), Mistake> {
+    Call::read(value.as_object().unwrap())
+}
+
+fn call(value: Value) -> Call {
+    read(value).unwrap().0
+}
+
+fn told(value: Value) -> String {
+    let Mistake { message, hint } = read(value).unwrap_err();
+    format!("{message} / {}", hint.unwrap_or_default())
+}
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(second).unwrap()
+}
+
+fn request(ask: Ask) -> RequestInfo {
+    RequestInfo {
+        id: TicketId::new("req-0a1b2c3d4e5f"),
+        session: SessionId::new("0199a000"),
+        task: Some("codex-1a2b3c4d5e6f".to_owned()),
+        kind: "command".to_owned(),
+        summary: ask.label(),
+        since: at(90),
+        state: RequestState::Open,
+        place: None,
+        choices: ask.choices(),
+        answered_by: None,
+        ask: Some(ask),
+    }
+}
+
+fn task(status: TaskStatus) -> TaskInfo {
+    TaskInfo {
+        id: "codex-1a2b3c4d5e6f".to_owned(),
+        session: SessionId::new("0199a000"),
+        status,
+        title: "fix the\nflaky test".to_owned(),
+        outcome: None,
+        answer: None,
+        files: Vec::new(),
+        commands: Vec::new(),
+        requests: Vec::new(),
+        usage: None,
+        created_at: at(0),
+        completed_at: None,
+        updated_at: at(90),
+        owner: Principal::model("claude-code"),
+        cwd: "/work".to_owned(),
+        model: None,
+        sandbox: Some(Sandbox::WorkspaceWrite),
+        approval: Some(ApprovalPolicy::Untrusted),
+        turns: 1,
+        ahead: None,
+        worktree: None,
+        notices: Vec::new(),
+        events: Vec::new(),
+        origin: None,
+    }
+}
+
+#[test]
+fn the_schema_is_as_it_was() {
+    let schema = serde_json::to_string_pretty(&input_schema()).unwrap();
+    expect_file!["expected/schema.json"].assert_eq(&format!("{schema}\n"));
+}
+
+#[test]
+fn everything_of_the_reference_is_in_the_schema() {
+    let schema = Value::from(input_schema());
+    let properties = schema["properties"].as_object().unwrap();
+    for name in [
+        "prompt",
+        "task_id",
+        "instruction",
+        "decision",
+        "answers",
+        "cwd",
+        "model",
+        "sandbox",
+        "approval_policy",
+        "codex_home",
+        "notify_target",
+        "limit",
+        "dry_run",
+    ] {
+        assert!(properties.contains_key(name), "{name}");
+    }
+    for name in ["start", "status", "list", "notify_completed", "steer", "interrupt", "cancel", "respond"] {
+        assert!(properties["action"]["enum"].as_array().unwrap().contains(&name.into()), "{name}");
+    }
+    assert_eq!(schema["required"], json!(["action"]));
+    assert_eq!(properties["decision"]["enum"], json!(["accept", "acceptForSession", "decline", "cancel"]));
+    assert_eq!(properties["decision"]["default"], "decline");
+    assert_eq!(properties["sandbox"]["enum"], json!(["read-only", "workspace-write"]));
+    assert_eq!(properties["approval_policy"]["enum"], json!(["untrusted", "on-request"]));
+}
+
+#[test]
+fn every_name_of_an_action_is_found_in_any_letters() {
+    for name in Action::NAMES {
+        let found = Action::find(&format!(" {}\n", name.to_uppercase())).unwrap();
+        assert_eq!(found.name(), if name == "cancel" { "interrupt" } else { name });
+    }
+}
+
+#[test]
+fn a_start_without_more_is_read_only_and_asks() {
+    let Call::Start(start) = call(json!({ "action": " START ", "prompt": "x", "model": null, "cwd": " " }))
+    else {
+        panic!("no start")
+    };
+    let expected = Start {
+        prompt: "x".to_owned(),
+        cwd: None,
+        model: None,
+        sandbox: Sandbox::ReadOnly,
+        approval: ApprovalPolicy::Untrusted,
+        writable_roots: Vec::new(),
+        network: false,
+        worktree: None,
+        deadline: None,
+        codex_home: None,
+        notify: None,
+    };
+    assert_eq!(*start, expected);
+}
+
+#[test]
+fn everything_that_can_be_said_with_a_start_arrives() {
+    let Call::Start(start) = call(json!({
+        "action": "start", "prompt": " keep \tme ", "cwd": "sub", "model": " gpt-5.5 ", "sandbox": "workspace-write",
+        "approval_policy": "on-request", "writable_roots": ["/data"], "network": true, "worktree": true,
+        "uncommitted": "copy", "deadline_seconds": 60.0, "codex_home": "/h", "notify_target": " local ",
+    })) else {
+        panic!("no start")
+    };
+    let expected = Start {
+        prompt: " keep \tme ".to_owned(),
+        cwd: Some("sub".to_owned()),
+        model: Some("gpt-5.5".to_owned()),
+        sandbox: Sandbox::WorkspaceWrite,
+        approval: ApprovalPolicy::OnRequest,
+        writable_roots: vec!["/data".to_owned()],
+        network: true,
+        worktree: Some(Dirty::Copy),
+        deadline: Some(std::time::Duration::from_secs(60)),
+        codex_home: Some("/h".to_owned()),
+        notify: Some("local".to_owned()),
+    };
+    assert_eq!(*start, expected);
+}
+
+#[test]
+fn the_id_of_a_request_may_stand_where_the_reference_has_it() {
+    for value in [
+        json!({ "action": "respond", "instruction": "req-1", "decision": "accept" }),
+        json!({ "action": "respond", "request_id": "req-1", "instruction": "ignored words", "decision": "accept" }),
+    ] {
+        assert!(matches!(call(value), Call::Respond { request, task: None, .. } if request == "req-1"));
+    }
+    assert!(told(json!({ "action": "respond", "instruction": "not an id" })).contains("request_id"));
+}
+
+#[test]
+fn what_does_not_go_with_the_action_is_left_out_and_told_but_checked() {
+    let (call, ignored) = read(json!({ "action": "list", "prompt": "x", "dry_run": false })).unwrap();
+    assert!(matches!(call, Call::List { limit: 10 }));
+    assert_eq!(ignored, ["dry_run", "prompt"]);
+    assert!(read(json!({ "action": "list", "sandbox": "none" })).is_err());
+    let reply = Reply::list(&[]).ignoring(&ignored);
+    assert_eq!(
+        reply.value,
+        json!({ "success": true, "count": 0, "tasks": [], "ignored": ["dry_run", "prompt"] })
+    );
+}
+
+#[test]
+fn a_wrong_call_says_what_was_given_and_what_is_allowed() {
+    let long = "x".repeat(1024 * 1024 + 1);
+    let all: Vec<String> = [
+        json!({}),
+        json!({ "action": 5 }),
+        json!({ "action": "strat" }),
+        json!({ "action": "\u{1b}[2J" }),
+        json!({ "action": "start" }),
+        json!({ "action": "start", "prompt": "  " }),
+        json!({ "action": "start", "prompt": ["x"] }),
+        json!({ "action": "start", "prompt": long }),
+        json!({ "action": "start", "prompt": "a\0b" }),
+        json!({ "action": "start", "prompt": "x", "sandbox": "danger-full-access" }),
+        json!({ "action": "start", "prompt": "x", "approval_policy": "never" }),
+        json!({ "action": "start", "prompt": "x", "approval_policy": "on-failure" }),
+        json!({ "action": "start", "prompt": "x", "sandbox": "read_only" }),
+        json!({ "action": "start", "prompt": "x", "sandbox": true }),
+        json!({ "action": "start", "prompt": "x", "network": "yes" }),
+        json!({ "action": "start", "prompt": "x", "writable_roots": "/a" }),
+        json!({ "action": "start", "prompt": "x", "writable_roots": [1] }),
+        json!({ "action": "start", "prompt": "x", "deadline_seconds": 0 }),
+        json!({ "action": "start", "promt": "x" }),
+        json!({ "action": "start", "colour": "x" }),
+        json!({ "action": "list", "limit": -1 }),
+        json!({ "action": "list", "limit": 1001 }),
+        json!({ "action": "list", "limit": 1.5 }),
+        json!({ "action": "list", "limit": "10" }),
+        json!({ "action": "status" }),
+        json!({ "action": "status", "task_id": "codex-1; rm" }),
+        json!({ "action": "steer", "task_id": "codex-1" }),
+        json!({ "action": "send", "task_id": "codex-1", "instruction": "x" }),
+        json!({ "action": "wait", "task_id": "codex-1", "timeout_seconds": 3601 }),
+        json!({ "action": "respond", "task_id": "codex-1" }),
+        json!({ "action": "respond", "request_id": "req-1", "decision": "accept_for_session" }),
+        json!({ "action": "respond", "request_id": "req-1", "answers": ["x"] }),
+    ]
+    .into_iter()
+    .map(told)
+    .collect();
+    expect_file!["expected/mistakes.txt"].assert_eq(&format!("{}\n", all.join("\n")));
+}
+
+#[test]
+fn a_prompt_of_exactly_the_limit_is_taken() {
+    let prompt = "x".repeat(crate::admission::LONGEST_PROMPT);
+    assert!(read(json!({ "action": "start", "prompt": prompt })).is_ok());
+}
+
+proptest! {
+    #[test]
+    fn no_arguments_whatever_break_it(keys in prop::collection::vec("[a-z_]{0,12}", 0..6), text in ".{0,40}", n in any::<i64>()) {
+        let known = ["action", "prompt", "task_id", "limit", "answers", "writable_roots", "network", "decision"];
+        let values = [json!(text), json!(n), json!([text]), json!({ "a": text }), json!(null), json!(true), json!(0.5)];
+        for (turn, action) in Action::NAMES.iter().enumerate() {
+            let mut written = Map::from_iter([("action".to_owned(), json!(action))]);
+            for (at, key) in keys.iter().map(String::as_str).chain(known).enumerate() {
+                written.insert(key.to_owned(), values[(at + turn) % values.len()].clone());
+            }
+            if let Err(mistake) = Call::read(&written) {
+                let reply = Reply::mistake(&mistake);
+                prop_assert!(reply.is_error);
+                prop_assert!(!reply.text().contains("\\u001b"), "{}", reply.text());
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_in_a_reply_can_act_on_a_terminal(text in any::<String>()) {
+        let hostile = format!("{text}\u{1b}[2J\u{9b}1m\u{202e}\u{7}");
+        let mut task = task(TaskStatus::Failed);
+        task.title.clone_from(&hostile);
+        task.answer = Some(hostile.clone());
+        task.files = vec![hostile.clone()];
+        task.commands = vec![hostile.clone()];
+        let failed = Outcome::Failed { code: FailureCode::Other, message: hostile.clone() };
+        task.outcome = Some(Report::new(failed, None, Usage::default(), 0));
+        task.requests = vec![request(samples::command())];
+        task.requests[0].summary.clone_from(&hostile);
+        let problem = Problem::new(ProblemCode::Unknown, hostile.clone()).try_this(hostile);
+        for reply in [Reply::status(&task), Reply::result(&task), Reply::problem(&problem)] {
+            let is_bad = |c: char| c.is_control() && c != '\n' && c != '\t' || c == '\u{202e}';
+            let mut texts = Vec::new();
+            gather(&reply.value, &mut texts);
+            prop_assert!(texts.iter().all(|text| !text.contains(is_bad)), "{texts:?}");
+        }
+    }
+}
+
+fn gather<'a>(value: &'a Value, texts: &mut Vec<&'a str>) {
+    match value {
+        Value::String(text) => texts.push(text),
+        Value::Array(all) => all.iter().for_each(|one| gather(one, texts)),
+        Value::Object(map) => {
+            texts.extend(map.keys().map(String::as_str));
+            map.values().for_each(|one| gather(one, texts));
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn a_task_is_told_with_what_it_waits_for_and_how_the_person_answers() {
+    let mut waiting = task(TaskStatus::WaitingForApproval);
+    waiting.requests = vec![request(samples::command())];
+    let event = TaskEvent {
+        seq: 3,
+        at: at(60),
+        kind: "turn_started".to_owned(),
+        text: "Codex began to work".to_owned(),
+    };
+    waiting.events = vec![event];
+    let reply = Reply::waited(Waited::ForPerson, &waiting);
+    expect_file!["expected/waiting.json"].assert_eq(&format!("{:#}\n", reply.value));
+    assert_eq!(serde_json::from_str::<Value>(&reply.text()).unwrap(), reply.value);
+}
+
+#[test]
+fn an_ended_task_is_told_with_its_answer_and_its_changes() {
+    let mut ended = task(TaskStatus::Completed);
+    ended.answer = Some("\tIt was the clock.".to_owned());
+    ended.completed_at = Some(at(120));
+    ended.outcome = Some(Report::new(Outcome::Completed, ended.answer.clone(), Usage::default(), 0));
+    ended.files = (0..60).map(|n| format!("src/{n}.rs")).collect();
+    ended.worktree = Some(WorktreeInfo {
+        repository: "/work".to_owned(),
+        path: "/trees/1".to_owned(),
+        branch: "talaria/codex-1a2b3c4d5e6f".to_owned(),
+        base: "abc".to_owned(),
+        changes: Some(Changes { insertions: 3, deletions: 1, ..Changes::default() }),
+        problem: None,
+    });
+    ended.notices = vec![NoticeInfo {
+        id: "n".to_owned(),
+        task: ended.id.clone(),
+        kind: "outcome".to_owned(),
+        target: Some("local".to_owned()),
+        state: NoticeState::Sent,
+        attempts: 1,
+        error: None,
+        sent_at: Some(at(121)),
+        due_at: None,
+        repeat: false,
+        message: None,
+    }];
+    let value = Reply::status(&ended).value;
+    let told = &value["task"];
+    assert_eq!(told["answer"], "\tIt was the clock.");
+    assert_eq!((told["files"].as_array().unwrap().len(), &told["files_left_out"]), (50, &json!(10)));
+    assert_eq!(told["diff_stat"], "0 files changed, +3 -1");
+    assert_eq!(told["branch"], "talaria/codex-1a2b3c4d5e6f");
+    assert_eq!(told["notifications"][0]["notification_status"], "sent");
+    assert_eq!(
+        (&told["active_connection"], &told["completed_at"]),
+        (&json!(false), &json!("1970-01-01T00:02:00Z"))
+    );
+    assert_eq!(Reply::result(&ended).value["message"], "codex-1a2b3c4d5e6f is completed");
+    let unfinished = Reply::result(&task(TaskStatus::Working)).value;
+    assert!(unfinished["message"].as_str().unwrap().contains("not the final result"), "{unfinished}");
+}
+
+#[test]
+fn a_long_answer_is_cut_and_the_size_of_what_is_left_out_is_told() {
+    let mut long = task(TaskStatus::Completed);
+    long.answer = Some("é".repeat(200_000));
+    let status = Reply::status(&long);
+    assert!(status.text().len() < 40_000, "{}", status.text().len());
+    assert_eq!(status.value["task"]["answer_bytes_left_out"], 400_000 - 16 * 1024);
+    let result = Reply::result(&long);
+    assert_eq!(result.value["task"]["answer_bytes_left_out"], 400_000 - 256 * 1024);
+    long.answer = Some("short".to_owned());
+    assert_eq!(Reply::status(&long).value["task"].get("answer_bytes_left_out"), None);
+}
+
+#[test]
+fn pieces_of_text_are_no_events() {
+    let event = |seq, event| Numbered { session: SessionId::new("s"), seq, at: at(seq), turn: None, event };
+    let command = ItemBody::Command {
+        command: "cargo\ntest".to_owned(),
+        cwd: "/w".to_owned(),
+        source: crate::item::CommandSource::default(),
+        status: Status::Completed,
+        exit_code: Some(1),
+        duration_ms: None,
+        output: Some("secret of the output".to_owned()),
+    };
+    let item = |body| Box::new(Item { id: ItemId::new("i"), body });
+    let patch = ItemBody::Patch { status: Status::Declined, changes: Vec::new() };
+    let said = ItemBody::AgentMessage { text: "x".repeat(1000), phase: None, questions: Vec::new() };
+    let events = [
+        event(1, Event::TurnStarted { turn: TurnId::new("t") }),
+        event(2, Event::ItemStarted { item: item(command.clone()) }),
+        event(3, Event::OutputDelta { item: ItemId::new("i"), delta: "noise".to_owned() }),
+        event(4, Event::TextDelta { item: ItemId::new("i"), delta: "noise".to_owned() }),
+        event(5, Event::ItemCompleted { item: item(command) }),
+        event(6, Event::ItemCompleted { item: item(patch) }),
+        event(7, Event::Interrupting { by: Who::User }),
+        event(8, Event::ItemCompleted { item: item(said) }),
+        event(
+            9,
+            Event::RequestOpened {
+                id: TicketId::new("req-1"),
+                ask: Box::new(samples::command()),
+                place: None,
+            },
+        ),
+    ];
+    let reply = Reply::events("codex-1", &events, Some(9));
+    let lines: Vec<String> = reply.value["events"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|event| {
+            let summary: String = event["summary"].as_str().unwrap().chars().take(60).collect();
+            format!("{} {} {summary}", event["seq"], event["type"].as_str().unwrap())
+        })
+        .collect();
+    expect![[r#"
+        1 turn_started Codex began to work
+        2 item_started runs cargo test
+        5 item_completed ran cargo test (exit code 1)
+        6 item_completed was not allowed: files: no files
+        7 interrupting asked to stop by you
+        8 item_completed said: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
+        9 request_opened asks (req-1): ls"#]]
+    .assert_eq(&lines.join("\n"));
+    assert_eq!(reply.value["next_after"], 9);
+    assert!(!reply.text().contains("noise") && !reply.text().contains("secret"), "{}", reply.text());
+    assert!(reply.value["events"][5]["summary"].as_str().unwrap().chars().count() <= 300);
+}
+
+#[test]
+fn a_refusal_of_the_engine_keeps_its_words_and_its_hint() {
+    let problem = Problem::new(ProblemCode::Forbidden, "req-1 is for a person").try_this("ask the person");
+    let reply = Reply::problem(&problem);
+    assert!(reply.is_error);
+    let expected = json!({ "success": false, "error": "req-1 is for a person", "hint": "ask the person", "code": "forbidden" });
+    assert_eq!(reply.value, expected);
+}
+
+#[test]
+fn only_the_address_of_a_transcript_is_one() {
+    assert_eq!(transcript_of(&transcript_uri("codex-1")), Some("codex-1"));
+    for other in [
+        "talaria://tasks//transcript",
+        "talaria://tasks/a/b/transcript",
+        "talaria://tasks/a",
+        "file:///etc/passwd",
+        "talaria://tasks/..%2f/transcript",
+    ] {
+        assert_eq!(transcript_of(other), None, "{other}");
+    }
+}
