@@ -4,10 +4,12 @@
 //! accepts connections within limits, `taken` reads what is asked, `handlers` call the engine, `reply` writes what it says,
 //! `stream` sends events as they come. On the other side
 //! `client` asks, `sse` reads the event stream, `launch` finds or starts the engine; `socket_path` is where both meet.
+//! `mcp` is the engine for other agents, and a client like any other.
 //! The data itself is `talaria_core::api`. Nothing here decides anything about sessions.
 
 pub mod client;
 pub mod launch;
+pub mod mcp;
 pub mod route;
 pub mod sse;
 

@@ -1,0 +1,72 @@
+//! The MCP server: the tool `codex_bridge` and the transcripts of tasks, for any MCP client, over standard input and output.
+//!
+//! A thin client of the engine: what is asked is read by `talaria_core::bridge`, what may be done is decided by the engine,
+//! on behalf of a model. Nothing is kept here but which requests a waiting caller was told of. Called by `talaria mcp`.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `lines` | one JSON-RPC message a line, within a limit |
+//! | `door` | the way to the engine, and who comes through it |
+//! | `service` | what a client may ask |
+//! | `calls` | one call of the tool |
+//! | `waiting` | until a task has ended or needs a person |
+//! | `transcript` | a conversation in a bounded size |
+
+mod calls;
+mod door;
+mod lines;
+mod service;
+mod transcript;
+mod waiting;
+
+use rmcp::service::{ServerInitializeError, serve_server_with_ct};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_util::sync::CancellationToken;
+
+pub use door::{Door, Ready, Surroundings};
+
+use lines::Lines;
+use service::Bridge;
+
+/// Why no client was served to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum McpError {
+    /// The client began with something else than a greeting, or left in the middle of it.
+    #[error("the client did not greet as MCP clients do: {0}")]
+    Greeting(String),
+    /// What serves the client broke.
+    #[error("the MCP server broke: {0}")]
+    Broken(String),
+}
+
+/// Serves one client until it closes `input` or `stop` is ready. Tasks go on without it.
+pub async fn serve<R, W>(
+    door: Door,
+    input: R,
+    output: W,
+    stop: impl Future<Output = ()>,
+) -> Result<(), McpError>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    // Nothing waits any longer when the client is gone.
+    let gone = CancellationToken::new();
+    let _gone = gone.clone().drop_guard();
+    let lines = Lines::new(input, output, gone.clone());
+    let serving = async {
+        let bridge = Bridge::new(door, gone.clone());
+        let running = match serve_server_with_ct(bridge, lines, gone.child_token()).await {
+            Ok(running) => running,
+            Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => {
+                return Ok(());
+            }
+            Err(error) => return Err(McpError::Greeting(error.to_string())),
+        };
+        running.waiting().await.map(drop).map_err(|error| McpError::Broken(error.to_string()))
+    };
+    tokio::select! {
+        served = serving => served,
+        () = stop => Ok(()),
+    }
+}

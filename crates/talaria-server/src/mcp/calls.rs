@@ -1,0 +1,191 @@
+//! One call of the tool: what the engine is asked, and what the model is told.
+
+use std::time::Duration;
+
+use talaria_core::api::{
+    AnswerRequest, Interrupt, NewTask, NewTurn, Notify, Numbered, Problem, ProblemCode, Say, TaskInfo,
+    TaskQuery, When,
+};
+use talaria_core::bridge::{Call, Reply, Response, Start, step};
+use talaria_core::policy::Answers;
+use talaria_core::request::Who;
+use talaria_core::wire::call::UserInput;
+use tokio_util::sync::CancellationToken;
+
+use super::door::{Door, Ready};
+use super::service::refused;
+use super::waiting::{Progress, Told, settle};
+use crate::client::{Client, ClientError};
+
+/// How long a turn that was asked to stop is waited for.
+const STOPPING: Duration = Duration::from_secs(5);
+/// How many events are read at once.
+const PAGE: usize = 500;
+/// So many pages of nothing but pieces of text are read for one answer.
+const PAGES: usize = 40;
+
+/// Somebody who calls the tool.
+pub(super) struct Caller<'a> {
+    pub(super) engine: Client,
+    pub(super) door: &'a Door,
+    pub(super) told: &'a Told,
+    pub(super) progress: Progress,
+    /// When one of them is cancelled, nobody waits any longer.
+    pub(super) stops: [CancellationToken; 2],
+}
+
+/// A reply, or the reply that says why not.
+type Done = Result<Reply, Reply>;
+
+impl Caller<'_> {
+    /// Does what is asked.
+    pub(super) async fn run(mut self, call: Call) -> Done {
+        match call {
+            Call::Start(start) => self.start(*start).await,
+            Call::Status { task } => Ok(Reply::status(&self.task(&task).await?)),
+            Call::List { limit } => {
+                let query = TaskQuery { limit, ..TaskQuery::default() };
+                Ok(Reply::list(&self.engine.tasks(&query).await.map_err(told)?))
+            }
+            Call::Result { task } => Ok(Reply::result(&self.task(&task).await?)),
+            Call::Events { task, after, limit } => self.events(&task, after, limit).await,
+            Call::Wait { task, timeout } => {
+                settle(&self.engine, &task, timeout, self.told, &mut self.progress, &self.stops).await
+            }
+            Call::Send { task, prompt, deadline } => self.send(&task, prompt, deadline).await,
+            Call::Steer { task, instruction } => self.steer(&task, instruction).await,
+            Call::Interrupt { task } => self.interrupt(&task).await,
+            Call::Respond { task, request, response } => self.respond(task, &request, response).await,
+            Call::NotifyCompleted { limit, dry_run } => {
+                let notices = self.engine.notify(Notify { limit, dry_run }).await.map_err(told)?;
+                Ok(Reply::notified(&notices, dry_run))
+            }
+        }
+    }
+
+    async fn task(&self, id: &str) -> Result<TaskInfo, Reply> {
+        self.engine.task(id).await.map_err(told)
+    }
+
+    async fn start(&self, start: Start) -> Done {
+        let ready = self.door.ready().await.map_err(|problem| Reply::problem(&problem))?;
+        let Start { prompt, cwd, model, sandbox, approval, writable_roots, network, worktree, .. } = start;
+        let new = NewTask {
+            cwd: self.door.path(cwd.as_deref().unwrap_or_default()),
+            model: model.or_else(|| ready.model.clone()),
+            sandbox: Some(sandbox),
+            approval: Some(approval),
+            writable_roots: writable_roots.iter().map(|root| self.door.path(root)).collect(),
+            network,
+            worktree,
+            notify: start.notify.into_iter().collect(),
+            started_in: Some(self.door.started_in().to_string_lossy().into_owned()),
+            terminal: None,
+            codex_home: start.codex_home.map(|home| self.door.path(&home)),
+            turn: turn(ready, prompt, start.deadline),
+        };
+        let started = self.engine.start_task(&new).await.map_err(told)?;
+        match self.engine.task(&started.id).await {
+            Ok(task) => Ok(Reply::started(&task)),
+            // It was started all the same, and must not be started again.
+            Err(_) => Ok(Reply::only_started(&started)),
+        }
+    }
+
+    async fn send(&self, id: &str, prompt: String, deadline: Option<Duration>) -> Done {
+        let ready = self.door.ready().await.map_err(|problem| Reply::problem(&problem))?;
+        let sent = self.engine.send(id, &turn(ready, prompt, deadline)).await.map_err(told)?;
+        Ok(Reply::sent(sent, &self.task(id).await?))
+    }
+
+    async fn steer(&self, id: &str, text: String) -> Done {
+        let task = self.task(id).await?;
+        if task.status.is_terminal() {
+            return Err(over(&task, "there is no turn to steer", "`send` gives it a follow-up"));
+        }
+        let said = self.engine.say(id, &Say { text, when: When::Now }).await.map_err(told)?;
+        let what = if said.to_running_turn {
+            "the words were handed to the turn that runs"
+        } else {
+            "the words wait for the next turn"
+        };
+        Ok(Reply::done(what, &self.task(id).await?))
+    }
+
+    async fn interrupt(&mut self, id: &str) -> Done {
+        let task = self.task(id).await?;
+        if task.status.is_terminal() {
+            return Err(over(&task, "there is nothing to stop", "`result` shows what came of it"));
+        }
+        self.engine.interrupt(id, Interrupt { by: Who::Model }).await.map_err(told)?;
+        let nothing_new = Told::default();
+        // Open requests do not end the wait: they end with the turn.
+        nothing_new.tell(task.requests.iter().map(|request| request.id.to_string()));
+        settle(&self.engine, id, STOPPING, &nothing_new, &mut self.progress, &self.stops).await?;
+        Ok(Reply::done("it was asked to stop", &self.task(id).await?))
+    }
+
+    async fn respond(&self, task: Option<String>, id: &str, response: Response) -> Done {
+        let request = self.engine.request(id).await.map_err(told)?;
+        let is_of = |task: &String| {
+            request.session.as_str().starts_with(task.as_str())
+                || request.task.as_deref().is_some_and(|own| own.starts_with(task.as_str()))
+        };
+        if task.as_ref().is_some_and(|task| !is_of(task)) {
+            let message = format!("{} is no request of that task", request.id);
+            let problem = Problem::new(ProblemCode::Unknown, message);
+            return Err(Reply::problem(
+                &problem.try_this("take request_id and task_id from pending_requests"),
+            ));
+        }
+        let answer = response.to(request.ask.as_ref()).map_err(|mistake| Reply::mistake(&mistake))?;
+        let sent =
+            AnswerRequest { answer: answer.revealed(), by: Who::Model, via: Some("talaria mcp".to_owned()) };
+        let answered = self.engine.answer(request.id.as_str(), &sent).await.map_err(told)?;
+        let task = self.engine.task(request.session.as_str()).await.ok();
+        Ok(Reply::answered(&answered, task.as_ref()))
+    }
+
+    async fn events(&self, id: &str, after: i64, limit: usize) -> Done {
+        let (mut found, mut last): (Vec<Numbered>, i64) = (Vec::new(), after);
+        for _ in 0..PAGES {
+            let page = self.engine.events(id, last, PAGE).await.map_err(told)?;
+            let is_last = page.len() < PAGE;
+            for event in page {
+                last = event.seq;
+                if step(&event.event).is_some() {
+                    found.push(event);
+                }
+                if found.len() == limit {
+                    return Ok(Reply::events(id, &found, Some(last)));
+                }
+            }
+            if is_last {
+                return Ok(Reply::events(id, &found, None));
+            }
+        }
+        Ok(Reply::events(id, &found, Some(last)))
+    }
+}
+
+fn turn(ready: Ready, prompt: String, deadline: Option<Duration>) -> NewTurn {
+    let Ready { caller, effort, limit_ms, quiet_after_ms, .. } = ready;
+    let deadline = deadline.map(|deadline| u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX));
+    NewTurn {
+        input: vec![UserInput::Text { text: prompt }],
+        effort,
+        limit_ms: deadline.or(limit_ms),
+        quiet_after_ms,
+        answers: Answers::Person,
+        caller,
+    }
+}
+
+fn over(task: &TaskInfo, what: &str, hint: &str) -> Reply {
+    let message = format!("{} is {}: {what}", task.id, task.status.word());
+    Reply::problem(&Problem::new(ProblemCode::Conflict, message).try_this(hint))
+}
+
+fn told(error: ClientError) -> Reply {
+    refused(&error)
+}
