@@ -5,6 +5,7 @@ use clap::{Args, Parser, Subcommand};
 mod engine;
 mod exec;
 mod import;
+mod mcp;
 mod measure;
 mod requests;
 mod sessions;
@@ -14,6 +15,7 @@ mod tasks;
 pub(crate) use engine::{Serve, Service, ServiceAction, Status, Stop};
 pub(crate) use exec::{Approve, Exec};
 pub(crate) use import::{Import, ImportSource};
+pub(crate) use mcp::Mcp;
 pub(crate) use requests::{AnswerOptions, Requests, RequestsAction};
 pub(crate) use sessions::{Export, Format, Limits, Prune, Search, Sessions, SessionsAction};
 pub(crate) use start_task::StartTask;
@@ -57,6 +59,8 @@ pub(crate) enum Command {
     Sessions(Sessions),
     /// Take over tasks that another program kept
     Import(Import),
+    /// Offer background tasks to other agents: an MCP server on standard input and output
+    Mcp(Mcp),
     /// Show the engine, its Codex processes, running turns and open requests
     Status(Status),
     /// End the engine and everything that it runs

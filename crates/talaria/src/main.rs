@@ -25,6 +25,7 @@ mod import;
 mod input;
 mod keyboard;
 mod look;
+mod mcp;
 mod output;
 mod patience;
 mod render;
@@ -69,6 +70,7 @@ fn run(command: Command) -> Result<u8, Trouble> {
             Command::Requests(options) => requests::run(&options).await,
             Command::Sessions(options) => sessions::run(&options).await,
             Command::Import(options) => import::run(&options).await,
+            Command::Mcp(options) => mcp::run(&options).await,
             Command::Status(options) => status::run(&options).await,
             Command::Stop(options) => stop::run(&options).await,
             Command::Serve(options) => serve::run(&options).await,

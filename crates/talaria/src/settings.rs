@@ -58,9 +58,14 @@ impl Settings {
         Search::from_env(explicit, &self.home)
     }
 
+    /// Finds Codex.
+    pub(crate) async fn locate(&self) -> Result<CodexBinary, Trouble> {
+        locate(&self.search()).await.map_err(|error| codex_trouble(&error))
+    }
+
     /// Finds Codex, and warns about a version that was not tested.
     pub(crate) async fn codex(&self) -> Result<CodexBinary, Trouble> {
-        let codex = locate(&self.search()).await.map_err(|error| codex_trouble(&error))?;
+        let codex = self.locate().await?;
         if let Some(note) = version_note(&codex) {
             complain(&format!("warning: {note}\n"));
         }

@@ -9,7 +9,7 @@ use crate::scene::Scene;
 #[tokio::test]
 async fn every_help_text_has_an_example_and_is_as_it_was() {
     let scene = Scene::empty().await;
-    let texts: [(&[&str], ExpectFile); 33] = [
+    let texts: [(&[&str], ExpectFile); 34] = [
         (&["--help"], expect_file!["help/talaria.txt"]),
         (&["exec", "--help"], expect_file!["help/exec.txt"]),
         (&["task", "--help"], expect_file!["help/task.txt"]),
@@ -34,6 +34,7 @@ async fn every_help_text_has_an_example_and_is_as_it_was() {
         (&["sessions", "prune", "--help"], expect_file!["help/sessions-prune.txt"]),
         (&["import", "--help"], expect_file!["help/import.txt"]),
         (&["import", "codex-bridge", "--help"], expect_file!["help/import-codex-bridge.txt"]),
+        (&["mcp", "--help"], expect_file!["help/mcp.txt"]),
         (&["status", "--help"], expect_file!["help/status.txt"]),
         (&["stop", "--help"], expect_file!["help/stop.txt"]),
         (&["serve", "--help"], expect_file!["help/serve.txt"]),

@@ -1,0 +1,103 @@
+//! `talaria mcp`: serves one MCP client on standard input and output, until it closes the input or a signal comes.
+//!
+//! Nothing but MCP goes to standard output.
+
+use std::io::{self, IsTerminal, Read, Write};
+use std::os::unix::net::UnixStream as Blocking;
+
+use talaria_core::api::{Problem, ProblemCode};
+use talaria_server::launch::Launcher;
+use talaria_server::mcp::{Door, Ready, Surroundings, serve};
+use tokio::net::UnixStream;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::args::Mcp;
+use crate::caller;
+use crate::engine::this_build;
+use crate::exec::{QUIET, milliseconds};
+use crate::settings::Settings;
+use crate::trouble::{Trouble, complain, exit};
+
+/// How much of the input is passed on at once.
+const CHUNK: usize = 64 * 1024;
+
+/// Runs the command.
+pub(crate) async fn run(options: &Mcp) -> Result<u8, Trouble> {
+    let settings = Settings::load()?.accept()?;
+    let cannot =
+        |cause: &dyn std::fmt::Display| Trouble::new(exit::FAILED, "cannot serve MCP").because(cause);
+    settings.home.ensure().map_err(|error| cannot(&error).try_this(error.hint()))?;
+    let here = std::env::current_dir().map_err(|error| cannot(&error))?;
+    // Asked now: the file may be replaced by a newer one while this runs.
+    let program = std::env::current_exe().map_err(|error| cannot(&error))?;
+    let build = this_build().map_err(|error| cannot(&error))?;
+    if io::stdin().is_terminal() {
+        complain(
+            "this speaks MCP with a program, not with people; `talaria mcp --help` says how to tell a client of it\n",
+        );
+    }
+    let launcher = Launcher::new(settings.home.root(), &program, build);
+    let door = Door::new(launcher, surroundings(), here).called(options.name.clone());
+    let input = input().map_err(|error| cannot(&error))?;
+    let stop = stop().map_err(|error| cannot(&error))?;
+    serve(door, input, tokio::io::stdout(), stop).await.map_err(|error| cannot(&error))?;
+    Ok(0)
+}
+
+/// Looks at the configuration and for Codex whenever it is asked: either may change while a client runs.
+fn surroundings() -> Surroundings {
+    Box::new(|| Box::pin(async { look().await.map_err(|trouble| problem(&trouble)) }))
+}
+
+async fn look() -> Result<Ready, Trouble> {
+    let settings = Settings::load()?;
+    let codex = settings.locate().await?;
+    let config = &settings.config;
+    Ok(Ready {
+        caller: caller::describe(&codex, settings.codex_home()),
+        model: config.model.default.clone(),
+        effort: config.model.effort.clone(),
+        limit_ms: config.codex.turn_timeout.map(milliseconds),
+        quiet_after_ms: Some(milliseconds(config.codex.idle_warning.unwrap_or(QUIET))),
+    })
+}
+
+fn problem(trouble: &Trouble) -> Problem {
+    let problem = Problem::new(ProblemCode::Codex, trouble.summary());
+    if trouble.hint().is_empty() { problem } else { problem.try_this(trouble.hint()) }
+}
+
+/// Standard input as something that can be waited for and left. A thread reads it, because reading it cannot be stopped;
+/// it ends with the program.
+fn input() -> io::Result<UnixStream> {
+    let (mut theirs, ours) = Blocking::pair()?;
+    ours.set_nonblocking(true)?;
+    std::thread::Builder::new().name("input".to_owned()).spawn(move || {
+        let (mut stdin, mut chunk) = (io::stdin().lock(), vec![0; CHUNK]);
+        loop {
+            let read = match stdin.read(&mut chunk) {
+                Ok(read) => read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(_) => 0,
+            };
+            if read == 0 || theirs.write_all(&chunk[..read]).is_err() {
+                return;
+            }
+        }
+    })?;
+    UnixStream::from_std(ours)
+}
+
+/// Becomes ready when somebody wants the program to end.
+fn stop() -> io::Result<impl Future<Output = ()>> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut hang_up = signal(SignalKind::hangup())?;
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+            _ = hang_up.recv() => {}
+        }
+    })
+}
