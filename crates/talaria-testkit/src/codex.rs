@@ -1,16 +1,16 @@
 //! The real Codex in the versions we promise to work with, installed through npm into the build directory.
 //!
 //! The first caller downloads; everybody later, in this process or another, finds the finished folder and needs no
-//! network. An install happens in a folder of its own that is renamed when complete: what has the final name is whole.
+//! network (`install`).
 //! The npm package is kept whole, because the native program needs its neighbours (sandbox helper, code-mode host).
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::build_dir;
+use crate::install::{self, Wanted};
 
 /// The versions that the test suite runs against, oldest first.
 pub const VERSIONS: [&str; 2] = ["0.130.0", "0.166.0"];
@@ -44,35 +44,24 @@ impl Codex {
 
     /// Installs a version below `root` unless it is there; `progress` hears what is being done.
     pub fn install(version: &'static str, root: &Path, progress: impl FnMut(&str)) -> Result<Self> {
-        Self::install_with(version, root, progress, |folder| npm_install(version, folder))
+        Self::install_with(version, root, progress, |folder| {
+            install::npm(&format!("@openai/codex@{version}"), folder)
+        })
     }
 
     /// Installs a version with something else than npm putting `node_modules` into the folder it is given.
     pub fn install_with(
         version: &'static str,
         root: &Path,
-        mut progress: impl FnMut(&str),
+        progress: impl FnMut(&str),
         download: impl FnOnce(&Path) -> Result<()>,
     ) -> Result<Self> {
-        let folder = root.join(version);
-        if folder.is_dir() {
-            progress(&format!("codex {version} is installed"));
-            return Self::find(version, &folder);
-        }
-        fs::create_dir_all(root).with_context(|| format!("create {}", root.display()))?;
-        let lock = File::create(root.join(format!("{version}.lock"))).context("create the lock file")?;
-        progress(&format!("codex {version}: waiting for my turn"));
-        // Freed when `lock` is dropped, and by the kernel if we are killed.
-        lock.lock().context("lock the install")?;
-        if !folder.is_dir() {
-            progress(&format!("codex {version}: npm install @openai/codex@{version}"));
-            let unfinished = tempfile::Builder::new().prefix(".unfinished-").tempdir_in(root)?;
-            download(unfinished.path())?;
-            Self::find(version, unfinished.path())?;
-            // The guard then finds nothing to delete.
-            fs::rename(unfinished.path(), &folder).context("move the finished install into place")?;
-        }
-        progress(&format!("codex {version} is installed"));
+        let (title, how) = (format!("codex {version}"), format!("npm install @openai/codex@{version}"));
+        let wanted = Wanted { title: &title, folder: version, how: &how };
+        let folder = install::once(&wanted, root, progress, |folder| {
+            download(folder)?;
+            Self::find(version, folder).map(drop)
+        })?;
         Self::find(version, &folder)
     }
 
@@ -113,19 +102,4 @@ fn platform_package() -> Result<&'static str> {
         ("macos", "aarch64") => "codex-darwin-arm64",
         (os, arch) => bail!("there is no codex for {os} on {arch}"),
     })
-}
-
-fn npm_install(version: &str, folder: &Path) -> Result<()> {
-    let output = Command::new("npm")
-        .args(["install", "--no-audit", "--no-fund", "--no-save", "--loglevel=error", "--prefix"])
-        .arg(folder)
-        .arg(format!("@openai/codex@{version}"))
-        // npm reads the package.json of its working directory when there is one.
-        .current_dir(folder)
-        .stdin(Stdio::null())
-        .output()
-        .context("run npm (Node.js is needed for the real-Codex tests)")?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "npm install failed ({}):\n{said}", output.status);
-    Ok(())
 }

@@ -13,6 +13,7 @@
 //! | [`app_server`] | a `codex` that plays a transcript, for faults the real one will not produce |
 //! | [`stand_in`] | a detached `codex` with threads and a model of its own, started in milliseconds |
 //! | [`mcp_server`] | an MCP server that asks what it is told to ask |
+//! | [`mcp_clients`] | MCP clients of others, installed once into the build directory |
 //! | [`processes`] | who is still alive of what a test started |
 //! | [`terminal`] | a program in a pseudo-terminal: type, wait, look at the screen |
 //! | [`wire`] | the captured frames of both versions |
@@ -27,6 +28,8 @@ pub mod codex;
 pub mod engine;
 pub mod fault_points;
 pub mod home;
+mod install;
+pub mod mcp_clients;
 pub mod mcp_server;
 pub mod processes;
 mod program;
