@@ -65,10 +65,15 @@ pub(super) fn revealed(kept: &str, seal: &Seal) -> Option<Target> {
 impl Engine {
     /// Reads the targets of a new task, and gives them as they are kept.
     pub(super) fn kept_targets(&self, targets: &[String]) -> Result<Vec<String>, Problem> {
+        let config = self.0.home.load_config().map(|(config, _)| config.notify).unwrap_or_default();
         let mut kept_targets = Vec::new();
         for text in targets {
             let target: Target = text.trim().parse().map_err(|error: talaria_core::notice::BadTarget| {
                 Problem::new(ProblemCode::BadRequest, format!("nobody can be told like this: {error}"))
+            })?;
+            config.ready(&target).map_err(|missing| {
+                Problem::new(ProblemCode::BadRequest, missing.to_string())
+                    .try_this("complete the section [notify] of config.toml, then try again")
             })?;
             let target = kept(&target.to_string(), &self.0.shelf.seal)?;
             if !kept_targets.contains(&target) {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use talaria_core::api::{NewTask, Problem, ProblemCode};
 use talaria_core::config::Rights;
 use talaria_core::ids::SessionId;
+use talaria_core::notice::Target;
 use talaria_core::policy::Answers;
 use talaria_core::principal::Principal;
 use talaria_core::request::Who;
@@ -133,9 +134,15 @@ impl Engine {
             }
             new.turn.caller.codex_home = Some(home.clone());
         }
-        let allowed = |target: &String| target == "local" || rights.notify_targets.contains(target);
-        if let Some(target) = new.notify.iter().find(|target| !allowed(target)) {
-            let message = format!("{} may not have {target:?} told", self.1);
+        let read = |text: &String| text.trim().parse::<Target>().ok();
+        let listed: Vec<Target> = rights.notify_targets.iter().filter_map(read).collect();
+        // What cannot be read is refused for that.
+        let allowed = |text: &&String| {
+            read(text).is_none_or(|target| target == Target::Local || listed.contains(&target))
+        };
+        if let Some(target) = new.notify.iter().find(|text| !allowed(text)) {
+            let label = target.parse::<Target>().map(|target| target.label()).unwrap_or_default();
+            let message = format!("{} may not have {label} told", self.1);
             let hint = "use local; the person can list targets in bridge.notify_targets in config.toml";
             return Err(Problem::new(ProblemCode::Forbidden, message).try_this(hint));
         }

@@ -22,8 +22,11 @@ impl Engine {
     /// Sends what is owed until the engine ends.
     pub(super) fn send_what_is_owed(&self) {
         let keeper = Keeper { engine: self.clone(), busy: Mutex::default() };
-        let config = self.0.home.load_config().map(|(config, _)| config.notify).unwrap_or_default();
-        let senders = Arc::new(Senders::new(config, std::env::vars_os()));
+        let home = self.0.home.clone();
+        let senders = move || {
+            let config = home.load_config().map(|(config, _)| config.notify).unwrap_or_default();
+            Arc::new(Senders::new(config, std::env::vars_os()))
+        };
         let name = format!("engine {} of process {}", self.0.shelf.epoch, self.0.info.pid);
         let deliverer = Deliverer::new(keeper, senders, name, Arc::clone(&self.0.shelf.nudge));
         let (stop, mut ended) = (CancellationToken::new(), self.0.ended.subscribe());

@@ -9,7 +9,6 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use talaria_core::notice::Backoff;
 use tokio::sync::Notify;
 use tokio::task::{Id, JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
@@ -35,14 +34,15 @@ const AGAIN: Duration = Duration::from_secs(1);
 /// What was owed, and how the attempt went.
 type Ended = (Owed, Result<Receipt, NotifyError>);
 
+/// The ways out, as they are configured now: a person may mend what is missing between two attempts.
+type Ways = Box<dyn Fn() -> Arc<Senders> + Send + Sync>;
+
 /// Delivers what is owed. The engine runs one.
-#[derive(Debug)]
 pub struct Deliverer<O> {
     outbox: O,
-    senders: Arc<Senders>,
+    senders: Ways,
     /// Who claims: the name of this engine.
     name: String,
-    backoff: Backoff,
     nudge: Arc<Notify>,
     running: JoinSet<Ended>,
     /// What is being sent, by task: id and target.
@@ -61,11 +61,16 @@ pub struct Stopped {
 }
 
 impl<O: Outbox> Deliverer<O> {
-    /// Makes a deliverer that claims as `name`; `nudge` wakes it when something new is owed.
-    pub fn new(outbox: O, senders: Arc<Senders>, name: impl Into<String>, nudge: Arc<Notify>) -> Self {
-        let backoff = senders.backoff();
+    /// Makes a deliverer that claims as `name`; `nudge` wakes it when something new is owed. `senders` is asked before
+    /// each attempt.
+    pub fn new(
+        outbox: O,
+        senders: impl Fn() -> Arc<Senders> + Send + Sync + 'static,
+        name: impl Into<String>,
+        nudge: Arc<Notify>,
+    ) -> Self {
         let (running, in_hand, behind) = (JoinSet::new(), HashMap::new(), VecDeque::new());
-        Self { outbox, senders, name: name.into(), backoff, nudge, running, in_hand, behind }
+        Self { outbox, senders: Box::new(senders), name: name.into(), nudge, running, in_hand, behind }
     }
 
     /// Delivers until `stop` is cancelled, then gives back what it has not begun.
@@ -139,7 +144,7 @@ impl<O: Outbox> Deliverer<O> {
                 rest.push_back(owed);
                 continue;
             }
-            let (id, target, senders) = (owed.id.clone(), owed.target.clone(), self.senders.clone());
+            let (id, target, senders) = (owed.id.clone(), owed.target.clone(), (self.senders)());
             let task = self.running.spawn(async move {
                 let result = attempt(&senders, &owed).await;
                 (owed, result)
@@ -161,7 +166,7 @@ impl<O: Outbox> Deliverer<O> {
             }
         };
         let now = now_ms();
-        let kept = match fate(result, owed.attempts, self.backoff, now, chance()) {
+        let kept = match fate(result, owed.attempts, (self.senders)().backoff(), now, chance()) {
             Fate::Sent(receipt) => {
                 tracing::debug!(id = owed.id, note = receipt.note, "notified");
                 self.outbox.sent(&self.name, &owed.id, now).await
@@ -186,7 +191,7 @@ impl<O: Outbox> Deliverer<O> {
         for owed in std::mem::take(&mut self.behind) {
             self.note(&owed.id, self.outbox.release(&self.name, &owed.id, now).await);
         }
-        let limit = self.senders.limits.stop;
+        let limit = (self.senders)().limits.stop;
         let ending = async {
             while let Some(ended) = self.running.join_next_with_id().await {
                 self.settle(ended).await;

@@ -22,7 +22,8 @@ struct Running {
 
 fn start(name: &str, memory: &Memory, senders: &Arc<Senders>) -> Running {
     let (nudge, stop) = (Arc::new(Notify::new()), CancellationToken::new());
-    let deliverer = Deliverer::new(memory.clone(), senders.clone(), name, nudge.clone());
+    let senders = senders.clone();
+    let deliverer = Deliverer::new(memory.clone(), move || senders.clone(), name, nudge.clone());
     let task = tokio::spawn(deliverer.run(stop.clone()));
     Running { nudge, stop, task }
 }
