@@ -90,6 +90,26 @@ impl Store {
         .await
     }
 
+    /// Ends the claims of everybody but `by`, who knows that they are gone: what they had can be claimed from `at` on, as a
+    /// possible repeat. Gives how many there were.
+    pub async fn end_claims_of_others(&self, by: &str, at: i64) -> Result<u64, StoreError> {
+        let by = by.to_owned();
+        self.write(move |conn| {
+            Box::pin(async move {
+                let done = sqlx::query(
+                    "update outbox set claimed_until = min(claimed_until, $2)
+                     where done_at is null and state = 'sending' and claimed_by <> $1",
+                )
+                .bind(by)
+                .bind(at)
+                .execute(conn)
+                .await?;
+                Ok(done.rows_affected())
+            })
+        })
+        .await
+    }
+
     /// Makes entries that wait due now, also those that failed. Gives how many there were.
     pub async fn hurry_outbox(&self, ids: &[String], now: i64) -> Result<u64, StoreError> {
         let ids = serde_json::json!(ids).to_string();

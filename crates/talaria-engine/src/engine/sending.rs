@@ -28,10 +28,16 @@ impl Engine {
             Arc::new(Senders::new(config, std::env::vars_os()))
         };
         let name = format!("engine {} of process {}", self.0.shelf.epoch, self.0.info.pid);
+        let (store, claimer) = (self.0.shelf.store.clone(), name.clone());
         let deliverer = Deliverer::new(keeper, senders, name, Arc::clone(&self.0.shelf.nudge));
         let (stop, mut ended) = (CancellationToken::new(), self.0.ended.subscribe());
         let stopping = stop.clone();
         self.0.tasks.spawn(async move {
+            // This engine has the home for itself: whoever claimed something before is gone, and will not say what
+            // became of it.
+            if let Err(error) = store.end_claims_of_others(&claimer, now_ms()).await {
+                tracing::warn!("what an earlier engine was sending is sent again only later: {error}");
+            }
             let run = deliverer.run(stop);
             tokio::pin!(run);
             tokio::select! {

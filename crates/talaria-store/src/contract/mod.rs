@@ -86,6 +86,7 @@ macro_rules! contract_tests {
                 two_claimers_never_get_the_same_entry,
                 every_entry_has_a_fate,
                 what_a_lost_deliverer_had_is_a_possible_repeat,
+                the_claims_of_those_who_are_gone_can_be_ended,
                 without_a_target_nothing_is_claimed,
                 a_failing_target_does_not_starve_newer_entries,
                 what_waits_can_be_hurried,

@@ -124,6 +124,20 @@ pub async fn what_a_lost_deliverer_had_is_a_possible_repeat(store: Store) {
     assert_eq!(repeat("y", 40).await, Some(true), "the failure of the second says nothing of the first");
 }
 
+/// Whoever knows that the others are gone need not wait until their claims run out.
+pub async fn the_claims_of_those_who_are_gone_can_be_ended(store: Store) {
+    let id = scene::session(&store, "one").await;
+    owe(&store, &id, &[("a", Some("local"), 1), ("b", Some("local"), 2), ("c", Some("local"), 3)]).await;
+    assert_eq!(ids(&store.claim_outbox("x", 10, 1000, 2).await.unwrap()), ["a", "b"]);
+    store.finish_outbox("a", "x", 11).await.unwrap();
+    assert_eq!(store.end_claims_of_others("x", 20).await.unwrap(), 0, "its own stay");
+    assert_eq!(ids(&store.claim_outbox("y", 20, 1000, 1).await.unwrap()), ["c"]);
+    assert_eq!(store.end_claims_of_others("y", 30).await.unwrap(), 1);
+    let again = store.claim_outbox("y", 30, 1000, 10).await.unwrap();
+    assert_eq!((ids(&again), again[0].repeat), (vec!["b"], true));
+    assert!(store.finish_outbox("b", "x", 31).await.is_err(), "whoever was taken for gone is told");
+}
+
 /// What has no target is never claimed; it is a candidate until it is marked.
 pub async fn without_a_target_nothing_is_claimed(store: Store) {
     let id = scene::session(&store, "one").await;
