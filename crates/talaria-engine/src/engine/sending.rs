@@ -5,11 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use talaria_core::api::{NoticeInfo, Notify, Problem, TaskInfo};
 use talaria_core::notice::{Asked, Kept, Notice, NoticeKind};
+use talaria_core::outcome::Outcome;
+use talaria_core::request::Who;
 use talaria_store::{Outbox as Row, OutboxState, StoreError};
 use tokio_util::sync::CancellationToken;
 
 use super::settings::Wanted;
-use super::{Engine, owed, views};
+use super::{Engine, owed, rows, views};
 use crate::clock::now_ms;
 use crate::notify::{Deliverer, Outbox, OutboxError, Owed, Senders};
 
@@ -125,7 +127,7 @@ impl Engine {
                     id: open.id.to_string(),
                     kind: open.kind.clone(),
                     summary: open.summary.clone(),
-                    choices: open.choices.iter().map(ToString::to_string).collect(),
+                    choices: open.choices.iter().map(|choice| rows::word(choice).replace('_', "-")).collect(),
                 };
                 Notice {
                     respond: Some(format!("talaria requests answer {} accept", open.id)),
@@ -148,10 +150,19 @@ impl Engine {
         if let (Some(turn), Some(report)) = (&turn, report) {
             notice.status = super::standing::of_turn_alone(turn).word().to_owned();
             notice.answer = report.text;
-            notice.error = report.message;
+            notice.error = report.message.or_else(|| stopped(&report.outcome).map(str::to_owned));
             notice.completed_at = turn.settled_at.map(views::time);
         }
         Ok(notice)
+    }
+}
+
+/// Why a turn was stopped, if nobody wanted that.
+fn stopped(outcome: &Outcome) -> Option<&'static str> {
+    match outcome {
+        Outcome::Interrupted { by: Who::Deadline } => Some("its time was up"),
+        Outcome::Interrupted { by: Who::Codex } => Some("Codex stopped it"),
+        _ => None,
     }
 }
 
