@@ -74,6 +74,7 @@ impl Actor {
             if let Err(error) = self.run_what_waits().await {
                 tracing::error!("session {} stops: {error}", self.id);
             }
+            self.engine.queue.leave(&self.id);
             self.seat.done();
         }
     }

@@ -3,6 +3,9 @@
 //! A task that waits for a person takes no place among those that work, because Codex does nothing then; it still holds
 //! its conversation, and those are bounded as well. Turns that an earlier engine left running get a place whatever the
 //! limits say. Nothing is kept here: after a restart the rows of the turns say who waits.
+//!
+//! Who comes first is decided when a task is written down, not when its own task gets round to asking: until that comes,
+//! its place in the line is kept, and nobody behind it is let past.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -44,7 +47,8 @@ struct Line {
 struct Waiter {
     ticket: u64,
     session: SessionId,
-    place: oneshot::Sender<Place>,
+    /// How it is given its place; `None` until it comes for it.
+    place: Option<oneshot::Sender<Place>>,
 }
 
 /// The right to work; it ends when this is dropped.
@@ -66,20 +70,30 @@ impl Queue {
         Self(Arc::new(Mutex::new(state)))
     }
 
+    /// Keeps a place in the line for a task that will come for it.
+    pub(super) fn stand(&self, session: &SessionId, owner: &str) {
+        self.lock().line_up(session, owner, None);
+    }
+
+    /// Gives up what was kept in the line for a task that does not come for it any more.
+    pub(super) fn leave(&self, session: &SessionId) {
+        self.lock().keep(|waiter| waiter.session != *session || waiter.place.is_some());
+        self.call_next();
+    }
+
     /// Waits for a place. Whoever stops waiting leaves the line.
     pub(super) async fn enter(&self, session: &SessionId, owner: &str) -> Place {
         let (place, granted) = oneshot::channel();
         let ticket = {
             let mut state = self.lock();
-            state.tickets += 1;
-            let waiter = Waiter { ticket: state.tickets, session: session.clone(), place };
-            match state.lines.iter_mut().find(|line| line.owner == owner) {
-                Some(line) => line.waiting.push_back(waiter),
-                None => {
-                    state.lines.push_back(Line { owner: owner.to_owned(), waiting: [waiter].into() });
+            let mut waiters = state.lines.iter_mut().flat_map(|line| &mut line.waiting);
+            match waiters.find(|waiter| waiter.session == *session && waiter.place.is_none()) {
+                Some(kept) => {
+                    kept.place = Some(place);
+                    kept.ticket
                 }
+                None => state.line_up(session, owner, Some(place)),
             }
-            state.tickets
         };
         let _in_line = InLine { queue: self, ticket };
         self.call_next();
@@ -96,7 +110,8 @@ impl Queue {
         Place { queue: Some(self.clone()), is_parked: false }
     }
 
-    /// How many come before this one, if it waits.
+    /// How many come before this one, if it waits. One that there is a place for does not wait, although it may not have
+    /// come for it yet.
     pub(super) fn ahead(&self, session: &SessionId) -> Option<usize> {
         let state = self.lock();
         let place_of = |line: &Line| line.waiting.iter().position(|waiter| waiter.session == *session);
@@ -106,7 +121,7 @@ impl Queue {
         let before = |(at, line): (usize, &Line)| line.waiting.len().min(depth + usize::from(at < own));
         let own_line = state.lines.get(own).map_or(0, |line| line.waiting.len().min(depth));
         let others = state.lines.iter().enumerate().filter(|(at, _)| *at != own).map(before).sum::<usize>();
-        Some(own_line + others)
+        Some(own_line + others).filter(|ahead| *ahead >= state.free())
     }
 
     pub(super) fn counts(&self) -> TaskCounts {
@@ -127,9 +142,12 @@ impl Queue {
 
     /// Gives out what places there are.
     fn call_next(&self) {
-        while let Some(waiter) = self.lock().next() {
+        loop {
+            // Not in the head of the loop: the lock would be held in its body.
+            let next = self.lock().next();
+            let Some(waiter) = next else { return };
             let place = Place { queue: Some(self.clone()), is_parked: false };
-            if let Err(mut unwanted) = waiter.place.send(place) {
+            if let Err(mut unwanted) = waiter.send(place) {
                 unwanted.queue = None;
                 self.lock().working -= 1;
             }
@@ -142,28 +160,51 @@ impl Queue {
 }
 
 impl State {
-    /// Takes a place for whoever is next, if there is one.
-    fn next(&mut self) -> Option<Waiter> {
-        if self.working >= self.room.working || self.working + self.parked >= self.room.open {
+    fn line_up(&mut self, session: &SessionId, owner: &str, place: Option<oneshot::Sender<Place>>) -> u64 {
+        self.tickets += 1;
+        let waiter = Waiter { ticket: self.tickets, session: session.clone(), place };
+        match self.lines.iter_mut().find(|line| line.owner == owner) {
+            Some(line) => line.waiting.push_back(waiter),
+            None => self.lines.push_back(Line { owner: owner.to_owned(), waiting: [waiter].into() }),
+        }
+        self.tickets
+    }
+
+    fn keep(&mut self, stays: impl Fn(&Waiter) -> bool) {
+        for line in &mut self.lines {
+            line.waiting.retain(&stays);
+        }
+        self.lines.retain(|line| !line.waiting.is_empty());
+    }
+
+    /// How many places there are.
+    fn free(&self) -> usize {
+        let open = self.room.open.saturating_sub(self.working + self.parked);
+        self.room.working.saturating_sub(self.working).min(open)
+    }
+
+    /// Takes a place for whoever is next, if there is one and it has come.
+    fn next(&mut self) -> Option<oneshot::Sender<Place>> {
+        if self.free() == 0 {
             return None;
         }
+        let place = self.lines.front_mut()?.waiting.front_mut()?.place.take()?;
         let mut line = self.lines.pop_front()?;
-        let waiter = line.waiting.pop_front();
+        line.waiting.pop_front();
         if !line.waiting.is_empty() {
             self.lines.push_back(line);
         }
-        self.working += usize::from(waiter.is_some());
-        waiter
+        self.working += 1;
+        Some(place)
     }
 }
 
 impl Drop for InLine<'_> {
     fn drop(&mut self) {
-        let mut state = self.queue.lock();
-        for line in &mut state.lines {
-            line.waiting.retain(|waiter| waiter.ticket != self.ticket);
-        }
-        state.lines.retain(|line| !line.waiting.is_empty());
+        let ticket = self.ticket;
+        self.queue.lock().keep(|waiter| waiter.ticket != ticket);
+        // Somebody may have waited behind it only because it was the next.
+        self.queue.call_next();
     }
 }
 
@@ -293,6 +334,46 @@ mod tests {
         drop(gone);
         assert_eq!(queue.counts(), TaskCounts::default());
         assert!(!queue.is_crowded());
+    }
+
+    #[test]
+    fn whoever_was_written_down_first_is_first_also_if_it_comes_late() {
+        let queue = queue(2, 5);
+        let held = queue.enter_at_once();
+        for name in ["s", "t"] {
+            queue.stand(&session(name), "a");
+        }
+        assert_eq!((queue.ahead(&session("s")), queue.ahead(&session("t"))), (None, Some(1)));
+        let mut second = wait(&queue, "t", "a");
+        let mut first = enter(&queue, "s", "a");
+        let place = poll(&mut first).unwrap();
+        assert!(poll(&mut second).is_none());
+        drop(held);
+        assert!(poll(&mut second).is_some());
+        drop(place);
+        assert_eq!(queue.counts(), TaskCounts::default());
+    }
+
+    #[test]
+    fn whoever_does_not_come_holds_up_nobody() {
+        let queue = queue(1, 5);
+        queue.stand(&session("s"), "a");
+        let mut second = wait(&queue, "t", "b");
+        queue.leave(&session("s"));
+        assert!(poll(&mut second).is_some());
+    }
+
+    #[test]
+    fn a_place_for_somebody_who_just_left_goes_to_the_next() {
+        let queue = queue(1, 5);
+        let held = queue.enter_at_once();
+        let (place, granted) = oneshot::channel();
+        queue.lock().line_up(&session("s"), "a", Some(place));
+        // It stops waiting, and has not left the line yet.
+        drop(granted);
+        let mut second = wait(&queue, "t", "b");
+        drop(held);
+        assert!(poll(&mut second).is_some());
     }
 
     proptest! {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use futures_util::StreamExt as _;
 use talaria_core::api::{EngineInfo, VERSION};
+use talaria_core::event::Stage;
 use talaria_core::ids::SessionId;
 use talaria_store::{RequestFilter, RequestPatch, RequestState, StoreError};
 use tokio::sync::watch;
@@ -179,7 +180,19 @@ impl Inner {
         self.void_orphans(&sessions).await?;
         for session in sessions {
             self.shelf.store.take_lease(self.lease(&session), super::Takeover::Older).await?;
+            self.line_up(&session).await?;
             self.give(&session, Work::Recover);
+        }
+        Ok(())
+    }
+
+    /// Lets a task wait where it waited before: those who came first come first.
+    async fn line_up(&self, session: &SessionId) -> Result<(), StoreError> {
+        let (store, task) = (&self.shelf.store, self.shelf.store.task(session).await?);
+        let is_sent = |turn: &talaria_store::Turn| turn.stage != Stage::Prepared;
+        if let (Some(task), Some(false)) = (task, store.next_unsettled(session).await?.as_ref().map(is_sent))
+        {
+            self.queue.stand(session, &task.owner);
         }
         Ok(())
     }

@@ -47,6 +47,7 @@ impl Engine {
                 return Err(problem);
             }
         };
+        self.0.queue.stand(&started.id, &self.principal().to_string());
         faults::point("after:prepared").await;
         self.0.give(&started.id, Work::Turn(settings::surroundings(&new.turn.caller)));
         let waits = self.0.queue.ahead(&started.id).is_some();
