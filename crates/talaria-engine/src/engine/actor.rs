@@ -22,7 +22,7 @@ use super::settings::Settings;
 use super::worktrees::Kept;
 use crate::clock::now_ms;
 use crate::codex::spec::Surroundings;
-use crate::session::{Command, Prompt, Session, Watcher as _};
+use crate::session::{Command, Prompt, Session, Watcher as _, When};
 
 /// How long a session that does nothing keeps its conversation loaded.
 const PATIENCE: Duration = Duration::from_secs(30 * 60);
@@ -140,14 +140,20 @@ impl Actor {
         let trouble = task.as_ref().and_then(no_worktree);
         let mut journal =
             Journal::new(shelf.clone(), self.seat.feed.clone(), self.id.clone(), turn.ordinal, task);
+        let last = shelf.store.last_turns(&self.id, None, 1).await?.pop();
+        journal.follow_up(last.map_or(0, |last| last.ordinal - turn.ordinal));
+        let seat = self.seat.clone();
         if let Some(owner) = owner {
-            let queue = self.engine.queue.clone();
+            let (queue, id) = (self.engine.queue.clone(), self.id.clone());
             let place = match next {
                 Purpose::TakeUp => queue.enter_at_once(),
-                Purpose::Send => tokio::select! {
-                    place = queue.enter(&self.id, &owner) => place,
-                    by = stopped(&mut commands, &self.seat) => return refuse(&mut journal, interrupted(by)).await,
-                },
+                Purpose::Send => {
+                    let place = queue.enter(&id, &owner);
+                    match unless_stopped(place, &mut commands, &mut journal, &seat).await? {
+                        Ok(place) => place,
+                        Err(by) => return refuse(&mut journal, interrupted(by)).await,
+                    }
+                }
             };
             journal.take(place);
         }
@@ -156,11 +162,11 @@ impl Actor {
         }
         let opened = match next {
             Purpose::Send => {
-                let seat = self.seat.clone();
-                tokio::select! {
-                    opened = self.open(&row, next) => opened,
+                let opened = self.open(&row, next);
+                match unless_stopped(opened, &mut commands, &mut journal, &seat).await? {
+                    Ok(opened) => opened,
                     // Codex may take long to come up. Nothing was sent: the turn is over at once.
-                    by = stopped(&mut commands, &seat) => return refuse(&mut journal, interrupted(by)).await,
+                    Err(by) => return refuse(&mut journal, interrupted(by)).await,
                 }
             }
             Purpose::TakeUp => self.open(&row, next).await,
@@ -290,14 +296,33 @@ fn no_worktree(task: &Card) -> Option<String> {
     }
 }
 
-/// Waits until somebody wants the turn to stop. What else was wanted is told again, for the turn to take.
-async fn stopped(commands: &mut mpsc::UnboundedReceiver<Command>, seat: &Seat) -> Who {
+/// Waits for what a turn needs before it can be sent, or for somebody who wants it to stop: then it gives who. Input for
+/// the next turn is written down meanwhile; what else is wanted is told again, for the turn to take.
+async fn unless_stopped<T>(
+    ready: impl Future<Output = T>,
+    commands: &mut mpsc::UnboundedReceiver<Command>,
+    journal: &mut Journal,
+    seat: &Seat,
+) -> Result<Result<T, Who>, StoreError> {
     let mut others = Others { commands: Vec::new(), seat };
+    tokio::pin!(ready);
     loop {
-        match commands.recv().await {
-            Some(Command::Interrupt { by }) => return by,
-            Some(other) => others.commands.push(other),
-            None => std::future::pending().await,
+        let command = tokio::select! {
+            ready = &mut ready => return Ok(Ok(ready)),
+            Some(command) = commands.recv() => command,
+        };
+        match command {
+            Command::Interrupt { by } => return Ok(Err(by)),
+            Command::Say { text, when: When::Next, kept } => match journal.queue(text) {
+                Ok(waiting) => {
+                    journal.event(Event::Queued { waiting });
+                    journal.keep().await.map_err(|_| StoreError::Closed)?;
+                    // Whoever asked may have gone.
+                    kept.map(|kept| kept.send(()));
+                }
+                Err(text) => others.commands.push(Command::Say { text, when: When::Next, kept }),
+            },
+            other => others.commands.push(other),
         }
     }
 }

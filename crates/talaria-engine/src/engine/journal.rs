@@ -124,6 +124,11 @@ impl Journal {
         }
     }
 
+    /// Says how many turns were written down behind this one before it began.
+    pub(super) fn follow_up(&mut self, count: i64) {
+        self.queued = usize::try_from(count).unwrap_or_default();
+    }
+
     /// Holds a place until the turn is over.
     pub(super) fn take(&mut self, place: Place) {
         self.place = Some(place);
