@@ -237,8 +237,8 @@ impl Journal {
         let patch = RequestPatch {
             decision: Some(rows::word(&answer.decision)),
             answer_sealed: self.sealed(answer),
-            // Who a person is was written down with the answer.
-            answered_by: (by != Who::User).then(|| rows::word(&by)),
+            // Who a person or a model is was written down with the answer.
+            answered_by: (!matches!(by, Who::User | Who::Model)).then(|| rows::word(&by)),
             ..RequestPatch::state(ticket, RequestState::Delivering)
         };
         self.patch(patch);
