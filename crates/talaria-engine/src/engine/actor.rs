@@ -9,7 +9,9 @@ use std::time::Duration;
 use talaria_core::event::{Event, Stage, Usage};
 use talaria_core::ids::SessionId;
 use talaria_core::outcome::{FailureCode, Outcome, Report};
+use talaria_core::redact::redact;
 use talaria_core::request::Who;
+use talaria_core::veil;
 use talaria_store::{Change, NewTurn, StoreError, Turn};
 use tokio::sync::mpsc;
 
@@ -237,7 +239,7 @@ impl Actor {
         journal.on(&session.host().get(), session.started());
         journal.event(Event::SessionStarted(Box::new(session.started().clone())));
         if let Some(message) = notice {
-            journal.event(Event::HostReplaced { message });
+            journal.event(Event::HostReplaced { message: redact(&message).into_owned() });
         }
     }
 
@@ -342,7 +344,9 @@ impl Drop for Others<'_> {
 }
 
 /// Ends a turn that cannot be run.
-async fn refuse(journal: &mut Journal, report: Report) -> Result<Report, StoreError> {
+async fn refuse(journal: &mut Journal, mut report: Report) -> Result<Report, StoreError> {
+    // The reason may quote what Codex said.
+    veil::cover_report(&mut report);
     journal.event(Event::Outcome(Box::new(report.clone())));
     journal.keep().await.map_err(|_| StoreError::Closed)?;
     Ok(report)

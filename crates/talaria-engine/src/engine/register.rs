@@ -2,6 +2,7 @@
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use talaria_core::redact::redact;
 use talaria_store::{HostProcess, NewHost, Store};
 
 use crate::clock::now_ms;
@@ -39,7 +40,8 @@ impl Register for Hotel {
 
     fn ended<'a>(&'a self, nonce: &'a str, why: &'a str) -> BoxFuture<'a, ()> {
         async move {
-            if let Err(error) = self.0.end_host(nonce, why, now_ms()).await {
+            // The reason may quote what Codex said.
+            if let Err(error) = self.0.end_host(nonce, &redact(why), now_ms()).await {
                 tracing::warn!("the end of the host {nonce} could not be written down: {error}");
             }
         }
