@@ -153,6 +153,7 @@ fn told(changes: &worktree::Changes) -> Changes {
         commits: changes
             .commits
             .iter()
+            .rev()
             .map(|commit| (commit.id.clone(), redact(&commit.subject).into_owned()))
             .collect(),
         insertions: changes.insertions,
