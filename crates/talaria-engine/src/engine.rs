@@ -24,8 +24,8 @@ use talaria_core::rules::Rules;
 use talaria_core::wire::call::UserInput;
 pub use talaria_store::OpenOptions;
 use talaria_store::{
-    Batch, Change, Lease, RequestFilter, RequestState, SessionPatch, SessionState, Store, StoreError,
-    Takeover, Turn,
+    Batch, Change, Lease, RequestFilter, RequestState, Session, SessionPatch, SessionState, Store,
+    StoreError, Takeover, Turn,
 };
 use tokio::sync::{oneshot, watch};
 use tokio_util::task::TaskTracker;
@@ -186,11 +186,11 @@ impl Engine {
         if self.0.desk.tell(&session.id, Command::Say { text: say.text, when, kept }) {
             // What waits is promised only when it is written down; a turn that ends meanwhile lets go of it.
             if when == When::Next && is_kept.await.is_err() {
-                return Err(no_turn(&session.id));
+                return Err(self.no_turn(&session));
             }
             return Ok(Said { to_running_turn: say.when == ApiWhen::Now });
         }
-        Err(no_turn(&session.id))
+        Err(self.no_turn(&session))
     }
 
     /// Asks the turn that runs to stop.
@@ -199,7 +199,17 @@ impl Engine {
         if self.0.desk.tell(&session.id, Command::Interrupt { by: self.who(interrupt.by) }) {
             return Ok(());
         }
-        Err(no_turn(&session.id))
+        Err(self.no_turn(&session))
+    }
+
+    fn no_turn(&self, session: &Session) -> Problem {
+        let hint = match &session.alias {
+            Some(_) if self.principal().is_model() => "the action `send` gives it another turn".to_owned(),
+            Some(task) => format!("`talaria task send {task} PROMPT` gives it another turn"),
+            None => format!("`talaria exec --resume {} PROMPT` gives it another turn", session.id),
+        };
+        let name = session.alias.as_deref().unwrap_or_else(|| session.id.as_str());
+        Problem::new(ProblemCode::Conflict, format!("no turn runs on {name}")).try_this(hint)
     }
 
     /// Follows a conversation from a number on.
@@ -370,10 +380,6 @@ fn check_input(input: &[UserInput]) -> Result<(), Problem> {
         return Err(Problem::new(ProblemCode::BadRequest, "the prompt is empty"));
     }
     Ok(())
-}
-
-fn no_turn(session: &SessionId) -> Problem {
-    Problem::new(ProblemCode::Conflict, format!("no turn runs on the session {session}"))
 }
 
 fn mint_task() -> String {
