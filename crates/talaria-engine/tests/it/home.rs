@@ -23,7 +23,7 @@ use talaria_engine::engine::{Engine, EngineOptions, Follow, LockError, OpenError
 use talaria_engine::home::TalariaHome;
 use talaria_scripted::ScriptedModel;
 use talaria_testkit::app_server::{AppServer, Installed};
-use talaria_testkit::{Codex, CodexHome, Marker};
+use talaria_testkit::{Codex, CodexHome, Marker, stand_in};
 use tokio::runtime::Runtime;
 
 use crate::stage::PATIENCE;
@@ -33,7 +33,9 @@ pub(crate) struct Home {
     pub(crate) model: ScriptedModel,
     pub(crate) codex_home: CodexHome,
     pub(crate) marker: Marker,
-    caller: Caller,
+    pub(crate) caller: Caller,
+    /// How many tasks the next engine lets work at once.
+    pub(crate) max_tasks: usize,
     running: Option<(Engine, Runtime)>,
 }
 
@@ -48,6 +50,14 @@ impl Home {
         let mut home = Self::with(Path::new("codex"), "0.166.0").await;
         let installed = home.install(server);
         (home, installed)
+    }
+
+    /// A home whose Codex is the one that starts in milliseconds and has a model inside.
+    pub(crate) async fn standing_in() -> Self {
+        let mut home = Self::with(Path::new("codex"), stand_in::VERSION).await;
+        let program = stand_in::install(&home.codex_home.root().join("bin"));
+        program.to_str().unwrap().clone_into(&mut home.caller.codex);
+        home
     }
 
     async fn with(program: &Path, version: &str) -> Self {
@@ -69,7 +79,7 @@ impl Home {
             codex_home: Some(text(&codex_home.path())),
             environment,
         };
-        Self { model, codex_home, marker, caller, running: None }
+        Self { model, codex_home, marker, caller, max_tasks: 64, running: None }
     }
 
     /// Puts a script in the place of Codex.
@@ -96,9 +106,10 @@ impl Home {
     pub(crate) async fn open_with(&mut self, idle: Option<Duration>) {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
         let (runtime, home) = (runtime.unwrap(), self.talaria());
+        let options = EngineOptions { max_tasks: self.max_tasks, ..options(idle) };
         let opening = runtime.spawn(async move {
             loop {
-                match Engine::open(home.clone(), options(idle)).await {
+                match Engine::open(home.clone(), options.clone()).await {
                     Err(OpenError::Lock(LockError::Held(_))) => {
                         tokio::time::sleep(Duration::from_millis(2)).await;
                     }

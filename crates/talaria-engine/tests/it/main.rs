@@ -30,6 +30,7 @@ mod recovering;
 mod revival;
 mod schema;
 mod stage;
+mod tasks;
 mod threads;
 mod transcript;
 mod turns;

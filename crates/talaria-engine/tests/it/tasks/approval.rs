@@ -1,0 +1,115 @@
+//! A task that waits for a person: it survives its engine, the answer names who gave it, and everybody is told once.
+
+use talaria_core::api::{NewTask, NoticeState, RequestState, TaskStatus};
+use talaria_core::principal::Principal;
+use talaria_scripted::Reply;
+use talaria_testkit::Codex;
+use talaria_testkit::app_server::write_program;
+
+use super::{accept, eventually};
+use crate::home::Home;
+use crate::stage::both_versions;
+
+both_versions!(a_task_that_waits_outlives_its_engine_is_approved_and_tells_its_end_once);
+
+async fn a_task_that_waits_outlives_its_engine_is_approved_and_tells_its_end_once(codex: Codex) {
+    let mut home = Home::real(&codex).await;
+    let listener = home.listener();
+    home.open().await;
+    home.model.play([Reply::new().command("touch made.txt"), Reply::say("The file is there.")]);
+    let new = NewTask { notify: vec![listener.target.clone()], ..home.writing_task("make the file") };
+    let task = home.start_task(new).await;
+    assert!(matches!(task.status, TaskStatus::Queued | TaskStatus::Starting), "{:?}", task.status);
+    let ticket = home.news(&task).await.request().await;
+    let waiting = home.show(&task).await;
+    assert_eq!(waiting.status, TaskStatus::WaitingForApproval);
+    assert_eq!(waiting.requests.iter().map(|open| &open.id).collect::<Vec<_>>(), [&ticket]);
+    let asked = &listener.hears(1).await[0];
+    assert_eq!((&asked["kind"], &asked["status"]), (&"request".into(), &"waiting_for_approval".into()));
+    assert_eq!(asked["respond"], format!("talaria requests answer {ticket} accept"));
+    assert_eq!((&asked["request"]["id"], &asked["repeat"]), (&ticket.as_str().into(), &false.into()));
+    assert_eq!(asked["request"]["choices"][0], "accept", "the words that answer it");
+    home.told(&task, "request").await;
+
+    home.crash().await;
+    home.open().await;
+    let open = home.engine().requests().await.unwrap();
+    assert_eq!(open.iter().map(|open| &open.id).collect::<Vec<_>>(), [&ticket], "the same request is open");
+    assert_eq!(home.status_of(&task).await, TaskStatus::WaitingForApproval);
+    assert!(!home.codex_home.work().join("made.txt").exists());
+    accept(&home.engine().on_behalf_of(Principal::person("ada")), &ticket).await;
+    let ended = home.ends(&task).await;
+    assert_eq!((ended.status, ended.answer.as_deref()), (TaskStatus::Completed, Some("The file is there.")));
+    assert!(ended.completed_at.is_some() && ended.requests.is_empty());
+    assert!(home.codex_home.work().join("made.txt").exists());
+    let answered = home.engine().request(ticket.as_str()).await.unwrap();
+    assert_eq!(
+        (answered.state, answered.answered_by.as_deref()),
+        (RequestState::Delivered, Some("user (person:ada)"))
+    );
+    home.told(&task, "outcome").await;
+    // Another engine finds nothing that is owed.
+    home.crash().await;
+    home.open().await;
+    assert_eq!(home.status_of(&task).await, TaskStatus::Completed);
+    home.stop(false).await;
+    let heard = listener.heard();
+    assert_eq!(heard.len(), 2, "each was told once: {heard:#?}");
+    let told = &heard[1];
+    assert_eq!((&told["kind"], &told["status"]), (&"outcome".into(), &"completed".into()));
+    assert_eq!((&told["answer"], &told["repeat"]), (&"The file is there.".into(), &false.into()));
+    assert_eq!((&told["task"], &told["attempt"]), (&task.id.as_str().into(), &1.into()));
+    assert_eq!(told["look"], format!("talaria task show {}", task.id));
+    home.open().await;
+    home.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_being_told_when_the_engine_died_is_told_again_and_says_so() {
+    let mut home = Home::standing_in().await;
+    let root = home.codex_home.root().to_owned();
+    let listener = home.listener();
+    // The first time it hears everything and never ends, so that nobody learns that it did.
+    let script = format!(
+        "#!/bin/sh\n{{ cat; echo; }} >> '{0}/heard'\n[ -e '{0}/again' ] && exit 0\ntouch '{0}/again'\n\
+         exec sleep 1000\n",
+        root.display()
+    );
+    write_program(&root.join("listen"), &script).unwrap();
+    home.open().await;
+    let new = NewTask { notify: vec![listener.target.clone()], ..home.task("go") };
+    let task = home.start_task(new).await;
+    assert_eq!(home.ends(&task).await.status, TaskStatus::Completed);
+    assert_eq!(listener.hears(1).await[0]["repeat"], false);
+    assert_eq!(home.show(&task).await.notices[0].state, NoticeState::Sending);
+    home.crash().await;
+    home.open().await;
+    let heard = listener.hears(2).await;
+    assert_eq!((&heard[1]["repeat"], &heard[1]["attempt"]), (&true.into(), &2.into()));
+    assert_eq!(heard[1]["answer"], heard[0]["answer"]);
+    let notice = eventually("the notice is sent", async || {
+        home.show(&task).await.notices.pop().filter(|notice| notice.state == NoticeState::Sent)
+    })
+    .await;
+    assert_eq!((notice.attempts, notice.repeat), (2, true));
+    home.stop(false).await;
+    assert_eq!(listener.heard().len(), 2, "and not once more");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_engine_that_is_stopped_tells_whom_it_stopped_before_it_goes() {
+    let mut home = Home::standing_in().await;
+    let listener = home.listener();
+    home.open().await;
+    let new = NewTask { notify: vec![listener.target.clone()], ..home.task("ask-it") };
+    let task = home.start_task(new).await;
+    home.news(&task).await.request().await;
+    listener.hears(1).await;
+    home.stop(false).await;
+    home.open().await;
+    assert_eq!(home.status_of(&task).await, TaskStatus::Cancelled);
+    let heard = listener.hears(2).await;
+    assert_eq!((&heard[1]["kind"], &heard[1]["status"]), (&"outcome".into(), &"cancelled".into()));
+    home.stop(false).await;
+    assert_eq!(listener.heard().len(), 2);
+}
