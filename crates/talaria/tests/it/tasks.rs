@@ -1,6 +1,10 @@
 //! Tasks go on by themselves: in a sandbox, asking before they do anything.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
+use sqlx::ConnectOptions as _;
+use sqlx::sqlite::SqliteConnectOptions;
 use talaria_scripted::{Gate, Reply};
 use talaria_testkit::Codex;
 
@@ -40,6 +44,14 @@ async fn asked(scene: &Scene) -> String {
     status["requests"][0]["id"].as_str().unwrap().to_owned()
 }
 
+/// Who answered, as it is kept.
+async fn answered_by(scene: &Scene, request: &str) -> Option<String> {
+    let file = scene.home().join("talaria.db");
+    let mut conn = SqliteConnectOptions::new().filename(file).read_only(true).connect().await.unwrap();
+    let query = sqlx::query_scalar("select answered_by from request where id = $1").bind(request.to_owned());
+    query.fetch_one(&mut conn).await.unwrap()
+}
+
 async fn a_task_runs_by_itself_and_waits_for_an_answer(codex: Codex) {
     let mut scene = Scene::real(&codex).await;
     scene.set("USER", "ada");
@@ -60,6 +72,8 @@ async fn a_task_runs_by_itself_and_waits_for_an_answer(codex: Codex) {
 
     scene.run(&["requests", "answer", &request, "decline"]).await.exits(0);
     rest(&scene).await;
+    let by = answered_by(&scene, &request).await.unwrap();
+    assert!(by.contains("person:ada") && by.contains("a terminal"), "{by}");
     let task = shown(&scene, &id).await;
     assert_eq!((&task["status"], &task["answer"]), (&"completed".into(), &"Then \u{1b}[2Jnot.".into()));
     let page = scene.run(&["task", "show", &id]).await.exits(0);
@@ -118,16 +132,22 @@ async fn a_further_turn_waits_for_the_one_that_runs(codex: Codex) {
     let gate = Gate::new();
     scene.model.push(Reply::new().gate(&gate).text("First."));
     scene.model.push(Reply::say("Second."));
+    scene.model.push(Reply::say("Third."));
     let id = start(&scene, &["one"]).await;
     gate.reached().await;
-    let mut waiting = scene.start(&["task", "send", &id, "--wait", "--json", "two"]);
-    waiting.wait_for("\"waits\":true").await;
-    gate.open();
-    let ended = waiting.end().await.exits(0).json();
-    let [sent, task] = &ended[..] else { panic!("not two lines: {ended:?}") };
+    let sent = scene.run(&["task", "send", &id, "--json", "two"]).await.exits(0).json().remove(0);
     assert_eq!((&sent["id"], &sent["waits"]), (&json!(id), &true.into()));
-    assert_eq!((&task["status"], &task["answer"]), (&"completed".into(), &"Second.".into()));
-    assert_eq!(scene.model.requests().len(), 2);
+    let waiting = scene.start(&["task", "send", &id, "--wait", "three"]);
+    let written = async { while shown(&scene, &id).await["turns"] != 3 {} };
+    tokio::time::timeout(Duration::from_secs(60), written).await.unwrap();
+    assert_eq!(shown(&scene, &id).await["status"], "working");
+    gate.open();
+    let ended = waiting.end().await.exits(0);
+    assert_eq!(ended.stdout, "Third.\n", "the answer to what was asked, and no other: {ended}");
+    ended.complains(&["it waits until the turn that runs has ended"]);
+    let prompts: Vec<String> =
+        scene.model.requests().iter().map(|request| request.prompt().to_owned()).collect();
+    assert_eq!(prompts, ["one", "two", "three"]);
     scene.close().await;
 }
 
