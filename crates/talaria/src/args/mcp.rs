@@ -3,7 +3,7 @@
 use clap::Args;
 
 const EXAMPLES: &str = "\
-Examples (how a client is told; it starts the program by itself):
+Examples: how a client is told of it, which then starts it by itself
   Claude Code  claude mcp add --scope user talaria -- talaria mcp
   Codex        codex mcp add talaria -- talaria mcp
                or in ~/.codex/config.toml:
@@ -14,7 +14,8 @@ Examples (how a client is told; it starts the program by itself):
   Goose        goose session --with-extension \"talaria mcp\"
                or in ~/.config/goose/config.yaml:
                  extensions:
-                   talaria: { type: stdio, name: talaria, cmd: talaria, args: [mcp], enabled: true, timeout: 300 }
+                   talaria: { type: stdio, name: talaria, cmd: talaria, args: [mcp],
+                              enabled: true, timeout: 300 }
   Zed          in settings.json:
                  \"context_servers\": { \"talaria\": { \"command\": \"talaria\", \"args\": [\"mcp\"], \"env\": {} } }
   Hermes       in ~/.hermes/config.yaml:

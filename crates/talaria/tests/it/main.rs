@@ -14,6 +14,7 @@ mod follow;
 mod help;
 mod import;
 mod input;
+mod mcp;
 mod options;
 mod outliving;
 mod questions;

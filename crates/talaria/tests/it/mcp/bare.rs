@@ -1,0 +1,182 @@
+//! What must hold whatever the peer does: garbage is answered, the end is at once, and the engine may come and go.
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+use talaria_scripted::{Gate, Reply};
+use talaria_testkit::Codex;
+
+use super::wire::Wire;
+use crate::scene::Scene;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whatever_is_no_message_is_answered_with_an_error() {
+    let scene = Scene::empty().await;
+    let mut wire = Wire::silent(&scene);
+    let huge =
+        [b"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"".as_slice(), &vec![b'x'; 17 << 20], b"\"}\n"].concat();
+    let cases: [(&[u8], i64); 6] = [
+        (b"hello\n", -32700),
+        (b"\xff\xfe\x00\x1b[2J\n", -32700),
+        (b"{\"jsonrpc\": \"2.0\", \n", -32700),
+        (b"[1, 2]\n", -32600),
+        (b"42\n", -32600),
+        (&huge, -32600),
+    ];
+    for round in ["before the greeting", "after it"] {
+        for (bytes, code) in &cases {
+            wire.write(b"\n\r\n  \n").await;
+            wire.write(bytes).await;
+            let answer = wire.read().await;
+            assert_eq!(
+                (&answer["error"]["code"], &answer["id"]),
+                (&json!(code), &json!(null)),
+                "{round}: {answer}"
+            );
+        }
+        if round == "before the greeting" {
+            wire.greet().await;
+        }
+    }
+    let answer = wire.ask("no/such/method", json!({})).await;
+    assert_eq!(answer["error"]["code"], -32601, "{answer}");
+    for params in [json!({ "name": 5 }), json!([]), json!({ "name": "codex_bridge", "arguments": "x" })] {
+        let answer = wire.ask("tools/call", params).await;
+        assert!(answer["error"].is_object(), "{answer}");
+    }
+    assert_eq!(wire.call(json!({ "action": "list" })).await["success"], true);
+    // Half a message, and the end.
+    wire.write(b"{\"jsonrpc\"").await;
+    wire.close_input();
+    wire.ends_well().await;
+    scene.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_ends_at_once_also_while_somebody_waits_and_the_task_goes_on() {
+    let scene = Scene::real(&Codex::v0_166()).await;
+    let gate = Gate::new();
+    scene.model.push(Reply::new().gate(&gate).text("At last."));
+    let mut wire = Wire::greeted(&scene).await;
+    let said = wire.call(json!({ "action": "start", "prompt": "x" })).await;
+    let id = said["task"]["task_id"].as_str().unwrap().to_owned();
+    gate.reached().await;
+    for end in [None, Some(Signal::TERM), Some(Signal::INT), Some(Signal::HUP)] {
+        let wait = json!({ "action": "wait", "task_id": id, "timeout_seconds": 3600 });
+        let params = json!({ "name": "codex_bridge", "arguments": wait, "_meta": { "progressToken": "p" } });
+        wire.request("tools/call", params).await;
+        // It is at work when it answers something that came later.
+        assert_eq!(wire.ask("ping", json!({})).await["result"], json!({}));
+        match end {
+            None => wire.close_input(),
+            Some(signal) => {
+                let pid = Pid::from_raw(i32::try_from(wire.child.id().unwrap()).unwrap()).unwrap();
+                kill_process(pid, signal).unwrap();
+            }
+        }
+        wire.ends_well().await;
+        wire = Wire::greeted(&scene).await;
+    }
+    gate.open();
+    let said = wire.call(json!({ "action": "wait", "task_id": id, "timeout_seconds": 60 })).await;
+    assert_eq!((&said["task"]["status"], &said["task"]["answer"]), (&"completed".into(), &"At last.".into()));
+    wire.close_input();
+    wire.ends_well().await;
+    scene.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancelled_wait_is_not_answered_and_hurts_nothing() {
+    let scene = Scene::real(&Codex::v0_166()).await;
+    let gate = Gate::new();
+    scene.model.push(Reply::new().gate(&gate).text("At last."));
+    let mut wire = Wire::greeted(&scene).await;
+    let said = wire.call(json!({ "action": "start", "prompt": "x" })).await;
+    let id = said["task"]["task_id"].clone();
+    gate.reached().await;
+    let wait = json!({ "action": "wait", "task_id": id, "timeout_seconds": 3600 });
+    let call = wire.request("tools/call", json!({ "name": "codex_bridge", "arguments": wait })).await;
+    let cancel =
+        json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": call } });
+    wire.write(format!("{cancel}\n").as_bytes()).await;
+    // The answers to what follows come, and nothing else does.
+    assert_eq!(wire.call(json!({ "action": "status", "task_id": id })).await["task"]["status"], "working");
+    gate.open();
+    let said = wire.call(json!({ "action": "wait", "task_id": id, "timeout_seconds": 60 })).await;
+    assert_eq!(said["task"]["status"], "completed");
+    wire.close_input();
+    wire.ends_well().await;
+    scene.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_engine_may_die_and_be_stopped_between_two_calls() {
+    let scene = Scene::real(&Codex::v0_166()).await;
+    let gate = Gate::new();
+    scene.model.push(Reply::new().gate(&gate).text("At last."));
+    let mut wire = Wire::greeted(&scene).await;
+    let said = wire.call(json!({ "action": "start", "prompt": "x" })).await;
+    let id = said["task"]["task_id"].clone();
+    gate.reached().await;
+    kill_process(scene.engine_pid().await.unwrap(), Signal::KILL).unwrap();
+    let said = wire.call(json!({ "action": "status", "task_id": id })).await;
+    assert_eq!((&said["success"], &said["task"]["status"]), (&true.into(), &"working".into()), "{said}");
+    // Also in the middle of a wait.
+    let wait = json!({ "action": "wait", "task_id": id, "timeout_seconds": 120 });
+    let call = wire.request("tools/call", json!({ "name": "codex_bridge", "arguments": wait })).await;
+    assert_eq!(wire.ask("ping", json!({})).await["result"], json!({}));
+    kill_process(scene.engine_pid().await.unwrap(), Signal::KILL).unwrap();
+    gate.open();
+    let answer = wire.read().await;
+    let said = &answer["result"]["structuredContent"];
+    assert_eq!((&answer["id"], &said["task"]["status"]), (&json!(call), &"completed".into()), "{answer}");
+    scene.run(&["stop"]).await.exits(0);
+    assert_eq!(wire.call(json!({ "action": "result", "task_id": id })).await["task"]["answer"], "At last.");
+    wire.close_input();
+    wire.ends_well().await;
+    scene.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_codex_there_is_no_tool_and_the_reason_is_told() {
+    let mut scene = Scene::empty().await;
+    scene.only_programs(&[]);
+    let mut wire = Wire::greeted(&scene).await;
+    assert_eq!(wire.ask("tools/list", json!({})).await["result"]["tools"], json!([]));
+    let said = wire.call(json!({ "action": "start", "prompt": "x" })).await;
+    assert_eq!((&said["success"], &said["code"]), (&false.into(), &"codex".into()), "{said}");
+    assert!(said["hint"].as_str().unwrap().contains("talaria setup"), "{said}");
+    assert_eq!(wire.call(json!({ "action": "list" })).await["count"], 0);
+    // It is looked for anew each time.
+    scene.use_codex(&Codex::v0_166().native);
+    let tools = wire.ask("tools/list", json!({})).await;
+    assert_eq!(tools["result"]["tools"][0]["name"], "codex_bridge", "{tools}");
+    wire.close_input();
+    wire.ends_well().await;
+    scene.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn secrets_are_masked_and_hostile_text_is_harmless() {
+    let scene = Scene::real(&Codex::v0_166()).await;
+    let secret = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
+    scene.model.push(Reply::say(format!("The token is {secret}.")));
+    let mut wire = Wire::greeted(&scene).await;
+    let said =
+        wire.call(json!({ "action": "start", "prompt": format!("use {secret} \u{1b}]0;x\u{7}") })).await;
+    let id = said["task"]["task_id"].as_str().unwrap().to_owned();
+    let mut told = said.to_string();
+    told += &wire.call(json!({ "action": "wait", "task_id": id, "timeout_seconds": 60 })).await.to_string();
+    for action in ["status", "result", "events"] {
+        told += &wire.call(json!({ "action": action, "task_id": id })).await.to_string();
+    }
+    told += &wire.call(json!({ "action": "list" })).await.to_string();
+    told += &wire.ask("resources/list", json!({})).await.to_string();
+    let uri = format!("talaria://tasks/{id}/transcript");
+    told += &wire.ask("resources/read", json!({ "uri": uri })).await.to_string();
+    assert!(told.contains("The token is"), "{told}");
+    assert!(!told.contains(secret), "{told}");
+    assert!(!told.contains("\\u001b") && !told.contains("\\u0007"), "{told}");
+    wire.close_input();
+    wire.ends_well().await;
+    scene.close().await;
+}
