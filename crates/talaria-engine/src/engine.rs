@@ -77,6 +77,9 @@ use settings::{Settings, Wanted};
 
 /// How long a lease holds. The lock of the home is what counts; this is for people who read the file.
 const LEASE_MS: i64 = 60_000;
+/// How long a turn that was written down may take until it can be told something, and how often that is looked at.
+const GETTING_READY: Duration = Duration::from_secs(10);
+const LOOK_AGAIN: Duration = Duration::from_millis(2);
 
 /// The engine of one home, as somebody may use it. Clones are the same engine.
 #[derive(Clone)]
@@ -181,6 +184,7 @@ impl Engine {
             ApiWhen::Now => When::Now,
             ApiWhen::Next => When::Next,
         };
+        self.0.ready(&session.id).await;
         let (kept, is_kept) = oneshot::channel();
         let kept = (when == When::Next).then_some(kept);
         if self.0.desk.tell(&session.id, Command::Say { text: say.text, when, kept }) {
@@ -196,6 +200,7 @@ impl Engine {
     /// Asks the turn that runs to stop.
     pub async fn interrupt(&self, id: &str, interrupt: Interrupt) -> Result<(), Problem> {
         let session = self.find(id).await?;
+        self.0.ready(&session.id).await;
         if self.0.desk.tell(&session.id, Command::Interrupt { by: self.who(interrupt.by) }) {
             return Ok(());
         }
@@ -224,6 +229,17 @@ impl Inner {
     async fn last_turn(&self, session: &SessionId) -> Result<Option<Turn>, Problem> {
         let turns = self.shelf.store.last_turns(session, None, 1).await;
         turns.map(|mut turns| turns.pop()).map_err(|error| views::problem(&error))
+    }
+
+    /// Waits until a turn that was written down can be told something; its task may not have come round to it.
+    async fn ready(&self, session: &SessionId) {
+        let ready = async {
+            while self.desk.is_about_to_begin(session) {
+                tokio::time::sleep(LOOK_AGAIN).await;
+            }
+        };
+        // Only a store that does not answer holds it up for so long.
+        let _ = tokio::time::timeout(GETTING_READY, ready).await;
     }
 
     fn lease(&self, session: &SessionId) -> Lease {

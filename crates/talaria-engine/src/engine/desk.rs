@@ -89,6 +89,11 @@ impl Desk {
         lock(&self.0).get(session).is_some_and(|seat| seat.tell(command))
     }
 
+    /// Is a turn of a session about to begin that cannot be told anything yet?
+    pub(super) fn is_about_to_begin(&self, session: &SessionId) -> bool {
+        lock(&self.0).get(session).is_some_and(|seat| seat.is_at_work() && !seat.is_open())
+    }
+
     /// Gives work to the task of a session. If it has none, `start` is given its inbox and starts one.
     pub(super) fn give(
         &self,

@@ -1,6 +1,6 @@
 //! A task that waits for a person: it survives its engine, the answer names who gave it, and everybody is told once.
 
-use talaria_core::api::{NewTask, NoticeState, RequestState, TaskStatus};
+use talaria_core::api::{NewTask, NoticeState, Notify, RequestState, TaskStatus};
 use talaria_core::principal::Principal;
 use talaria_scripted::Reply;
 use talaria_testkit::Codex;
@@ -112,4 +112,43 @@ async fn an_engine_that_is_stopped_tells_whom_it_stopped_before_it_goes() {
     assert_eq!((&heard[1]["kind"], &heard[1]["status"]), (&"outcome".into(), &"cancelled".into()));
     home.stop(false).await;
     assert_eq!(listener.heard().len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_task_that_names_nobody_says_so_when_somebody_asks() {
+    let mut home = Home::standing_in().await;
+    home.open().await;
+    let task = home.start_task(home.task("go")).await;
+    home.ends(&task).await;
+    let notify = async |dry_run| home.engine().notify(Notify { dry_run, ..Notify::default() }).await.unwrap();
+    let shown = notify(true).await;
+    assert_eq!((shown.len(), shown[0].target.as_ref(), shown[0].state), (1, None, NoticeState::Pending));
+    assert!(shown[0].message.as_ref().unwrap().contains("done: go"), "{shown:?}");
+    assert_eq!(notify(true).await, shown, "looking changes nothing");
+    assert_eq!(notify(false).await[0].state, NoticeState::NoTarget);
+    assert_eq!((notify(false).await, notify(true).await), (Vec::new(), Vec::new()));
+    home.close().await;
+}
+
+/// What failed is tried again later, and at once when somebody asks for it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_receiver_that_fails_is_told_when_it_can_be() {
+    let mut home = Home::standing_in().await;
+    let (root, listener) = (home.codex_home.root().to_owned(), home.listener());
+    let heard = std::fs::read_to_string(root.join("listen")).unwrap();
+    write_program(&root.join("listen"), "#!/bin/sh\necho no room >&2\nexit 9\n").unwrap();
+    home.open().await;
+    let task = home.start_task(NewTask { notify: vec![listener.target.clone()], ..home.task("go") }).await;
+    home.ends(&task).await;
+    let failed = eventually("it failed", async || {
+        home.show(&task).await.notices.pop().filter(|notice| notice.state == NoticeState::Failed)
+    })
+    .await;
+    assert!(failed.error.as_deref().unwrap().contains("no room"), "{failed:?}");
+    assert!(failed.due_at.is_some() && failed.sent_at.is_none());
+    write_program(&root.join("listen"), &heard).unwrap();
+    let sent = home.on(|engine| async move { engine.notify(Notify::default()).await }).await.unwrap();
+    assert_eq!((sent.len(), sent[0].state, sent[0].repeat), (1, NoticeState::Sent, false));
+    assert_eq!(listener.heard().len(), 1);
+    home.close().await;
 }

@@ -5,12 +5,39 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use talaria_core::api::{NewTask, TaskInfo, TaskStatus};
-use talaria_testkit::AppServer;
+use talaria_scripted::{Gate, Reply};
 use talaria_testkit::app_server::directive::{exit, expect, notify, on, reply, send, stderr};
 use talaria_testkit::app_server::{THREAD, TURN, agent_delta, start_turn};
+use talaria_testkit::{AppServer, Codex};
 
 use super::eventually;
 use crate::home::Home;
+use crate::stage::both_versions;
+
+both_versions!(a_codex_that_is_killed_loses_the_turn_and_the_task_goes_on_when_the_person_does);
+
+async fn a_codex_that_is_killed_loses_the_turn_and_the_task_goes_on_when_the_person_does(codex: Codex) {
+    let (mut home, gate) = (Home::real(&codex).await, Gate::new());
+    let listener = home.listener();
+    home.open().await;
+    home.model.play([Reply::new().text("half ").gate(&gate), Reply::say("whole")]);
+    let new = NewTask { notify: vec![listener.target.clone()], ..home.task("remember the heron") };
+    let task = home.start_task(new).await;
+    gate.reached().await;
+    assert_eq!(home.status_of(&task).await, TaskStatus::Working);
+    home.kill_codex(&home.hosts().await).await;
+    let ended = home.ends(&task).await;
+    assert_eq!(ended.status, TaskStatus::Lost);
+    assert!(why(&ended).contains("Codex"), "{}", why(&ended));
+    home.told(&task, "outcome").await;
+    assert_eq!(listener.heard()[0]["error"].as_str(), Some(why(&ended)));
+    home.send(&task, "go on").await.unwrap();
+    let again = home.reaches_turn(&task, 2).await;
+    assert_eq!((again.status, again.answer.as_deref()), (TaskStatus::Completed, Some("whole")));
+    let asked = home.model.requests().pop().unwrap();
+    assert!(asked.user_texts().contains(&"remember the heron"), "it is the same conversation");
+    home.close().await;
+}
 
 /// What Codex says on standard error before it goes.
 const LAST_WORDS: &str = "thread main panicked at the wall";

@@ -110,6 +110,24 @@ async fn a_task_that_is_cancelled_in_the_line_never_starts() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_task_can_be_stopped_and_spoken_to_as_soon_as_it_is_written_down() {
+    let mut home = Home::standing_in().await;
+    home.max_tasks = 1;
+    home.open().await;
+    for number in 0..20 {
+        let task = home.start_task(home.task(&format!("ask-{number}"))).await;
+        if number % 2 == 0 {
+            assert!(home.send(&task, "ask-more").await.unwrap().waits);
+            home.cancel(&task).await.unwrap();
+            assert!(home.reaches(&task, TaskStatus::WaitingForApproval).await.turns == 2);
+        }
+        home.cancel(&task).await.unwrap();
+        home.reaches(&task, TaskStatus::Cancelled).await;
+    }
+    home.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_follow_up_for_a_task_in_the_line_is_kept_at_once() {
     let gate = Gate::new();
     let (mut home, first) = occupied(&gate).await;
