@@ -19,6 +19,8 @@ mod service;
 mod transcript;
 mod waiting;
 
+use std::time::Duration;
+
 use rmcp::service::{ServerInitializeError, serve_server_with_ct};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
@@ -27,6 +29,9 @@ pub use door::{Door, Ready, Surroundings};
 
 use lines::Lines;
 use service::Bridge;
+
+/// How long the last answers may take to be written when the client has closed its side: it may not read them.
+const LAST_WORDS: Duration = Duration::from_millis(800);
 
 /// Why no client was served to its end.
 #[derive(Debug, thiserror::Error)]
@@ -65,8 +70,13 @@ where
         };
         running.waiting().await.map(drop).map_err(|error| McpError::Broken(error.to_string()))
     };
+    let left = async {
+        gone.cancelled().await;
+        tokio::time::sleep(LAST_WORDS).await;
+    };
     tokio::select! {
         served = serving => served,
+        () = left => Ok(()),
         () = stop => Ok(()),
     }
 }

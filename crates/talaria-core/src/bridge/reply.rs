@@ -104,6 +104,9 @@ impl Reply {
                 "{}: ask the person, who answers as `how` in pending_requests says; then `wait` again",
                 standing(task)
             ),
+            Waited::TimeOver if task.status.is_waiting() => {
+                format!("{}: the person has not answered yet; `wait` again", standing(task))
+            }
             Waited::TimeOver => format!("{}, and it goes on; `wait` again", standing(task)),
         };
         Self::of_task(message, task)

@@ -308,6 +308,8 @@ fn a_task_is_told_with_what_it_waits_for_and_how_the_person_answers() {
         text: "Codex began to work".to_owned(),
     };
     waiting.events = vec![event];
+    let later = Reply::waited(Waited::TimeOver, &waiting).value;
+    assert!(later["message"].as_str().unwrap().contains("has not answered yet"), "{later}");
     let reply = Reply::waited(Waited::ForPerson, &waiting);
     expect_file!["expected/waiting.json"].assert_eq(&format!("{:#}\n", reply.value));
     assert_eq!(serde_json::from_str::<Value>(&reply.text()).unwrap(), reply.value);

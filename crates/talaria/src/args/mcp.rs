@@ -17,7 +17,7 @@ Examples: how a client is told of it, which then starts it by itself
                    talaria: { type: stdio, name: talaria, cmd: talaria, args: [mcp],
                               enabled: true, timeout: 300 }
   Zed          in settings.json:
-                 \"context_servers\": { \"talaria\": { \"command\": \"talaria\", \"args\": [\"mcp\"], \"env\": {} } }
+                 \"context_servers\": { \"talaria\": { \"command\": \"talaria\", \"args\": [\"mcp\"] } }
   Hermes       in ~/.hermes/config.yaml:
                  mcp_servers:
                    talaria: { command: talaria, args: [mcp] }

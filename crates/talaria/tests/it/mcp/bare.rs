@@ -1,6 +1,8 @@
 //! What must hold whatever the peer does: garbage is answered, the end is at once, and the engine may come and go.
 
-use rustix::process::{Pid, Signal, kill_process};
+use std::time::Duration;
+
+use rustix::process::{Signal, kill_process};
 use serde_json::json;
 use talaria_scripted::{Gate, Reply};
 use talaria_testkit::Codex;
@@ -52,6 +54,23 @@ async fn whatever_is_no_message_is_answered_with_an_error() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn it_ends_also_when_nobody_reads_what_it_says() {
+    let scene = Scene::empty().await;
+    for end in [None, Some(Signal::TERM)] {
+        let mut wire = Wire::greeted(&scene).await;
+        // Far more than fits into the pipe.
+        for _ in 0..5000 {
+            wire.request("resources/templates/list", json!({})).await;
+        }
+        wire.wait_held_up().await;
+        wire.end(end);
+        // A write that is stuck is waited for a little.
+        wire.ends_well_within(Duration::from_secs(10)).await;
+    }
+    scene.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn it_ends_at_once_also_while_somebody_waits_and_the_task_goes_on() {
     let scene = Scene::real(&Codex::v0_166()).await;
     let gate = Gate::new();
@@ -66,13 +85,7 @@ async fn it_ends_at_once_also_while_somebody_waits_and_the_task_goes_on() {
         wire.request("tools/call", params).await;
         // It is at work when it answers something that came later.
         assert_eq!(wire.ask("ping", json!({})).await["result"], json!({}));
-        match end {
-            None => wire.close_input(),
-            Some(signal) => {
-                let pid = Pid::from_raw(i32::try_from(wire.child.id().unwrap()).unwrap()).unwrap();
-                kill_process(pid, signal).unwrap();
-            }
-        }
+        wire.end(end);
         wire.ends_well().await;
         wire = Wire::greeted(&scene).await;
     }

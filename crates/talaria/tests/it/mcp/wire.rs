@@ -3,6 +3,7 @@
 use std::process::Stdio;
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout};
@@ -80,9 +81,41 @@ impl Wire {
         self.input = None;
     }
 
+    /// Ends it: with a signal, or by closing its input.
+    pub(super) fn end(&mut self, signal: Option<Signal>) {
+        match signal {
+            None => self.close_input(),
+            Some(signal) => {
+                let pid = Pid::from_raw(i32::try_from(self.child.id().unwrap()).unwrap()).unwrap();
+                kill_process(pid, signal).unwrap();
+            }
+        }
+    }
+
+    /// Waits until one of its threads is held up because nobody reads what it writes; the kernel says what it waits for.
+    pub(super) async fn wait_held_up(&self) {
+        let threads = format!("/proc/{}/task", self.child.id().unwrap());
+        let is_held_up = || {
+            let threads = std::fs::read_dir(&threads).unwrap().flatten();
+            let waits = threads.map(|thread| std::fs::read_to_string(thread.path().join("wchan")));
+            waits.flatten().any(|wait| wait.contains("pipe_write"))
+        };
+        let held_up = async {
+            while !is_held_up() {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, held_up).await.unwrap();
+    }
+
     /// Waits for the end of the program: at once, and without complaint.
-    pub(super) async fn ends_well(mut self) {
-        let ended = tokio::time::timeout(Duration::from_secs(3), self.child.wait()).await;
+    pub(super) async fn ends_well(self) {
+        self.ends_well_within(Duration::from_secs(3)).await;
+    }
+
+    /// The same, where it cannot be at once.
+    pub(super) async fn ends_well_within(mut self, limit: Duration) {
+        let ended = tokio::time::timeout(limit, self.child.wait()).await;
         let Ok(Ok(status)) = ended else { panic!("it does not end at once: {ended:?}") };
         let (mut rest, mut complaints) = (String::new(), String::new());
         self.output.read_to_string(&mut rest).await.unwrap();
