@@ -101,6 +101,9 @@ impl Engine {
             let message = format!("this task was taken over from {origin}: its conversation is not here");
             return Err(Problem::new(ProblemCode::Conflict, message).try_this("start a new task"));
         }
+        if let Some(problem) = Kept::of(&row).and_then(|kept| kept.problem("it cannot go on")) {
+            return Err(problem);
+        }
         if self.principal().is_model() {
             turn.answers = talaria_core::policy::Answers::Person;
         }

@@ -30,7 +30,8 @@ impl Kept {
         serde_json::from_str(row.worktree.as_deref()?).ok()
     }
 
-    fn problem(&self, what: &str) -> Option<Problem> {
+    /// Why nothing can be done with it, if it was thrown away.
+    pub(super) fn problem(&self, what: &str) -> Option<Problem> {
         let discarded = self.discarded.as_ref()?;
         let message = format!("the worktree of this task is gone ({discarded}): {what}");
         Some(Problem::new(ProblemCode::Conflict, message).try_this("start a new task"))

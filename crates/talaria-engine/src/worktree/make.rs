@@ -38,7 +38,8 @@ pub async fn make(cwd: &Path, task: &str, into: &Path, dirty: Dirty) -> Result<M
     }
     let mut made = Made {
         admin: user.common.join("worktrees").join(task),
-        cwd: worktree.join(&user.inside),
+        // Joined with nothing, a path gets a slash at its end.
+        cwd: worktree.components().chain(user.inside.components()).collect(),
         worktree,
         branch: format!("{FOLDER}/{task}"),
         base: user.head.clone(),
