@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use talaria_core::api::{Caller, Kind, NewSession, NewTurn, Status};
+use talaria_core::api::{Caller, Kind, NewSession, NewTask, NewTurn, Status};
 use talaria_core::policy::{Answers, ApprovalPolicy, Sandbox};
 use talaria_core::wire::call::UserInput;
 use talaria_scripted::ScriptedModel;
@@ -59,7 +59,10 @@ impl Scene {
         let home = codex_home.root().join("talaria");
         fs::create_dir(&home).unwrap();
         let Layout { hosts, threads } = layout;
-        let config = format!("[codex]\nbin = {codex:?}\nmax_hosts = {hosts}\nthreads_per_host = {threads}\n");
+        let tasks = hosts * threads;
+        let config = format!(
+            "[codex]\nbin = {codex:?}\nmax_hosts = {hosts}\nthreads_per_host = {threads}\n[bridge]\nmax_tasks = {tasks}\n"
+        );
         fs::write(home.join("config.toml"), config).unwrap();
         let marker = Marker::new();
         let own = codex_home.environment().into_iter().map(|(name, value)| (name.into(), value));
@@ -126,6 +129,37 @@ impl Scene {
 
     /// Starts a conversation in a directory of its own.
     pub(crate) async fn begin(&self, client: &Client) {
+        let new = NewSession {
+            kind: Kind::Chat,
+            cwd: self.directory().display().to_string(),
+            model: None,
+            sandbox: Some(Sandbox::ReadOnly),
+            approval: Some(ApprovalPolicy::Untrusted),
+            turn: self.turn(),
+        };
+        client.start_session(&new).await.unwrap();
+    }
+
+    /// Starts a task in a directory of its own.
+    pub(crate) async fn begin_task(&self, client: &Client) {
+        let new = NewTask {
+            cwd: self.directory().display().to_string(),
+            model: None,
+            sandbox: None,
+            approval: None,
+            writable_roots: Vec::new(),
+            network: false,
+            worktree: None,
+            notify: Vec::new(),
+            codex_home: None,
+            started_in: None,
+            terminal: None,
+            turn: self.turn(),
+        };
+        client.start_task(&new).await.unwrap();
+    }
+
+    fn turn(&self) -> NewTurn {
         let text = |text: &OsString| text.to_str().unwrap().to_owned();
         let mut environment: Vec<(String, String)> = std::env::vars().collect();
         environment.extend(self.environment.iter().map(|(name, value)| (text(name), text(value))));
@@ -136,23 +170,14 @@ impl Scene {
             codex_home: None,
             environment,
         };
-        let turn = NewTurn {
+        NewTurn {
             input: vec![UserInput::Text { text: "do it".to_owned() }],
             effort: None,
             limit_ms: None,
             quiet_after_ms: Some(60_000),
             answers: Answers::Person,
             caller,
-        };
-        let new = NewSession {
-            kind: Kind::Task,
-            cwd: self.directory().display().to_string(),
-            model: None,
-            sandbox: Some(Sandbox::ReadOnly),
-            approval: Some(ApprovalPolicy::Untrusted),
-            turn,
-        };
-        client.start_session(&new).await.unwrap();
+        }
     }
 
     /// Waits until the status is as `is_reached` wants it.

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use talaria_core::api::{AnswerRequest, Status};
+use talaria_core::api::{AnswerRequest, Status, TaskQuery};
 use talaria_core::event::Stage;
 use talaria_core::request::{Answer, Decision, Who};
 use talaria_scripted::Reply;
@@ -29,7 +29,7 @@ async fn fifty(codex: &Codex, layout: Layout) {
     });
     let client = scene.start().await;
     for _ in 0..THREADS {
-        scene.begin(&client).await;
+        scene.begin_task(&client).await;
     }
     let waiting =
         scene.wait(&client, |status| are_followed(status) && status.requests.len() == THREADS).await;
@@ -61,8 +61,11 @@ async fn fifty(codex: &Codex, layout: Layout) {
     }
     scene.wait(&client, |status| status.turns.is_empty()).await;
     row("  all requests answered and all turns completed after another", &millis(begun.elapsed()), "-");
-    let tasks = client.tasks().await.unwrap();
-    let completed = tasks.iter().filter(|task| task.answer.as_deref() == Some("Done.")).count();
+    let mut completed = 0;
+    for task in client.tasks(&TaskQuery::default()).await.unwrap() {
+        let answer = client.task(&task.id).await.unwrap().answer;
+        completed += usize::from(answer.as_deref() == Some("Done."));
+    }
     row("  of them completed with their answer", &completed.to_string(), &THREADS.to_string());
     scene.close().await;
 }
