@@ -1,4 +1,4 @@
-//! The reference beside our figures: what it says about itself, with the source, and how it writes, replayed here. It is not
+//! The reference beside our figures: what is known of it, with the source, and how it writes, replayed here. It is not
 //! run. Where it gives no number, none is printed.
 
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::row;
 use crate::samples::Samples;
 use crate::scene::Scene;
 
-/// Figure, what the reference says of it, and where: rows of the description of its behaviour (`docs/reference.md`).
+/// Figure, what the reference says of it, and the rows of the list of its behaviours that say so.
 const SAID: [(&str, &str, &str); 7] = [
     (
         "task start until turn/start",
@@ -58,7 +58,7 @@ pub(crate) async fn open(path: &Path, log: Log) -> SqliteConnection {
 
 /// What the reference says about itself, and its list replayed.
 pub(crate) async fn measure() {
-    println!("\nthe reference, by its own words (rows of the description of its behaviour)");
+    println!("\nthe reference, by the list of its behaviours (row ids behind)");
     for (figure, said, source) in SAID {
         println!("  {figure:<32} {said:<22} {source}");
     }
