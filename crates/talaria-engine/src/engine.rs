@@ -259,7 +259,7 @@ impl Inner {
 
     /// Writes a new session down with its first turn, in one: when this returns, it will be run.
     async fn create(
-        &self,
+        self: &Arc<Self>,
         new: &NewSession,
         wanted: &Wanted,
         task: Option<(String, talaria_store::NewTask)>,
@@ -284,11 +284,15 @@ impl Inner {
         faults::point("before:prepared").await;
         let store = &self.shelf.store;
         store.create_session(row, self.lease(&id)).await.map_err(|error| views::problem(&error))?;
-        // Only what people look for: the turn is there already, and brings its words along when it is run.
-        let said = vec![Change::Message(rows::prompt(1, 1, &shown))];
-        if let Err(error) = self.write(&id, said).await {
-            tracing::warn!("session {id}: its prompt cannot be found by its words yet: {error}");
-        }
+        // Only what people look for, so nobody waits for it: the turn is there already, and brings its words along when
+        // it is run.
+        let (inner, session) = (Arc::clone(self), id.clone());
+        self.tasks.spawn(async move {
+            let said = vec![Change::Message(rows::prompt(1, 1, &shown))];
+            if let Err(error) = inner.write(&session, said).await {
+                tracing::warn!("session {session}: its prompt cannot be found by its words yet: {error}");
+            }
+        });
         Ok(SessionStarted { id, task: alias, turn: 1, after: 0 })
     }
 

@@ -198,6 +198,15 @@ impl Client {
 
     /// Lists tasks, the one first in which something happened last.
     pub async fn tasks(&self, query: &TaskQuery) -> Result<Vec<TaskLine>, ClientError> {
+        self.task_lines(query).await
+    }
+
+    /// The same as JSON, a text for each, for whoever only passes it on.
+    pub async fn tasks_in_json(&self, query: &TaskQuery) -> Result<Vec<Box<RawValue>>, ClientError> {
+        self.task_lines(query).await
+    }
+
+    async fn task_lines<T: DeserializeOwned>(&self, query: &TaskQuery) -> Result<T, ClientError> {
         let mut words = vec![("limit", query.limit.to_string()), ("active", query.active.to_string())];
         words.extend(query.before.clone().map(|before| ("before", before)));
         self.get(&route::TASKS, None, &words).await

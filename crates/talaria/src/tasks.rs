@@ -40,13 +40,13 @@ pub(crate) async fn run(options: &Tasks) -> Result<u8, Trouble> {
         TaskAction::List { active, limit, json } => {
             let query = TaskQuery { limit: *limit as usize, active: *active, before: None };
             let client = reach().await?;
-            let tasks = patiently("listing", client.tasks(&query)).await;
-            let tasks = tasks.map_err(|error| refused("cannot list tasks", &error))?;
-            print(&if *json {
-                json_lines(&tasks)
-            } else {
-                list::list(&tasks, &query, Timestamp::now(), look::of_stdout())
-            })?;
+            let refused = |error| refused("cannot list tasks", &error);
+            if *json {
+                let tasks = patiently("listing", client.tasks_in_json(&query)).await.map_err(refused)?;
+                return print(&json_lines(&tasks)).map(|()| 0);
+            }
+            let tasks = patiently("listing", client.tasks(&query)).await.map_err(refused)?;
+            print(&list::list(&tasks, &query, Timestamp::now(), look::of_stdout()))?;
         }
         TaskAction::Show { task, diff: false } => {
             let found = find("cannot show this task", &reach().await?, &task.id).await?;

@@ -34,6 +34,9 @@ const REMEMBERED: u32 = 400;
 /// How often a thread is asked for that its host does not have: the input may be on its way.
 const ASKS: u32 = 3;
 
+/// How long is waited before a Codex is ended that did not take up its conversation.
+const MOMENT: Duration = Duration::from_millis(250);
+
 /// How a conversation was opened.
 #[derive(Default)]
 pub(super) struct Opened {
@@ -116,6 +119,9 @@ impl Opening<'_> {
                     return self.start().await;
                 }
                 Err(error) => {
+                    // An engine that is being shut down loses its connections first. It must not end Codex, which waits
+                    // for the next engine, and a moment later it is gone itself.
+                    tokio::time::sleep(MOMENT).await;
                     tracing::warn!("session {}: its host does not take it up: {error}", self.row.id);
                     // Codex lets nobody else write to the conversation while a process holds it.
                     if host.has_other_turns(&before.thread) {

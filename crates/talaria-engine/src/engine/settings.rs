@@ -12,7 +12,7 @@ use talaria_core::api::{Caller, Kind, NewSession, NewTurn, Problem, ProblemCode}
 use talaria_core::policy::{Answers, ApprovalPolicy, Sandbox};
 use talaria_core::rules::Rules;
 use talaria_core::version::Version;
-use talaria_core::wire::call::ThreadStart;
+use talaria_core::wire::call::{ApprovalsReviewer, ThreadStart};
 
 use crate::codex::Transport;
 use crate::codex::host::HostSpec;
@@ -94,6 +94,8 @@ impl Wanted {
         }
         ThreadStart {
             config,
+            // The user's Codex may be told to let a model review; a task asks a person.
+            approvals_reviewer: self.is_task.then_some(ApprovalsReviewer::User),
             developer_instructions: self.is_task.then(|| IN_THE_BACKGROUND.to_owned()),
             cwd: self.cwd.clone(),
             model: self.model.clone(),
@@ -163,4 +165,31 @@ impl Settings {
 pub(super) fn surroundings(caller: &Caller) -> Surroundings {
     let variables = caller.environment.iter();
     Surroundings::of(variables.map(|(name, value)| (OsString::from(name), OsString::from(value))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_asks_a_person_and_is_told_so_and_has_its_roots_each_time() {
+        let wanted = |is_task| Wanted {
+            cwd: "/work".to_owned(),
+            model: None,
+            sandbox: Some(Sandbox::WorkspaceWrite),
+            approval: Some(ApprovalPolicy::Untrusted),
+            writable_roots: vec!["/git/objects".to_owned()],
+            network: true,
+            is_task,
+            terminal: None,
+        };
+        let task = wanted(true).thread();
+        assert_eq!(task.approvals_reviewer, Some(ApprovalsReviewer::User));
+        assert!(task.developer_instructions.is_some_and(|words| words.contains("ask for it")));
+        let roots = task.config.get("sandbox_workspace_write.writable_roots");
+        assert_eq!(roots, Some(&json!(["/git/objects"])));
+        assert_eq!(task.config.get("sandbox_workspace_write.network_access"), Some(&json!(true)));
+        let other = wanted(false).thread();
+        assert_eq!((other.approvals_reviewer, other.developer_instructions), (None, None));
+    }
 }
