@@ -38,7 +38,8 @@ async fn a_task_is_started_approved_by_the_person_and_read(codex: Codex) {
     scene.model.push(Reply::say("It is touched."));
     let tools = ask(&scene, "tools/list", &[]).await;
     assert_eq!(tools["tools"][0]["name"], "codex_bridge");
-    let said = call(&scene, &["action=start", "prompt=touch it", "sandbox=workspace-write"]).await;
+    let target = format!("notify_target={}", super::teller(&scene));
+    let said = call(&scene, &["action=start", "prompt=touch it", "sandbox=workspace-write", &target]).await;
     let id = said["task"]["task_id"].as_str().unwrap_or_else(|| panic!("{said}")).to_owned();
     let named = format!("task_id={id}");
     let said = call(&scene, &["action=wait", &named, "timeout_seconds=50"]).await;
@@ -46,12 +47,14 @@ async fn a_task_is_started_approved_by_the_person_and_read(codex: Codex) {
     let request = said["task"]["pending_requests"][0]["request_id"].as_str().unwrap().to_owned();
     let said = call(&scene, &["action=respond", &format!("request_id={request}"), "decision=accept"]).await;
     assert_eq!((&said["success"], &said["code"]), (&false.into(), &"forbidden".into()));
+    super::kill_engine(&scene).await;
     scene.run(&["requests", "answer", &request, "accept"]).await.exits(0);
     let said = call(&scene, &["action=wait", &named, "timeout_seconds=50"]).await;
     assert_eq!(
         (&said["task"]["status"], &said["task"]["answer"]),
         (&"completed".into(), &"It is touched.".into())
     );
+    super::is_told_once(&super::told(&scene, &id).await, "It is touched.");
     assert_eq!(call(&scene, &["action=list", "limit=5"]).await["tasks"][0]["task_id"], json!(id));
     let listed = ask(&scene, "resources/list", &[]).await;
     let uri = listed["resources"][0]["uri"].as_str().unwrap();

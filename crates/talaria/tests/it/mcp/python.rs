@@ -108,8 +108,11 @@ async fn a_task_waits_for_the_person_and_not_for_the_model(codex: Codex) {
     assert_eq!(tools["tools"][0]["name"], "codex_bridge");
     assert_eq!(tools["tools"].as_array().unwrap().len(), 1);
 
-    let said =
-        sdk.call(json!({ "action": "Start ", "prompt": "touch it", "sandbox": "workspace-write" })).await;
+    let target = super::teller(&scene);
+    let start = json!({
+        "action": "Start ", "prompt": "touch it", "sandbox": "workspace-write", "notify_target": target
+    });
+    let said = sdk.call(start).await;
     assert_eq!(said["protocol"]["mailbox"], false);
     let id = task(&said)["task_id"].as_str().unwrap().to_owned();
     assert!(id.starts_with("codex-") && id.len() == 18, "{id}");
@@ -156,10 +159,12 @@ async fn a_task_waits_for_the_person_and_not_for_the_model(codex: Codex) {
         json!({ "do": "call", "arguments": { "action": "wait", "task_id": id, "timeout_seconds": 90 } }),
     )
     .await;
+    super::kill_engine(&scene).await;
     scene.run(&["requests", "answer", name, "accept"]).await.exits(0);
     let (said, progress) = sdk.called().await;
     assert_eq!(task(&said)["status"], "completed");
     assert_eq!(task(&said)["answer"], "It is ␛[2Jtouched.");
+    super::is_told_once(&super::told(&scene, &id).await, "It is \u{1b}[2Jtouched.");
     assert_eq!(task(&said)["pending_requests"], json!([]));
     assert!(scene.work().join("allowed").exists());
     assert!(progress.windows(2).all(|pair| pair[0].0 < pair[1].0), "{progress:?}");
