@@ -124,11 +124,9 @@ async fn work_in_a_worktree_is_shown_applied_and_thrown_away(codex: Codex) {
         assert!(problem.message.contains("gone") && problem.hint.is_some(), "{problem:?}");
     }
     let asked = home.model.requests().len();
-    home.send(&task, "go on").await.unwrap();
-    let ended = home.reaches_turn(&task, 2).await;
-    assert_eq!(ended.status, TaskStatus::Failed);
-    let why = ended.outcome.unwrap().message.unwrap();
-    assert!(why.contains("the worktree of this task is gone"), "{why}");
+    let problem = home.send(&task, "go on").await.unwrap_err();
+    assert_eq!(problem.code, ProblemCode::Conflict);
+    assert!(problem.message.contains("the worktree of this task is gone"), "{problem:?}");
     assert_eq!(home.model.requests().len(), asked, "nothing was sent");
     home.close().await;
 }
