@@ -79,6 +79,12 @@ pub struct Made {
     pub settings: Option<String>,
 }
 
+/// The top of the checkout that a directory lies in, and the git directory that it shares: what a worktree of it opens.
+pub async fn places(cwd: &Path) -> Result<[PathBuf; 2], WorktreeError> {
+    let found = repository::Repository::find(cwd).await?;
+    Ok([found.root, found.common])
+}
+
 impl Made {
     /// The directories outside the worktree that a commit in it writes, and no others: never the whole git directory,
     /// which holds hooks and configuration. A thread needs them on its start and on every resume.

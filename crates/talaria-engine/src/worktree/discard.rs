@@ -60,22 +60,33 @@ impl Made {
             Err(WorktreeError::Tampered { .. }) => None,
             other => other?,
         };
-        let snapshot = Snapshot::at(self, tip.clone(), Objects::Kept).await?;
-        if force == Force::KeepWork {
-            self.refuse_loss(&snapshot).await?;
-        }
-        let parent = tip.as_deref().unwrap_or(&self.base);
-        let message = format!("Uncommitted work of {}", self.branch);
-        let kept = match snapshot.is_uncommitted {
-            true => Some(commit(&snapshot.git, &snapshot.tree, parent, &message).await?),
-            false => None,
+        let kept = match (self.kept_work(tip.as_deref(), force).await, force) {
+            (Ok(kept), _) => kept,
+            // What cannot be read (a file without rights, objects that the task removed) must not stay for ever.
+            (Err(error), Force::DropWork) => {
+                tracing::warn!("what was not committed on {} cannot be kept: {error}", self.branch);
+                None
+            }
+            (Err(error), Force::KeepWork) => return Err(error),
         };
-        drop(snapshot);
         remove(&self.worktree)?;
         remove(&self.admin)?;
         remove(&self.first_index())?;
         self.delete_branch(&git).await?;
         Ok(Discarded { branch: self.branch.clone(), tip: tip.filter(|tip| *tip != self.base), kept })
+    }
+
+    /// Keeps what was not committed as a commit, and names it; refuses if something would be lost that is not to be.
+    async fn kept_work(&self, tip: Option<&str>, force: Force) -> Result<Option<String>, WorktreeError> {
+        let snapshot = Snapshot::at(self, tip.map(str::to_owned), Objects::Kept).await?;
+        if force == Force::KeepWork {
+            self.refuse_loss(&snapshot).await?;
+        }
+        if !snapshot.is_uncommitted {
+            return Ok(None);
+        }
+        let message = format!("Uncommitted work of {}", self.branch);
+        commit(&snapshot.git, &snapshot.tree, tip.unwrap_or(&self.base), &message).await.map(Some)
     }
 
     async fn refuse_loss(&self, snapshot: &Snapshot) -> Result<(), WorktreeError> {

@@ -120,12 +120,17 @@ impl Git {
         let listed = self
             .run(&["config", "-z", "--show-scope", "--name-only", "--get-regexp", r"^filter\."], b"")
             .await?;
-        let mut fields = listed.stdout.split(|byte| *byte == 0).map(String::from_utf8_lossy);
+        let mut fields = listed.stdout.split(|byte| *byte == 0);
         while let (Some(scope), Some(key)) = (fields.next(), fields.next()) {
-            if !matches!(&*scope, "system" | "global" | "command") {
+            if !matches!(scope, b"system" | b"global" | b"command") {
+                // A name that we cannot write is one that we cannot switch off.
+                let Ok(key) = std::str::from_utf8(key) else {
+                    let what = "a filter in the repository's configuration, whose name is no text".to_owned();
+                    return Err(WorktreeError::Tampered { what });
+                };
                 // An empty command is no command, and a filter that must work would make the file unusable.
                 let value = if key.ends_with(".required") { "false" } else { "" };
-                self.settings.push((key.into_owned(), value.to_owned()));
+                self.settings.push((key.to_owned(), value.to_owned()));
             }
         }
         Ok(self)
