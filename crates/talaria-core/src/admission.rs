@@ -28,6 +28,11 @@ pub fn check(new: &NewTask) -> Result<(), Problem> {
                 "use read-only or workspace-write; `talaria exec` takes danger-full-access while you watch",
             ));
         }
+        Some(Sandbox::WorkspaceWrite) if Path::new(&new.cwd).parent().is_none() => {
+            return Err(
+                bad("the whole file system is no place to write").try_this("name a directory with --cwd")
+            );
+        }
         Some(Sandbox::WorkspaceWrite) => {}
         None | Some(Sandbox::ReadOnly) => check_read_only(new)?,
     }
@@ -175,6 +180,7 @@ mod tests {
             NewTask { network: true, ..task() },
             NewTask { writable_roots: vec!["/tmp/x".to_owned()], ..task() },
             NewTask { writable_roots: vec!["/".to_owned()], ..writing() },
+            NewTask { cwd: "/".to_owned(), ..writing() },
             NewTask { writable_roots: vec!["x".to_owned()], ..writing() },
             NewTask { writable_roots: vec!["/x".to_owned(); MOST_ROOTS + 1], ..writing() },
             NewTask { notify: vec!["local".to_owned(); MOST_TARGETS + 1], ..task() },
@@ -193,6 +199,7 @@ mod tests {
             the network is of no use in a read-only sandbox
             a writable root is of no use in a read-only sandbox
             the whole file system is no writable root
+            the whole file system is no place to write
             a writable root must be an absolute path without `..`, not "x"
             at most 32 writable roots, not 33
             at most 8 targets are told, not 9"#]]

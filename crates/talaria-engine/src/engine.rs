@@ -170,7 +170,7 @@ impl Engine {
         let ordinal = last.map_or(1, |last| last.ordinal + 1);
         faults::point("before:prepared").await;
         self.0.hold(&session.id).await?;
-        let started = self.0.prepare(&session.id, session.alias, ordinal, session.last_seq, &turn).await?;
+        let started = self.0.prepare(&session, ordinal, &turn).await?;
         faults::point("after:prepared").await;
         self.0.give(&session.id, Work::Turn(settings::surroundings(&turn.caller)));
         Ok(started)
@@ -178,21 +178,32 @@ impl Engine {
 
     /// Says something to the turn that runs, or for the next one.
     pub async fn say(&self, id: &str, say: Say) -> Result<Said, Problem> {
-        self.0.check_open()?;
-        let session = self.find(id).await?;
         let when = match say.when {
             ApiWhen::Now => When::Now,
             ApiWhen::Next => When::Next,
         };
+        self.pass_on(id, say.text, when, None).await
+    }
+
+    /// Gives words to the turn that runs, or for the next one, which may take so long.
+    async fn pass_on(
+        &self,
+        id: &str,
+        text: String,
+        when: When,
+        limit: Option<Duration>,
+    ) -> Result<Said, Problem> {
+        self.0.check_open()?;
+        let session = self.find(id).await?;
         self.0.ready(&session.id).await;
         let (kept, is_kept) = oneshot::channel();
         let kept = (when == When::Next).then_some(kept);
-        if self.0.desk.tell(&session.id, Command::Say { text: say.text, when, kept }) {
+        if self.0.desk.tell(&session.id, Command::Say { text, when, limit, kept }) {
             // What waits is promised only when it is written down; a turn that ends meanwhile lets go of it.
             if when == When::Next && is_kept.await.is_err() {
                 return Err(self.no_turn(&session));
             }
-            return Ok(Said { to_running_turn: say.when == ApiWhen::Now });
+            return Ok(Said { to_running_turn: when == When::Now });
         }
         Err(self.no_turn(&session))
     }
@@ -315,24 +326,26 @@ impl Inner {
     /// Writes a turn down. When this returns, it will be run, whatever happens to this engine.
     async fn prepare(
         &self,
-        session: &SessionId,
-        task: Option<String>,
+        session: &Session,
         ordinal: i64,
-        after: i64,
         turn: &NewTurn,
     ) -> Result<SessionStarted, Problem> {
+        let settings = Settings::of(turn);
+        let earlier = session.settings.as_deref().and_then(|json| serde_json::from_str(json).ok());
+        let settings = if session.alias.is_some() { settings.at_home_of(earlier) } else { settings };
         let shown = input::shown(&turn.input);
         let changes = vec![
             Change::NewTurn(self.turn_row(ordinal, turn)?),
             Change::Message(rows::prompt(ordinal, 1, &shown)),
             Change::Session(SessionPatch {
                 state: Some(SessionState::Running),
-                settings: serde_json::to_string(&Settings::of(turn)).ok(),
+                settings: serde_json::to_string(&settings).ok(),
                 ..SessionPatch::default()
             }),
         ];
-        self.write(session, changes).await.map_err(|error| views::problem(&error))?;
-        Ok(SessionStarted { id: session.clone(), task, turn: ordinal, after })
+        self.write(&session.id, changes).await.map_err(|error| views::problem(&error))?;
+        let (id, task) = (session.id.clone(), session.alias.clone());
+        Ok(SessionStarted { id, task, turn: ordinal, after: session.last_seq })
     }
 
     /// Changes rows of a session outside of a turn.

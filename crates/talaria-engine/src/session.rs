@@ -62,9 +62,9 @@ pub trait Watcher: Send {
     /// The conversation moved to another host.
     fn moved(&mut self, _host: &Host, _started: &Started) {}
 
-    /// Takes input that waits for a turn of its own, and says how much waits now. Gives it back if it does not keep such
-    /// things.
-    fn queue(&mut self, text: String) -> Result<usize, String> {
+    /// Takes input that waits for a turn of its own, which may take so long, and says how much waits now. Gives it back
+    /// if it does not keep such things.
+    fn queue(&mut self, text: String, _limit: Option<Duration>) -> Result<usize, String> {
         Err(text)
     }
 
@@ -110,6 +110,8 @@ pub enum Command {
         text: String,
         /// What becomes of it while a turn runs.
         when: When,
+        /// How long the turn may take that it becomes, if it becomes one.
+        limit: Option<Duration>,
         /// Told when it is kept, if somebody waits for that.
         kept: Option<oneshot::Sender<()>>,
     },

@@ -28,11 +28,13 @@ pub use error::ClientError;
 pub use follow::Follow;
 
 use crate::launch::Launcher;
-use crate::route::{self, BODY_LIMIT, Route, percent_encoded};
+use crate::route::{self, BODY_LIMIT, Route, Verb, percent_encoded};
 use wire::Question;
 
 /// How long the engine may take to say who it is.
 const GREETING: Duration = Duration::from_secs(5);
+/// How long it may take until it is clear that an engine is gone.
+const MOMENT: Duration = Duration::from_millis(100);
 /// How long the engine may take to answer.
 const ORDINARY: Duration = Duration::from_secs(60);
 /// How long it may take where everything that is kept is gone through.
@@ -312,9 +314,19 @@ async fn exchange<T: DeserializeOwned>(
     question: &Question,
     limit: Duration,
 ) -> Result<T, ClientError> {
-    let exchange = async {
+    let once = async || {
         let (response, _connection) = wire::ask(socket, question).await?;
         wire::read(response).await
+    };
+    let exchange = async {
+        match once().await {
+            // An engine that dies takes what was just asked with it. What changes nothing is asked again.
+            Err(ClientError::Broken(_)) if question.verb == Verb::Get => {
+                tokio::time::sleep(MOMENT).await;
+                once().await
+            }
+            result => result,
+        }
     };
     let late = |_| ClientError::Broken(format!("no answer after {} seconds", limit.as_secs()));
     tokio::time::timeout(limit, exchange).await.map_err(late)?

@@ -59,6 +59,11 @@ fn holder(held: Option<&(i64, String)>) -> String {
 }
 
 impl StoreError {
+    /// May the same work later, without anybody changing what is wanted?
+    pub fn may_pass(&self) -> bool {
+        matches!(self, Self::Full | Self::Busy | Self::Io(_) | Self::ReadOnly(_))
+    }
+
     /// What a person can do about it.
     pub fn next_step(&self) -> &'static str {
         match self {

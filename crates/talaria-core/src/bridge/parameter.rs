@@ -156,7 +156,7 @@ pub(super) const ALL: [Parameter; 23] = [
         name: "deadline_seconds",
         takes: Takes::Count { least: 1, most: LONGEST_DEADLINE, usual: None },
         goes_with: &[Start, Send],
-        about: "start, send: stop the turn after so long; the time a person takes to answer does not count. Default: no deadline.",
+        about: "start, send: stop the turn after so long; the time a person takes to answer does not count. Default: the person's codex.turn_timeout, if set.",
     },
     Parameter {
         name: "codex_home",

@@ -9,6 +9,7 @@ use std::time::Duration;
 use talaria_core::event::{Event, Stage, Usage};
 use talaria_core::ids::SessionId;
 use talaria_core::outcome::{FailureCode, Outcome, Report};
+use talaria_core::policy::Answers;
 use talaria_core::redact::redact;
 use talaria_core::request::Who;
 use talaria_core::veil;
@@ -20,7 +21,7 @@ use super::desk::{Seat, Work};
 use super::input;
 use super::journal::{Card, Journal};
 use super::opening::{self, Opened, Purpose};
-use super::settings::Settings;
+use super::settings::{Settings, Wanted};
 use super::worktrees::Kept;
 use crate::clock::now_ms;
 use crate::codex::spec::Surroundings;
@@ -30,6 +31,8 @@ use crate::session::{Command, Prompt, Session, Watcher as _, When};
 const PATIENCE: Duration = Duration::from_secs(30 * 60);
 /// How long one of a task does.
 const TASK_PATIENCE: Duration = Duration::from_secs(60);
+/// The longest pause between two tries to go on.
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// What Codex is told when it is asked to go on after it was lost.
 const GO_ON: &str = "Codex was stopped in the middle of the previous turn and has been started again. Some of its steps \
                      may not have been finished. Look at how things stand, then go on.";
@@ -73,8 +76,16 @@ impl Actor {
             if let Work::Turn(surroundings) = work {
                 self.surroundings = surroundings;
             }
-            if let Err(error) = self.run_what_waits().await {
-                tracing::error!("session {} stops: {error}", self.id);
+            let mut pause = Duration::from_millis(50);
+            while let Err(error) = self.run_what_waits().await {
+                if !error.may_pass() {
+                    tracing::error!("session {} stops: {error}", self.id);
+                    break;
+                }
+                // A turn that is written down is run: a store that is busy or full is waited for.
+                tracing::warn!("session {} waits: {error}", self.id);
+                tokio::time::sleep(pause).await;
+                pause = (pause * 2).min(LONGEST_PAUSE);
             }
             self.engine.queue.leave(&self.id);
             self.seat.done();
@@ -139,7 +150,7 @@ impl Actor {
         let task = self.card(&row).await?;
         self.is_task = task.is_some();
         let owner = task.as_ref().map(|task| task.owner.clone());
-        let trouble = task.as_ref().and_then(no_worktree);
+        let trouble = task.as_ref().and_then(|task| no_worktree(task).or_else(|| moved(&row)));
         let mut journal =
             Journal::new(shelf.clone(), self.seat.feed.clone(), self.id.clone(), turn.ordinal, task);
         let last = shelf.store.last_turns(&self.id, None, 1).await?.pop();
@@ -249,7 +260,11 @@ impl Actor {
             row.settings.as_deref().and_then(|json| serde_json::from_str(json).ok()).ok_or_else(|| {
                 Box::new(failed(FailureCode::NotSent, "the settings of the session cannot be read"))
             })?;
-        let options = settings.options(self.engine.rules());
+        let mut options = settings.options(self.engine.rules());
+        if self.is_task {
+            // Whoever resumed it with more: a task asks a person.
+            options.answers = Answers::Person;
+        }
         if let (Some(session), Purpose::Send) = (&mut self.session, next) {
             session.set_options(options);
             session.remember(opening::messages(&self.engine.shelf, &self.id).await);
@@ -289,6 +304,14 @@ impl Actor {
     }
 }
 
+/// Which directory of a task is not what it was when it was checked, if one is: a link in its place would open another.
+fn moved(row: &talaria_store::Session) -> Option<String> {
+    let wanted: Wanted = serde_json::from_str(row.asked.as_deref()?).ok()?;
+    let is_same = |path: &&str| std::fs::canonicalize(path).is_ok_and(|real| real.as_os_str() == *path);
+    let other = wanted.directories().find(|path| !is_same(path))?;
+    Some(format!("{other} is not the directory any more that the task was started with"))
+}
+
 /// Why a task cannot work in its worktree, if it cannot.
 fn no_worktree(task: &Card) -> Option<String> {
     let kept = task.worktree.as_ref()?;
@@ -315,14 +338,14 @@ async fn unless_stopped<T>(
         };
         match command {
             Command::Interrupt { by } => return Ok(Err(by)),
-            Command::Say { text, when: When::Next, kept } => match journal.queue(text) {
+            Command::Say { text, when: When::Next, limit, kept } => match journal.queue(text, limit) {
                 Ok(waiting) => {
                     journal.event(Event::Queued { waiting });
                     journal.keep().await.map_err(|_| StoreError::Closed)?;
                     // Whoever asked may have gone.
                     kept.map(|kept| kept.send(()));
                 }
-                Err(text) => others.commands.push(Command::Say { text, when: When::Next, kept }),
+                Err(text) => others.commands.push(Command::Say { text, when: When::Next, limit, kept }),
             },
             other => others.commands.push(other),
         }

@@ -372,7 +372,7 @@ impl Watcher for Journal {
         }
     }
 
-    fn queue(&mut self, text: String) -> Result<usize, String> {
+    fn queue(&mut self, text: String, limit: Option<Duration>) -> Result<usize, String> {
         let Ok(sealed) = self.shelf.seal.close(&input::to_json(&input::text(text.as_str()))) else {
             return Err(text);
         };
@@ -383,6 +383,7 @@ impl Watcher for Journal {
             client_id: uuid::Uuid::now_v7().to_string(),
             input_sealed: Some(sealed),
             input_text: input::shown(&input::text(text)),
+            limit_ms: limit.and_then(|limit| i64::try_from(limit.as_millis()).ok()),
             ..NewTurn::default()
         }));
         Ok(self.queued)

@@ -66,7 +66,7 @@ impl Engine {
     /// Reads the targets of a new task, and gives them as they are kept.
     pub(super) fn kept_targets(&self, targets: &[String]) -> Result<Vec<String>, Problem> {
         let config = self.0.home.load_config().map(|(config, _)| config.notify).unwrap_or_default();
-        let mut kept_targets = Vec::new();
+        let mut read: Vec<Target> = Vec::new();
         for text in targets {
             let target: Target = text.trim().parse().map_err(|error: talaria_core::notice::BadTarget| {
                 Problem::new(ProblemCode::BadRequest, format!("nobody can be told like this: {error}"))
@@ -75,12 +75,11 @@ impl Engine {
                 Problem::new(ProblemCode::BadRequest, missing.to_string())
                     .try_this("complete the section [notify] of config.toml, then try again")
             })?;
-            let target = kept(&target.to_string(), &self.0.shelf.seal)?;
-            if !kept_targets.contains(&target) {
-                kept_targets.push(target);
+            if !read.contains(&target) {
+                read.push(target);
             }
         }
-        Ok(kept_targets)
+        read.iter().map(|target| kept(&target.to_string(), &self.0.shelf.seal)).collect()
     }
 
     /// How a notification stands.

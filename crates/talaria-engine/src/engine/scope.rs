@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use talaria_core::api::{NewTask, Problem, ProblemCode};
-use talaria_core::config::Rights;
+use talaria_core::config::{Rights, Severity};
 use talaria_core::ids::SessionId;
 use talaria_core::notice::Target;
 use talaria_core::policy::Answers;
@@ -15,8 +15,9 @@ use talaria_core::principal::Principal;
 use talaria_core::request::Who;
 use talaria_store::{Found, Request, Session};
 
-use super::{Engine, views};
+use super::{Engine, views, worktrees};
 use crate::home::user_path;
+use crate::worktree;
 
 impl Engine {
     /// The same engine, for somebody else.
@@ -111,11 +112,21 @@ impl Engine {
             new.turn.caller.codex_home = Some(home.clone());
         }
         let Some(rights) = self.rights() else { return Ok(()) };
+        self.check_rules()?;
         new.turn.answers = Answers::Person;
         new.terminal = None;
         let open = self.open_roots(&rights, new.started_in.as_deref()).await;
-        for path in std::iter::once(&new.cwd).chain(&new.writable_roots) {
-            if !open.iter().any(|root| Path::new(path).starts_with(root)) {
+        let mut wanted: Vec<PathBuf> =
+            std::iter::once(&new.cwd).chain(&new.writable_roots).map(PathBuf::from).collect();
+        if new.worktree.is_some() {
+            // A worktree is of the whole repository, and opens its git directory.
+            wanted.extend(
+                worktree::places(new.cwd.as_ref()).await.map_err(|error| worktrees::trouble(&error))?,
+            );
+        }
+        for path in &wanted {
+            if !open.iter().any(|root| path.starts_with(root)) {
+                let path = path.display();
                 let names: Vec<String> = open.iter().map(|root| root.display().to_string()).collect();
                 let message = format!("{} may not let Codex work in {path}", self.1);
                 let hint = format!(
@@ -125,6 +136,7 @@ impl Engine {
                 return Err(Problem::new(ProblemCode::Forbidden, message).try_this(hint));
             }
         }
+        self.keep_out(&wanted, new).await?;
         if let Some(home) = &new.codex_home {
             if !self.is_listed(home, &rights.codex_homes).await {
                 let message = format!("{} may not choose the CODEX_HOME {home:?}", self.1);
@@ -149,9 +161,55 @@ impl Engine {
         Ok(())
     }
 
-    /// The directories in which a model may let Codex work, without links.
+    /// A model works by rules; while they cannot be read as they were meant, it does not.
+    fn check_rules(&self) -> Result<(), Problem> {
+        let wrong = match self.0.home.load_config() {
+            Err(error) => Some(error.to_string()),
+            Ok((_, problems)) => problems
+                .iter()
+                .filter(|problem| problem.severity == Severity::Error)
+                .filter_map(|problem| Some((problem.key.as_ref()?, &problem.message)))
+                .find(|(key, _)| key.starts_with("bridge"))
+                .map(|(key, message)| format!("{key}: {message}")),
+        };
+        match wrong {
+            None => Ok(()),
+            Some(wrong) => {
+                let message = format!("config.toml does not say what models may do: {wrong}");
+                Err(Problem::new(ProblemCode::Forbidden, message)
+                    .try_this("ask the person to mend it; `talaria doctor` shows where"))
+            }
+        }
+    }
+
+    /// What says what a model may do, and what it is, is not for it to write: neither in these directories nor above.
+    async fn keep_out(&self, wanted: &[PathBuf], new: &NewTask) -> Result<(), Problem> {
+        let codex = new.turn.caller.codex_home.clone().map(PathBuf::from);
+        let codex = codex.or_else(|| self.user_home().map(|home| home.join(".codex")));
+        for kept in std::iter::once(self.0.home.root().to_owned()).chain(codex) {
+            let Ok(kept) = tokio::fs::canonicalize(&kept).await else { continue };
+            if let Some(path) = wanted.iter().find(|path| path.starts_with(&kept) || kept.starts_with(path)) {
+                let message = format!(
+                    "{} may not let Codex work in {}: {} is there",
+                    self.1,
+                    path.display(),
+                    kept.display()
+                );
+                return Err(Problem::new(ProblemCode::Forbidden, message)
+                    .try_this("choose a directory of the project"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The directories in which a model may let Codex work, without links. Where a client was started counts only if that
+    /// is a place for work: the home directory and the root are where programs are started that nobody sent anywhere.
     async fn open_roots(&self, rights: &Rights, started_in: Option<&str>) -> Vec<PathBuf> {
-        let own = if rights.roots.is_empty() { started_in } else { None };
+        let is_place = |path: &&str| {
+            let path = Path::new(path);
+            path.parent().is_some() && self.user_home().as_deref() != Some(path)
+        };
+        let own = if rights.roots.is_empty() { started_in.filter(is_place) } else { None };
         let configured = rights.roots.iter().map(|root| user_path(root, self.user_home().as_deref()));
         let mut open = Vec::new();
         for root in configured.chain(own.map(PathBuf::from)) {

@@ -64,6 +64,10 @@ impl Engine {
             return Ok(told);
         }
         let (targeted, nobody): (Vec<&Row>, Vec<&Row>) = owed.iter().partition(|row| row.target.is_some());
+        // Whoever asks again and again would use up the attempts of what failed: a model waits for the next one.
+        let is_waiting = |row: &&&Row| row.state == OutboxState::Failed && self.principal().is_model();
+        let later: Vec<&Row> = targeted.iter().filter(is_waiting).copied().collect();
+        let targeted: Vec<&Row> = targeted.into_iter().filter(|row| !is_waiting(&row)).collect();
         let ids = |rows: &[&Row]| rows.iter().map(|row| row.id.clone()).collect::<Vec<_>>();
         let write = async {
             store.mark_no_target(&ids(&nobody), now_ms()).await?;
@@ -72,9 +76,11 @@ impl Engine {
         write.await.map_err(|error| views::problem(&error))?;
         self.0.shelf.nudge.notify_one();
         let mut told = Vec::with_capacity(owed.len());
-        let until = tokio::time::Instant::now() + PATIENCE;
+        let begun = tokio::time::Instant::now();
+        let until = begun + PATIENCE;
         for row in &owed {
-            let now = self.attempted(row, until).await.map_err(|error| views::problem(&error))?;
+            let patience = if later.iter().any(|waiting| waiting.id == row.id) { begun } else { until };
+            let now = self.attempted(row, patience).await.map_err(|error| views::problem(&error))?;
             told.push(self.notice_info(&now, &self.name_of(row).await?));
         }
         Ok(told)
@@ -243,7 +249,11 @@ impl Outbox for Keeper {
         let store = &self.engine.0.shelf.store;
         let mut prepared = Vec::new();
         for row in store.claim_outbox(by, now, until, limit).await.map_err(OutboxError::new)? {
-            prepared.extend(self.prepared(by, row).await.map_err(OutboxError::new)?);
+            match self.prepared(by, row).await {
+                Ok(owed) => prepared.extend(owed),
+                // Its claim runs out. The others are not held up.
+                Err(error) => tracing::warn!(%error, "something that is owed cannot be looked at"),
+            }
         }
         Ok(prepared)
     }

@@ -66,6 +66,11 @@ impl Wanted {
         self
     }
 
+    /// Every directory that it works in or may write, as it was when it was checked.
+    pub(super) fn directories(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(&self.cwd).chain(&self.writable_roots).map(String::as_str)
+    }
+
     /// Where the person sat who started it.
     pub(super) fn at(mut self, terminal: Option<String>) -> Self {
         self.terminal = terminal;
@@ -86,11 +91,12 @@ impl Wanted {
 
     pub(super) fn thread(&self) -> ThreadStart {
         let mut config = Map::new();
-        if !self.writable_roots.is_empty() {
+        // The user's Codex may have more open for conversations; a task has what it was given.
+        if self.is_task || !self.writable_roots.is_empty() {
             config.insert("sandbox_workspace_write.writable_roots".to_owned(), json!(self.writable_roots));
         }
-        if self.network {
-            config.insert("sandbox_workspace_write.network_access".to_owned(), json!(true));
+        if self.is_task || self.network {
+            config.insert("sandbox_workspace_write.network_access".to_owned(), json!(self.network));
         }
         ThreadStart {
             config,
@@ -130,6 +136,14 @@ impl Settings {
             quiet_after_ms: turn.quiet_after_ms,
             answers: turn.answers,
         }
+    }
+
+    /// The same, but where Codex keeps its things is as it was: there the conversation is.
+    pub(super) fn at_home_of(mut self, earlier: Option<Self>) -> Self {
+        if let Some(earlier) = earlier {
+            self.codex_home = earlier.codex_home;
+        }
+        self
     }
 
     /// The Codex to use. `environment` is that of the command that asks for it, if one does.
@@ -189,6 +203,9 @@ mod tests {
         let roots = task.config.get("sandbox_workspace_write.writable_roots");
         assert_eq!(roots, Some(&json!(["/git/objects"])));
         assert_eq!(task.config.get("sandbox_workspace_write.network_access"), Some(&json!(true)));
+        let closed = Wanted { writable_roots: Vec::new(), network: false, ..wanted(true) }.thread().config;
+        assert_eq!(closed.get("sandbox_workspace_write.writable_roots"), Some(&json!([])));
+        assert_eq!(closed.get("sandbox_workspace_write.network_access"), Some(&json!(false)));
         let other = wanted(false).thread();
         assert_eq!((other.approvals_reviewer, other.developer_instructions), (None, None));
     }

@@ -1,10 +1,12 @@
 //! Tasks: how one is started, given its next turn, listed and shown. A task is a session; what it is beyond one stands
 //! in its own row, and how it stands follows from its turns and requests.
 
+use std::time::Duration;
+
 use talaria_core::admission;
 use talaria_core::api::{
-    Kind, NewSession, NewTask, NewTurn, Problem, ProblemCode, Say, SessionStarted, TaskEvent, TaskInfo,
-    TaskLine, TaskQuery, TaskSent, TaskStarted, When,
+    Kind, NewSession, NewTask, NewTurn, Problem, ProblemCode, SessionStarted, TaskEvent, TaskInfo, TaskLine,
+    TaskQuery, TaskSent, TaskStarted,
 };
 use talaria_core::policy::{ApprovalPolicy, Sandbox};
 use talaria_core::principal::Principal;
@@ -17,6 +19,7 @@ use super::standing::{self, Standing};
 use super::worktrees::Kept;
 use super::{Engine, views};
 use crate::faults;
+use crate::session::When;
 use crate::worktree::{Force, Made};
 
 /// How many of the last events are shown.
@@ -108,8 +111,8 @@ impl Engine {
             turn.answers = talaria_core::policy::Answers::Person;
         }
         if let [UserInput::Text { text }] = turn.input.as_slice() {
-            let say = Say { text: text.clone(), when: When::Next };
-            match self.say(session.id.as_str(), say).await {
+            let limit = turn.limit_ms.map(Duration::from_millis);
+            match self.pass_on(session.id.as_str(), text.clone(), When::Next, limit).await {
                 Ok(_) => return Ok(TaskSent { turn: None, waits: true, after: session.last_seq }),
                 Err(problem) if problem.code == ProblemCode::Conflict => {}
                 Err(problem) => return Err(problem),

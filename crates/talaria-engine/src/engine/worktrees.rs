@@ -15,6 +15,9 @@ use crate::worktree::{self, Force, Made, WorktreeError};
 /// The longest diff that is shown, in bytes.
 const LONGEST_DIFF: usize = 1024 * 1024;
 
+/// How long a look at what was changed may take.
+const LOOK: std::time::Duration = std::time::Duration::from_secs(15);
+
 /// What is kept of a worktree.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Kept {
@@ -54,10 +57,13 @@ impl Engine {
     /// How the worktree of a task stands.
     pub(super) async fn worktree_of(&self, row: &TaskRow) -> Option<WorktreeInfo> {
         let kept = Kept::of(row)?;
-        let (changes, problem) = match (&kept.discarded, kept.made.changes().await) {
-            (Some(discarded), _) => (None, Some(discarded.clone())),
-            (None, Ok(changes)) => (Some(told(&changes)), altered(&changes)),
-            (None, Err(error)) => (None, Some(error.to_string())),
+        let (changes, problem) = match &kept.discarded {
+            Some(discarded) => (None, Some(discarded.clone())),
+            None => match tokio::time::timeout(LOOK, kept.made.changes()).await {
+                Ok(Ok(changes)) => (Some(told(&changes)), altered(&changes)),
+                Ok(Err(error)) => (None, Some(redact(&error.to_string()).into_owned())),
+                Err(_) => (None, Some("git takes too long to say what was changed".to_owned())),
+            },
         };
         let text = |path: &std::path::Path| path.to_string_lossy().into_owned();
         Some(WorktreeInfo {
@@ -138,7 +144,7 @@ fn farewell(gone: &worktree::Discarded) -> String {
     }
 }
 
-fn trouble(error: &WorktreeError) -> Problem {
+pub(super) fn trouble(error: &WorktreeError) -> Problem {
     Problem::new(ProblemCode::Conflict, redact(&error.to_string()).into_owned()).try_this(error.hint())
 }
 
@@ -165,10 +171,14 @@ fn told(changes: &worktree::Changes) -> Changes {
 }
 
 fn altered(changes: &worktree::Changes) -> Option<String> {
-    (!changes.altered.is_empty()).then(|| {
+    let nested = (!changes.nested.is_empty())
+        .then(|| format!("repositories inside of it are left out: {}", changes.nested.join(", ")));
+    let altered = (!changes.altered.is_empty()).then(|| {
         format!(
             "the task changed git's own files there ({}): do not run git in it",
             changes.altered.join(", ")
         )
-    })
+    });
+    let told: Vec<String> = altered.into_iter().chain(nested).collect();
+    (!told.is_empty()).then(|| told.join("; "))
 }

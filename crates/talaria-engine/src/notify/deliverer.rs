@@ -21,7 +21,7 @@ use crate::clock::now_ms;
 /// How many attempts run at once.
 const AT_ONCE: usize = 4;
 /// How many claimed entries wait behind one that is being sent to the same target.
-const BEHIND: usize = 4;
+const BEHIND: usize = 512;
 /// How long a claim holds: longer than everything that waits behind a target can take.
 const CLAIM: Duration = Duration::from_mins(10);
 /// How long an entry stays away that came although its target is busy.

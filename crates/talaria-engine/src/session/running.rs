@@ -216,7 +216,7 @@ impl<'a, W: Watcher> Running<'a, W> {
             Done::NotTaken { text, why } => {
                 let message = format!("the running turn did not take this, so it waits for the next: {why}");
                 self.tell(Event::Warning { message });
-                self.queue_up(text);
+                self.queue_up(text, None);
             }
             Done::Ready => self.handle(Input::Send),
             Done::Moved(revived, settlement) => {
@@ -398,8 +398,8 @@ impl<'a, W: Watcher> Running<'a, W> {
         match command {
             Command::Answer { ticket, answer, by } => self.handle(Input::Answer { ticket, answer, by }),
             Command::Interrupt { by } => self.handle(Input::Interrupt { by }),
-            Command::Say { text, when: When::Next, kept } => {
-                self.queue_up(text);
+            Command::Say { text, when: When::Next, limit, kept } => {
+                self.queue_up(text, limit);
                 self.waiting_for_keep.extend(kept);
             }
             // Beside the turn: an answer that does not come must not hold up what else happens.
@@ -408,13 +408,13 @@ impl<'a, W: Watcher> Running<'a, W> {
                     let thread = self.session.started.thread.clone();
                     self.errands.steer(self.session.current.get(), thread, turn, text);
                 }
-                None => self.queue_up(text),
+                None => self.queue_up(text, None),
             },
         }
     }
 
-    fn queue_up(&mut self, text: String) {
-        let waiting = self.watcher.queue(text).unwrap_or_else(|text| {
+    fn queue_up(&mut self, text: String, limit: Option<Duration>) {
+        let waiting = self.watcher.queue(text, limit).unwrap_or_else(|text| {
             self.session.waiting.push_back(text);
             self.session.waiting.len()
         });

@@ -340,7 +340,13 @@ async fn steering_reaches_the_model_in_the_running_turn(codex: Codex) {
     });
     let started = started.await;
     turn.until(|event| matches!(event, Event::TextDelta { .. }).then_some(())).await;
-    turn.command(Command::Say { text: "no, of the sea".to_owned(), when: When::Now, kept: None }).await;
+    turn.command(Command::Say {
+        text: "no, of the sea".to_owned(),
+        when: When::Now,
+        limit: None,
+        kept: None,
+    })
+    .await;
     let steered = turn.until(|event| match event {
         Event::Steered { turn } => Some(turn.clone()),
         Event::Warning { message } if message.contains("did not take") => panic!("{message}"),
@@ -361,7 +367,7 @@ async fn input_that_no_running_turn_can_take_waits_for_the_next(codex: Codex) {
     let real = Real::start(&codex).await;
     real.model.push(Reply::say("unmoved"));
     let input = vec![UserInput::Text { text: "go".to_owned() }];
-    let steer = Command::Say { text: "too early".to_owned(), when: When::Now, kept: None };
+    let steer = Command::Say { text: "too early".to_owned(), when: When::Now, limit: None, kept: None };
     let mut ended = begin_with(real.session().await, input, None, vec![steer]).end().await;
     assert_eq!(ended.text(), "unmoved");
     let is_queued = |event: &Event| matches!(event, Event::Queued { waiting: 1 });

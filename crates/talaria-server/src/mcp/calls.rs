@@ -103,12 +103,8 @@ impl Caller<'_> {
         if task.status.is_terminal() {
             return Err(over(&task, "there is no turn to steer", "`send` gives it a follow-up"));
         }
-        let said = self.engine.say(id, &Say { text, when: When::Now }).await.map_err(told)?;
-        let what = if said.to_running_turn {
-            "the words were handed to the turn that runs"
-        } else {
-            "the words wait for the next turn"
-        };
+        self.engine.say(id, &Say { text, when: When::Now }).await.map_err(told)?;
+        let what = "the task was told; a turn that cannot take it yet leaves it to the next one";
         Ok(Reply::done(what, &self.task(id).await?))
     }
 

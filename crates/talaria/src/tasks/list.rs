@@ -8,6 +8,9 @@ use crate::amounts::ago;
 use crate::render::Look;
 use crate::sheet::Sheet;
 
+/// The longest list.
+const MOST: usize = 10_000;
+
 /// The table, and how to see what is not in it.
 pub(super) fn list(tasks: &[TaskLine], query: &TaskQuery, now: Timestamp, look: Look) -> String {
     if tasks.is_empty() {
@@ -25,8 +28,8 @@ pub(super) fn list(tasks: &[TaskLine], query: &TaskQuery, now: Timestamp, look: 
         ]);
     }
     let mut out = sheet.show(look);
-    if tasks.len() >= query.limit {
-        out += &format!("there may be more: talaria task list --limit {}\n", query.limit.saturating_mul(2));
+    if tasks.len() >= query.limit && query.limit < MOST {
+        out += &format!("there may be more: talaria task list --limit {}\n", (query.limit * 2).min(MOST));
     }
     if tasks.iter().any(|task| task.open_requests > 0) {
         out += "answer what waits: talaria requests list\n";

@@ -37,7 +37,10 @@ pub(super) async fn steer(task: &One, text: &str) -> Result<(), Trouble> {
     print(&if task.json {
         format!("{}\n", standing(&found))
     } else {
-        format!("handed to the turn that runs; see what comes of it: talaria task watch {}\n", found.id)
+        format!(
+            "told the task (a turn that cannot take it yet leaves it to the next one)\nwatch it: talaria task watch {}\n",
+            found.id
+        )
     })
 }
 

@@ -96,7 +96,7 @@ async fn a_task_is_steered_stopped_and_goes_on_on_the_same_thread(codex: Codex) 
     let mut watching = scene.start(&["task", "watch", &id, "--json"]);
     watching.wait_for("\"turn_started\"").await;
     let steered = scene.run(&["task", "steer", &id, "no, of the sea"]).await.exits(0);
-    steered.prints(&["handed to the turn that runs"]);
+    steered.prints(&["told the task"]);
     watching.wait_for("\"steered\"").await;
     gate.open();
     watching.wait_for("The sea").await;

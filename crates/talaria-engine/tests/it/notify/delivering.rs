@@ -125,7 +125,7 @@ async fn a_keeper_that_cannot_leave_out_targets_costs_patience_and_nothing_else(
     let mut silent = Receiver::start(vec![Reply::Never]).await;
     let quick = Receiver::ok().await;
     let memory = Memory::new();
-    for n in 0..20 {
+    for n in 0..520 {
         memory.owe(&format!("silent-{n}"), &silent.webhook("/"), &payload(notice()));
     }
     memory.owe("quick", &quick.webhook("/"), &payload(notice()));
@@ -133,7 +133,7 @@ async fn a_keeper_that_cannot_leave_out_targets_costs_patience_and_nothing_else(
     memory.wait("quick", "sent").await;
     silent.next().await;
     running.stop.cancel();
-    assert_eq!(running.task.await.unwrap(), Stopped { cut_off: 1, released: 4 });
+    assert_eq!(running.task.await.unwrap(), Stopped { cut_off: 1, released: 512 });
     assert!(silent.is_empty());
 }
 

@@ -206,6 +206,18 @@ async fn a_model_works_only_below_what_is_opened_for_it() {
         assert_eq!(problem.code, ProblemCode::Forbidden, "{closed:?}");
         assert!(problem.hint.unwrap().contains("bridge.roots"));
     }
+    // Where the rules stand, and above, no model works, whatever is opened.
+    home.configure(&format!("[bridge]\nroots = [{:?}]\n", root.to_str().unwrap()));
+    for kept in [root.clone(), home.talaria().root().to_owned(), home.codex_home.path()] {
+        let problem = start_with(&home, "a", at(&kept)).await.unwrap_err();
+        assert_eq!(problem.code, ProblemCode::Forbidden, "{kept:?}");
+        assert!(problem.message.contains("is there"), "{problem:?}");
+    }
+    // Rules that cannot be read open nothing.
+    home.configure("[bridge]\nroots = \"~/safe\"\n");
+    let problem = start_with(&home, "a", at(&work)).await.unwrap_err();
+    assert!(problem.message.contains("bridge.roots"), "{problem:?}");
+    home.configure("");
     for bad in [work.join("missing"), work.join("file"), work.join("../beside"), "relative".into()] {
         let problem = start_with(&home, "a", at(&bad)).await.unwrap_err();
         assert_eq!(problem.code, ProblemCode::BadRequest, "{bad:?}");

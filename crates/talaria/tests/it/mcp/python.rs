@@ -234,8 +234,10 @@ async fn a_model_that_may_answer_answers(codex: Codex) {
 
 async fn a_task_is_steered_and_stopped_by_its_model(codex: Codex) {
     let scene = Scene::real(&codex).await;
-    let gate = Gate::new();
+    let (gate, steered) = (Gate::new(), Gate::new());
     scene.model.push(Reply::new().text("thinking ").gate(&gate));
+    // Codex may ask the model again with the words that were said in between, before it is stopped.
+    scene.model.push(Reply::new().text("shorter ").gate(&steered));
     let mut sdk = Sdk::start(&scene, "legacy", "m");
     let said = sdk.call(json!({ "action": "start", "prompt": "x", "limit": 5 })).await;
     assert_eq!(said["ignored"], json!(["limit"]));
@@ -256,6 +258,7 @@ async fn a_task_is_steered_and_stopped_by_its_model(codex: Codex) {
     let said = sdk.call(json!({ "action": "cancel", "task_id": id })).await;
     assert_eq!(task(&said)["status"], "cancelled", "{said}");
     gate.open();
+    steered.open();
     sdk.end().await;
     scene.close().await;
 }
