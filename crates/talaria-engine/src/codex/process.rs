@@ -319,7 +319,7 @@ mod tests {
     async fn a_kept_process_goes_on_and_is_ended_by_whoever_adopts_it() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("stderr");
-        let script = "echo ready >&2; sleep 600 & wait; wait";
+        let script = "sleep 600 & echo ready >&2; wait; wait";
         let (process, _) = Process::start(launch(script, Some(&path))).unwrap();
         while process.complaints().tail(1) != ["ready"] {
             tokio::task::yield_now().await;
