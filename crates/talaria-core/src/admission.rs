@@ -130,7 +130,7 @@ mod tests {
 
     fn task() -> NewTask {
         NewTask {
-            cwd: "/work".to_owned(),
+            cwd: "/project".to_owned(),
             model: None,
             sandbox: None,
             approval: None,
@@ -172,7 +172,7 @@ mod tests {
             NewTask { turn: turn(&"x".repeat(LONGEST_PROMPT + 1)), ..task() },
             NewTask { turn: NewTurn { limit_ms: Some(999), ..turn("x") }, ..task() },
             NewTask { cwd: "work".to_owned(), ..task() },
-            NewTask { cwd: "/work/../etc".to_owned(), ..task() },
+            NewTask { cwd: "/project/../etc".to_owned(), ..task() },
             NewTask { sandbox: Some(Sandbox::DangerFullAccess), ..task() },
             NewTask { approval: Some(ApprovalPolicy::Never), ..task() },
             NewTask { approval: Some(ApprovalPolicy::OnFailure), ..task() },
@@ -191,7 +191,7 @@ mod tests {
             the prompt has 1048577 bytes; at most 1048576 are taken
             a deadline is at least a second and at most 30 days
             cwd must be an absolute path without `..`, not "work"
-            cwd must be an absolute path without `..`, not "/work/../etc"
+            cwd must be an absolute path without `..`, not "/project/../etc"
             a task never runs without a sandbox: danger-full-access is refused
             a task always asks a person: approval never is refused
             a task always asks a person: approval on-failure is refused

@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn a_task_asks_a_person_and_is_told_so_and_has_its_roots_each_time() {
         let wanted = |is_task| Wanted {
-            cwd: "/work".to_owned(),
+            cwd: "/project".to_owned(),
             model: None,
             sandbox: Some(Sandbox::WorkspaceWrite),
             approval: Some(ApprovalPolicy::Untrusted),

@@ -13,6 +13,8 @@ use talaria_core::ids::TicketId;
 use talaria_core::principal::{Principal, PrincipalKind};
 use talaria_core::request::Who;
 use talaria_engine::engine::Engine;
+use talaria_scripted::Reply;
+use talaria_testkit::Codex;
 
 use super::{eventually, yes};
 use crate::home::Home;
@@ -276,5 +278,36 @@ async fn a_model_chooses_neither_codex_home_nor_receiver() {
     assert!(other.join("sessions").exists(), "Codex keeps its things there");
     let task = start_with(&home, "a", telling(&listener.target)).await.unwrap();
     assert_eq!(listener.hears(1).await[0]["task"], task.id);
+    home.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_directory_that_became_a_link_is_not_opened_by_the_next_turn() {
+    let mut home = Home::real(&Codex::v0_166()).await;
+    home.open().await;
+    home.model.push(Reply::say("one"));
+    let out = home.codex_home.work().join("out");
+    fs::create_dir(&out).unwrap();
+    let roots = vec![out.to_str().unwrap().to_owned()];
+    let task = home.start_task(NewTask { writable_roots: roots, ..home.writing_task("first") }).await;
+    home.ends(&task).await;
+    fs::remove_dir(&out).unwrap();
+    symlink(home.codex_home.root(), &out).unwrap();
+    home.send(&task, "second").await.unwrap();
+    let ended = home.reaches_turn(&task, 2).await;
+    let why = ended.outcome.unwrap().message.unwrap();
+    assert!(why.contains("not the directory any more"), "{why}");
+    assert_eq!(home.model.requests().len(), 1, "nothing was sent");
+    home.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_target_that_is_named_twice_is_told_once() {
+    let mut home = Home::real(&Codex::v0_166()).await;
+    home.open().await;
+    home.model.push(Reply::say("one"));
+    let notify = vec!["command:true".to_owned(), " command:true".to_owned(), "local".to_owned()];
+    let task = home.start_task(NewTask { notify, ..home.task("first") }).await;
+    assert_eq!(home.ends(&task).await.notices.len(), 2);
     home.close().await;
 }

@@ -71,6 +71,31 @@ async fn words_for_a_turn_that_runs_reach_it(codex: Codex) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_follow_up_that_waits_keeps_its_deadline_and_a_task_its_codex_home() {
+    let (mut home, gate) = (Home::real(&Codex::v0_166()).await, Gate::new());
+    home.open().await;
+    home.model.play([Reply::new().text("one ").gate(&gate), Reply::say("two"), Reply::say("three")]);
+    let task = home.start_task(home.task("first")).await;
+    gate.reached().await;
+    let limited = NewTurn { limit_ms: Some(60_000), ..home.turn("second") };
+    let id = task.id.clone();
+    home.on(|engine| async move { engine.send(&id, limited).await }).await.unwrap();
+    let kept = home.store().await.turn(&task.session, 2).await.unwrap().unwrap();
+    assert_eq!(kept.limit_ms, Some(60_000));
+    gate.open();
+    home.reaches_turn(&task, 2).await;
+    // Whoever sends from a shell with another CODEX_HOME does not move the conversation there.
+    let mut elsewhere = home.turn("third");
+    elsewhere.caller.codex_home = Some("/nowhere".to_owned());
+    let id = task.id.clone();
+    home.on(|engine| async move { engine.send(&id, elsewhere).await }).await.unwrap();
+    let row = home.store().await.session(&task.session).await.unwrap().unwrap();
+    assert!(!row.settings.unwrap().contains("/nowhere"));
+    assert_eq!(home.reaches_turn(&task, 3).await.answer.as_deref(), Some("three"));
+    home.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn whoever_stops_a_task_cancels_it() {
     let (mut home, _) = Home::scripted(waiting()).await;
     home.open().await;

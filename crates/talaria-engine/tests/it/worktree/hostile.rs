@@ -179,6 +179,29 @@ async fn a_branch_that_is_another_name_for_the_users_does_not_take_the_users_wit
 }
 
 #[tokio::test]
+async fn a_filter_whose_name_is_no_text_is_not_run() {
+    let place = Place::new();
+    let (planted, program, mark) = (place.path("planted"), place.path("trap.sh"), place.path("mark"));
+    super::init(&planted);
+    commit(&planted, "first");
+    trap(&program, &mark);
+    let lines = [
+        &b"[filter \"x\xff\"]\n clean = "[..],
+        program.to_str().unwrap().as_bytes(),
+        &b"\n required = true\n"[..],
+    ];
+    let config = planted.join(".git/config");
+    fs::write(&config, [fs::read(&config).unwrap(), lines.concat()].concat()).unwrap();
+    fs::write(planted.join(".gitattributes"), b"* filter=x\xff\n").unwrap();
+    fs::write(planted.join("new.txt"), "x").unwrap();
+    for dirty in [Dirty::Refuse, Dirty::Leave, Dirty::Copy] {
+        let error = make(&planted, "t1", &place.worktrees(), dirty).await.unwrap_err();
+        assert!(matches!(error, WorktreeError::Tampered { .. }), "{error}");
+    }
+    assert!(!mark.exists(), "the filter ran");
+}
+
+#[tokio::test]
 async fn links_in_the_place_of_files_are_not_written_through() {
     let place = Place::new();
     let victim = place.path("victim");
