@@ -2,10 +2,11 @@
 //!
 //! The lines are for people, after something went wrong; whoever shows them redacts them. Colours are removed. A mark
 //! tells the lines of one turn from those before it. A kept host writes to a file, since a pipe would break with us; it
-//! is read whenever somebody asks, and emptied when it has grown large.
+//! is read whenever somebody asks, and emptied when it has grown large. The file has no name, because what Codex says may
+//! hold secrets: only the process itself still has it, and the next engine gets it from there.
 
 use std::collections::VecDeque;
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -61,16 +62,32 @@ impl Complaints {
         }
     }
 
-    /// The complaints in a file, those included that were there before. Gives also the file for the process to write to,
+    /// The complaints in a file without a name, made in this directory. Gives also the file for the process to write to,
     /// always at its end, so that it can be emptied under it.
-    pub(crate) fn in_file(path: &Path) -> io::Result<(Self, File)> {
-        let writer = OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
-        // Emptying it needs the right to write.
+    pub(crate) fn in_nameless_file(directory: &Path) -> io::Result<(Self, File)> {
+        let path = directory.join("stderr");
+        let writer = OpenOptions::new().append(true).create_new(true).mode(0o600).open(&path)?;
+        let complaints = Self::in_file(&path);
+        fs::remove_file(&path)?;
+        Ok((complaints?, writer))
+    }
+
+    /// The complaints of a process that somebody else started, those included that were there before. Where a process
+    /// cannot be asked for its files (macOS), what it says from now on is not known.
+    pub(crate) fn of_process(pid: i32) -> Self {
+        Self::in_file(Path::new(&format!("/proc/{pid}/fd/2"))).unwrap_or_default()
+    }
+
+    fn in_file(path: &Path) -> io::Result<Self> {
+        // A terminal or a pipe would be waited for. Emptying it needs the right to write.
+        if !fs::metadata(path)?.is_file() {
+            return Ok(Self::default());
+        }
         let file = OpenOptions::new().read(true).write(true).open(path)?;
         let complaints = Self::default();
         complaints.guard().file = Some(file);
         complaints.refresh();
-        Ok((complaints, writer))
+        Ok(complaints)
     }
 
     /// Reads what came since, and empties the file if it is large. What is written between the two is lost.
@@ -221,33 +238,36 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_read_as_it_grows_and_by_the_next_reader_from_its_beginning() {
+    fn a_file_is_read_as_it_grows_and_has_no_name() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("stderr");
-        let (complaints, mut writer) = Complaints::in_file(&path).unwrap();
+        let (complaints, mut writer) = Complaints::in_nameless_file(folder.path()).unwrap();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
         writer.write_all(b"one\ntw").unwrap();
         let mark = complaints.mark();
         assert_eq!(complaints.tail(5), ["one"]);
         writer.write_all(b"o\nthree\n").unwrap();
         assert_eq!(complaints.since(mark), ["two", "three"]);
-        let (adopted, _) = Complaints::in_file(&path).unwrap();
-        assert_eq!(adopted.tail(5), ["one", "two", "three"]);
-        assert!(adopted.since(adopted.mark()).is_empty());
+    }
+
+    #[test]
+    fn what_is_no_file_is_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(Complaints::in_file(folder.path()).unwrap().tail(1).is_empty());
+        assert!(Complaints::of_process(i32::MAX).tail(1).is_empty());
     }
 
     #[test]
     fn a_file_that_grows_large_is_emptied_under_its_writer_and_its_end_is_kept() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("stderr");
-        let (complaints, mut writer) = Complaints::in_file(&path).unwrap();
+        let (complaints, mut writer) = Complaints::in_nameless_file(folder.path()).unwrap();
         let flood: String = (0..120_000).map(|n| format!("{n:09}\n")).collect();
         for _ in 0..3 {
             writer.write_all(flood.as_bytes()).unwrap();
             assert_eq!(complaints.tail(1), ["000119999"]);
-            assert_eq!(std::fs::metadata(&path).unwrap().len(), 0);
+            assert_eq!(writer.metadata().unwrap().len(), 0);
         }
         writer.write_all(b"last\n").unwrap();
         assert_eq!(complaints.tail(2), ["000119999", "last"]);
-        assert_eq!(std::fs::metadata(&path).unwrap().len(), 5);
+        assert_eq!(writer.metadata().unwrap().len(), 5);
     }
 }

@@ -146,9 +146,9 @@ impl HostDirectory {
         self.place.root.join("tmp")
     }
 
-    /// Where a kept host writes its standard error.
-    pub(crate) fn complaints(&self) -> PathBuf {
-        self.place.root.join("stderr")
+    /// The directory itself.
+    pub(crate) fn root(&self) -> &Path {
+        &self.place.root
     }
 
     /// Writes down which process this is, for whoever has to clean up after us.

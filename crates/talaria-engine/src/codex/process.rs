@@ -75,7 +75,7 @@ pub(crate) struct Launch<'a> {
     /// What the environment calls this host, if it does.
     pub(crate) nonce: Option<&'a str>,
     pub(crate) transport: Transport,
-    /// Where its standard error goes; `None` is a pipe to us.
+    /// The directory for the file that its standard error goes to; `None` is a pipe to us.
     pub(crate) complaints: Option<&'a Path>,
 }
 
@@ -88,8 +88,8 @@ impl Process {
         command.args(launch.arguments).current_dir(launch.directory).env_clear().envs(launch.environment);
         command.stdin(pipe()).stdout(pipe()).stderr(Stdio::piped());
         let mut complaints = Complaints::default();
-        if let Some(path) = launch.complaints {
-            let (kept, writer) = Complaints::in_file(path)?;
+        if let Some(directory) = launch.complaints {
+            let (kept, writer) = Complaints::in_nameless_file(directory)?;
             complaints = kept;
             command.stderr(writer);
         }
@@ -318,9 +318,8 @@ mod tests {
     #[tokio::test]
     async fn a_kept_process_goes_on_and_is_ended_by_whoever_adopts_it() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("stderr");
         let script = "sleep 600 & echo ready >&2; wait; wait";
-        let (process, _) = Process::start(launch(script, Some(&path))).unwrap();
+        let (process, _) = Process::start(launch(script, Some(folder.path()))).unwrap();
         while process.complaints().tail(1) != ["ready"] {
             tokio::task::yield_now().await;
         }
@@ -329,8 +328,7 @@ mod tests {
         drop(process);
         let started = descendants::started(pid).unwrap();
         let stranger = Stranger::pin(pid, &started).unwrap();
-        let (complaints, _) = Complaints::in_file(&path).unwrap();
-        let adopted = Process::adopt(stranger, "nobody-carries-this", complaints);
+        let adopted = Process::adopt(stranger, "nobody-carries-this", Complaints::of_process(pid));
         assert_eq!((adopted.end_seen(), adopted.complaints().tail(1)), (None, vec!["ready".to_owned()]));
         adopted.end().await;
         assert_eq!(adopted.end_seen(), Some(End::Untold));

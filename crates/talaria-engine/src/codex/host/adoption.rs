@@ -126,7 +126,7 @@ async fn adopt(record: &Record, spec: HostSpec, register: Arc<dyn Register>) -> 
         }
         (None, None) => return Err(unproven("its process is not known")),
     };
-    let (complaints, _) = Complaints::in_file(&directory.complaints()).map_err(silent)?;
+    let complaints = Complaints::of_process(number(&stranger));
     let upgraded = tokio::time::timeout(LIMIT, transport::upgrade(stream)).await;
     let (incoming, outgoing) =
         upgraded.map_err(|_| silent("it does not take a connection"))?.map_err(silent)?;

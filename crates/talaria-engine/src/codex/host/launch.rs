@@ -93,7 +93,6 @@ fn spawn(
     directory: &HostDirectory,
     tenure: Tenure,
 ) -> Result<(Process, Pipes), HostError> {
-    let complaints = directory.complaints();
     let launch = Launch {
         binary: &spec.binary,
         arguments: arguments(spec.transport, &directory.socket()),
@@ -101,7 +100,7 @@ fn spawn(
         environment: spec.environment_of(nonce, &directory.tmp()),
         nonce: Some(nonce),
         transport: spec.transport,
-        complaints: (tenure == Tenure::Kept).then_some(complaints.as_path()),
+        complaints: (tenure == Tenure::Kept).then_some(directory.root()),
     };
     let (process, pipes) =
         Process::start(launch).map_err(|cause| HostError::Spawn { path: spec.binary.clone(), cause })?;

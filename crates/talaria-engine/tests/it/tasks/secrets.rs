@@ -1,7 +1,6 @@
 //! Secrets go through a task and stay nowhere: neither in a file of the home, nor in what is shown or told.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -30,17 +29,10 @@ const MARK: &str = "7NotReal2KbTq9";
 const TYPED: &str = "the heron flies at dawn";
 
 /// Every file below a directory that has one of the secrets in it.
-///
-/// Not counted is the standard error of a Codex that runs: Codex writes that file itself, nobody else may read it, and it
-/// goes with the process.
 fn found_in(folder: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        let mode = fs::metadata(&path).map(|about| about.permissions().mode() & 0o077);
-        if path.ends_with("stderr") && mode.is_ok_and(|others| others == 0) {
-            continue;
-        }
         if path.is_dir() {
             found.extend(found_in(&path));
         } else if let Ok(bytes) = fs::read(&path) {
