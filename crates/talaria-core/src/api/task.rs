@@ -233,6 +233,12 @@ pub struct TaskInfo {
     pub sandbox: Option<Sandbox>,
     /// When Codex asks.
     pub approval: Option<ApprovalPolicy>,
+    /// What it may write besides the directory where it works; in a worktree also four places of the git directory.
+    #[serde(default)]
+    pub writable_roots: Vec<String>,
+    /// May its commands use the network?
+    #[serde(default)]
+    pub network: bool,
     /// How many turns it has had.
     pub turns: i64,
     /// How many tasks come before it, while it waits for a place.

@@ -71,6 +71,8 @@ fn task(status: TaskStatus) -> TaskInfo {
         model: None,
         sandbox: Some(Sandbox::WorkspaceWrite),
         approval: Some(ApprovalPolicy::Untrusted),
+        writable_roots: Vec::new(),
+        network: false,
         turns: 1,
         ahead: None,
         worktree: None,

@@ -71,6 +71,16 @@ impl Wanted {
         std::iter::once(&self.cwd).chain(&self.writable_roots).map(String::as_str)
     }
 
+    /// What may be written besides the working directory.
+    pub(super) fn into_writable_roots(self) -> Vec<String> {
+        self.writable_roots
+    }
+
+    /// May commands use the network?
+    pub(super) fn network(&self) -> bool {
+        self.network
+    }
+
     /// Where the person sat who started it.
     pub(super) fn at(mut self, terminal: Option<String>) -> Self {
         self.terminal = terminal;

@@ -226,6 +226,8 @@ impl Engine {
             model: session.model.clone(),
             sandbox: wanted.as_ref().and_then(Wanted::sandbox),
             approval: wanted.as_ref().and_then(Wanted::approval),
+            network: wanted.as_ref().is_some_and(Wanted::network),
+            writable_roots: wanted.map(Wanted::into_writable_roots).unwrap_or_default(),
             turns: last.map_or(0, |last| last.ordinal),
             ahead,
             worktree,

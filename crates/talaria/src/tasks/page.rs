@@ -21,6 +21,7 @@ pub(super) fn page(task: &TaskInfo, now: Timestamp, look: Look) -> String {
     let paint = Paint::new(look);
     let mut out = format!("{}\n", paint.text(Style::BOLD, &plain_line(task.title.trim())));
     out += &fields(task, now, paint);
+    out += &section("May also write", &task.writable_roots);
     match &task.worktree {
         Some(worktree) => out += &changes(worktree, look),
         None => out += &section("Files that it changed", &task.files),
@@ -52,6 +53,7 @@ fn fields(task: &TaskInfo, now: Timestamp, paint: Paint) -> String {
     let took = task.completed_at.map(|at| format!(", took {}", since(task.created_at, at)));
     let mut limits = vec![task.model.clone()];
     limits.push(task.sandbox.map(|sandbox| format!("sandbox {}", sandbox.as_str())));
+    limits.push(task.network.then(|| "network".to_owned()));
     limits.push(task.approval.map(|approval| format!("asks {}", approval.as_str())));
     let limits: Vec<String> = limits.into_iter().flatten().collect();
     let worktree = task.worktree.as_ref();
@@ -213,12 +215,15 @@ mod tests {
             where    /home/ada/.talaria/worktrees/codex-1a2b3c4d5e6f
             branch   talaria/codex-1a2b3c4d5e6f
             repo     /home/ada/src/app
-            how      gpt-5.5, sandbox workspace-write, asks untrusted
+            how      gpt-5.5, sandbox workspace-write, network, asks untrusted
             owner    person:ada
             started  1 minute ago, took 1 minute
             updated  10 seconds ago
             turns    2
             tokens   9.6k in (4.8k cached), 12 out
+
+            May also write:
+              /home/ada/cache
 
             Changed since 1a2b3c4d5e: 2 files changed, +3 -1
             FILE                  LINES

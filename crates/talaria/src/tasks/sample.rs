@@ -71,6 +71,8 @@ pub(super) fn waiting() -> TaskInfo {
         model: None,
         sandbox: Some(Sandbox::ReadOnly),
         approval: Some(ApprovalPolicy::Untrusted),
+        writable_roots: Vec::new(),
+        network: false,
         turns: 1,
         ahead: None,
         worktree: None,
@@ -122,6 +124,8 @@ pub(super) fn done() -> TaskInfo {
         cwd: "/home/ada/.talaria/worktrees/codex-1a2b3c4d5e6f".to_owned(),
         model: Some("gpt-5.5".to_owned()),
         sandbox: Some(Sandbox::WorkspaceWrite),
+        writable_roots: vec!["/home/ada/cache".to_owned()],
+        network: true,
         turns: 2,
         worktree: Some(WorktreeInfo {
             repository: "/home/ada/src/app".to_owned(),
