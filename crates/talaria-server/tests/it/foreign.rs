@@ -1,8 +1,11 @@
 //! An engine of another version, as far as commands look at it: something on the socket that says who it is.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use talaria_core::api::EngineInfo;
+use talaria_core::api::{EngineInfo, Stop, VERSION};
+use talaria_server::client::{Client, ClientError};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
@@ -12,11 +15,18 @@ use tokio::task::JoinHandle;
 pub(crate) struct Foreign {
     pub(crate) home: TempDir,
     pub(crate) socket: PathBuf,
+    /// How often somebody came.
+    visits: Arc<AtomicUsize>,
     _task: JoinHandle<()>,
 }
 
 impl Foreign {
     pub(crate) fn start(version: &str, api: u32) -> Self {
+        Self::dying(version, api, |_| false)
+    }
+
+    /// One that dies while somebody asks, at the visits that are named (from 1).
+    fn dying(version: &str, api: u32, dies_at: impl Fn(usize) -> bool + Send + 'static) -> Self {
         let home = tempfile::tempdir().unwrap();
         let info = EngineInfo {
             pid: std::process::id(),
@@ -33,12 +43,15 @@ impl Foreign {
         );
         let socket = talaria_server::socket_path(home.path());
         let listener = talaria_server::bind(&socket).unwrap();
+        let visits = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&visits);
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                tell(stream, &answer).await;
+                let visit = count.fetch_add(1, Ordering::Relaxed) + 1;
+                tell(stream, if dies_at(visit) { "" } else { &answer }).await;
             }
         });
-        Self { home, socket, _task: task }
+        Self { home, socket, visits, _task: task }
     }
 }
 
@@ -52,4 +65,23 @@ async fn tell(mut stream: UnixStream, answer: &str) {
         }
     }
     let _ = stream.write_all(answer.as_bytes()).await;
+}
+
+#[tokio::test]
+async fn a_question_that_an_engine_took_into_its_death_is_asked_again_once() {
+    let engine = Foreign::dying("9.9.9", VERSION, |visit| visit == 1);
+    assert_eq!(Client::connect(&engine.socket).await.unwrap().engine().version, "9.9.9");
+    let engine = Foreign::dying("9.9.9", VERSION, |_| true);
+    let error = Client::connect(&engine.socket).await.unwrap_err();
+    assert!(matches!(error, ClientError::Broken(_)), "{error}");
+    assert_eq!(engine.visits.load(Ordering::Relaxed), 2);
+}
+
+#[tokio::test]
+async fn what_changes_something_is_not_asked_again_because_it_may_have_been_done() {
+    let engine = Foreign::dying("9.9.9", VERSION, |visit| visit == 2);
+    let client = Client::connect(&engine.socket).await.unwrap();
+    let error = client.stop(Stop::default()).await.unwrap_err();
+    assert!(matches!(error, ClientError::Broken(_)), "{error}");
+    assert_eq!(engine.visits.load(Ordering::Relaxed), 2);
 }
