@@ -18,8 +18,10 @@ use crate::nearest::nearest;
 use crate::policy::{ApprovalPolicy, Mode, Sandbox, UnknownName};
 use crate::rules::Rules;
 pub use bridge::{BridgeConfig, REQUEST_KINDS, Rights};
+pub(crate) use keys::article;
 use keys::{Meaning, Section};
 pub use notify::{MailSecurity, MailServer, NotReady, NotifyConfig, PrivateHost, SecretPlace};
+pub(crate) use problem::position;
 pub use problem::{Problem, Severity};
 
 /// Everything that this version reads from `config.toml`.
@@ -167,7 +169,7 @@ impl Reader<'_> {
                     }
                 }
                 None => {
-                    let message = format!("must be a section, not {}", keys::article(item.type_name()));
+                    let message = format!("must be a section, not {}", article(item.type_name()));
                     let hint = match name {
                         "model" => "write the name of the model as model.default".to_owned(),
                         _ => format!("write its keys under [{name}]"),
@@ -227,7 +229,7 @@ impl Reader<'_> {
         message: String,
         hint: Option<String>,
     ) {
-        let (line, column) = problem::position(self.text, start);
+        let (line, column) = position(self.text, start);
         let key = Some(key.to_owned());
         self.parsed.problems.push(Problem { line, column, key, message, hint, severity });
     }

@@ -10,6 +10,7 @@
 //! `notice` is what a person is told who is not looking, and where that may go.
 //! `api` is what commands and the engine tell each other; `bridge` is the tool through which other agents ask for it.
 //! `plain` makes text of others harmless.
+//! `edit` changes one key of a TOML text, `toml_text` knows its lines.
 //! `config`, `policy`, `duration` and `version` are what users and Codex say about themselves, as data.
 
 pub mod admission;
@@ -18,6 +19,7 @@ pub mod bridge;
 pub mod config;
 pub mod drift;
 pub mod duration;
+pub mod edit;
 pub mod escrow;
 pub mod event;
 pub mod failure;
@@ -43,6 +45,7 @@ pub mod rollout;
 pub mod rules;
 pub mod settle;
 pub mod shell;
+pub mod toml_text;
 pub mod transcript;
 pub mod turn;
 pub mod veil;

@@ -180,7 +180,7 @@ pub(super) fn with_last_part(part: &str) -> Option<&'static str> {
 }
 
 /// Puts the article before the name of a TOML type.
-pub(super) fn article(type_name: &str) -> String {
+pub(crate) fn article(type_name: &str) -> String {
     let article = if type_name.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
     format!("{article} {type_name}")
 }

@@ -35,7 +35,7 @@ pub struct Problem {
 
 impl Problem {
     /// Tells where and why a text is not TOML.
-    pub(super) fn syntax(text: &str, error: &TomlError) -> Self {
+    pub(crate) fn syntax(text: &str, error: &TomlError) -> Self {
         let (line, column) = position(text, error.span().map(|span| span.start));
         let message = error.message().trim_end().replace('\n', ", ");
         Self { line, column, key: None, message, hint: None, severity: Severity::Error }
@@ -65,9 +65,10 @@ impl fmt::Display for Problem {
 impl std::error::Error for Problem {}
 
 /// Counts line and column of a byte offset, both from 1; an offset past the end means the end.
-pub(super) fn position(text: &str, offset: Option<usize>) -> (Option<usize>, Option<usize>) {
+pub(crate) fn position(text: &str, offset: Option<usize>) -> (Option<usize>, Option<usize>) {
     let Some(offset) = offset else { return (None, None) };
-    let before = text.get(..offset).unwrap_or(text);
+    // A byte order mark is no character that a person sees.
+    let before = text.get(..offset).unwrap_or(text).trim_start_matches('\u{feff}');
     let line = before.matches('\n').count() + 1;
     let column = before.rsplit('\n').next().map_or(0, |rest| rest.chars().count()) + 1;
     (Some(line), Some(column))

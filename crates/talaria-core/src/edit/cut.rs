@@ -1,0 +1,136 @@
+//! What goes away with a key: its line with the comment on it, its part of an inline table, or its sections.
+//!
+//! A comment on lines of its own stays. Called by `edit::unset`, for a path that is there.
+
+use std::ops::Range;
+
+use toml_edit::{Document, InlineTable, Item, Table, Value};
+
+use super::key_path::KeyPath;
+use super::place::{Holder, holders, written_in};
+use super::{find, refused, unset};
+use crate::config::Problem;
+use crate::toml_text::{Piece, TomlText};
+
+/// The text without what is at `path`.
+pub(super) fn without(text: &str, path: &KeyPath, document: &Document<&str>) -> Result<String, Problem> {
+    let lines = TomlText::new(text);
+    let walked = holders(text, path, document)?;
+    let depth = written_in(&walked);
+    let own = walked[depth];
+    let Some(item) = find(document.as_table(), path) else { return Ok(text.to_owned()) };
+    let missing = || refused(text, path, None, "cannot be taken out of this file");
+    match (item, own) {
+        (Item::Value(Value::InlineTable(group)), Holder::Inline(_)) if group.is_dotted() => {
+            group.iter().try_fold(text.to_owned(), |text, (key, _)| unset(&text, &path.join(key)))
+        }
+        (Item::Value(value), Holder::Inline(braces)) => {
+            let range = value.span().and_then(|span| in_braces(text, braces, &span)).ok_or_else(missing)?;
+            Ok(lines.splice(vec![Piece { range, new: String::new() }]))
+        }
+        (Item::Value(value), Holder::Section(section)) => {
+            let span = value.span().ok_or_else(missing)?;
+            // The root has no header that could go.
+            let whole = if depth == 0 { None } else { emptied(lines, section, &span) };
+            let range = whole.unwrap_or_else(|| line_of(lines, &span));
+            Ok(lines.splice(vec![lines.without(range.start, range.end)]))
+        }
+        (other, _) => {
+            let mut ranges = Vec::new();
+            sections(lines, other, &mut ranges);
+            ranges.sort_by_key(|range| range.start);
+            let pieces = joined(ranges).into_iter().map(|range| lines.without(range.start, range.end));
+            Ok(lines.splice(pieces.collect()))
+        }
+    }
+}
+
+fn line_of(lines: TomlText<'_>, value: &Range<usize>) -> Range<usize> {
+    lines.line_start(value.start)..lines.line_end(value.end)
+}
+
+/// The whole section, if the value is all that it has and nobody wrote a comment around it.
+fn emptied(lines: TomlText<'_>, section: &Table, value: &Range<usize>) -> Option<Range<usize>> {
+    let header = section.span().filter(|_| !section.is_implicit() && !section.is_dotted())?;
+    let line = line_of(lines, value);
+    let bare = lines.line(header.start).trim().len() == header.len();
+    let alone = Holder::Section(section).values().len() == 1 && lines.line_end(header.end) == line.start;
+    let start = lines.line_start(header.start);
+    let behind = lines.line(line.end);
+    let ends_here =
+        line.end == lines.as_str().len() || behind.is_empty() || behind.trim_start().starts_with('[');
+    (bare && alone && ends_here).then_some(())?;
+    match lines.line_before(start) {
+        None => Some(start..line.end),
+        Some(before) => lines.line(before).is_empty().then_some(before..line.end),
+    }
+}
+
+/// An entry of an inline table with the comma that joins it to the others.
+fn in_braces(text: &str, braces: &InlineTable, value: &Range<usize>) -> Option<Range<usize>> {
+    let all = Holder::Inline(braces).values();
+    let at = all.iter().position(|span| span == value)?;
+    if let Some(before) = at.checked_sub(1) {
+        return Some(all[before].end..value.end);
+    }
+    let inside = braces.span()?.start + 1;
+    let start = inside + blank(text.get(inside..)?);
+    if let Some(next) = all.get(1) {
+        let between = text.get(value.end..next.start)?;
+        let comma = between.find(',')? + 1;
+        return Some(start..value.end + comma + blank(between.get(comma..)?));
+    }
+    let behind = text.get(value.end..)?;
+    if behind.get(blank(behind)..)?.starts_with(',') {
+        return Some(start..value.end + blank(behind) + 1);
+    }
+    // Spaces on both sides were one space between the braces.
+    let before = text.get(inside..start)?;
+    let same = !before.is_empty() && behind.starts_with(&format!("{before}}}"));
+    Some(start..value.end + if same { before.len() } else { 0 })
+}
+
+/// How much white space and comments a text begins with.
+fn blank(text: &str) -> usize {
+    let mut rest = text.trim_start();
+    while let Some(comment) = rest.strip_prefix('#') {
+        rest = comment.find('\n').map_or("", |end| &comment[end..]).trim_start();
+    }
+    text.len() - rest.len()
+}
+
+/// Every header below an item with the entries under it, and the lines of dotted keys.
+fn sections(lines: TomlText<'_>, item: &Item, ranges: &mut Vec<Range<usize>>) {
+    match item {
+        Item::Table(table) => section(lines, table, ranges),
+        Item::ArrayOfTables(tables) => tables.iter().for_each(|table| section(lines, table, ranges)),
+        Item::Value(_) | Item::None => {}
+    }
+}
+
+fn section(lines: TomlText<'_>, table: &Table, ranges: &mut Vec<Range<usize>>) {
+    let values = Holder::Section(table).values();
+    match table.span() {
+        Some(header) if !table.is_implicit() && !table.is_dotted() => {
+            let end = values.last().map_or(header.end, |last| last.end);
+            let start = lines.line_start(header.start);
+            let empty = lines.line_before(start).filter(|before| lines.line(*before).is_empty());
+            ranges.push(empty.unwrap_or(start)..lines.line_end(end));
+        }
+        _ => ranges.extend(values.iter().map(|value| line_of(lines, value))),
+    }
+    for (_, item) in table.iter() {
+        sections(lines, item, ranges);
+    }
+}
+
+fn joined(ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    let mut out: Vec<Range<usize>> = Vec::new();
+    for range in ranges {
+        match out.last_mut() {
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+            _ => out.push(range),
+        }
+    }
+    out
+}
