@@ -9,6 +9,7 @@ mod bridge;
 mod keys;
 mod notify;
 mod problem;
+mod servers;
 
 use std::time::Duration;
 
@@ -17,12 +18,14 @@ use toml_edit::{Document, Item, TableLike};
 use crate::nearest::nearest;
 use crate::policy::{ApprovalPolicy, Mode, Sandbox, UnknownName};
 use crate::rules::Rules;
+use crate::servers::Server;
 pub use bridge::{BridgeConfig, REQUEST_KINDS, Rights};
 pub(crate) use keys::article;
 use keys::{Meaning, Section};
 pub use notify::{MailSecurity, MailServer, NotReady, NotifyConfig, PrivateHost, SecretPlace};
 pub(crate) use problem::position;
 pub use problem::{Problem, Severity};
+use servers::Found;
 
 /// Everything that this version reads from `config.toml`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -41,6 +44,8 @@ pub struct Config {
     pub notify: NotifyConfig,
     /// What models that call Talaria's tools may do.
     pub bridge: BridgeConfig,
+    /// The MCP servers that Codex gets, in the order of the file.
+    pub servers: Vec<Server>,
 }
 
 /// The section `[engine]`.
@@ -177,6 +182,14 @@ impl Reader<'_> {
                     self.report(start, name, Severity::Error, message, Some(hint));
                 }
             },
+            Some(Section::Servers) => match item.as_table_like() {
+                Some(table) => self.servers(table),
+                None => {
+                    let message = format!("must be a section, not {}", keys::article(item.type_name()));
+                    let hint = "write [mcp_servers.NAME] for every server".to_owned();
+                    self.report(start, name, Severity::Error, message, Some(hint));
+                }
+            },
             Some(Section::Later) => {
                 self.report(start, name, Severity::Warning, "not used by this version".to_owned(), None);
             }
@@ -184,6 +197,14 @@ impl Reader<'_> {
                 let hint = nearest(name, keys::sections()).or_else(|| keys::with_last_part(name));
                 self.report(start, name, Severity::Warning, "unknown key".to_owned(), hint.map(did_you_mean));
             }
+        }
+    }
+
+    fn servers(&mut self, table: &dyn TableLike) {
+        let (servers, found) = servers::read(table);
+        self.parsed.config.servers = servers;
+        for Found { start, key, severity, message, hint } in found {
+            self.report(start, &key, severity, message, hint);
         }
     }
 

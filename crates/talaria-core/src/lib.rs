@@ -11,6 +11,7 @@
 //! `api` is what commands and the engine tell each other; `bridge` is the tool through which other agents ask for it.
 //! `plain` makes text of others harmless.
 //! `edit` changes one key of a TOML text, `toml_text` knows its lines.
+//! `servers` turns the MCP servers of the configuration into Codex's.
 //! `config`, `policy`, `duration` and `version` are what users and Codex say about themselves, as data.
 
 pub mod admission;
@@ -43,6 +44,7 @@ pub mod redact;
 pub mod request;
 pub mod rollout;
 pub mod rules;
+pub mod servers;
 pub mod settle;
 pub mod shell;
 pub mod toml_text;

@@ -26,6 +26,8 @@ pub(super) enum Meaning {
 pub(super) enum Section {
     /// Looks at its keys.
     Read,
+    /// Looks at its servers, which people name.
+    Servers,
     /// Nothing yet.
     Later,
 }
@@ -137,7 +139,7 @@ const SECTIONS: &[(&str, Section)] = &[
     ("bridge", Section::Read),
     ("auxiliary", Section::Later),
     ("compression", Section::Later),
-    ("mcp_servers", Section::Later),
+    ("mcp_servers", Section::Servers),
     ("memory", Section::Later),
     ("notify", Section::Read),
     ("security", Section::Later),
@@ -190,7 +192,7 @@ fn set<T>(field: &mut Option<T>, value: Result<T, Wrong>) -> Result<(), Wrong> {
     Ok(())
 }
 
-fn text(item: &Item) -> Result<String, Wrong> {
+pub(super) fn text(item: &Item) -> Result<String, Wrong> {
     match item.as_str() {
         Some(text) if text.trim().is_empty() => {
             let hint = Some("remove the key to leave it unset".to_owned());
@@ -251,7 +253,7 @@ fn attempts(item: &Item) -> Result<u32, Wrong> {
     })
 }
 
-fn wrong_type(item: &Item, wanted: &str) -> Wrong {
+pub(super) fn wrong_type(item: &Item, wanted: &str) -> Wrong {
     Wrong { message: format!("must be {wanted}, not {}", article(item.type_name())), hint: None, start: None }
 }
 

@@ -1,6 +1,7 @@
 //! What the configuration reader promises: file in, values and messages out.
 
 mod notify;
+mod servers;
 
 use super::*;
 use crate::rules::{Reach, Rule};
@@ -170,8 +171,8 @@ default = "m"
 #[test]
 fn a_key_of_a_later_version_is_not_silently_taken() {
     let text = r#"
-[mcp_servers.docs]
-command = "x"
+[compression]
+enabled = true
 [security]
 redact_secrets = false
 [model]
@@ -183,7 +184,7 @@ url = ""
     check(
         text,
         &expect![[r#"
-            warning line 2: mcp_servers: not used by this version
+            warning line 2: compression: not used by this version
             warning line 4: security: not used by this version
             warning line 7: model.openai_runtime: not used by this version
             warning line 8: model.efort: not used by this version; did you mean model.effort?

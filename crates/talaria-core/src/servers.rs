@@ -1,0 +1,134 @@
+//! The MCP servers of `[mcp_servers.NAME]`: what was written, and what Codex understands of it.
+//!
+//! `Server` is what the configuration reader makes of one entry, with the reference's key names already resolved;
+//! [`translate`] says it in Codex's words. Here is no file and no environment: a reference to a variable stays a
+//! reference. A server of which one key is wrong is not started at all, because half of it is another server.
+//! Called by the engine for every conversation, by `migrate` and by `doctor`.
+
+mod codex;
+mod given;
+mod names;
+mod secret;
+mod translate;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+pub use codex::CodexServer;
+pub use given::Given;
+pub(crate) use given::reference;
+pub(crate) use names::is_header_name;
+pub use names::{is_server_name, is_variable_name};
+pub use secret::looks_secret;
+pub use translate::{Literals, Referred, Translated, translate};
+
+/// One entry of `[mcp_servers]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Server {
+    /// Its name, which Codex puts into the names of the tools.
+    pub name: String,
+    /// How it is reached; none if that could not be read, which `wrong` then tells.
+    pub transport: Option<Transport>,
+    /// How long a tool of it may take.
+    pub timeout: Option<Duration>,
+    /// How long it may take to start.
+    pub connect_timeout: Option<Duration>,
+    /// Whether it is used at all.
+    pub enabled: bool,
+    /// Which of its tools are offered.
+    pub tools: Offered,
+    /// Whether several of its tools may run at once.
+    pub parallel: Option<bool>,
+    /// Keys that have no effect, and why.
+    pub unused: Vec<Skipped>,
+    /// Why it cannot be used, one line per key.
+    pub wrong: Vec<String>,
+}
+
+/// How a server is reached.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Transport {
+    /// A program that is started and talks over its standard streams.
+    Stdio {
+        /// The program; a leading `~` included until [`Server::at_home`].
+        command: String,
+        /// Its arguments.
+        args: Vec<String>,
+        /// Variables for it.
+        env: BTreeMap<String, Given>,
+        /// Where it is started.
+        cwd: Option<String>,
+    },
+    /// An address that speaks streamable HTTP.
+    Http {
+        /// The address.
+        url: String,
+        /// Headers of every request.
+        headers: BTreeMap<String, Given>,
+    },
+}
+
+// Arguments and addresses can hold secrets, and a configuration is shown by every failed assertion.
+impl std::fmt::Debug for Transport {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Stdio { command, args, env, cwd } => f
+                .debug_struct("Stdio")
+                .field("command", command)
+                .field("args", &args.len())
+                .field("env", env)
+                .field("cwd", cwd)
+                .finish(),
+            Self::Http { url, headers } => f
+                .debug_struct("Http")
+                .field("url", &crate::redact::redact(url))
+                .field("headers", headers)
+                .finish(),
+        }
+    }
+}
+
+/// Which tools of a server are offered to the model.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Offered {
+    /// Every one.
+    #[default]
+    All,
+    /// These.
+    Only(Vec<String>),
+    /// Every one but these.
+    Without(Vec<String>),
+}
+
+/// A key that has no effect.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Skipped {
+    /// The key, as it is written below the server's name.
+    pub key: String,
+    /// Why.
+    pub why: String,
+}
+
+impl Server {
+    /// The variables of the environment that it refers to.
+    pub fn variables(&self) -> BTreeSet<&str> {
+        let given = match &self.transport {
+            Some(Transport::Stdio { env: given, .. } | Transport::Http { headers: given, .. }) => given,
+            None => return BTreeSet::new(),
+        };
+        given.values().filter_map(Given::variable).collect()
+    }
+
+    /// Puts `home` in the place of a leading `~` of the program and its directory; Codex knows no such sign.
+    pub fn at_home(&mut self, home: &str) {
+        let Some(Transport::Stdio { command, cwd, .. }) = &mut self.transport else { return };
+        for path in std::iter::once(command).chain(cwd) {
+            if path == "~" || path.starts_with("~/") {
+                path.replace_range(..1, home.trim_end_matches('/'));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
