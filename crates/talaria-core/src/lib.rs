@@ -12,11 +12,13 @@
 //! `plain` makes text of others harmless.
 //! `edit` changes one key of a TOML text, `toml_text` knows its lines.
 //! `servers` turns the MCP servers of the configuration into Codex's.
+//! `codex_config` plans what is added to Codex's own configuration, and takes it out again.
 //! `config`, `policy`, `duration` and `version` are what users and Codex say about themselves, as data.
 
 pub mod admission;
 pub mod api;
 pub mod bridge;
+pub mod codex_config;
 pub mod config;
 pub mod drift;
 pub mod duration;

@@ -1,0 +1,116 @@
+//! Whether an entry still has the value that Talaria wrote, told by a digest of the value.
+//!
+//! A digest and not the value, because the record of a migration would otherwise be one more place with secrets. What
+//! means the same to Codex has the same digest, because Codex itself writes the file anew now and then: the order of
+//! keys, the kind of table, `30` for `30.0`, an empty list or table for none, `enabled = true` of a server for none.
+
+use sha2::{Digest as _, Sha256};
+use toml_edit::{Item, TableLike, Value};
+
+/// The digest of an entry that is a table, in hexadecimal digits.
+pub(super) fn of_table(entry: &dyn TableLike) -> String {
+    let mut text = String::with_capacity(256);
+    table(&mut text, entry);
+    hex(text.as_bytes(), 16)
+}
+
+/// The digest of a text, in hexadecimal digits.
+pub(super) fn of_text(entry: &str) -> String {
+    let mut text = String::with_capacity(64);
+    string(&mut text, entry);
+    hex(text.as_bytes(), 16)
+}
+
+/// The digest of whatever stands at the place of an entry.
+pub(super) fn of_item(entry: &Item) -> String {
+    match entry.as_table_like() {
+        Some(fields) => of_table(fields),
+        None => {
+            let mut text = String::with_capacity(64);
+            item(&mut text, entry);
+            hex(text.as_bytes(), 16)
+        }
+    }
+}
+
+/// The first bytes of a SHA-256, two digits for each.
+pub(super) fn hex(bytes: &[u8], count: usize) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digest = Sha256::digest(bytes);
+    let digits = |byte: &u8| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]];
+    digest.iter().take(count).flat_map(digits).map(char::from).collect()
+}
+
+fn item(out: &mut String, one: &Item) {
+    match one {
+        Item::None => {}
+        Item::Value(one) => value(out, one),
+        Item::Table(fields) => table(out, fields),
+        Item::ArrayOfTables(tables) => {
+            out.push('[');
+            tables.iter().for_each(|fields| table(out, fields));
+            out.push(']');
+        }
+    }
+}
+
+fn value(out: &mut String, one: &Value) {
+    match one {
+        Value::String(text) => string(out, text.value()),
+        Value::Integer(number) => number_of(out, &number.value().to_string()),
+        Value::Float(number) => float(out, *number.value()),
+        Value::Boolean(is) => out.push(if *is.value() { 't' } else { 'f' }),
+        Value::Datetime(time) => {
+            out.push('d');
+            string(out, &time.value().to_string());
+        }
+        Value::Array(values) => {
+            out.push('[');
+            values.iter().for_each(|one| value(out, one));
+            out.push(']');
+        }
+        Value::InlineTable(fields) => table(out, fields),
+    }
+}
+
+fn string(out: &mut String, text: &str) {
+    // The length in front keeps two neighbours from passing for one.
+    out.push('s');
+    number_of(out, &text.len().to_string());
+    out.push_str(text);
+}
+
+fn number_of(out: &mut String, digits: &str) {
+    out.push_str(digits);
+    out.push(';');
+}
+
+fn float(out: &mut String, number: f64) {
+    // Up to here every whole number has its own f64.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    if number.fract() == 0.0 && number.abs() <= EXACT {
+        number_of(out, &format!("{number:.0}"));
+    } else {
+        number_of(out, &format!("{number:?}"));
+    }
+}
+
+fn table(out: &mut String, fields: &dyn TableLike) {
+    let mut sorted: Vec<_> = fields.iter().filter(|(name, item)| !is_default(name, item)).collect();
+    sorted.sort_unstable_by_key(|(name, _)| *name);
+    out.push('{');
+    for (name, one) in sorted {
+        string(out, name);
+        item(out, one);
+    }
+    out.push('}');
+}
+
+fn is_default(name: &str, item: &Item) -> bool {
+    match item {
+        Item::None => true,
+        Item::Value(Value::Boolean(is)) => name == "enabled" && *is.value(),
+        Item::Value(Value::Array(values)) => values.is_empty(),
+        item => item.as_table_like().is_some_and(TableLike::is_empty),
+    }
+}

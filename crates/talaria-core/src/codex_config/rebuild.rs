@@ -1,0 +1,229 @@
+//! One way for everything: take out of the text what is ours, put the block with what is wanted into the rest.
+//!
+//! Removing is wanting nothing. A text in which everything stands as wanted already is left as it is, also where the
+//! user has put comments or tables of other programs between the markers.
+
+use std::collections::HashSet;
+
+use toml_edit::{Document, Table};
+
+use super::markers::{START, end};
+use super::place::Place;
+use super::splice::{Fate, Rest};
+use super::statements::Statement;
+use super::survey::{Found, Owner, Survey};
+use super::{Added, AddedEntry, Additions, Planned, Record, UsersOwn, Why, digest, write};
+use crate::config::{Problem, Severity, position};
+
+const MARK: &str = "\u{feff}";
+
+/// An entry that is to be there.
+pub(super) struct Wanted<'a> {
+    place: Place,
+    digest: String,
+    body: Body<'a>,
+}
+
+enum Body<'a> {
+    Server(&'a Table),
+    Plugin,
+    Permissions(&'a str),
+}
+
+impl<'a> Wanted<'a> {
+    /// All additions, in the order in which they are written.
+    pub(super) fn all(additions: &'a Additions) -> Vec<Self> {
+        let permissions = additions.default_permissions.iter().map(|profile| Self {
+            place: Place::default_permissions(),
+            digest: digest::of_text(profile),
+            body: Body::Permissions(profile),
+        });
+        let servers = additions.servers.iter().map(|(name, table)| Self {
+            place: Place::server(name),
+            digest: digest::of_table(table),
+            body: Body::Server(table),
+        });
+        let plugin = digest::of_table(&switched_on());
+        let plugins = additions.plugins.iter().map(|name| Self {
+            place: Place::plugin(name),
+            digest: plugin.clone(),
+            body: Body::Plugin,
+        });
+        let mut seen = HashSet::new();
+        let mut all: Vec<_> = permissions.chain(servers).chain(plugins).collect();
+        all.retain(|wanted| seen.insert(wanted.place.clone()));
+        all
+    }
+
+    fn write(&self, out: &mut String, newline: &str) {
+        let table = match self.body {
+            Body::Permissions(profile) => {
+                out.push_str(&format!("{} = ", self.place));
+                write::string(out, profile);
+                out.push_str(newline);
+                return;
+            }
+            Body::Server(table) => table,
+            Body::Plugin => &switched_on(),
+        };
+        out.push_str(&format!("[{}]{newline}", self.place));
+        write::lines(out, table, newline);
+    }
+}
+
+fn switched_on() -> Table {
+    Table::from_iter([("enabled", true)])
+}
+
+/// Makes the text in which everything wanted stands, and nothing else of what the record says.
+pub(super) fn rebuild(current: &str, wanted: &[Wanted<'_>], before: &Added) -> Result<Planned, Problem> {
+    let record = before.record();
+    let survey = survey(current, &record)?;
+    let places: HashSet<&Place> = wanted.iter().map(|wanted| &wanted.place).collect();
+    let owners = survey.owners(&record, |place| places.contains(place));
+    let users = Users::new(&survey, &owners);
+
+    let (lost, writing): (Vec<_>, Vec<_>) = wanted.iter().partition(|wanted| users.has(&wanted.place));
+    refuse_closed_tables(&survey, &writing)?;
+    let changed = before.entries.iter().filter(|entry| users.has(&entry.place));
+    let own = lost.iter().filter(|wanted| !record.contains_key(&wanted.place));
+    let kept = changed.clone().map(|entry| UsersOwn { path: entry.place.clone(), why: Why::ChangedSince });
+    let kept = kept.chain(own.map(|wanted| UsersOwn { path: wanted.place.clone(), why: Why::Own })).collect();
+    // What was changed since stays in the record, so that undoing can say that it is left.
+    let written = writing
+        .iter()
+        .map(|wanted| AddedEntry { place: wanted.place.clone(), digest: wanted.digest.clone() });
+    let added = Added { entries: written.chain(changed.cloned()).collect() };
+
+    let others = owned_by(&survey, &owners, Owner::AnotherTalaria);
+    let text = if stands_already(&survey, &owners, &writing) {
+        current.to_owned()
+    } else {
+        let mark = if current.starts_with(MARK) { MARK } else { "" };
+        let rest = Rest::of(&survey, fates(&survey, &owners));
+        let text = rest.with(mark, &block(&survey, &others, &writing, rest.newline()));
+        check(&text)?;
+        text
+    };
+    let others = others.iter().map(|entry| entry.place.clone()).collect();
+    Ok(Planned { text, added, kept, others })
+}
+
+/// What stands between markers whose seal fits.
+pub(super) fn sealed(current: &str) -> Result<Added, Problem> {
+    let survey = survey(current, &Record::new())?;
+    let owners = survey.owners(&Record::new(), |_| true);
+    let entry =
+        |found: &Found| Some(AddedEntry { place: found.place.clone(), digest: found.digest.clone()? });
+    Ok(Added { entries: owned_by(&survey, &owners, Owner::Us).into_iter().filter_map(entry).collect() })
+}
+
+fn survey<'a>(current: &'a str, record: &Record<'_>) -> Result<Survey<'a>, Problem> {
+    let text = current.strip_prefix(MARK).unwrap_or(current);
+    let document = Document::parse(text).map_err(|error| Problem::syntax(text, &error))?;
+    Ok(Survey::new(text, document, record))
+}
+
+/// The places where something of the user's stands.
+struct Users<'s> {
+    survey: &'s Survey<'s>,
+    own: HashSet<&'s Place>,
+    seen: HashSet<&'s Place>,
+}
+
+impl<'s> Users<'s> {
+    fn new(survey: &'s Survey<'s>, owners: &[Owner]) -> Self {
+        let there = survey.entries.iter().zip(owners).filter(|(entry, _)| entry.is_in_the_way());
+        let own = there.clone().filter(|(_, owner)| **owner == Owner::User).map(|(entry, _)| &entry.place);
+        Self { survey, own: own.collect(), seen: there.clone().map(|(entry, _)| &entry.place).collect() }
+    }
+
+    fn has(&self, place: &Place) -> bool {
+        // What has no statement of its own may still stand in an inline table.
+        self.own.contains(place) || (!self.seen.contains(place) && self.survey.is_taken(place))
+    }
+}
+
+fn owned_by<'s>(survey: &'s Survey<'_>, owners: &[Owner], by: Owner) -> Vec<&'s Found> {
+    survey.entries.iter().zip(owners).filter(|(_, owner)| **owner == by).map(|(entry, _)| entry).collect()
+}
+
+fn refuse_closed_tables(survey: &Survey<'_>, writing: &[&Wanted<'_>]) -> Result<(), Problem> {
+    let is_needed = |table: &str| writing.iter().any(|wanted| wanted.place.parts()[0] == table);
+    let Some((table, number)) = survey.closed.iter().find(|(table, _)| is_needed(table)) else {
+        return Ok(());
+    };
+    let (line, column) = position(survey.text, survey.statements.get(*number).map(|one| one.bytes.start));
+    Err(Problem {
+        line,
+        column,
+        key: Some((*table).to_owned()),
+        message: "this form cannot be extended, nothing was changed".to_owned(),
+        hint: Some(format!("write its entries as tables, each under a header [{table}.NAME]")),
+        severity: Severity::Error,
+    })
+}
+
+/// Tells whether there is nothing to do.
+fn stands_already(survey: &Survey<'_>, owners: &[Owner], writing: &[&Wanted<'_>]) -> bool {
+    let ours = owned_by(survey, owners, Owner::Us);
+    let is_wanted = |entry: &&Found| {
+        let same = |wanted: &&&Wanted<'_>| wanted.place == entry.place;
+        let digest = writing.iter().find(same).map(|wanted| wanted.digest.as_str());
+        entry.is_in_the_way()
+            && entry.region.is_some()
+            && digest.is_some()
+            && digest == entry.digest.as_deref()
+    };
+    let blocks = usize::from(owners.iter().any(|owner| *owner != Owner::User));
+    survey.markers.strays.is_empty()
+        && survey.markers.regions.len() == blocks
+        && ours.len() == writing.len()
+        && ours.iter().all(is_wanted)
+}
+
+fn fates(survey: &Survey<'_>, owners: &[Owner]) -> Vec<Fate> {
+    let mut fates = vec![Fate::Stays; survey.statements.len()];
+    for (entry, owner) in survey.entries.iter().zip(owners) {
+        let fate = match owner {
+            Owner::User => continue,
+            Owner::Us => Fate::GoesButForComments,
+            // It is put into the new block as it is, with its comments.
+            Owner::AnotherTalaria => Fate::Goes,
+        };
+        entry.statements.iter().for_each(|number| fates[*number] = fate);
+    }
+    let pairs = survey.markers.regions.iter().flat_map(|region| [region.start, region.end]);
+    pairs.chain(survey.markers.strays.iter().copied()).for_each(|number| fates[number] = Fate::Goes);
+    fates
+}
+
+/// Writes the block: a top-level key first, then what another Talaria put there, then ours.
+fn block(survey: &Survey<'_>, others: &[&Found], writing: &[&Wanted<'_>], newline: &str) -> String {
+    let mut parts: Vec<(&Place, &str, String)> = Vec::with_capacity(others.len() + writing.len());
+    for entry in others {
+        let statements = entry.statements.iter().filter_map(|number| survey.statements.get(*number));
+        let lines = statements.map(|one: &Statement| survey.source(one).trim_end_matches(['\r', '\n']));
+        let text = lines.flat_map(|line| [line, newline]).collect();
+        parts.push((&entry.place, entry.digest.as_deref().unwrap_or_default(), text));
+    }
+    for wanted in writing {
+        let mut text = String::with_capacity(256);
+        wanted.write(&mut text, newline);
+        parts.push((&wanted.place, &wanted.digest, text));
+    }
+    if parts.is_empty() {
+        return String::new();
+    }
+    parts.sort_by_key(|(place, ..)| place.parts().len() > 1);
+    let digests: Vec<_> = parts.iter().map(|(place, digest, _)| (*place, *digest)).collect();
+    let texts: Vec<_> = parts.iter().map(|(.., text)| text.as_str()).collect();
+    format!("{START}{newline}{}{}{newline}", texts.join(newline), end(&digests))
+}
+
+fn check(text: &str) -> Result<(), Problem> {
+    let Err(error) = Document::parse(text) else { return Ok(()) };
+    let mut problem = Problem::syntax(text, &error);
+    problem.message = format!("the additions do not fit in here ({}), nothing was changed", problem.message);
+    Err(problem)
+}

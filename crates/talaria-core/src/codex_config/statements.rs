@@ -1,0 +1,183 @@
+//! Where the statements of a TOML text begin and end: headers, keys with their values, comments, blank lines.
+//!
+//! Only for text that a parser has accepted: nothing is checked here, and what is not TOML gives nonsense (but neither
+//! a panic nor an endless loop). Together the statements are the text, byte for byte, which is what makes an edit
+//! possible that leaves all other bytes alone. Called by `survey` and `splice`.
+
+use std::ops::Range;
+
+use memchr::memchr;
+use toml_edit::Key;
+
+/// One statement with the line break that ends it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Statement {
+    /// Its bytes in the text.
+    pub(super) bytes: Range<usize>,
+    /// What it is.
+    pub(super) kind: Kind,
+}
+
+/// What a statement is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A line of white space.
+    Blank,
+    /// A line that is a comment.
+    Comment,
+    /// `[name]`; the range is the name.
+    Table(Range<usize>),
+    /// `[[name]]`; the range is the name.
+    ArrayOfTables(Range<usize>),
+    /// `name = value`; the range is the name.
+    Value(Range<usize>),
+}
+
+/// Splits a text into statements.
+pub(super) fn statements(text: &str) -> Vec<Statement> {
+    let bytes = text.as_bytes();
+    let mut found = Vec::new();
+    let mut start = 0;
+    while start < bytes.len() {
+        let first = start + bytes[start..].iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+        let (kind, rest) = match bytes.get(first) {
+            None | Some(b'\n' | b'\r') => (Kind::Blank, first),
+            Some(b'#') => (Kind::Comment, first),
+            Some(b'[') if bytes.get(first + 1) == Some(&b'[') => {
+                let name = first + 2..until(bytes, first + 2, b']');
+                (Kind::ArrayOfTables(name.clone()), (name.end + 2).min(bytes.len()))
+            }
+            Some(b'[') => {
+                let name = first + 1..until(bytes, first + 1, b']');
+                (Kind::Table(name.clone()), (name.end + 1).min(bytes.len()))
+            }
+            Some(_) => {
+                let name = first..until(bytes, first, b'=');
+                (Kind::Value(name.clone()), name.end)
+            }
+        };
+        let end = end_of_line(bytes, rest, |_| {});
+        found.push(Statement { bytes: start..end, kind });
+        start = end;
+    }
+    found
+}
+
+/// The parts of a name as it is written, in headers and before the equals sign.
+pub(super) fn parts(name: &str) -> Vec<String> {
+    if name.contains(['"', '\'']) {
+        let keys = Key::parse(name.trim()).unwrap_or_default();
+        return keys.iter().map(|key| key.get().to_owned()).collect();
+    }
+    name.split('.').map(|part| part.trim().to_owned()).collect()
+}
+
+/// The comments inside one statement, each from its number sign to the end of its line.
+pub(super) fn comments(statement: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    end_of_line(statement.as_bytes(), 0, |range| {
+        found.extend(statement.get(range).map(str::trim_end));
+    });
+    found
+}
+
+/// Where the line ends on which the statement ends; line breaks in strings, arrays and inline tables do not count.
+fn end_of_line(bytes: &[u8], from: usize, mut comment: impl FnMut(Range<usize>)) -> usize {
+    let mut at = from;
+    let mut depth = 0_usize;
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'"' | b'\'' => at = end_of_string(bytes, at),
+            b'#' => {
+                let end = memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |length| at + length);
+                comment(at..end);
+                at = end;
+            }
+            b'\n' if depth == 0 => return at + 1,
+            b'[' | b'{' => (depth, at) = (depth + 1, at + 1),
+            b']' | b'}' => (depth, at) = (depth.saturating_sub(1), at + 1),
+            _ => at += 1,
+        }
+    }
+    bytes.len()
+}
+
+/// Where a byte stands for the first time outside a string.
+fn until(bytes: &[u8], from: usize, wanted: u8) -> usize {
+    let mut at = from;
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            byte if *byte == wanted => return at,
+            b'"' | b'\'' => at = end_of_string(bytes, at),
+            _ => at += 1,
+        }
+    }
+    bytes.len()
+}
+
+/// The position behind the string that begins here, of any of the four kinds.
+fn end_of_string(bytes: &[u8], start: usize) -> usize {
+    let quote = bytes[start];
+    let has_lines = bytes.get(start + 1) == Some(&quote) && bytes.get(start + 2) == Some(&quote);
+    let mut at = start + if has_lines { 3 } else { 1 };
+    while let Some(byte) = bytes.get(at) {
+        if *byte == b'\\' && quote == b'"' {
+            at += 2;
+        } else if *byte != quote {
+            at += 1;
+        } else if !has_lines {
+            return at + 1;
+        } else {
+            // Up to two quotation marks may stand right before the three that end it.
+            let run = bytes[at..].iter().take(5).take_while(|byte| **byte == quote).count();
+            at += run;
+            if run >= 3 {
+                return at;
+            }
+        }
+    }
+    bytes.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kinds(text: &str) -> Vec<(&str, &str)> {
+        let named = |statement: &Statement| match &statement.kind {
+            Kind::Blank => "",
+            Kind::Comment => "#",
+            Kind::Table(name) | Kind::ArrayOfTables(name) | Kind::Value(name) => &text[name.clone()],
+        };
+        statements(text).iter().map(|one| (named(one), &text[one.bytes.clone()])).collect()
+    }
+
+    #[test]
+    fn statements_are_the_text_and_end_where_toml_says() {
+        assert_eq!(
+            kinds(
+                "\u{20}\r\na.'b=' = [ # ]\n '[', ]\n# c\n[ \"x]\" . y ] # t\n[[z]]\ns = \"\"\"\"a\\\"\"\"\n#\"\"\"\"\"\nlast = {}"
+            ),
+            [
+                ("", " \r\n"),
+                ("a.'b=' ", "a.'b=' = [ # ]\n '[', ]\n"),
+                ("#", "# c\n"),
+                (" \"x]\" . y ", "[ \"x]\" . y ] # t\n"),
+                ("z", "[[z]]\n"),
+                ("s ", "s = \"\"\"\"a\\\"\"\"\n#\"\"\"\"\"\n"),
+                ("last ", "last = {}"),
+            ]
+        );
+    }
+
+    #[test]
+    fn names_are_read_like_toml_reads_them() {
+        assert_eq!(parts(" \"\\u006dcp\" . 'a.b'. c "), ["mcp", "a.b", "c"]);
+        assert_eq!(parts("a . b.c "), ["a", "b", "c"]);
+    }
+
+    #[test]
+    fn comments_are_found_but_not_in_strings() {
+        assert_eq!(comments("a = [ '#', # one\n 1 ] # two\r\n"), ["# one", "# two"]);
+    }
+}

@@ -1,0 +1,46 @@
+//! What planning and removing promise, on texts that people and programs make.
+
+mod ownership;
+mod placement;
+
+use toml_edit::{Array, InlineTable, Table, value};
+
+use super::*;
+
+fn server(command: &str) -> Table {
+    Table::from_iter([("command", command)])
+}
+
+/// One of each.
+fn additions() -> Additions {
+    let mut search = server("search");
+    search["args"] = value(Array::from_iter(["--fast", "C:\\docs"]));
+    search["env"] = value(InlineTable::from_iter([("A", "1"), ("B C", "2\n")]));
+    search["tool_timeout_sec"] = value(30);
+    Additions {
+        servers: vec![("search".to_owned(), search), ("a b".to_owned(), server("x"))],
+        plugins: vec!["mail@curated".to_owned()],
+        default_permissions: Some(":workspace".to_owned()),
+    }
+}
+
+fn servers(servers: &[(&str, &str)]) -> Additions {
+    let servers = servers.iter().map(|(name, command)| ((*name).to_owned(), server(command))).collect();
+    Additions { servers, ..Additions::default() }
+}
+
+fn planned(current: &str, additions: &Additions, before: Option<&Added>) -> Planned {
+    let planned = plan(current, additions, before).unwrap();
+    let again = plan(&planned.text, additions, Some(&planned.added)).unwrap();
+    assert_eq!(again.text, planned.text, "planning again changes nothing");
+    assert_eq!(again.added, planned.added);
+    planned
+}
+
+fn own(path: Place) -> UsersOwn {
+    UsersOwn { path, why: Why::Own }
+}
+
+fn changed(path: Place) -> UsersOwn {
+    UsersOwn { path, why: Why::ChangedSince }
+}
