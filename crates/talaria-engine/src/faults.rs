@@ -27,6 +27,24 @@ pub(crate) async fn point(name: &str) {
     }
 }
 
+/// Passes a point outside of any runtime.
+#[cfg(not(feature = "faults"))]
+#[inline]
+pub(crate) fn blocking_point(_name: &str) {}
+
+/// Passes a point outside of any runtime.
+#[cfg(feature = "faults")]
+pub(crate) fn blocking_point(name: &str) {
+    use std::io::{Read, Write};
+
+    let Some(socket) = std::env::var_os("TALARIA_FAULTS") else { return };
+    let Ok(mut stream) = std::os::unix::net::UnixStream::connect(socket) else { return };
+    if stream.write_all(format!("{name}\n").as_bytes()).is_ok() {
+        let mut answer = [0; 1];
+        let _ = stream.read(&mut answer);
+    }
+}
+
 /// Lets a test fill the disk.
 #[cfg(not(feature = "faults"))]
 #[inline]

@@ -1,7 +1,7 @@
 //! What acts: Codex hosts, sessions, files and processes. Decisions are `talaria-core`'s.
 //!
 //! Map: `home` is Talaria's own directory and configuration file, `codex` finds, installs and runs Codex, `session` runs
-//! turns on it, `revival` brings a conversation back when its Codex is gone, `engine` keeps all of it for one home.
+//! turns on it, `user_file` replaces a file of the user whole or not at all, `revival` brings a conversation back when its Codex is gone, `engine` keeps all of it for one home.
 
 mod clock;
 pub mod codex;
@@ -11,4 +11,5 @@ pub mod home;
 pub mod notify;
 pub mod revival;
 pub mod session;
+pub mod user_file;
 pub mod worktree;

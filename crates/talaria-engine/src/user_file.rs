@@ -1,0 +1,142 @@
+//! Replaces a text file that belongs to the user: whole or not at all, and only as long as it is what was read.
+//!
+//! Owns the lock (on the directory, which leaves no file behind), the temporary file, the comparison before the rename and
+//! the rename. A symbolic link stays one: the file that it names is replaced and keeps its mode and, where that is allowed,
+//! its owner. A file that its owner made read-only is not replaced, although a rename could. What the text means is the
+//! caller's: `config set`, the runtime switch, migration and import. Blocks; not for the engine's actors.
+
+mod error;
+mod find;
+mod read;
+mod temporary;
+
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use crate::faults::blocking_point;
+pub use error::UserFileError;
+use read::Content;
+
+/// How long somebody else may hold the lock.
+const PATIENCE: Duration = Duration::from_secs(10);
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// Names a file of the user; see [`UserFile::lock`].
+#[derive(Debug)]
+pub enum UserFile {}
+
+/// A file that nobody else who uses this module can change. Dropping it lets it go, unchanged.
+#[derive(Debug)]
+pub struct Locked {
+    /// As it was asked for, possibly a link.
+    named: PathBuf,
+    /// The file itself.
+    real: PathBuf,
+    content: Option<Content>,
+    directory: File,
+}
+
+impl UserFile {
+    /// Takes the right to change a file and reads it. Its directory must exist.
+    ///
+    /// Waits for others for at most ten seconds, and takes away what a crashed run left beside the file.
+    pub fn lock(path: &Path) -> Result<Locked, UserFileError> {
+        Self::lock_within(path, PATIENCE)
+    }
+
+    /// As [`UserFile::lock`], with the time to wait.
+    pub fn lock_within(path: &Path, patience: Duration) -> Result<Locked, UserFileError> {
+        let since = Instant::now();
+        let read = |source| UserFileError::Read { path: path.to_owned(), source };
+        let named = std::path::absolute(path).map_err(read)?;
+        loop {
+            let real = find::real(&named)?;
+            let directory = open_directory(&real)?;
+            while let Err(error) = directory.try_lock() {
+                match error {
+                    TryLockError::WouldBlock if since.elapsed() < patience => std::thread::sleep(PAUSE),
+                    TryLockError::WouldBlock => return Err(UserFileError::Busy(real)),
+                    TryLockError::Error(source) => return Err(UserFileError::Lock { path: real, source }),
+                }
+            }
+            // A link that was turned elsewhere meanwhile would have locked the wrong directory.
+            if find::real(&named)? == real {
+                temporary::sweep(&real);
+                let content = Content::read(&real)?;
+                blocking_point("after:file-locked");
+                return Ok(Locked { named, real, content, directory });
+            }
+        }
+    }
+}
+
+impl Locked {
+    /// What the file said when it was locked; none if there is no such file.
+    pub fn text(&self) -> Option<&str> {
+        self.content.as_ref().map(|content| content.text.as_str())
+    }
+
+    /// The file itself, behind all links.
+    pub fn real_path(&self) -> &Path {
+        &self.real
+    }
+
+    /// The mode of the file; none if there is no such file.
+    pub fn mode(&self) -> Option<u32> {
+        self.content.as_ref().map(|content| content.mode)
+    }
+
+    /// Puts a new text in the place of the old one.
+    ///
+    /// After an error, and after a crash at any point, the file is the old one; after `Ok` it is the new one and on disk.
+    /// The same text again changes nothing.
+    pub fn replace(self, new: &str) -> Result<(), UserFileError> {
+        if self.text() == Some(new) {
+            return Ok(());
+        }
+        if let Some(content) = &self.content {
+            content.check_writable(&self.real)?;
+        }
+        let written = temporary::Temporary::write(&self.real, new, self.content.as_ref())?;
+        self.compare()?;
+        blocking_point("after:file-compared");
+        written.rename_to(&self.real)?;
+        blocking_point("after:file-renamed");
+        self.keep_directory()
+    }
+
+    /// Takes the file away, if it is still what was read. A link to it stays.
+    pub fn remove(self) -> Result<(), UserFileError> {
+        let Some(content) = &self.content else { return Ok(()) };
+        content.check_writable(&self.real)?;
+        self.compare()?;
+        let path = self.real.clone();
+        fs::remove_file(&self.real).map_err(|source| UserFileError::Write { path, source })?;
+        blocking_point("after:file-removed");
+        self.keep_directory()
+    }
+
+    /// An editor knows nothing of our lock.
+    fn compare(&self) -> Result<(), UserFileError> {
+        let now = Content::read(&self.real)?;
+        let same = now.as_ref().map(|now| &now.text) == self.content.as_ref().map(|then| &then.text);
+        if same && find::real(&self.named)? == self.real {
+            Ok(())
+        } else {
+            Err(UserFileError::Changed(self.real.clone()))
+        }
+    }
+
+    fn keep_directory(&self) -> Result<(), UserFileError> {
+        self.directory.sync_all().map_err(|source| UserFileError::Write { path: self.real.clone(), source })
+    }
+}
+
+fn open_directory(real: &Path) -> Result<File, UserFileError> {
+    let parent = real.parent().unwrap_or(Path::new("/"));
+    File::open(parent).map_err(|source| UserFileError::Directory { path: parent.to_owned(), source })
+}
+
+#[cfg(test)]
+mod tests;
