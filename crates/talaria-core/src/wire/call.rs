@@ -4,6 +4,7 @@
 //! the tests against the JSON schema that the installed Codex generates. What only newer versions have is left out for
 //! older ones by whoever sends it (`Version` says which have it); nothing here knows a version.
 
+mod installed;
 mod terminals;
 mod thread;
 
@@ -13,6 +14,10 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
+pub use installed::{
+    Marketplace, MarketplaceError, PluginList, PluginListReply, UserConfig, UserConfigRead,
+    UserConfigReadReply, WirePlugin,
+};
 pub use terminals::{
     TerminalsClean, TerminalsList, TerminalsListReply, TerminalsTerminate, TerminalsTerminateReply,
     WireTerminal,
@@ -60,6 +65,8 @@ call!(TurnInterrupt, "turn/interrupt", IgnoredAny);
 call!(AccountRead, "account/read", AccountReadReply);
 call!(ConfigRead, "config/read", ConfigReadReply);
 call!(CommandExec, "command/exec", CommandExecReply);
+call!(UserConfigRead, "config/read", UserConfigReadReply);
+call!(PluginList, "plugin/list", PluginListReply);
 
 /// The methods that Talaria needs of every Codex; `doctor` compares them with what the installed one has.
 pub const METHODS: &[&str] = &[

@@ -31,6 +31,8 @@ pub struct HostSpec {
     pub base: Surroundings,
     /// More variables for its environment.
     pub environment: Vec<(OsString, OsString)>,
+    /// More arguments for `codex app-server`.
+    pub arguments: Vec<OsString>,
 }
 
 /// The environment of whoever wants a host: this process's, or that of a command which asked this process for one. It
@@ -76,6 +78,7 @@ impl HostSpec {
             path_dir: codex.path_dir.clone(),
             base: Surroundings::own(),
             environment: Vec::new(),
+            arguments: Vec::new(),
         }
     }
 
@@ -127,6 +130,7 @@ mod tests {
             path_dir: None,
             base: Surroundings::of(base),
             environment: Vec::new(),
+            arguments: Vec::new(),
         }
     }
 

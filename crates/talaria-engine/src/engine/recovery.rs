@@ -166,6 +166,7 @@ impl Inner {
             path_dir: None,
             base: Surroundings::own(),
             environment: Vec::new(),
+            arguments: Vec::new(),
         })
     }
 

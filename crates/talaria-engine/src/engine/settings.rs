@@ -171,6 +171,7 @@ impl Settings {
             path_dir: self.path_dir.clone(),
             base,
             environment: Vec::new(),
+            arguments: Vec::new(),
         })
     }
 

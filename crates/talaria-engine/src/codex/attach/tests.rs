@@ -76,6 +76,7 @@ async fn an_open_request_comes_again_and_its_answer_ends_the_turn(codex: Codex) 
         path_dir: None,
         base: Surroundings::own(),
         environment: home.environment().into_iter().map(|(name, value)| (name.into(), value)).collect(),
+        arguments: Vec::new(),
     };
     let asked = ThreadStart {
         cwd: home.work().to_str().unwrap().to_owned(),

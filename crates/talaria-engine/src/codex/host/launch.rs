@@ -95,7 +95,7 @@ fn spawn(
 ) -> Result<(Process, Pipes), HostError> {
     let launch = Launch {
         binary: &spec.binary,
-        arguments: arguments(spec.transport, &directory.socket()),
+        arguments: arguments(spec, &directory.socket()),
         directory: &directory.working_directory(),
         environment: spec.environment_of(nonce, &directory.tmp()),
         nonce: Some(nonce),
@@ -121,13 +121,14 @@ async fn greet(
     Ok(Connection::open(process, incoming, outgoing, CALL_LIMIT).await?)
 }
 
-fn arguments(transport: Transport, socket: &Path) -> Vec<OsString> {
+fn arguments(spec: &HostSpec, socket: &Path) -> Vec<OsString> {
     let mut arguments = vec![OsString::from("app-server")];
-    if transport == Transport::UnixSocket {
+    if spec.transport == Transport::UnixSocket {
         let mut listen = OsString::from("unix://");
         listen.push(socket);
         arguments.extend([OsString::from("--listen"), listen]);
     }
+    arguments.extend(spec.arguments.iter().cloned());
     arguments
 }
 
