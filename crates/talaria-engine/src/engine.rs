@@ -58,6 +58,7 @@ mod rows;
 mod scope;
 mod seal;
 mod sending;
+mod servers;
 mod settings;
 mod standing;
 mod tasks;
@@ -73,6 +74,7 @@ use journal::Shelf;
 pub use lock::{Holder, LockError, holder};
 use queue::Queue;
 pub use recovery::OpenError;
+use servers::Servers;
 use settings::{Settings, Wanted};
 
 /// How long a lease holds. The lock of the home is what counts; this is for people who read the file.
@@ -109,6 +111,7 @@ struct Inner {
     shelf: Shelf,
     hosts: Hosts,
     desk: Desk,
+    servers: Servers,
     queue: Queue,
     host_limits: Limits,
     /// Whoever is about to write down a turn holds a clone.

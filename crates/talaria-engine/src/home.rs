@@ -171,7 +171,12 @@ impl TalariaHome {
             }
         };
         match config::parse(text) {
-            Ok(Parsed { config, problems }) => Ok((config, problems)),
+            Ok(Parsed { mut config, problems }) => {
+                if let Some(user_home) = std::env::var("HOME").ok().filter(|home| !home.is_empty()) {
+                    config.servers.iter_mut().for_each(|server| server.at_home(&user_home));
+                }
+                Ok((config, problems))
+            }
             Err(problem) => Err(HomeError::NotToml { path, problem: Box::new(problem) }),
         }
     }

@@ -291,6 +291,27 @@ pub struct EffectiveConfig {
     /// What the user said about directories.
     #[serde(default)]
     pub projects: Option<Map<String, Value>>,
+    /// The MCP servers of the user's own.
+    #[serde(default)]
+    pub mcp_servers: Option<UsersServers>,
+}
+
+/// MCP servers by their names. There are secrets among their values, so only the names are shown.
+#[derive(Clone, Default, Deserialize)]
+#[serde(transparent)]
+pub struct UsersServers(Map<String, Value>);
+
+impl UsersServers {
+    /// The entry of a server.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.0.get(name)
+    }
+}
+
+impl std::fmt::Debug for UsersServers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
 }
 
 /// Runs a command in Codex's sandbox, outside any conversation.

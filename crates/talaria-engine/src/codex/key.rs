@@ -2,6 +2,7 @@
 //!
 //! The environment is kept as a digest: it may hold secrets, and a key is stored and shown.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
@@ -27,11 +28,17 @@ pub struct HostKey {
     pub environment: String,
 }
 
-/// Digests what matters of a composed environment, and all of what was added to it on purpose. The order of the
+/// Digests what matters of a composed environment, `named` what is in it by these names, and all of what was added to it on purpose. The order of the
 /// variables does not count; of two with one name the last one does, as it does for a program.
-pub(crate) fn digest(composed: &[(OsString, OsString)], added: &[(OsString, OsString)]) -> String {
-    let mut relevant = std::collections::BTreeMap::new();
-    for (name, value) in composed.iter().filter(|(name, _)| matters(name)).chain(added) {
+pub(crate) fn digest(
+    composed: &[(OsString, OsString)],
+    named: &BTreeSet<String>,
+    added: &[(OsString, OsString)],
+) -> String {
+    let mut relevant = BTreeMap::new();
+    let is_named = |name: &OsStr| name.to_str().is_some_and(|name| named.contains(name));
+    let counts = |(name, _): &&(OsString, OsString)| matters(name) || is_named(name);
+    for (name, value) in composed.iter().filter(counts).chain(added) {
         relevant.insert(name.as_os_str(), value.as_os_str());
     }
     let mut bytes = Vec::new();
@@ -63,9 +70,9 @@ mod tests {
             let mut changed = base.clone();
             changed.retain(|(existing, _)| existing != name);
             changed.push((name.into(), value.into()));
-            digest(&changed, &[])
+            digest(&changed, &BTreeSet::new(), &[])
         };
-        let same = digest(&base, &[]);
+        let same = digest(&base, &BTreeSet::new(), &[]);
         assert_eq!(with("PATH", "/bin"), same, "the order does not count");
         assert_eq!(with("TERM_SESSION", "7"), same);
         for (name, value) in
@@ -73,13 +80,26 @@ mod tests {
         {
             assert_ne!(with(name, value), same, "{name}");
         }
-        assert_ne!(digest(&base, &variables(&[("ANY", "1")])), same, "what was added on purpose counts");
+        assert_ne!(
+            digest(&base, &BTreeSet::new(), &variables(&[("ANY", "1")])),
+            same,
+            "what was added on purpose counts"
+        );
         assert!(!same.contains("/bin"));
     }
 
     #[test]
+    fn a_variable_that_somebody_refers_to_counts_and_so_does_that_it_is_not_set() {
+        let named = BTreeSet::from(["TOKEN".to_owned()]);
+        let of = |pairs: &[(&str, &str)]| digest(&variables(pairs), &named, &[]);
+        let (one, other, unset) = (of(&[("TOKEN", "1")]), of(&[("TOKEN", "2")]), of(&[("OTHER", "1")]));
+        assert!(one != other && one != unset && other != unset);
+        assert_eq!(unset, digest(&[], &BTreeSet::new(), &[]), "nothing is changed for those without servers");
+    }
+
+    #[test]
     fn a_name_does_not_run_into_its_value() {
-        let split = |name: &str, value: &str| digest(&[], &variables(&[(name, value)]));
+        let split = |name: &str, value: &str| digest(&[], &BTreeSet::new(), &variables(&[(name, value)]));
         assert_ne!(split("A", "BC"), split("AB", "C"));
     }
 }

@@ -30,5 +30,6 @@ pub mod terminals;
 pub mod threads;
 mod transport;
 mod trust;
+pub(crate) mod users_servers;
 
 pub use transport::Transport;

@@ -94,6 +94,12 @@ impl Hosts {
         state.members.iter().find(named).map(|member| Arc::clone(&member.host))
     }
 
+    /// Whether a host is of the kind that `spec` asks for.
+    pub fn is_fit(&self, host: &Arc<Host>, spec: &HostSpec) -> bool {
+        let key = spec.key();
+        self.0.lock().members.iter().any(|member| Arc::ptr_eq(&member.host, host) && member.key == key)
+    }
+
     /// Takes up a host of an engine that is gone; see `Host::attach`. A place is held on it for a while: it must not be
     /// ended as idle before its threads were taken up.
     pub async fn adopt(&self, record: &Record, spec: HostSpec) -> Result<Arc<Host>, AttachError> {

@@ -1,5 +1,6 @@
 //! What to start as a host, and from which environment.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -33,6 +34,8 @@ pub struct HostSpec {
     pub environment: Vec<(OsString, OsString)>,
     /// More arguments for `codex app-server`.
     pub arguments: Vec<OsString>,
+    /// Variables that MCP servers refer to: with another value of one, another host is needed.
+    pub referred: BTreeSet<String>,
 }
 
 /// The environment of whoever wants a host: this process's, or that of a command which asked this process for one. It
@@ -79,6 +82,7 @@ impl HostSpec {
             base: Surroundings::own(),
             environment: Vec::new(),
             arguments: Vec::new(),
+            referred: BTreeSet::new(),
         }
     }
 
@@ -93,7 +97,7 @@ impl HostSpec {
             binary: self.binary.clone(),
             version: self.version.to_string(),
             codex_home: value("CODEX_HOME").or_else(|| Some(value("HOME")?.join(".codex"))),
-            environment: key::digest(&composed, &self.environment),
+            environment: key::digest(&composed, &self.referred, &self.environment),
         }
     }
 
@@ -131,6 +135,7 @@ mod tests {
             base: Surroundings::of(base),
             environment: Vec::new(),
             arguments: Vec::new(),
+            referred: BTreeSet::new(),
         }
     }
 

@@ -21,7 +21,7 @@ use talaria_core::wire::history::{History, ThreadStatus};
 use super::client::{CallError, pause};
 use super::host::Host;
 use super::queue::Queue;
-use super::trust;
+use super::{trust, users_servers};
 
 /// How often a thread is read before a refusal is believed.
 const READS: u32 = 4;
@@ -37,6 +37,8 @@ pub struct OpenThread {
     pub standing: Standing,
     /// Whether Codex also tells what the model said as it is. It does not after a resume: neither version can be asked to.
     pub raw_events: RawEvents,
+    /// MCP servers that were asked for and gave way to others of the same name in the user's Codex.
+    pub users_own: Vec<String>,
     pub(crate) queue: Arc<Queue>,
 }
 
@@ -74,7 +76,7 @@ impl Host {
     /// Starts a thread. It is refused, and let go, if it would have more power than was asked for.
     pub async fn start_thread(&self, asked: &ThreadStart) -> Result<OpenThread, ThreadError> {
         let _seat = self.seats().take();
-        let mut start = self.prepare(asked).await?;
+        let (mut start, users_own) = self.prepare(asked).await?;
         start.experimental_raw_events = true;
         if self.version().types_tools() {
             for tool in &mut start.dynamic_tools {
@@ -83,7 +85,7 @@ impl Host {
         }
         let reply = self.call(&start).await?;
         match self.check(&start, &reply) {
-            Ok(standing) => Ok(self.open(reply, standing, RawEvents::Told)),
+            Ok(standing) => Ok(OpenThread { users_own, ..self.open(reply, standing, RawEvents::Told) }),
             Err(refusal) => {
                 self.discard(reply.thread.id).await;
                 Err(refusal.into())
@@ -99,10 +101,10 @@ impl Host {
         asked: &ThreadStart,
     ) -> Result<OpenThread, ThreadError> {
         let _seat = self.seats().take();
-        let start = self.prepare(asked).await?;
+        let (start, users_own) = self.prepare(asked).await?;
         let reply = self.call(&ThreadResume::new(thread.clone(), &start)).await?;
         match self.check(&start, &reply) {
-            Ok(standing) => Ok(self.open(reply, standing, RawEvents::NotTold)),
+            Ok(standing) => Ok(OpenThread { users_own, ..self.open(reply, standing, RawEvents::NotTold) }),
             Err(refusal) => {
                 self.release_thread(&reply.thread.id).await;
                 Err(refusal.into())
@@ -169,19 +171,22 @@ impl Host {
         }
     }
 
-    /// What is sent for what was asked: Codex must not write its configuration because of it.
-    async fn prepare(&self, asked: &ThreadStart) -> Result<ThreadStart, CallError> {
+    /// What is sent for what was asked: Codex must not write its configuration because of it, nor mix servers of the
+    /// user's with others of the same names, which are given.
+    async fn prepare(&self, asked: &ThreadStart) -> Result<(ThreadStart, Vec<String>), CallError> {
         let read = ConfigRead { cwd: asked.cwd.clone(), include_layers: false };
-        let config = match self.call(&read).await {
-            Ok(reply) => reply.config,
+        let (config, is_told) = match self.call(&read).await {
+            Ok(reply) => (reply.config, true),
             // A Codex that cannot tell its configuration: what is known is what we ask for ourselves.
-            Err(CallError::Refused { .. }) => EffectiveConfig::default(),
+            Err(CallError::Refused { .. }) => (EffectiveConfig::default(), false),
             Err(error) => return Err(error),
         };
         let mut start = asked.clone();
         let git_roots = trust::git_roots(Path::new(&start.cwd));
         trust::add_where_needed(&mut start, &config, &git_roots);
-        Ok(start)
+        let users = is_told.then(|| config.mcp_servers.unwrap_or_default());
+        let users_own = users_servers::give_way(&mut start, users.as_ref());
+        Ok((start, users_own))
     }
 
     fn check(&self, asked: &ThreadStart, reply: &ThreadStartReply) -> Result<Standing, Refusal> {
@@ -202,7 +207,7 @@ impl Host {
         let started = project::started(reply, self.version().to_string());
         let queue = self.router().follow(started.thread.clone());
         self.seats().loaded(&started.thread);
-        OpenThread { started, bounds, standing, raw_events, queue }
+        OpenThread { started, bounds, standing, raw_events, users_own: Vec::new(), queue }
     }
 }
 

@@ -187,7 +187,7 @@ impl Actor {
         let flight = match (opened, next) {
             (Ok(opened), Purpose::Send) => {
                 journal.prompt(&turn.input_text);
-                self.begin(&mut journal, opened.notice);
+                self.begin(&mut journal, opened.notice, opened.warnings);
                 None
             }
             (Ok(mut opened), Purpose::TakeUp) => {
@@ -195,7 +195,7 @@ impl Actor {
                 let (flown, forgotten) = opening::flight(&shelf, turn, &row, &mut opened).await?;
                 journal.recall(&flown.flight.requests, forgotten);
                 if is_elsewhere {
-                    self.begin(&mut journal, opened.notice);
+                    self.begin(&mut journal, opened.notice, opened.warnings);
                 } else if let Some(session) = &self.session {
                     // Nothing of what was told about the conversation has changed.
                     journal.on(&session.host().get(), session.started());
@@ -245,12 +245,15 @@ impl Actor {
     }
 
     /// Tells where the turn runs.
-    fn begin(&self, journal: &mut Journal, notice: Option<String>) {
+    fn begin(&self, journal: &mut Journal, notice: Option<String>, warnings: Vec<String>) {
         let Some(session) = &self.session else { return };
         journal.on(&session.host().get(), session.started());
         journal.event(Event::SessionStarted(Box::new(session.started().clone())));
         if let Some(message) = notice {
             journal.event(Event::HostReplaced { message: redact(&message).into_owned() });
+        }
+        for message in warnings {
+            journal.event(Event::Warning { message });
         }
     }
 

@@ -26,6 +26,7 @@ use crate::codex::current::CurrentHost;
 use crate::codex::host::{Host, HostError, HostSpec};
 use crate::codex::spec::Surroundings;
 use crate::codex::threads::{OpenThread, ThreadError};
+use crate::codex::users_servers;
 use crate::revival::{self, Revival, RevivalError};
 use crate::session::{Flown, Options, Past, Reading, Session};
 
@@ -42,6 +43,8 @@ const MOMENT: Duration = Duration::from_millis(250);
 pub(super) struct Opened {
     /// What a person should know about it.
     pub(super) notice: Option<String>,
+    /// What a person should know about its MCP servers.
+    pub(super) warnings: Vec<String>,
     /// Why the Codex that had a turn in flight is gone, if it is.
     pub(super) gone: Option<String>,
     /// What the thread said when it was taken up.
@@ -66,22 +69,29 @@ pub(super) async fn open(
     surroundings: Surroundings,
     purpose: Purpose,
 ) -> Result<(Session, Opened), Box<Report>> {
-    let spec = settings
+    let mut spec = settings
         .spec(&engine.hosts_dir, surroundings)
         .map_err(|problem| Box::new(failed(FailureCode::Other, problem.message)))?;
     let wanted: Option<Wanted> = row.asked.as_deref().and_then(|json| serde_json::from_str(json).ok());
-    let asked = wanted
+    let mut asked = wanted
         .ok_or_else(|| {
             Box::new(failed(FailureCode::NotSent, "what was asked of the session cannot be read"))
         })?
         .thread();
+    let brought = engine.servers.read(&engine.home);
+    if !brought.config.is_empty() {
+        asked.config.insert(users_servers::KEY.to_owned(), brought.config.into());
+    }
+    spec.referred = brought.variables;
     let started: Option<Started> = row.started.as_deref().and_then(|json| serde_json::from_str(json).ok());
     let opening = Opening { engine, row, spec, asked, options, purpose };
-    match started {
+    let (session, mut opened) = match started {
         // A thread on which no turn was accepted may have vanished with its host.
-        Some(before) => opening.take_up(before).await,
-        None => opening.start().await,
-    }
+        Some(before) => opening.take_up(before).await?,
+        None => opening.start().await?,
+    };
+    opened.warnings.splice(..0, brought.warnings);
+    Ok((session, opened))
 }
 
 struct Opening<'a> {
@@ -98,8 +108,9 @@ impl Opening<'_> {
         let host = self.engine.hosts.get(&self.spec).await.map_err(|error| Box::new(no_host(&error)))?;
         check_login(&host).await?;
         let thread = host.start_thread(&self.asked).await.map_err(|error| Box::new(no_thread(&error)))?;
+        let warnings = gave_way(&thread);
         let session = self.session(host, thread, Past::default());
-        Ok((session, Opened::default()))
+        Ok((session, Opened { warnings, ..Opened::default() }))
     }
 
     /// Takes up a conversation that an engine had open.
@@ -107,13 +118,15 @@ impl Opening<'_> {
         let known = self.row.host.as_deref().and_then(|nonce| self.engine.hosts.named(nonce));
         if let Some(host) = known.filter(|host| host.is_alive()) {
             match self.attach(&host, &before.thread).await {
-                Ok((thread, reading)) => {
+                Ok(Some((thread, reading))) => {
+                    let warnings = gave_way(&thread);
                     let past = self.past().await;
                     let session = self.session(host, thread, past);
                     let reading = reading
                         .map(|history| Reading { history: Ok(history), vantage: Vantage::Reconnected });
-                    return Ok((session, Opened { reading, ..Opened::default() }));
+                    return Ok((session, Opened { reading, warnings, ..Opened::default() }));
                 }
+                Ok(None) => {}
                 // Nothing was ever accepted there, and there is nothing to be resumed.
                 Err(error) if self.row.thread.is_none() && self.is_over(&error) => {
                     return self.start().await;
@@ -143,18 +156,20 @@ impl Opening<'_> {
         self.purpose == Purpose::Send || matches!(error, ThreadError::Call(CallError::Refused { .. }))
     }
 
-    /// Takes up a thread on the host that has it; without a change if it is loaded there.
+    /// Takes up a thread on the host that has it; without a change if it is loaded there. None if it is not, and its MCP
+    /// servers need another host: one with the variables that they refer to.
     async fn attach(
         &self,
         host: &Arc<Host>,
         thread: &ThreadId,
-    ) -> Result<(OpenThread, Option<History>), ThreadError> {
+    ) -> Result<Option<(OpenThread, Option<History>)>, ThreadError> {
         let mut asks = 1;
         loop {
             let taken = match host.attach_thread(thread).await {
-                Ok(attached) => Ok((attached.thread, Some(attached.history.resumed_warm()))),
+                Ok(attached) => Ok(Some((attached.thread, Some(attached.history.resumed_warm())))),
+                Err(AttachThreadError::NotLoaded) if self.needs_another(host) => Ok(None),
                 Err(AttachThreadError::NotLoaded) => {
-                    host.resume_thread(thread, &self.asked).await.map(|thread| (thread, None))
+                    host.resume_thread(thread, &self.asked).await.map(|thread| Some((thread, None)))
                 }
                 Err(AttachThreadError::Call(error)) => Err(error.into()),
             };
@@ -166,6 +181,11 @@ impl Opening<'_> {
                 taken => return taken,
             }
         }
+    }
+
+    fn needs_another(&self, host: &Arc<Host>) -> bool {
+        let can_move = self.purpose == Purpose::Send && self.row.thread.is_some();
+        can_move && !self.spec.referred.is_empty() && !self.engine.hosts.is_fit(host, &self.spec)
     }
 
     async fn revive(self, before: &Started) -> Result<(Session, Opened), Box<Report>> {
@@ -194,8 +214,9 @@ impl Opening<'_> {
             }
         };
         let gone = Some("Codex ended while the turn ran".to_owned());
+        let warnings = gave_way(&revived.thread);
         let session = self.session(revived.host, revived.thread, past);
-        Ok((session, Opened { notice, gone, reading }))
+        Ok((session, Opened { notice, warnings, gone, reading }))
     }
 
     fn session(&self, host: Arc<Host>, thread: OpenThread, past: Past) -> Session {
@@ -214,6 +235,17 @@ impl Opening<'_> {
         let messages = messages(&self.engine.shelf, &self.row.id).await;
         Past { last_turn, total, messages }
     }
+}
+
+/// What is told about servers that gave way to others.
+fn gave_way(thread: &OpenThread) -> Vec<String> {
+    let told = |name: &String| {
+        format!(
+            "MCP server {name}: your Codex has its own of this name, which is used; the one in Talaria's \
+             config.toml is not"
+        )
+    };
+    thread.users_own.iter().map(told).collect()
 }
 
 /// What was said and done in a session, the newest part of it.

@@ -3,7 +3,7 @@
 //! First the hosts: each one that was written down is adopted if it can be proven to be ours and alive, and ended with
 //! everything below it if not. Then the turns that have no outcome: the task of each session goes on with them.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use futures_util::StreamExt as _;
@@ -21,6 +21,7 @@ use super::queue::{Queue, Room};
 use super::register::{self, Hotel};
 use super::scope;
 use super::seal::Seal;
+use super::servers::Servers;
 use super::trouble::Troubles;
 use super::{Change, Engine, EngineOptions, Inner, Phase, open_store, views};
 use crate::clock::now_ms;
@@ -103,6 +104,7 @@ impl Engine {
             hosts: Hosts::new(Arc::new(Hotel(store.clone())), options.limits),
             shelf: Shelf { store, epoch, seal, troubles: Troubles::default(), nudge: Arc::default() },
             desk: Desk::default(),
+            servers: Servers::default(),
             queue: Queue::new(Room {
                 working: options.max_tasks.max(1),
                 open: options.limits.max_hosts.saturating_mul(options.limits.threads_per_host).max(1),
@@ -167,6 +169,7 @@ impl Inner {
             base: Surroundings::own(),
             environment: Vec::new(),
             arguments: Vec::new(),
+            referred: BTreeSet::new(),
         })
     }
 

@@ -2,6 +2,7 @@
 //!
 //! The environment of the command that asked for it is not in here, and is never written anywhere.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -172,6 +173,7 @@ impl Settings {
             base,
             environment: Vec::new(),
             arguments: Vec::new(),
+            referred: BTreeSet::new(),
         })
     }
 

@@ -1,5 +1,6 @@
 //! What comes on the queue of a thread that was taken up in the middle of a turn; a queue is seen from inside only.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use futures_util::FutureExt;
@@ -77,6 +78,7 @@ async fn an_open_request_comes_again_and_its_answer_ends_the_turn(codex: Codex) 
         base: Surroundings::own(),
         environment: home.environment().into_iter().map(|(name, value)| (name.into(), value)).collect(),
         arguments: Vec::new(),
+        referred: BTreeSet::new(),
     };
     let asked = ThreadStart {
         cwd: home.work().to_str().unwrap().to_owned(),
