@@ -185,7 +185,7 @@ impl Reader<'_> {
             Some(Section::Servers) => match item.as_table_like() {
                 Some(table) => self.servers(table),
                 None => {
-                    let message = format!("must be a section, not {}", keys::article(item.type_name()));
+                    let message = format!("must be a section, not {}", article(item.type_name()));
                     let hint = "write [mcp_servers.NAME] for every server".to_owned();
                     self.report(start, name, Severity::Error, message, Some(hint));
                 }

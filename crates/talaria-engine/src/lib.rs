@@ -8,6 +8,7 @@ pub mod codex;
 pub mod engine;
 mod faults;
 pub mod home;
+pub mod migrate;
 pub mod notify;
 pub mod revival;
 pub mod session;

@@ -7,6 +7,7 @@ mod exec;
 mod import;
 mod mcp;
 mod measure;
+mod migrate;
 mod requests;
 mod sessions;
 mod start_task;
@@ -16,6 +17,7 @@ pub(crate) use engine::{Serve, Service, ServiceAction, Status, Stop};
 pub(crate) use exec::{Approve, Exec};
 pub(crate) use import::{Import, ImportSource};
 pub(crate) use mcp::Mcp;
+pub(crate) use migrate::Migrate;
 pub(crate) use requests::{AnswerOptions, Requests, RequestsAction};
 pub(crate) use sessions::{Export, Format, Limits, Prune, Search, Sessions, SessionsAction};
 pub(crate) use start_task::StartTask;
@@ -59,6 +61,8 @@ pub(crate) enum Command {
     Sessions(Sessions),
     /// Take over tasks that another program kept
     Import(Import),
+    /// Write Talaria's MCP servers into Codex's own configuration, and take them out again
+    Migrate(Migrate),
     /// Offer background tasks to other agents: an MCP server on standard input and output
     Mcp(Mcp),
     /// Show the engine, its Codex processes, running turns and open requests

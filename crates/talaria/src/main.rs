@@ -26,6 +26,7 @@ mod input;
 mod keyboard;
 mod look;
 mod mcp;
+mod migrate;
 mod output;
 mod patience;
 mod render;
@@ -70,6 +71,7 @@ fn run(command: Command) -> Result<u8, Trouble> {
             Command::Requests(options) => requests::run(&options).await,
             Command::Sessions(options) => sessions::run(&options).await,
             Command::Import(options) => import::run(&options).await,
+            Command::Migrate(options) => migrate::run(&options).await,
             Command::Mcp(options) => mcp::run(&options).await,
             Command::Status(options) => status::run(&options).await,
             Command::Stop(options) => stop::run(&options).await,

@@ -42,6 +42,9 @@ fn an_option_that_would_have_no_effect_is_refused() {
         "exec --resume a --sandbox read-only prompt",
         "exec --json --quiet prompt",
         "service install --dry-run --now",
+        "migrate --dry-run --yes",
+        "migrate --undo --no-tools",
+        "migrate --undo --permissions :workspace",
     ] {
         assert_eq!(parse(line).unwrap_err(), ErrorKind::ArgumentConflict, "{line}");
     }

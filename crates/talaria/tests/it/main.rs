@@ -15,6 +15,7 @@ mod help;
 mod import;
 mod input;
 mod mcp;
+mod migrate;
 mod options;
 mod outliving;
 mod questions;

@@ -1,0 +1,212 @@
+//! The change of a file as a unified diff that can be shown: secrets masked, nothing in it hidden, coloured on a terminal.
+//!
+//! Masking comes before comparing, so that no part of a secret is left in what is only context; since equal texts stay
+//! equal when they are masked, the lines are the same.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::path::Path;
+
+use similar::{ChangeTag, TextDiff};
+use talaria_core::plain::{reveal, reveal_line};
+use talaria_core::redact::redact;
+use talaria_core::servers::looks_secret;
+use toml_edit::{Document, Item, TableLike, Value};
+
+use crate::render::{Color, Paint, Style};
+
+/// How many lines around a change are shown.
+const CONTEXT: usize = 3;
+/// What stands in the place of a value that is written but must not be seen.
+const MASK: &str = "\"[redacted:secret]\"";
+
+/// What is compared.
+#[derive(Debug)]
+pub(crate) struct Change<'a> {
+    /// The file.
+    pub(crate) path: &'a Path,
+    /// What is there; `None` if there is no such file.
+    pub(crate) old: Option<&'a str>,
+    /// What would be there; `None` if the file would be removed.
+    pub(crate) new: Option<&'a str>,
+    /// Values that are known to be secret, whatever they look like.
+    pub(crate) secrets: &'a [String],
+}
+
+/// Shows a change. Equal texts give nothing.
+pub(crate) fn unified(change: &Change<'_>, paint: Paint) -> String {
+    let [old, new] = [change.old, change.new].map(|text| masked(text.unwrap_or_default(), change.secrets));
+    if change.old == change.new {
+        return String::new();
+    }
+    let path = change.path.display().to_string();
+    let name = |text: Option<&str>| {
+        if text.is_some() { reveal_line(&path).into_owned() } else { "/dev/null".to_owned() }
+    };
+    let mut out = paint.text(Style::BOLD, &format!("--- {}", name(change.old)));
+    out += "\n";
+    out += &paint.text(Style::BOLD, &format!("+++ {}", name(change.new)));
+    out += "\n";
+    let diff = TextDiff::from_lines(old.as_ref(), new.as_ref());
+    if old == new {
+        out += &paint.text(Style::DIM, "(only values that are not shown differ)");
+        out += "\n";
+    }
+    for hunk in diff.unified_diff().context_radius(CONTEXT).iter_hunks() {
+        out += &paint.text(Style::PLAIN.color(Color::Cyan), &hunk.header().to_string());
+        out += "\n";
+        for line in hunk.iter_changes() {
+            let (mark, style) = match line.tag() {
+                ChangeTag::Insert => ("+", Style::PLAIN.color(Color::Green)),
+                ChangeTag::Delete => ("-", Style::PLAIN.color(Color::Red)),
+                ChangeTag::Equal => (" ", Style::DIM),
+            };
+            // `reveal` takes `\r\n` for an end of line, so that a file of such lines is as readable as any.
+            let text = reveal(line.value());
+            out += &paint.text(style, &format!("{mark}{}", text.strip_suffix('\n').unwrap_or(&text)));
+            out += "\n";
+            if line.missing_newline() {
+                out += &paint.text(Style::DIM, "\\ No newline at end of file");
+                out += "\n";
+            }
+        }
+    }
+    out
+}
+
+/// Puts a mask over every value that is a secret, however TOML writes it, and over what looks like one anywhere.
+fn masked<'a>(text: &'a str, secrets: &[String]) -> Cow<'a, str> {
+    let mut spans = Vec::new();
+    if let Ok(document) = Document::parse(text) {
+        find(&mut spans, secrets, document.as_table(), &mut Vec::new());
+    }
+    // From the end, so that those before stay where they are.
+    spans.sort_by_key(|span: &Range<usize>| std::cmp::Reverse(span.start));
+    let mut text = Cow::Borrowed(text);
+    for span in spans {
+        text.to_mut().replace_range(span, MASK);
+    }
+    match redact(&text) {
+        Cow::Borrowed(_) => text,
+        Cow::Owned(redacted) => Cow::Owned(redacted),
+    }
+}
+
+fn find<'a>(
+    spans: &mut Vec<Range<usize>>,
+    secrets: &[String],
+    table: &'a dyn TableLike,
+    path: &mut Vec<&'a str>,
+) {
+    for (key, item) in table.iter() {
+        path.push(key);
+        match item {
+            Item::Value(value) => find_value(spans, secrets, value, path),
+            Item::Table(table) => find(spans, secrets, table, path),
+            Item::ArrayOfTables(tables) => tables.iter().for_each(|table| find(spans, secrets, table, path)),
+            Item::None => {}
+        }
+        path.pop();
+    }
+}
+
+fn find_value<'a>(
+    spans: &mut Vec<Range<usize>>,
+    secrets: &[String],
+    value: &'a Value,
+    path: &mut Vec<&'a str>,
+) {
+    match value {
+        Value::String(text) => {
+            let is_named = match path[..] {
+                ["mcp_servers", _, "env" | "http_headers", name] => looks_secret(name, text.value()),
+                _ => false,
+            };
+            if is_named || secrets.iter().any(|secret| secret == text.value()) {
+                spans.extend(value.span());
+            }
+        }
+        Value::Array(values) => values.iter().for_each(|value| find_value(spans, secrets, value, path)),
+        Value::InlineTable(table) => find(spans, secrets, table, path),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+    use crate::render::Look;
+
+    const PIPE: Look = Look { color: false, width: None, live: false, unicode: true };
+
+    fn show(old: Option<&str>, new: Option<&str>, secrets: &[&str]) -> String {
+        let secrets: Vec<String> = secrets.iter().map(|&secret| secret.to_owned()).collect();
+        let change = Change { path: Path::new("/h/config.toml"), old, new, secrets: &secrets };
+        unified(&change, Paint::new(PIPE))
+    }
+
+    #[test]
+    fn a_change_is_shown_with_what_stands_around_it() {
+        let old = "a = 1\nb = 2\nc = 3\nd = 4\ne = 5\n[t]\nf = 6";
+        expect![[r#"
+            --- /h/config.toml
+            +++ /h/config.toml
+            @@ -3,5 +3,6 @@
+             c = 3
+             d = 4
+             e = 5
+            +# new
+             [t]
+             f = 6
+            \ No newline at end of file
+        "#]]
+        .assert_eq(&show(Some(old), Some(&old.replace("[t]", "# new\n[t]")), &[]));
+        assert_eq!(show(Some(old), Some(old), &[]), "");
+        expect![[r#"
+            --- /dev/null
+            +++ /h/config.toml
+            @@ -0,0 +1 @@
+            +a = 1
+        "#]]
+        .assert_eq(&show(None, Some("a = 1\n"), &[]));
+    }
+
+    #[test]
+    fn no_secret_is_shown_whether_it_is_ours_or_the_users() {
+        let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+        let old = format!("[mcp_servers.own.env]\nGITHUB_TOKEN = \"{token}\"\n");
+        let new = format!("KEY = \"quite \\\"ordinary\\\"\"\nargs = ['a', '''quite\n ordinary''']\n{old}");
+        let shown = show(Some(&old), Some(&new), &["quite \"ordinary\"", "quite\n ordinary"]);
+        assert!(!shown.contains(&token) && !shown.contains("ordinary"), "{shown}");
+        assert!(shown.contains("+KEY = \"[redacted:secret]\"\n"), "{shown}");
+    }
+
+    #[test]
+    fn a_secret_that_only_its_name_gives_away_is_masked_where_it_is_context_too() {
+        let old = "[mcp_servers.a]\nenv = { DB_PASSWORD = \"plain words\", LANG = \"C\" }\n";
+        let shown = show(Some(old), Some(&format!("{old}x = 1\n")), &[]);
+        assert!(!shown.contains("plain words") && shown.contains("LANG = \"C\""), "{shown}");
+    }
+
+    #[test]
+    fn a_change_of_nothing_but_a_secret_is_still_a_change() {
+        let shown = show(Some("a = \"one\"\n"), Some("a = \"two\"\n"), &["one", "two"]);
+        assert!(shown.ends_with("(only values that are not shown differ)\n"), "{shown}");
+    }
+
+    #[test]
+    fn hostile_text_cannot_hide_or_move_the_cursor() {
+        let shown = show(Some("a\r\n"), Some("a\r\nb\u{1b}[8m\u{202e}c\rd\r\n"), &[]);
+        assert!(!shown.contains('\u{1b}') && !shown.contains('\u{202e}') && !shown.contains('\r'), "{shown}");
+        assert!(shown.contains("+b␛[8m⟨U+202E⟩c␍\n"), "{shown}");
+    }
+
+    #[test]
+    fn colours_are_for_terminals_only() {
+        let change = Change { path: Path::new("/f"), old: Some("a\n"), new: Some("b\n"), secrets: &[] };
+        let coloured = unified(&change, Paint::new(Look { color: true, ..PIPE }));
+        assert!(coloured.contains("\u{1b}[32m+b\u{1b}[0m\n"), "{coloured:?}");
+    }
+}

@@ -1,0 +1,242 @@
+//! What came of each thing that was wanted: for scripts one object per line, for people a list.
+
+use serde::Serialize;
+use talaria_core::codex_config::{Place, Planned, UsersOwn, Why};
+use talaria_core::redact::redact;
+use talaria_core::servers::{Referred, Skipped};
+
+use super::wish::{TOOLS, Wish};
+use crate::render::plain_line;
+
+/// One line of the report.
+#[derive(Debug, Serialize, PartialEq, Eq)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(crate) enum Line {
+    /// An MCP server.
+    Server {
+        /// Its name.
+        name: String,
+        /// What came of it.
+        status: Status,
+        /// Why not, or why so.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        why: Option<String>,
+        /// Keys that Codex has nothing for.
+        skipped: Vec<Skipped>,
+        /// Secrets in whose place the name of a variable stands.
+        secrets: Vec<Referred>,
+    },
+    /// A plugin.
+    Plugin {
+        /// Its name.
+        name: String,
+        /// What came of it.
+        status: Status,
+    },
+    /// The permission default.
+    Permissions {
+        /// The profile.
+        profile: String,
+        /// What came of it.
+        status: Status,
+    },
+    /// Something that the person should know.
+    Warning {
+        /// What.
+        message: String,
+    },
+}
+
+/// What came of something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Status {
+    /// It would be in Codex's configuration because of Talaria.
+    Planned,
+    /// It is.
+    Migrated,
+    /// The user's own of the same name stays.
+    Kept,
+    /// An earlier migration wrote it, and it is wanted no more: it would go.
+    Unwanted,
+    /// It is gone.
+    Removed,
+    /// It cannot be said in Codex's words.
+    Error,
+}
+
+/// When a report is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// Before anything is done.
+    Planned,
+    /// When the file is as it should be.
+    Done,
+}
+
+/// Reports on everything.
+pub(crate) fn report(wish: &Wish, planned: &Planned, dropped: &[Place], stage: Stage) -> Vec<Line> {
+    let (written, gone) = match stage {
+        Stage::Planned => (Status::Planned, Status::Unwanted),
+        Stage::Done => (Status::Migrated, Status::Removed),
+    };
+    let own = |place: &Place| planned.kept.iter().find(|own| own.path == *place);
+    let status = |place: &Place| if own(place).is_some() { Status::Kept } else { written };
+    let mut lines: Vec<Line> = Vec::new();
+    for server in &wish.servers {
+        let place = Place::server(&server.name);
+        let (status, why) = match &server.server {
+            Err(why) => (Status::Error, Some(redact(why).into_owned())),
+            Ok(_) => (status(&place), own(&place).map(why_kept)),
+        };
+        let is_written = status == written;
+        lines.push(Line::Server {
+            name: server.name.clone(),
+            status,
+            why,
+            skipped: server.skipped.clone(),
+            // What is not written needs no variable.
+            secrets: if is_written { server.referred.clone() } else { Vec::new() },
+        });
+    }
+    let tools = Place::server(TOOLS);
+    let is_wanted = |(name, _): &(String, _)| name == TOOLS;
+    if wish.additions.servers.iter().any(is_wanted) && !wish.servers.iter().any(|server| server.name == TOOLS)
+    {
+        let why = own(&tools).map(why_kept);
+        let (skipped, secrets) = (Vec::new(), Vec::new());
+        lines.push(Line::Server { name: TOOLS.to_owned(), status: status(&tools), why, skipped, secrets });
+    }
+    for name in &wish.additions.plugins {
+        lines.push(Line::Plugin { name: name.clone(), status: status(&Place::plugin(name)) });
+    }
+    if let Some(profile) = &wish.additions.default_permissions {
+        let status = status(&Place::default_permissions());
+        lines.push(Line::Permissions { profile: profile.clone(), status });
+    }
+    lines.extend(dropped.iter().filter_map(|place| removed(place, gone)));
+    lines
+}
+
+fn removed(place: &Place, status: Status) -> Option<Line> {
+    Some(match place.parts() {
+        [table, name] if table == "plugins" => Line::Plugin { name: name.clone(), status },
+        [_, name] => {
+            let (skipped, secrets) = (Vec::new(), Vec::new());
+            Line::Server { name: name.clone(), status, why: None, skipped, secrets }
+        }
+        [_] => Line::Permissions { profile: "default_permissions".to_owned(), status },
+        _ => return None,
+    })
+}
+
+fn why_kept(own: &UsersOwn) -> String {
+    match own.why {
+        Why::Own => "your own entry of this name stays".to_owned(),
+        Why::ChangedSince => "you changed it since Talaria wrote it, so it is yours now".to_owned(),
+    }
+}
+
+/// The report for people.
+pub(crate) fn words(lines: &[Line]) -> String {
+    let mut out = String::new();
+    for line in lines {
+        match line {
+            Line::Server { name, status, why, skipped, secrets } => {
+                let why = why.as_deref().map(|why| format!(": {}", plain_line(why))).unwrap_or_default();
+                out += &format!("{:<9} server {}{why}\n", word(*status), plain_line(name));
+                for Skipped { key, why } in skipped {
+                    out += &format!("            without {}: {}\n", plain_line(key), plain_line(why));
+                }
+                for Referred { place, variable } in secrets {
+                    let (place, variable) = (plain_line(place), plain_line(variable));
+                    out += &format!(
+                        "            {place} is a secret: set {variable} in the environment of Codex\n"
+                    );
+                }
+            }
+            Line::Plugin { name, status } => {
+                out += &format!("{:<9} plugin {}\n", word(*status), plain_line(name));
+            }
+            Line::Permissions { profile, status } => {
+                out += &format!("{:<9} permission default {}\n", word(*status), plain_line(profile));
+            }
+            Line::Warning { message } => out += &format!("warning: {}\n", plain_line(message)),
+        }
+    }
+    out
+}
+
+fn word(status: Status) -> &'static str {
+    match status {
+        Status::Planned => "to write",
+        Status::Migrated => "migrated",
+        Status::Kept => "kept",
+        Status::Unwanted => "to remove",
+        Status::Removed => "removed",
+        Status::Error => "error",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+    use talaria_core::codex_config::{Additions, plan};
+    use talaria_core::servers::{CodexServer, Translated};
+
+    use super::*;
+
+    fn wish() -> Wish {
+        let server = |name: &str, server: Result<CodexServer, String>| Translated {
+            name: name.to_owned(),
+            server,
+            skipped: vec![Skipped { key: "sampling".to_owned(), why: "not\u{1b}[2J known".to_owned() }],
+            referred: vec![Referred { place: "env.TOKEN".to_owned(), variable: "TOKEN".to_owned() }],
+            secrets: Vec::new(),
+        };
+        let good = || CodexServer { command: Some("x".to_owned()), ..CodexServer::default() };
+        let table = good().to_table().unwrap();
+        Wish {
+            additions: Additions {
+                servers: ["new", "own", TOOLS].map(|name| (name.to_owned(), table.clone())).to_vec(),
+                plugins: vec!["p@m".to_owned()],
+                default_permissions: Some(":workspace".to_owned()),
+            },
+            servers: vec![
+                server("new", Ok(good())),
+                server("own", Ok(good())),
+                server("bad", Err("has neither command nor url".to_owned())),
+            ],
+            secrets: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn everything_that_was_wanted_has_its_line_and_nothing_is_called_done_before_it_is() {
+        let wish = wish();
+        let planned = plan("[mcp_servers.own]\ncommand = \"mine\"\n", &wish.additions, None).unwrap();
+        let dropped = [Place::server("old")];
+        expect![[r#"
+            to write  server new
+                        without sampling: not␛[2J known
+                        env.TOKEN is a secret: set TOKEN in the environment of Codex
+            kept      server own: your own entry of this name stays
+                        without sampling: not␛[2J known
+            error     server bad: has neither command nor url
+                        without sampling: not␛[2J known
+            to write  server talaria-tools
+            to write  plugin p@m
+            to write  permission default :workspace
+            to remove server old
+        "#]]
+        .assert_eq(&words(&report(&wish, &planned, &dropped, Stage::Planned)));
+        let done = report(&wish, &planned, &dropped, Stage::Done);
+        let statuses: Vec<String> =
+            done.iter().map(|line| serde_json::to_value(line).unwrap()["status"].to_string()).collect();
+        assert_eq!(
+            statuses.join(" "),
+            r#""migrated" "kept" "error" "migrated" "migrated" "migrated" "removed""#
+        );
+    }
+}

@@ -1,0 +1,78 @@
+//! `talaria migrate --undo`. Works without a Codex, and with a Talaria configuration that cannot be read.
+
+use talaria_core::codex_config::UsersOwn;
+use talaria_engine::home::TalariaHome;
+use talaria_engine::migrate::{How, Undo, Undone};
+
+use super::diff::Change;
+use super::outcome::{Done, Outcome};
+use super::{Answer, confirmed, finish, not_confirmed, show_change, target, trouble};
+use crate::args;
+use crate::render::plain_line;
+use crate::settings::Settings;
+use crate::trouble::{Trouble, complain, exit};
+
+/// Runs the command.
+pub(super) async fn run(options: &args::Migrate) -> Result<u8, Trouble> {
+    let home = TalariaHome::from_env().map_err(|error| {
+        Trouble::new(exit::USAGE, "cannot use Talaria's home").because(&error).try_this(error.hint())
+    })?;
+    // Only one value of it matters here, and that can be given by an option too.
+    let configured = Settings::load().ok().and_then(|settings| settings.codex_home());
+    let undo = Undo::new(&home, target(options, configured)?);
+    let Some(draft) = undo.draft().map_err(|error| trouble(&error))? else {
+        return nothing(options, &undo);
+    };
+    let change = Change { path: undo.file(), old: Some(&draft.old), new: draft.new.as_deref(), secrets: &[] };
+    show_change(options, &change)?;
+    match confirmed(options, "Do this to").await? {
+        Answer::OnlyLooking => {
+            finish(options, &Outcome::new(Done::DryRun, undo.file(), 0), "nothing was changed")
+        }
+        Answer::No => not_confirmed(options, undo.file()),
+        Answer::Yes => match undo.apply().map_err(|error| trouble(&error))? {
+            Some(undone) => tell(options, &undo, &undone),
+            None => nothing(options, &undo),
+        },
+    }
+}
+
+/// There is nothing to undo: says what may be meant instead, and puts what a killed run left in order.
+fn nothing(options: &args::Migrate, undo: &Undo) -> Result<u8, Trouble> {
+    if !options.dry_run {
+        undo.apply().map_err(|error| trouble(&error))?;
+    }
+    let mut words = "nothing to undo".to_owned();
+    let elsewhere: Vec<String> =
+        undo.elsewhere().into_iter().filter(|file| *file != undo.file().display().to_string()).collect();
+    if !elsewhere.is_empty() {
+        words += &format!(
+            "; changed by Talaria: {} (name its directory with --codex-home)",
+            plain_line(&elsewhere.join(", "))
+        );
+    } else if undo.is_anothers() {
+        words += "; what stands between the talaria lines was written from another TALARIA_HOME: undo it there, \
+                  or delete these lines";
+    }
+    finish(options, &Outcome::new(Done::NothingToUndo, undo.file(), 0), &words)
+}
+
+fn tell(options: &args::Migrate, undo: &Undo, undone: &Undone) -> Result<u8, Trouble> {
+    let left: Vec<String> = undone.left.iter().map(|UsersOwn { path, .. }| path.to_string()).collect();
+    for path in &left {
+        complain(&format!("note: {} was changed since Talaria wrote it, so it stays\n", plain_line(path)));
+    }
+    let (done, words) = match (undone.how, &undone.new) {
+        (How::Bytes, Some(_)) => (Done::Restored, "as it was before, byte for byte"),
+        (How::Bytes, None) => (Done::Restored, "removed; it was not there before"),
+        (How::Entries, Some(_)) => (
+            Done::TakenOut,
+            "what Talaria added is out; the file was changed since, so the rest stays as it is now",
+        ),
+        (How::Entries, None) => {
+            (Done::TakenOut, "removed; nothing else was in it, and it was not there before")
+        }
+    };
+    let outcome = Outcome { left: &left, ..Outcome::new(done, undo.file(), 0) };
+    finish(options, &outcome, words)
+}

@@ -1,0 +1,221 @@
+//! What is wanted in Codex's configuration: Talaria's servers in Codex's words, its own tools, plugins, a permission
+//! profile if one was asked for.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use talaria_core::codex_config::Additions;
+use talaria_core::config::Config;
+use talaria_core::policy::Sandbox;
+use talaria_core::servers::{Literals, Server, Translated, translate};
+use toml_edit::{Array, InlineTable, Table, value};
+
+use crate::args;
+use crate::trouble::{Trouble, exit};
+
+/// The server that offers Talaria's own tools.
+pub(crate) const TOOLS: &str = "talaria-tools";
+
+/// What is wanted, with what is to be told about it.
+#[derive(Debug)]
+pub(crate) struct Wish {
+    pub(crate) additions: Additions,
+    /// The servers of Talaria's configuration, in its order.
+    pub(crate) servers: Vec<Translated>,
+    /// What must not be shown.
+    pub(crate) secrets: Vec<String>,
+    /// What the person should know.
+    pub(crate) warnings: Vec<String>,
+}
+
+impl Wish {
+    /// The exit code of a run that did what could be done.
+    pub(crate) fn exit(&self) -> u8 {
+        if self.servers.iter().any(|server| server.server.is_err()) { exit::FAILED } else { 0 }
+    }
+}
+
+/// What this Talaria is, for the entry of its own tools.
+#[derive(Debug)]
+pub(crate) struct Itself<'a> {
+    /// The program.
+    pub(crate) program: &'a Path,
+    /// `TALARIA_HOME`, if it is set.
+    pub(crate) home: Option<OsString>,
+    /// `HOME`, for servers that are written with a `~`.
+    pub(crate) user_home: Option<&'a str>,
+}
+
+/// Puts together what is wanted.
+pub(crate) fn wish(
+    options: &args::Migrate,
+    config: &Config,
+    itself: &Itself<'_>,
+    plugins: Vec<String>,
+) -> Result<Wish, Trouble> {
+    let literals = if options.include_secrets { Literals::Keep } else { Literals::Refer };
+    let in_codex_words = |server: &Server| {
+        let mut server = server.clone();
+        if let Some(home) = itself.user_home {
+            server.at_home(home);
+        }
+        translate(&server, literals)
+    };
+    let mut servers: Vec<Translated> = config.servers.iter().map(in_codex_words).collect();
+    let mut additions = Additions { plugins, ..Additions::default() };
+    for translated in &mut servers {
+        let table = match &translated.server {
+            Ok(server) => server.to_table().map_err(|error| error.to_string()),
+            Err(why) => Err(why.clone()),
+        };
+        match table {
+            Ok(table) => additions.servers.push((translated.name.clone(), table)),
+            Err(why) => translated.server = Err(why),
+        }
+    }
+    let mut warnings = Vec::new();
+    if !options.no_tools {
+        if config.servers.iter().any(|server| server.name == TOOLS) {
+            warnings.push(format!(
+                "{TOOLS} is a server of your own in Talaria's configuration; Talaria's is left out"
+            ));
+        } else {
+            additions.servers.push((TOOLS.to_owned(), tools(itself)?));
+        }
+    }
+    if let Some(profile) = &options.permissions {
+        allowed(profile, config)?;
+        additions.default_permissions = Some(profile.clone());
+    }
+    let secrets = servers.iter().flat_map(|server| server.secrets.iter().cloned()).collect();
+    Ok(Wish { additions, servers, secrets, warnings })
+}
+
+/// `talaria mcp`, on the same home.
+fn tools(itself: &Itself<'_>) -> Result<Table, Trouble> {
+    let text = |what: &str, path: &std::ffi::OsStr| match path.to_str() {
+        Some(text) => Ok(text.to_owned()),
+        None => Err(Trouble::new(exit::FAILED, format!("cannot write the entry of {TOOLS}"))
+            .because(format!("{what} is not valid UTF-8"))
+            .try_this("leave it out with --no-tools")),
+    };
+    let mut table = Table::new();
+    table.insert("command", value(text("the path of this program", itself.program.as_os_str())?));
+    table.insert("args", value(Array::from_iter(["mcp"])));
+    if let Some(home) = itself.home.as_deref().filter(|home| !home.is_empty()) {
+        // Codex starts it elsewhere.
+        let home = std::path::absolute(home).map_or_else(|_| home.to_owned(), Into::into);
+        let home = text("TALARIA_HOME", &home)?;
+        table.insert("env", value(InlineTable::from_iter([("TALARIA_HOME", home)])));
+    }
+    Ok(table)
+}
+
+/// A profile that gives more than Talaria's own configuration allows would open in Codex what was closed here.
+fn allowed(profile: &str, config: &Config) -> Result<(), Trouble> {
+    let gives = match profile {
+        ":read-only" => 0,
+        ":workspace" => 1,
+        // A profile of the user's own may allow anything; the user wrote it.
+        own if !own.starts_with(':') => return Ok(()),
+        _ => 2,
+    };
+    let by_mode = config.approvals.mode.map(|mode| ("approvals.mode", mode.settings().sandbox));
+    let Some((key, sandbox)) = config.codex.sandbox.map(|sandbox| ("codex.sandbox", sandbox)).or(by_mode)
+    else {
+        return Ok(());
+    };
+    let allows = match sandbox {
+        Sandbox::ReadOnly => 0,
+        Sandbox::WorkspaceWrite => 1,
+        Sandbox::DangerFullAccess => 2,
+    };
+    if gives <= allows {
+        return Ok(());
+    }
+    Err(Trouble::new(exit::BLOCKED, format!("{profile} is not written as Codex's default"))
+        .because(format!("{key} in Talaria's configuration allows no more than {}", sandbox.as_str()))
+        .try_this("choose a profile that allows less, or change Talaria's configuration first"))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use expect_test::expect;
+    use talaria_core::config::parse;
+
+    use super::*;
+    use crate::args::{Cli, Command};
+
+    fn wished(arguments: &str, config: &str) -> Result<Wish, Trouble> {
+        let line = ["talaria", "migrate"].into_iter().chain(arguments.split_whitespace());
+        let Ok(Cli { command: Command::Migrate(options) }) = Cli::try_parse_from(line) else {
+            panic!("not a migration: {arguments}")
+        };
+        let itself = Itself {
+            program: Path::new("/opt/talaria"),
+            home: Some("/h \"q\"".into()),
+            user_home: Some("/home/me"),
+        };
+        wish(&options, &parse(config).unwrap().config, &itself, vec!["p@m".to_owned()])
+    }
+
+    fn shown(wish: &Wish) -> String {
+        let text = |(name, table): &(String, Table)| format!("[{name}]\n{table}");
+        wish.additions.servers.iter().map(text).collect()
+    }
+
+    #[test]
+    fn servers_are_said_in_codexs_words_and_talarias_own_tools_are_one_of_them() {
+        let wish = wished("", "[mcp_servers.a]\ncommand = \"~/bin/a\"\ntimeout = 5\n").unwrap();
+        expect![[r#"
+            [a]
+            command = "/home/me/bin/a"
+            tool_timeout_sec = 5
+            [talaria-tools]
+            command = "/opt/talaria"
+            args = ["mcp"]
+            env = { TALARIA_HOME = '/h "q"' }
+        "#]]
+        .assert_eq(&shown(&wish));
+        assert_eq!(wish.additions.plugins, ["p@m"]);
+        assert_eq!((wish.additions.default_permissions.as_deref(), wish.exit()), (None, 0));
+        assert_eq!(shown(&wished("--no-tools", "").unwrap()), "");
+    }
+
+    #[test]
+    fn a_server_that_cannot_be_said_is_an_error_of_its_own_and_a_users_own_tools_win() {
+        let config = "[mcp_servers.a]\n[mcp_servers.talaria-tools]\ncommand = \"mine\"\n";
+        let wish = wished("", config).unwrap();
+        assert_eq!(shown(&wish), "[talaria-tools]\ncommand = \"mine\"\n");
+        assert_eq!((wish.exit(), wish.warnings.len()), (exit::FAILED, 1));
+    }
+
+    #[test]
+    fn secrets_are_written_only_when_that_was_said_and_then_they_are_masked() {
+        let config = "[mcp_servers.a]\ncommand = \"a\"\nenv = { API_KEY = \"quite secret\" }\n";
+        assert!(!shown(&wished("", config).unwrap()).contains("quite secret"));
+        let wish = wished("--include-secrets", config).unwrap();
+        assert!(shown(&wish).contains("quite secret"));
+        assert_eq!(wish.secrets, ["quite secret"]);
+    }
+
+    #[test]
+    fn a_profile_that_gives_more_than_talarias_own_configuration_is_not_written() {
+        let profile = |arguments: &str, config: &str| {
+            let profile = wished(arguments, config).map(|wish| wish.additions.default_permissions);
+            profile.map_err(|trouble| (trouble.exit, trouble.cause().to_owned()))
+        };
+        let tight = "[codex]\nsandbox = \"read-only\"\n";
+        let modest = "[approvals]\nmode = \"approval-required\"\n";
+        assert_eq!(profile("--permissions :workspace", "").unwrap().as_deref(), Some(":workspace"));
+        assert_eq!(profile("--permissions :read-only", tight).unwrap().as_deref(), Some(":read-only"));
+        for config in [tight, modest] {
+            let (exit, _) = profile("--permissions :workspace", config).unwrap_err();
+            assert_eq!(exit, exit::BLOCKED, "{config}");
+        }
+        let wide = "[codex]\nsandbox = \"workspace-write\"\n";
+        let (_, cause) = profile("--permissions :danger-full-access", wide).unwrap_err();
+        assert_eq!(cause, "codex.sandbox in Talaria's configuration allows no more than workspace-write");
+    }
+}

@@ -1,0 +1,143 @@
+//! The way back.
+
+use std::fs;
+
+use super::{accepting, codex_file, codex_text, configure_more};
+use crate::scene::{Scene, names};
+
+const ONE: &str = "[mcp_servers.one]\ncommand = \"one\"\n";
+
+/// A scene after a first migration, with the text from before it.
+async fn migrated() -> (Scene, String) {
+    let scene = accepting().await;
+    configure_more(&scene, ONE);
+    let before = codex_text(&scene);
+    scene.run(&["migrate", "--yes"]).await.exits(0);
+    (scene, before)
+}
+
+#[tokio::test]
+async fn several_migrations_are_undone_at_once_byte_for_byte() {
+    let (scene, before) = migrated().await;
+    configure_more(&scene, "[mcp_servers.two]\ncommand = \"two\"\n");
+    scene.run(&["migrate", "--yes"]).await.exits(0).prints(&["migrated  server two\n"]);
+    scene.run(&["migrate", "--yes"]).await.exits(0).prints(&["nothing to change"]);
+    scene
+        .run(&["migrate", "--undo"])
+        .await
+        .exits(2)
+        .prints(&["-[mcp_servers.two]", "say it again with --yes"]);
+    scene.run(&["migrate", "--undo", "--dry-run"]).await.exits(0).prints(&["nothing was changed"]);
+    assert!(codex_text(&scene).contains("[mcp_servers.two]"));
+    scene.run(&["migrate", "--undo", "--yes"]).await.exits(0).prints(&["as it was before, byte for byte"]);
+    assert_eq!(codex_text(&scene), before);
+    let again = scene.run(&["migrate", "--undo", "--yes", "--json"]).await.exits(0);
+    assert_eq!(again.json()[0]["outcome"], "nothing_to_undo");
+    assert_eq!(codex_text(&scene), before);
+    assert_eq!(names(&scene.home().join("migrations")), [""; 0]);
+    scene.close().await;
+}
+
+#[tokio::test]
+async fn what_others_wrote_since_stays_and_that_is_said() {
+    let (scene, before) = migrated().await;
+    let written = codex_text(&scene);
+    fs::write(codex_file(&scene), format!("{written}\n[projects.\"/p\"]\ntrust_level = \"trusted\"\n"))
+        .unwrap();
+    let ended = scene.run(&["migrate", "--undo", "--yes"]).await.exits(0);
+    ended.prints(&["what Talaria added is out; the file was changed since"]);
+    assert_eq!(codex_text(&scene), format!("{before}\n[projects.\"/p\"]\ntrust_level = \"trusted\"\n"));
+    scene.run(&["migrate", "--undo", "--yes"]).await.exits(0).prints(&["nothing to undo"]);
+    scene.close().await;
+}
+
+#[tokio::test]
+async fn an_entry_that_was_changed_since_is_the_users_and_stays() {
+    let (scene, _) = migrated().await;
+    let written = codex_text(&scene);
+    fs::write(codex_file(&scene), written.replace("command = \"one\"", "command = \"mine\"")).unwrap();
+    let ended = scene.run(&["migrate", "--undo", "--yes", "--json"]).await.exits(0);
+    let last = ended.json().pop().unwrap();
+    assert_eq!(
+        (&last["outcome"], &last["left"][0]),
+        (&"taken_out".into(), &"mcp_servers.one".into()),
+        "{ended}"
+    );
+    assert!(
+        codex_text(&scene).contains("command = \"mine\"") && !codex_text(&scene).contains("talaria-tools")
+    );
+    scene.close().await;
+}
+
+#[tokio::test]
+async fn after_the_users_change_a_second_migration_goes_back_to_the_users_text() {
+    let (scene, before) = migrated().await;
+    let with = |text: &str| format!("# mine\n{text}");
+    fs::write(codex_file(&scene), with(&codex_text(&scene))).unwrap();
+    configure_more(&scene, "[mcp_servers.two]\ncommand = \"two\"\n");
+    scene.run(&["migrate", "--yes"]).await.exits(0);
+    scene.run(&["migrate", "--undo", "--yes"]).await.exits(0).prints(&["byte for byte"]);
+    assert_eq!(codex_text(&scene), with(&before));
+    scene.close().await;
+}
+
+#[tokio::test]
+async fn a_file_that_was_not_there_goes_again() {
+    let scene = accepting().await;
+    fs::remove_file(codex_file(&scene)).unwrap();
+    scene.run(&["migrate", "--yes"]).await.exits(0).prints(&["--- /dev/null\n"]);
+    assert!(codex_file(&scene).exists());
+    scene.run(&["migrate", "--undo", "--yes"]).await.exits(0).prints(&["removed; it was not there before"]);
+    assert!(!codex_file(&scene).exists());
+    scene.close().await;
+}
+
+#[tokio::test]
+async fn the_way_back_needs_neither_codex_nor_a_valid_configuration() {
+    let (mut scene, before) = migrated().await;
+    scene.only_programs(&[]);
+    scene.configure("[codex\nbroken");
+    scene.run(&["migrate", "--undo", "--yes"]).await.exits(0).prints(&["byte for byte"]);
+    assert_eq!(codex_text(&scene), before);
+    scene.close().await;
+}
+
+#[tokio::test]
+async fn a_server_that_is_no_longer_configured_is_taken_out_by_the_next_migration() {
+    let (scene, before) = migrated().await;
+    let config = fs::read_to_string(scene.home().join("config.toml")).unwrap();
+    scene.configure(&config.replace(ONE, ""));
+    scene.run(&["migrate", "--yes", "--no-tools"]).await.exits(0).prints(&[
+        "-[mcp_servers.one]\n",
+        "removed   server one\n",
+        "removed   server talaria-tools\n",
+    ]);
+    assert_eq!(codex_text(&scene), before);
+    scene.close().await;
+}
+
+#[tokio::test]
+async fn a_secret_is_written_only_when_that_was_said_and_never_shown() {
+    let scene = accepting().await;
+    configure_more(&scene, "[mcp_servers.one]\ncommand = \"one\"\nenv = { DB_PASSWORD = \"quite plain\" }\n");
+    let ended = scene.run(&["migrate", "--yes"]).await.exits(0);
+    ended.prints(&["env.DB_PASSWORD is a secret: set DB_PASSWORD in the environment of Codex\n"]);
+    assert!(!codex_text(&scene).contains("quite plain"));
+    for arguments in [
+        &["migrate", "--yes", "--include-secrets"][..],
+        &["migrate", "--dry-run"],
+        &["migrate", "--dry-run", "--json"],
+        &["migrate", "--undo", "--yes"],
+    ] {
+        let ended = scene.run(arguments).await.exits(0);
+        assert!(!format!("{ended}").contains("quite plain"), "{ended}");
+        if arguments.contains(&"--include-secrets") {
+            assert!(codex_text(&scene).contains("quite plain"));
+            let record = names(&scene.home().join("migrations"));
+            let record =
+                fs::read_to_string(scene.home().join("migrations").join(&record[0]).join("record.json"));
+            assert!(!record.unwrap().contains("quite plain"));
+        }
+    }
+    scene.close().await;
+}
