@@ -288,6 +288,9 @@ pub struct EffectiveConfig {
     /// The sandbox, if the user said so.
     #[serde(default)]
     pub sandbox_mode: Option<String>,
+    /// The permission profile, if the user chose one; it is used where no sandbox is asked for.
+    #[serde(default)]
+    pub default_permissions: Option<String>,
     /// What the user said about directories.
     #[serde(default)]
     pub projects: Option<Map<String, Value>>,

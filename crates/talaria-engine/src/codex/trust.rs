@@ -1,7 +1,8 @@
 //! What goes with `thread/start` so that Codex does not write the user's `config.toml`.
 //!
 //! Given a directory and a writable sandbox, Codex adds `[projects."<directory>"] trust_level = "trusted"` to its
-//! configuration unless a trust level is known; 0.130.0 does so also when the sandbox comes from the configuration. An
+//! configuration unless a trust level is known; 0.130.0 does so also when the sandbox comes from the configuration, and
+//! both do so when `default_permissions` there names a profile that can write. An
 //! override for this thread alone keeps it from doing so. Observed on 0.130.0 and 0.166.0: any trust level also turns
 //! the default sandbox from `read-only` into `workspace-write`, and `untrusted` turns the default approval policy from
 //! `on-request` into `untrusted`. So the override is sent only where Codex would write, and then what it would have used
@@ -12,6 +13,9 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 use talaria_core::policy::{ApprovalPolicy, Sandbox};
 use talaria_core::wire::call::{EffectiveConfig, ThreadStart};
+
+/// The one profile of Codex's own that lets nothing be written.
+const READ_ONLY_PROFILE: &str = ":read-only";
 
 /// Adds the override to a start for which Codex would write.
 pub(crate) fn add_where_needed(start: &mut ThreadStart, config: &EffectiveConfig, git_roots: &[PathBuf]) {
@@ -29,10 +33,15 @@ pub(crate) fn add_where_needed(start: &mut ThreadStart, config: &EffectiveConfig
 
 /// Is the sandbox writable, by our word or by that of the user's configuration?
 fn is_writable(start: &ThreadStart, config: &EffectiveConfig) -> bool {
-    match (start.sandbox, config.sandbox_mode.as_deref()) {
-        (Some(sandbox), _) => sandbox != Sandbox::ReadOnly,
-        (None, Some(mode)) => mode != Sandbox::ReadOnly.as_str(),
-        (None, None) => false,
+    match start.sandbox {
+        Some(sandbox) => sandbox != Sandbox::ReadOnly,
+        None => {
+            let mode = config.sandbox_mode.as_deref();
+            // A profile of the user's own may be writable; one that is not, is not widened by a trust level.
+            let profile = config.default_permissions.as_deref();
+            mode.is_some_and(|mode| mode != Sandbox::ReadOnly.as_str())
+                || profile.is_some_and(|profile| profile != READ_ONLY_PROFILE)
+        }
     }
 }
 
@@ -81,6 +90,8 @@ mod tests {
         for (sandbox, config) in [
             (None, "{}"),
             (None, r#"{"sandbox_mode":"read-only"}"#),
+            (None, r#"{"default_permissions":":read-only"}"#),
+            (Some(Sandbox::ReadOnly), r#"{"default_permissions":":workspace"}"#),
             (Some(Sandbox::ReadOnly), r#"{"sandbox_mode":"workspace-write"}"#),
         ] {
             let added = added(&start(sandbox), config);
@@ -92,6 +103,15 @@ mod tests {
     fn a_sandbox_that_the_users_configuration_makes_writable_counts() {
         let added = added(&start(None), r#"{"sandbox_mode":"workspace-write","approval_policy":"never"}"#);
         assert_eq!((level(&added), added.sandbox), (Some("untrusted"), None));
+    }
+
+    #[test]
+    fn a_permission_profile_that_can_write_counts_too() {
+        for profile in [":workspace", ":danger-full-access", "of-the-users-own"] {
+            let config = format!(r#"{{"default_permissions":"{profile}"}}"#);
+            let added = added(&start(None), &config);
+            assert_eq!((level(&added), added.sandbox), (Some("untrusted"), None), "{profile}");
+        }
     }
 
     #[test]
