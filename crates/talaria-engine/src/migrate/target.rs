@@ -92,8 +92,26 @@ impl Target {
 
     /// A short name for the file that is really edited, wherever links lead.
     pub(crate) fn key(&self) -> String {
-        let real = self.file.canonicalize().unwrap_or_else(|_| self.file.clone());
+        let real = real(&self.file, LINKS);
         digest(real.as_os_str().as_encoded_bytes())[..16].to_owned()
+    }
+}
+
+/// So many links lead somewhere; more go round in a circle.
+const LINKS: usize = 40;
+
+/// The file behind all links, also one that is not there yet.
+fn real(file: &Path, links: usize) -> PathBuf {
+    if let Ok(real) = file.canonicalize() {
+        return real;
+    }
+    let parent = file.parent().unwrap_or(Path::new("/"));
+    match fs::read_link(file) {
+        Ok(link) if links > 0 => real(&parent.join(link), links - 1),
+        _ => {
+            let parent = parent.canonicalize().unwrap_or_else(|_| parent.to_owned());
+            parent.join(file.file_name().unwrap_or_default())
+        }
     }
 }
 
@@ -151,7 +169,10 @@ mod tests {
             std::os::unix::fs::symlink(&dotfile, home.join("config.toml")).unwrap();
             Target::resolve(Some(home), None, None).unwrap()
         };
-        assert_eq!(target("a").key(), target("b").key());
+        let before = target("a").key();
+        assert_eq!(before, target("b").key());
+        fs::remove_file(&dotfile).unwrap();
+        assert_eq!(before, target("e").key(), "also before it is there");
         fs::create_dir(folder.path().join("c")).unwrap();
         let other = Target::resolve(Some(folder.path().join("c")), None, None).unwrap();
         assert_ne!(other.key(), target("d").key());

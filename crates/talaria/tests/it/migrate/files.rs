@@ -209,10 +209,11 @@ async fn a_read_only_file_stays_as_it_is() {
 async fn ten_megabytes_are_edited_like_any_file() {
     let scene = accepting().await;
     let mut text = String::from("model = \"m\"\n");
+    let words = "many words ".repeat(60);
     let mut n = 0;
     while text.len() < 10_000_000 {
         n += 1;
-        text += &format!("# line {n}\n[projects.\"/p/{n}\"]\ntrust_level = \"trusted\"\n");
+        text += &format!("# {words}\n[projects.\"/p/{n}\"]\ntrust_level = \"trusted\"\n");
     }
     fs::write(codex_file(&scene), &text).unwrap();
     let ended = scene.run(&["migrate", "--yes", "--json"]).await.exits(0);
