@@ -6,10 +6,12 @@
 
 mod approvals;
 mod bridge;
+mod effect;
 mod keys;
 mod notify;
 mod problem;
 mod servers;
+mod setting;
 
 use std::time::Duration;
 
@@ -19,13 +21,16 @@ use crate::nearest::nearest;
 use crate::policy::{ApprovalPolicy, Mode, Sandbox, UnknownName};
 use crate::rules::Rules;
 use crate::servers::Server;
+use crate::runtime::Choice;
 pub use bridge::{BridgeConfig, REQUEST_KINDS, Rights};
+pub use effect::Effect;
 pub(crate) use keys::article;
 use keys::{Meaning, Section};
 pub use notify::{MailSecurity, MailServer, NotReady, NotifyConfig, PrivateHost, SecretPlace};
 pub(crate) use problem::position;
 pub use problem::{Problem, Severity};
 use servers::Found;
+pub use setting::{assign, unread};
 
 /// Everything that this version reads from `config.toml`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -124,6 +129,10 @@ pub struct ModelConfig {
     pub default: Option<String>,
     /// The reasoning effort to ask for; the model decides which words it knows.
     pub effort: Option<String>,
+    /// Whose models are asked; Codex has its own setting, and this one counts where Talaria's own loop runs.
+    pub provider: Option<String>,
+    /// Who runs the turns.
+    pub openai_runtime: Option<Choice>,
 }
 
 /// The section `[approvals]`.

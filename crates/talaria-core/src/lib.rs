@@ -14,6 +14,7 @@
 //! `servers` turns the MCP servers of the configuration into Codex's.
 //! `codex_config` plans what is added to Codex's own configuration, and takes it out again.
 //! `config`, `policy`, `duration` and `version` are what users and Codex say about themselves, as data.
+//! `config`, `policy`, `runtime`, `duration` and `version` are what users and Codex say about themselves, as data.
 
 pub mod admission;
 pub mod api;
@@ -47,6 +48,7 @@ pub mod request;
 pub mod rollout;
 pub mod rules;
 pub mod servers;
+pub mod runtime;
 pub mod settle;
 pub mod shell;
 pub mod toml_text;

@@ -38,6 +38,11 @@ pub struct Locked {
 }
 
 impl UserFile {
+    /// Reads a file without a lock; none if there is no such file.
+    pub fn read(path: &Path) -> Result<Option<String>, UserFileError> {
+        Ok(Content::read(path)?.map(|content| content.text))
+    }
+
     /// Takes the right to change a file and reads it. Its directory must exist.
     ///
     /// Waits for others for at most ten seconds, and takes away what a crashed run left beside the file.

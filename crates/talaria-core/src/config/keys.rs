@@ -9,6 +9,7 @@ use super::{Config, OnLoss, approvals, bridge, notify};
 use crate::duration::{from_seconds, parse_duration};
 use crate::nearest::nearest;
 use crate::policy::{ApprovalPolicy, Mode, Sandbox, UnknownName};
+use crate::runtime::Choice;
 
 /// What this version does with a key.
 #[derive(Clone, Copy)]
@@ -129,6 +130,11 @@ const KEYS: &[(&str, Meaning)] = &[
     ("bridge.callers", Meaning::ReadList(bridge::callers)),
     ("model.default", Meaning::Read(|item, config| set(&mut config.model.default, text(item)))),
     ("model.effort", Meaning::Read(|item, config| set(&mut config.model.effort, text(item)))),
+    ("model.provider", Meaning::Read(|item, config| set(&mut config.model.provider, text(item)))),
+    (
+        "model.openai_runtime",
+        Meaning::Read(|item, config| set(&mut config.model.openai_runtime, one_of(item, &Choice::NAMES))),
+    ),
 ];
 
 const SECTIONS: &[(&str, Section)] = &[

@@ -48,7 +48,11 @@ deny = ["rm *", { tool = "*/delete_*" }]
             idle_warning: Some(Duration::from_secs(300)),
             ..CodexConfig::default()
         },
-        model: ModelConfig { default: Some("gpt-5.5".to_owned()), effort: Some("high".to_owned()) },
+        model: ModelConfig {
+            default: Some("gpt-5.5".to_owned()),
+            effort: Some("high".to_owned()),
+            ..ModelConfig::default()
+        },
         approvals: ApprovalsConfig {
             mode: Some(Mode::ApprovalRequired),
             rules: Rules {
@@ -176,7 +180,7 @@ enabled = true
 [security]
 redact_secrets = false
 [model]
-openai_runtime = "auto"
+base_url = "http://127.0.0.1"
 efort = "high"
 [store]
 url = ""
@@ -186,9 +190,23 @@ url = ""
         &expect![[r#"
             warning line 2: compression: not used by this version
             warning line 4: security: not used by this version
-            warning line 7: model.openai_runtime: not used by this version
+            warning line 7: model.base_url: not used by this version
             warning line 8: model.efort: not used by this version; did you mean model.effort?
             warning line 9: store: not used by this version
+        "#]],
+    );
+}
+
+#[test]
+fn the_choice_of_the_runtime_is_read_in_any_case() {
+    let config =
+        check("[model]\nprovider = \"openai-codex\"\nopenai_runtime = \"Codex_App_Server\"\n", &expect![""]);
+    assert_eq!(config.model.provider.as_deref(), Some("openai-codex"));
+    assert_eq!(config.model.openai_runtime, Some(Choice::CodexAppServer));
+    check(
+        "model.openai_runtime = \"codex_appserver\"\n",
+        &expect![[r#"
+            error line 1: model.openai_runtime: "codex_appserver" is not known; allowed: auto, codex_app_server; did you mean codex_app_server?
         "#]],
     );
 }
