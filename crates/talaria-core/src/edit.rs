@@ -7,6 +7,7 @@
 
 mod cut;
 mod key_path;
+mod leaves;
 mod literal;
 mod place;
 
@@ -14,6 +15,7 @@ use toml_edit::{Document, Item, TableLike, Value};
 
 use crate::config::{Problem, Severity};
 pub use key_path::{BadKeyPath, KeyPath};
+pub use leaves::{Leaf, leaves};
 pub use literal::literal;
 
 /// Reads what is set at a path: a value, or a table with everything in it. A text that is not TOML is a problem.

@@ -145,8 +145,8 @@ pub fn is_rerouted(provider: Option<&str>) -> bool {
 /// What is known when somebody asks about the runtime or wants another.
 #[derive(Debug, Clone, Copy)]
 pub struct Facts<'a> {
-    /// What the file says.
-    pub current: Choice,
+    /// What the file says; none if that cannot be used.
+    pub current: Option<Choice>,
     /// What is wanted; nothing for a look.
     pub wanted: Option<Choice>,
     /// Was a Codex found? Not known where nobody needs to.
@@ -171,14 +171,14 @@ pub enum Decision {
 }
 
 /// Must somebody look for Codex to decide this? Switching off needs none.
-pub fn needs_codex(current: Choice, wanted: Option<Choice>) -> bool {
-    wanted.is_none_or(|wanted| wanted == Choice::CodexAppServer && wanted != current)
+pub fn needs_codex(current: Option<Choice>, wanted: Option<Choice>) -> bool {
+    wanted.is_none_or(|wanted| wanted == Choice::CodexAppServer && current != Some(wanted))
 }
 
 /// Decides what becomes of a wish.
 pub fn decide(facts: Facts<'_>) -> Decision {
     let Some(wanted) = facts.wanted else { return Decision::Report };
-    if wanted == facts.current {
+    if Some(wanted) == facts.current {
         return Decision::Unchanged(wanted);
     }
     if wanted == Choice::CodexAppServer && facts.codex != Some(true) {
@@ -245,7 +245,7 @@ mod tests {
 
         #[test]
         fn a_switch_is_written_only_when_it_changes_something_and_nothing_stands_in_its_way(
-            current in choice(),
+            current in prop::option::of(choice()),
             wanted in prop::option::of(choice()),
             codex in prop::option::of(any::<bool>()),
             running in prop::collection::vec("[a-z]{1,3}", 0..3),
@@ -253,7 +253,7 @@ mod tests {
             let decision = decide(Facts { current, wanted, codex, running: &running });
             let expected = match wanted {
                 None => Decision::Report,
-                Some(wanted) if wanted == current => Decision::Unchanged(wanted),
+                Some(wanted) if Some(wanted) == current => Decision::Unchanged(wanted),
                 Some(Choice::CodexAppServer) if codex != Some(true) => Decision::NoCodex,
                 Some(_) if !running.is_empty() => Decision::TurnsRun,
                 Some(wanted) => Decision::Write(wanted),

@@ -313,4 +313,16 @@ fn cold_start() {
     let millis = |time: Duration| format!("{:.1} ms", time.as_secs_f64() * 1e3);
     row("talaria --version", &millis(ours), "< 10 ms");
     row("  codex --version, native program", &millis(theirs), "-");
+    let home = tempfile::tempdir().unwrap();
+    let servers = (0..50)
+        .map(|n| format!("[mcp_servers.s{n}]\ncommand = \"server\" # {n}\nargs = [\"--port\", \"{n}\"]\n"));
+    let config = format!("[codex]\nbin = \"/a\"\n{}", servers.collect::<String>());
+    std::fs::write(home.path().join("config.toml"), config).unwrap();
+    let get = || {
+        let mut command = Command::new(TALARIA);
+        let command = command.args(["config", "get", "codex.bin"]).env("TALARIA_HOME", home.path());
+        time(|| assert_eq!(command.output().unwrap().stdout, b"/a\n"))
+    };
+    let [got] = best(20, [&mut || get()]);
+    row("talaria config get, 50 servers in the file", &millis(got), "< 10 ms");
 }

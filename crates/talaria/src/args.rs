@@ -2,6 +2,8 @@
 
 use clap::{Args, Parser, Subcommand};
 
+mod codex_runtime;
+mod config;
 mod engine;
 mod exec;
 mod import;
@@ -13,6 +15,8 @@ mod sessions;
 mod start_task;
 mod tasks;
 
+pub(crate) use codex_runtime::CodexRuntime;
+pub(crate) use config::{Config, ConfigAction};
 pub(crate) use engine::{Serve, Service, ServiceAction, Status, Stop};
 pub(crate) use exec::{Approve, Exec};
 pub(crate) use import::{Import, ImportSource};
@@ -73,6 +77,10 @@ pub(crate) enum Command {
     Serve(Serve),
     /// Let systemd or launchd keep the engine running
     Service(Service),
+    /// Show, set and check Talaria's configuration
+    Config(Config),
+    /// Show or choose who runs the turns
+    CodexRuntime(CodexRuntime),
     /// Run a real Codex turn on a scripted model: no account needed
     #[command(after_help = DEMO_EXAMPLES)]
     Demo,

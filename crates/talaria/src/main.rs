@@ -13,6 +13,7 @@ mod amounts;
 mod args;
 mod bar;
 mod caller;
+mod config;
 mod conversation;
 mod demo;
 mod dialog;
@@ -31,6 +32,7 @@ mod output;
 mod patience;
 mod render;
 mod requests;
+mod runtime;
 mod serve;
 mod service;
 mod sessions;
@@ -77,6 +79,8 @@ fn run(command: Command) -> Result<u8, Trouble> {
             Command::Stop(options) => stop::run(&options).await,
             Command::Serve(options) => serve::run(&options).await,
             Command::Service(options) => service::run(&options),
+            Command::Config(options) => config::run(&options).await,
+            Command::CodexRuntime(options) => runtime::run(&options).await,
             Command::Demo => demo::run().await,
             Command::Doctor(options) => doctor::run(&options).await,
             Command::Setup => setup::run().await,

@@ -13,7 +13,7 @@ pub(crate) mod exit {
     pub(crate) const FAILED: u8 = 1;
     /// The command line or a file that it names is wrong.
     pub(crate) const USAGE: u8 = 2;
-    /// The user's own configuration forbids it.
+    /// Policy, the user's own configuration or what runs right now forbids it.
     pub(crate) const BLOCKED: u8 = 3;
     /// Stopped by the person.
     pub(crate) const INTERRUPTED: u8 = 4;

@@ -18,9 +18,18 @@ fn socket(scene: &Scene) -> PathBuf {
 async fn commands_that_only_look_start_no_engine() {
     let mut scene = Scene::empty().await;
     scene.only_programs(&[]);
-    for arguments in
-        [&["status"][..], &["status", "--json"], &["stop"], &["doctor"], &["--help"], &["service", "show"]]
-    {
+    for arguments in [
+        &["status"][..],
+        &["status", "--json"],
+        &["stop"],
+        &["doctor"],
+        &["--help"],
+        &["service", "show"],
+        &["config", "get"],
+        &["config", "path"],
+        &["config", "check"],
+        &["codex-runtime"],
+    ] {
         scene.run(arguments).await;
         assert_eq!(names(&scene.home()), [""; 0], "{arguments:?} left something");
     }

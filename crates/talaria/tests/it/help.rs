@@ -9,7 +9,7 @@ use crate::scene::Scene;
 #[tokio::test]
 async fn every_help_text_has_an_example_and_is_as_it_was() {
     let scene = Scene::empty().await;
-    let texts: [(&[&str], ExpectFile); 34] = [
+    let texts: [(&[&str], ExpectFile); 42] = [
         (&["--help"], expect_file!["help/talaria.txt"]),
         (&["exec", "--help"], expect_file!["help/exec.txt"]),
         (&["task", "--help"], expect_file!["help/task.txt"]),
@@ -41,6 +41,14 @@ async fn every_help_text_has_an_example_and_is_as_it_was() {
         (&["service", "--help"], expect_file!["help/service.txt"]),
         (&["service", "install", "--help"], expect_file!["help/service-install.txt"]),
         (&["service", "uninstall", "--help"], expect_file!["help/service-uninstall.txt"]),
+        (&["config", "--help"], expect_file!["help/config.txt"]),
+        (&["config", "get", "--help"], expect_file!["help/config-get.txt"]),
+        (&["config", "set", "--help"], expect_file!["help/config-set.txt"]),
+        (&["config", "unset", "--help"], expect_file!["help/config-unset.txt"]),
+        (&["config", "path", "--help"], expect_file!["help/config-path.txt"]),
+        (&["config", "check", "--help"], expect_file!["help/config-check.txt"]),
+        (&["config", "edit", "--help"], expect_file!["help/config-edit.txt"]),
+        (&["codex-runtime", "--help"], expect_file!["help/codex-runtime.txt"]),
         (&["demo", "--help"], expect_file!["help/demo.txt"]),
         (&["doctor", "--help"], expect_file!["help/doctor.txt"]),
         (&["setup", "--help"], expect_file!["help/setup.txt"]),

@@ -6,6 +6,8 @@
 
 mod answers;
 mod approvals;
+mod codex_runtime;
+mod config;
 mod demo;
 mod doctor;
 mod engine;

@@ -1,0 +1,99 @@
+//! `talaria config set` and `unset`: one key is changed, or nothing, and the person is told when it counts.
+
+use serde_json::{Value as Json, json};
+use talaria_core::config::{Effect, assign, unread};
+use talaria_core::edit::{self, KeyPath, leaves};
+use talaria_engine::engine::holder;
+use talaria_engine::home::TalariaHome;
+use talaria_engine::user_file::{Locked, UserFile};
+
+use super::show::masked_json;
+use super::{FIRST_LINE, Form, file_trouble, text_trouble};
+use crate::output::print;
+use crate::trouble::{Trouble, complain, exit};
+
+/// Sets a key.
+pub(super) fn set(home: &TalariaHome, path: &KeyPath, typed: &str, form: Form) -> Result<u8, Trouble> {
+    let locked = lock(home)?;
+    let new =
+        assign(locked.text().unwrap_or(FIRST_LINE), path, typed).map_err(|problem| match problem.line {
+            // It is about the file as it is, not about what was typed.
+            Some(_) => text_trouble(&home.config_file(), &problem),
+            None => {
+                Trouble::new(exit::USAGE, format!("cannot set {path}; nothing was changed")).because(&problem)
+            }
+        })?;
+    let value = leaves(&new, Some(path)).ok().and_then(|leaves| leaves.first().map(masked_json));
+    let changed = replace(locked, &new)?;
+    let words = if changed { "is set" } else { "has that value already" };
+    tell(home, path, &Told { value: value.unwrap_or_default(), changed, words }, form)
+}
+
+/// Takes a key away.
+pub(super) fn unset(home: &TalariaHome, path: &KeyPath, form: Form) -> Result<u8, Trouble> {
+    let locked = lock(home)?;
+    let old = locked.text().unwrap_or_default();
+    let new = edit::unset(old, path).map_err(|problem| text_trouble(&home.config_file(), &problem))?;
+    if new == old {
+        return match unread(path) {
+            Some(problem) => Err(Trouble::new(exit::USAGE, "there is no such key").because(problem)),
+            None => tell(home, path, &Told { value: Json::Null, changed: false, words: "was not set" }, form),
+        };
+    }
+    let changed = replace(locked, &new)?;
+    tell(home, path, &Told { value: Json::Null, changed, words: "is not set any more" }, form)
+}
+
+/// Takes the right to change Talaria's configuration; its directory is made if it is missing.
+pub(crate) fn lock(home: &TalariaHome) -> Result<Locked, Trouble> {
+    home.ensure().map_err(|error| {
+        Trouble::new(exit::FAILED, "cannot use Talaria's home").because(&error).try_this(error.hint())
+    })?;
+    UserFile::lock(&home.config_file()).map_err(|error| file_trouble(&error))
+}
+
+/// Puts a new text in its place; says whether it is another one.
+pub(crate) fn replace(locked: Locked, new: &str) -> Result<bool, Trouble> {
+    let changed = locked.text() != Some(new);
+    locked.replace(new).map_err(|error| file_trouble(&error))?;
+    Ok(changed)
+}
+
+/// What became of a key.
+struct Told {
+    value: Json,
+    changed: bool,
+    words: &'static str,
+}
+
+fn tell(home: &TalariaHome, path: &KeyPath, told: &Told, form: Form) -> Result<u8, Trouble> {
+    let effect = Effect::of(path);
+    let file = home.config_file().display().to_string();
+    if form == Form::Json {
+        let Told { value, changed, .. } = told;
+        let effect = changed.then(|| effect.name());
+        let key = path.to_string();
+        let object =
+            json!({ "key": key, "value": value, "changed": changed, "effect": effect, "file": file });
+        print(&(object.to_string() + "\n"))?;
+        return Ok(0);
+    }
+    complain(&format!("{path} {} in {file}\n", told.words));
+    if told.changed {
+        complain(&format!("it {}\n", when(home, effect)));
+    }
+    Ok(0)
+}
+
+/// When a change counts; a running engine that does not see it is named.
+pub(super) fn when(home: &TalariaHome, effect: Effect) -> String {
+    match (effect, holder(&home.lock_file())) {
+        (Effect::EngineStart, Some(engine)) => format!(
+            "{}: the running one (process {}) keeps what it has until `talaria stop --keep-turns`, which leaves its turns \
+             running",
+            effect.words(),
+            engine.pid
+        ),
+        _ => effect.words().to_owned(),
+    }
+}

@@ -1,0 +1,67 @@
+//! `talaria config check`: everything that is wrong in the file, with its place in it.
+
+use std::path::Path;
+
+use serde_json::json;
+use talaria_core::config::{Problem, Severity, parse};
+use talaria_core::redact::redact;
+use talaria_engine::home::TalariaHome;
+
+use super::{Form, read};
+use crate::output::print;
+use crate::render::plain_line;
+use crate::trouble::{Trouble, complain, exit};
+
+/// Runs the command.
+pub(super) fn run(home: &TalariaHome, form: Form) -> Result<u8, Trouble> {
+    let file = home.config_file();
+    let text = read(&file)?;
+    let problems = problems(text.as_deref().unwrap_or_default());
+    let lines = problems.iter().map(|problem| match form {
+        Form::Json => json_line(&file, problem),
+        Form::Words => line(&file, problem),
+    });
+    print(&lines.collect::<String>())?;
+    if form == Form::Words && problems.is_empty() {
+        let words = if text.is_some() { "is valid" } else { "does not exist; Codex's own settings hold" };
+        complain(&format!("{} {words}\n", file.display()));
+    }
+    Ok(if problems.iter().any(Problem::is_error) { exit::FAILED } else { 0 })
+}
+
+/// Everything that is wrong in a text; one that is not TOML has one problem.
+pub(super) fn problems(text: &str) -> Vec<Problem> {
+    match parse(text) {
+        Ok(parsed) => parsed.problems,
+        Err(problem) => vec![problem],
+    }
+}
+
+/// A problem as compilers tell it.
+pub(super) fn line(file: &Path, problem: &Problem) -> String {
+    let (line, column) = (problem.line.unwrap_or(1), problem.column.unwrap_or(1));
+    // The place stands in front here.
+    let words = Problem { line: None, column: None, ..problem.clone() }.to_string();
+    let text = format!("{}:{line}:{column}: {}: {}", file.display(), severity(problem), redact(&words));
+    plain_line(&text).into_owned() + "\n"
+}
+
+fn json_line(file: &Path, problem: &Problem) -> String {
+    let object = json!({
+        "file": file.display().to_string(),
+        "line": problem.line,
+        "column": problem.column,
+        "severity": severity(problem),
+        "key": problem.key,
+        "message": redact(&problem.message),
+        "hint": problem.hint,
+    });
+    object.to_string() + "\n"
+}
+
+fn severity(problem: &Problem) -> &'static str {
+    match problem.severity {
+        Severity::Warning => "warning",
+        Severity::Error => "error",
+    }
+}

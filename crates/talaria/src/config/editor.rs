@@ -1,0 +1,141 @@
+//! `talaria config edit`: a person edits a private copy, and only a valid one takes the place of the file.
+//!
+//! Whatever happens in between, the file is the old one, and what the person typed is not lost: a copy that was not
+//! taken is kept and named.
+
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::path::PathBuf;
+
+use talaria_core::config::Problem;
+use talaria_engine::home::TalariaHome;
+use talaria_engine::user_file::UserFile;
+use tokio::process::Command;
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::{FIRST_LINE, check, file_trouble, lock, read};
+use crate::trouble::{Trouble, complain, exit};
+
+/// What is started when nobody says what.
+const LAST_RESORT: &str = "vi";
+
+/// Runs the command.
+pub(super) async fn run(home: &TalariaHome) -> Result<u8, Trouble> {
+    let file = home.config_file();
+    let before = read(&file)?;
+    let begin = before.clone().unwrap_or_else(|| FIRST_LINE.to_owned());
+    let copy = Copy::make(&begin)?;
+    let editor = editor();
+    loop {
+        open(&editor, &copy).await?;
+        let text = match UserFile::read(&copy.path) {
+            Ok(text) => text.unwrap_or_default(),
+            Err(error) => return Err(copy.kept(file_trouble(&error))),
+        };
+        if text == begin {
+            complain(&format!("{} was not changed\n", file.display()));
+            copy.remove();
+            return Ok(0);
+        }
+        let problems = check::problems(&text);
+        for problem in &problems {
+            complain(&check::line(&copy.path, problem));
+        }
+        if problems.iter().any(Problem::is_error) {
+            if is_wanted_again()? {
+                continue;
+            }
+            let trouble = Trouble::new(exit::FAILED, format!("{} was not changed", file.display()));
+            return Err(copy.kept(trouble.because("what was edited is not valid")));
+        }
+        return put(home, before.as_deref(), &text, copy);
+    }
+}
+
+/// Puts the text in the place of the file, unless somebody else changed it while it was edited.
+fn put(home: &TalariaHome, before: Option<&str>, text: &str, copy: Copy) -> Result<u8, Trouble> {
+    let locked = match lock(home) {
+        Ok(locked) => locked,
+        Err(trouble) => return Err(copy.kept(trouble)),
+    };
+    let file = home.config_file();
+    if locked.text() != before {
+        let trouble = Trouble::new(exit::FAILED, format!("{} was not changed", file.display()));
+        return Err(copy.kept(trouble.because("somebody else changed it while you edited")));
+    }
+    if let Err(error) = locked.replace(text) {
+        return Err(copy.kept(file_trouble(&error)));
+    }
+    copy.remove();
+    complain(&format!(
+        "{} is changed; `talaria config set` says of each key when it takes effect\n",
+        file.display()
+    ));
+    Ok(0)
+}
+
+/// What a person wants to edit with; a variable that is empty says nothing.
+fn editor() -> String {
+    let set = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
+    set("VISUAL").or_else(|| set("EDITOR")).unwrap_or_else(|| LAST_RESORT.to_owned())
+}
+
+async fn open(editor: &str, copy: &Copy) -> Result<(), Trouble> {
+    let cannot = |cause: &dyn std::fmt::Display| {
+        let trouble = Trouble::new(exit::FAILED, format!("cannot edit with {editor}")).because(cause);
+        copy.kept(
+            trouble.try_this("set VISUAL or EDITOR to a program that you have; the file was not changed"),
+        )
+    };
+    // Ctrl-C in the editor is the editor's: it must not end this program under it.
+    let _interrupts = signal(SignalKind::interrupt()).map_err(|error| cannot(&error))?;
+    // The variable may have options, as the shell would read them.
+    let script = format!("{editor} \"$1\"");
+    let status = Command::new("/bin/sh").args(["-c", &script, "sh"]).arg(&copy.path).status().await;
+    match status {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(cannot(&format!("it ended with {status}"))),
+        Err(error) => Err(cannot(&error)),
+    }
+}
+
+/// Asks the person. Without a terminal nobody is there to edit again.
+fn is_wanted_again() -> Result<bool, Trouble> {
+    if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
+        return Ok(false);
+    }
+    complain("Edit again? [Y/n] ");
+    let mut line = String::new();
+    let read = io::stdin().lock().read_line(&mut line);
+    let read = read.map_err(|error| Trouble::new(exit::FAILED, "cannot read the answer").because(error))?;
+    Ok(read > 0 && !matches!(line.trim().to_ascii_lowercase().as_str(), "n" | "no"))
+}
+
+/// What the person edits: readable by nobody else, since there may be secrets in it.
+struct Copy {
+    path: PathBuf,
+}
+
+impl Copy {
+    fn make(text: &str) -> Result<Self, Trouble> {
+        let cannot = |error: &dyn std::fmt::Display| {
+            Trouble::new(exit::FAILED, "cannot make a copy to edit").because(error)
+        };
+        let file = tempfile::Builder::new().prefix("talaria-config-").suffix(".toml").tempfile();
+        let mut file = file.map_err(|error| cannot(&error))?;
+        file.write_all(text.as_bytes()).map_err(|error| cannot(&error))?;
+        let path = file.into_temp_path().keep().map_err(|error| cannot(&error))?;
+        Ok(Self { path })
+    }
+
+    /// The copy is not taken: where it is stands in the hint.
+    fn kept(&self, trouble: Trouble) -> Trouble {
+        let hint = trouble.hint().to_owned();
+        let place = format!("what you edited is kept in {}", self.path.display());
+        trouble.try_this(if hint.is_empty() { place } else { format!("{hint}; {place}") })
+    }
+
+    fn remove(self) {
+        // One that cannot be removed is in the temporary directory, which the system clears.
+        let _ = std::fs::remove_file(self.path);
+    }
+}

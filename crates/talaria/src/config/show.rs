@@ -1,0 +1,94 @@
+//! `talaria config get`: what the file says, key by key. Secrets are masked, here as everywhere.
+
+use serde_json::value::RawValue;
+use serde_json::{Value as Json, json};
+use talaria_core::config::unread;
+use talaria_core::edit::{KeyPath, Leaf, leaves};
+use talaria_core::redact::{redact, redact_json};
+use talaria_engine::home::TalariaHome;
+
+use super::{Form, read, text_trouble};
+use crate::output::print;
+use crate::render::{plain, plain_line};
+use crate::trouble::{Trouble, complain, exit};
+
+/// Shows one key; a section is shown key by key.
+pub(super) fn one(home: &TalariaHome, path: &KeyPath, form: Form) -> Result<u8, Trouble> {
+    let file = home.config_file();
+    let text = read(&file)?.unwrap_or_default();
+    let found = leaves(&text, Some(path)).map_err(|problem| text_trouble(&file, &problem))?;
+    if found.is_empty() {
+        return unset(path, form);
+    }
+    print(&match &found[..] {
+        _ if form == Form::Json => json_lines(&found),
+        // As scripts want it: the bare text, and what is no text as TOML.
+        [leaf] if leaf.path == *path => bare(leaf) + "\n",
+        _ => list(&found),
+    })?;
+    Ok(0)
+}
+
+/// Shows everything that is set.
+pub(super) fn all(home: &TalariaHome, form: Form) -> Result<u8, Trouble> {
+    let file = home.config_file();
+    let text = read(&file)?;
+    if text.is_none() && form == Form::Words {
+        complain(&format!("{} does not exist; nothing is set\n", file.display()));
+    }
+    let found = leaves(&text.unwrap_or_default(), None).map_err(|problem| text_trouble(&file, &problem))?;
+    print(&match form {
+        Form::Json => json_lines(&found),
+        Form::Words => list(&found),
+    })?;
+    Ok(0)
+}
+
+fn unset(path: &KeyPath, form: Form) -> Result<u8, Trouble> {
+    if let Some(problem) = unread(path) {
+        return Err(Trouble::new(exit::USAGE, "there is no such key").because(problem));
+    }
+    if form == Form::Json {
+        print(&(json!({ "key": path.to_string(), "value": null }).to_string() + "\n"))?;
+    } else {
+        complain(&format!("{path} is not set\n"));
+    }
+    Ok(exit::FAILED)
+}
+
+fn list(leaves: &[Leaf]) -> String {
+    leaves.iter().map(|leaf| plain_line(&masked(leaf)).into_owned() + "\n").collect()
+}
+
+/// The name of a key is what shows that its value is secret.
+fn masked(leaf: &Leaf) -> String {
+    redact(&format!("{} = {}", leaf.path, leaf.literal())).into_owned()
+}
+
+fn bare(leaf: &Leaf) -> String {
+    let line = format!("{} = {}", leaf.path, leaf.literal());
+    let masked = redact(&line);
+    match leaf.text() {
+        Some(text) if masked == line => plain(text).into_owned(),
+        _ => {
+            let value = masked.strip_prefix(&format!("{} = ", leaf.path)).unwrap_or(&masked);
+            plain_line(value).into_owned()
+        }
+    }
+}
+
+fn json_lines(leaves: &[Leaf]) -> String {
+    leaves
+        .iter()
+        .map(|leaf| json!({ "key": leaf.path.to_string(), "value": masked_json(leaf) }).to_string() + "\n")
+        .collect()
+}
+
+/// As in `masked`: the value is looked at under its name.
+pub(super) fn masked_json(leaf: &Leaf) -> Json {
+    let name = leaf.path.parts().last().cloned().unwrap_or_default();
+    let object = Json::Object([(name.clone(), leaf.json())].into_iter().collect());
+    let Ok(raw) = RawValue::from_string(object.to_string()) else { return Json::Null };
+    let masked: Option<Json> = serde_json::from_str(redact_json(&raw).get()).ok();
+    masked.and_then(|mut masked| masked.get_mut(&name).map(Json::take)).unwrap_or_default()
+}

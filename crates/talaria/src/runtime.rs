@@ -1,0 +1,113 @@
+//! `talaria codex-runtime`: shows who runs the turns, and changes it. Starts no engine and migrates nothing.
+//!
+//! What may be done is decided in `talaria_core::runtime`; here the facts are gathered, each at most once, and the file is
+//! changed.
+
+mod look;
+mod page;
+
+use serde_json::json;
+use talaria_core::edit::{self, KeyPath};
+use talaria_core::runtime::{Choice, Decision, Facts, KEY, decide, needs_codex};
+use talaria_engine::codex::locate::{CodexBinary, LocateError, locate};
+
+use crate::args::CodexRuntime;
+use crate::config::{FIRST_LINE, Form, lock, replace, text_trouble};
+use crate::engine::{self, refused};
+use crate::output::print;
+use crate::patience::patiently;
+use crate::render::plain;
+use crate::settings::{Settings, codex_trouble};
+use crate::stops::{Stops, unless_stopped};
+use crate::trouble::{Trouble, exit};
+
+/// Runs the command.
+pub(crate) async fn run(options: &CodexRuntime) -> Result<u8, Trouble> {
+    let mut stops = Stops::listen()?;
+    unless_stopped(&mut stops, decided(options)).await
+}
+
+async fn decided(options: &CodexRuntime) -> Result<u8, Trouble> {
+    let settings = Settings::load()?;
+    let current = current(&settings);
+    let codex =
+        if needs_codex(current, options.wanted) { Some(locate(&settings.search()).await) } else { None };
+    let is_change = options.wanted.is_some_and(|wanted| Some(wanted) != current);
+    let running = if is_change { running(&settings).await? } else { Vec::new() };
+    let found = codex.as_ref().map(Result::is_ok);
+    match decide(Facts { current, wanted: options.wanted, codex: found, running: &running }) {
+        Decision::Report => {
+            let state = look::state(&settings, current, codex).await?;
+            print(&if options.json { page::json(&state) } else { page::text(&state) })?;
+            Ok(0)
+        }
+        Decision::Unchanged(choice) => done(&settings, choice, current, options.json.into()),
+        Decision::NoCodex => Err(no_codex(codex)),
+        Decision::TurnsRun => Err(turns_run(&running)),
+        Decision::Write(choice) => {
+            write(&settings, choice)?;
+            done(&settings, choice, current, options.json.into())
+        }
+    }
+}
+
+/// What the file says; a value that cannot be used is none, and any wish changes it.
+fn current(settings: &Settings) -> Option<Choice> {
+    let key = KEY.join(".");
+    let is_wrong = settings.problems.iter().any(|problem| problem.key.as_deref() == Some(key.as_str()));
+    (!is_wrong).then(|| settings.config.model.openai_runtime.unwrap_or_default())
+}
+
+/// The turns that run in the engine of this home, if there is one.
+async fn running(settings: &Settings) -> Result<Vec<String>, Trouble> {
+    let asking = async {
+        match engine::find(&settings.home).await? {
+            Some(client) => client.status().await.map(|status| status.turns),
+            None => Ok(Vec::new()),
+        }
+    };
+    let turns = patiently("asking the engine", asking).await;
+    let turns = turns
+        .map_err(|error| refused("cannot ask the engine whether turns run; nothing was changed", &error))?;
+    Ok(turns.into_iter().map(|turn| turn.task.unwrap_or_else(|| turn.session.to_string())).collect())
+}
+
+fn no_codex(codex: Option<Result<CodexBinary, LocateError>>) -> Trouble {
+    match codex {
+        Some(Err(error)) => codex_trouble(&error),
+        _ => Trouble::new(exit::CODEX, "cannot use Codex").try_this("run `talaria setup`"),
+    }
+}
+
+fn turns_run(running: &[String]) -> Trouble {
+    Trouble::new(exit::BLOCKED, "the runtime was not changed")
+        .because(format!("a turn would be split between two runtimes; running: {}", running.join(", ")))
+        .try_this(
+            "wait until they end, or stop one with `talaria task interrupt ID`; `talaria status` shows them",
+        )
+}
+
+fn write(settings: &Settings, choice: Choice) -> Result<(), Trouble> {
+    let file = settings.home.config_file();
+    let locked = lock(&settings.home)?;
+    let Some(path) = KeyPath::new(KEY) else { return Ok(()) };
+    let new = edit::set(locked.text().unwrap_or(FIRST_LINE), &path, choice.name())
+        .map_err(|problem| text_trouble(&file, &problem))?;
+    replace(locked, &new).map(drop)
+}
+
+fn done(settings: &Settings, choice: Choice, before: Option<Choice>, form: Form) -> Result<u8, Trouble> {
+    let changed = before != Some(choice);
+    let verdict = look::verdict(settings, choice);
+    let text = if form == Form::Json {
+        let effect = changed.then_some("next_turn");
+        let object = json!({
+            "openai_runtime": choice, "before": before, "changed": changed, "effect": effect, "verdict": verdict,
+        });
+        object.to_string() + "\n"
+    } else {
+        plain(&page::changed(&settings.home.config_file(), choice, before, verdict)).into_owned()
+    };
+    print(&text)?;
+    Ok(0)
+}
