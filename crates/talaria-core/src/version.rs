@@ -20,6 +20,8 @@ pub static UNIX_SOCKET_SINCE: Version = Version::new(0, 130, 0);
 pub static MESSAGE_IDS_SINCE: Version = Version::new(0, 136, 0);
 /// The first version that lists the commands in the background, and ends one of them.
 pub static TERMINAL_LIST_SINCE: Version = Version::new(0, 140, 0);
+/// The first version that is known to keep messages out of its log.
+pub static PRIVATE_SINCE: Version = Version::new(0, 166, 0);
 /// The first version that wants to be told what a tool of ours is.
 pub static TYPED_TOOLS_SINCE: Version = Version::new(0, 141, 0);
 
@@ -100,6 +102,12 @@ impl Version {
     /// Tells whether this Codex lists the commands that run in the background, so that one of them can be ended.
     pub fn lists_terminals(&self) -> bool {
         *self >= TERMINAL_LIST_SINCE
+    }
+
+    /// Tells whether this Codex may write every message that it gets over its socket into its log. 0.130 does, 0.166 does
+    /// not; of those between nobody knows.
+    pub fn logs_messages(&self) -> bool {
+        *self < PRIVATE_SINCE
     }
 
     /// Tells whether this Codex wants to be told what a tool of ours is.
@@ -242,5 +250,6 @@ mod tests {
             [version.echoes_message_ids(), version.lists_terminals(), version.types_tools()]
         };
         assert_eq!((newer(first), newer(last)), ([false; 3], [true; 3]));
+        assert_eq!((first.logs_messages(), last.logs_messages()), (true, false));
     }
 }

@@ -19,6 +19,7 @@ use super::Inner;
 use super::actor::failed;
 use super::journal::Shelf;
 use super::rows;
+use super::servers::Ears;
 use super::settings::{Settings, Wanted};
 use crate::codex::attach::AttachThreadError;
 use crate::codex::client::{CallError, pause};
@@ -78,7 +79,7 @@ pub(super) async fn open(
             Box::new(failed(FailureCode::NotSent, "what was asked of the session cannot be read"))
         })?
         .thread();
-    let brought = engine.servers.read(&engine.home);
+    let brought = engine.servers.read(&engine.home, Ears::of(&spec));
     if !brought.config.is_empty() {
         asked.config.insert(users_servers::KEY.to_owned(), brought.config.into());
     }

@@ -29,6 +29,7 @@ mod pool;
 mod recovering;
 mod revival;
 mod schema;
+mod servers;
 mod stage;
 mod tasks;
 mod threads;

@@ -51,7 +51,7 @@ impl Home {
     }
 
     /// A task that may write in its directory, and asks before it runs anything.
-    fn writing_task(&self, text: &str) -> NewTask {
+    pub(crate) fn writing_task(&self, text: &str) -> NewTask {
         NewTask {
             sandbox: Some(Sandbox::WorkspaceWrite),
             approval: Some(ApprovalPolicy::Untrusted),

@@ -5,6 +5,9 @@
 //! | `peek` | nothing; it says of itself that it only reads |
 //! | `ask` | with `elicit` in its arguments: asks the client just that, and tells what came back; else nothing |
 //!
+//! With `variables` in the arguments, either tells how long the values of these variables of its environment are: the
+//! values themselves would be written down by everybody who hears them.
+//!
 //! Requests are served one after the other; while the client is asked, only its answer is waited for.
 
 #![allow(clippy::print_stdout, reason = "the protocol runs over the standard output")]
@@ -32,7 +35,11 @@ fn main() -> Result<()> {
             Some("tools/call") => {
                 let said = match params["arguments"].get("elicit") {
                     Some(question) => messages.ask(question)?,
-                    None => format!("{} ran", params["name"].as_str().unwrap_or_default()),
+                    None => format!(
+                        "{} ran{}",
+                        params["name"].as_str().unwrap_or_default(),
+                        environment(&params["arguments"]["variables"])
+                    ),
                 };
                 json!({ "content": [{ "type": "text", "text": said }] })
             }
@@ -46,8 +53,19 @@ fn main() -> Result<()> {
     Ok(())
 }
 
+fn environment(names: &Value) -> String {
+    let told = |name: &str| match std::env::var(name) {
+        Ok(value) => format!(", {name} has {}", value.len()),
+        Err(_) => format!(", {name} is not set"),
+    };
+    names.as_array().into_iter().flatten().filter_map(Value::as_str).map(told).collect()
+}
+
 fn tools() -> Value {
-    let anything = json!({ "type": "object", "properties": { "elicit": { "type": "object" } } });
+    let anything = json!({ "type": "object", "properties": {
+        "elicit": { "type": "object" },
+        "variables": { "type": "array", "items": { "type": "string" } },
+    } });
     json!([
         { "name": "peek", "description": "Looks", "inputSchema": anything, "annotations": { "readOnlyHint": true } },
         { "name": "ask", "description": "Asks", "inputSchema": anything },
