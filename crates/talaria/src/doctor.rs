@@ -15,6 +15,7 @@ use crate::trouble::{Trouble, exit};
 
 mod checks;
 mod engine;
+mod servers;
 
 /// How a check came out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

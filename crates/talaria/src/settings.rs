@@ -35,6 +35,10 @@ impl Settings {
         let file = self.home.config_file();
         for problem in &self.problems {
             match problem.severity {
+                // A server that is left out ends nothing: every conversation without it says so.
+                Severity::Error if is_about_a_server(problem) => {
+                    complain(&format!("warning: {}: {problem}\n", file.display()));
+                }
                 Severity::Warning => complain(&format!("warning: {}: {problem}\n", file.display())),
                 Severity::Error => {
                     let what = format!("{} is not valid", file.display());
@@ -77,6 +81,10 @@ impl Settings {
         let user_home = std::env::var_os("HOME").map(PathBuf::from);
         self.home.root().join(user_path(text, user_home.as_deref()))
     }
+}
+
+fn is_about_a_server(problem: &Problem) -> bool {
+    problem.key.as_deref().is_some_and(|key| key.starts_with("mcp_servers."))
 }
 
 /// What a person is told when Codex cannot be found or used.

@@ -10,6 +10,7 @@ use talaria_engine::codex::host::{Host, HostSpec};
 use talaria_engine::codex::locate::{CodexBinary, Origin, locate};
 use talaria_engine::codex::schema;
 
+use super::servers::servers;
 use super::{Check, engine};
 use crate::settings::{Settings, login_hint, version_note};
 use crate::trouble::Trouble;
@@ -26,8 +27,12 @@ pub(super) async fn run(show: &mut impl FnMut(Check) -> Result<(), Trouble>) -> 
     show(engine::store(&settings.home))?;
     let codex = match locate(&settings.search()).await {
         Ok(codex) => codex,
-        Err(error) => return show(Check::problem("codex", error.to_string(), error.hint())),
+        Err(error) => {
+            servers(&settings.config.servers, None).into_iter().try_for_each(&mut *show)?;
+            return show(Check::problem("codex", error.to_string(), error.hint()));
+        }
     };
+    servers(&settings.config.servers, Some(&codex.version)).into_iter().try_for_each(&mut *show)?;
     show(found(&codex))?;
     show(version(&codex))?;
     show(drift(&codex.path).await)?;

@@ -102,6 +102,24 @@ async fn a_configuration_with_mistakes_is_a_problem_or_a_warning() {
     scene.close().await;
 }
 
+#[tokio::test]
+async fn a_server_that_cannot_work_has_a_line_and_ends_nothing() {
+    let mut scene = Scene::empty().await;
+    scene.only_programs(&[]);
+    scene.configure(
+        "[mcp_servers.gone]\ncommand = \"no-such-program\"\n\
+         [mcp_servers.unset]\nurl = \"https://example.com/\"\nheaders = { A = \"${NO_SUCH_VARIABLE}\" }\n\
+         [mcp_servers.bad]\nurl = \"example.com\"\n",
+    );
+    let ended = scene.run(&["doctor"]).await.exits(1);
+    ended.prints(&[
+        "problem  config        line 7: mcp_servers.bad.url: must be an http:// or https:// address\n",
+        "warning  mcp server    gone: the program no-such-program is not found\n",
+        "warning  mcp server    unset: the variable NO_SUCH_VARIABLE is not set\n",
+    ]);
+    scene.close().await;
+}
+
 /// A Codex in whose sandbox a command comes out like this.
 fn with_sandbox(exit: i32, stdout: &str, stderr: &str) -> AppServer {
     AppServer::ready([on(
