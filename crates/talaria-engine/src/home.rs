@@ -146,6 +146,11 @@ impl TalariaHome {
         self.root.join("hosts")
     }
 
+    /// What is remembered of changes in Codex's configuration.
+    pub fn migrations_dir(&self) -> PathBuf {
+        self.root.join("migrations")
+    }
+
     /// Creates the home, for its owner only. A home that exists keeps its mode.
     pub fn ensure(&self) -> Result<(), HomeError> {
         ensure_dir(&self.root)

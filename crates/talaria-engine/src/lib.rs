@@ -1,7 +1,8 @@
 //! What acts: Codex hosts, sessions, files and processes. Decisions are `talaria-core`'s.
 //!
 //! Map: `home` is Talaria's own directory and configuration file, `codex` finds, installs and runs Codex, `session` runs
-//! turns on it, `user_file` replaces a file of the user whole or not at all, `revival` brings a conversation back when its Codex is gone, `engine` keeps all of it for one home.
+//! turns on it, `revival` brings a conversation back when its Codex is gone, `engine` keeps all of it for one home.
+//! `user_file` replaces a file of the user whole or not at all; `migrate` does so with Codex's configuration.
 
 mod clock;
 pub mod codex;

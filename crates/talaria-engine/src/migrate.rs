@@ -17,7 +17,7 @@ mod undo;
 
 use std::path::{Path, PathBuf};
 
-use talaria_core::codex_config::{Additions, Place, Planned, plan};
+use talaria_core::codex_config::{Added, Additions, Place, Planned, plan};
 use talaria_core::config::Problem;
 
 use crate::codex::host::HostSpec;
@@ -101,7 +101,7 @@ impl Draft {
 impl Migration {
     /// Wants `additions` in the file of `target`.
     pub fn new(talaria: &TalariaHome, target: Target, additions: Additions) -> Self {
-        Self { room: room(talaria), target, additions }
+        Self { room: talaria.migrations_dir(), target, additions }
     }
 
     /// The file.
@@ -138,8 +138,7 @@ impl Migration {
             planned.added.places().any(|added| added == *place)
                 || planned.kept.iter().any(|own| own.path == **place)
         };
-        let dropped =
-            before.into_iter().flat_map(|added| added.places()).filter(|place| !remains(place)).cloned();
+        let dropped = before.into_iter().flat_map(Added::places).filter(|place| !remains(place)).cloned();
         Ok(Draft { dropped: dropped.collect(), old, planned, holding })
     }
 }
@@ -158,9 +157,4 @@ fn server_name(place: &Place) -> Option<String> {
         [table, name] if table == "mcp_servers" => Some(name.clone()),
         _ => None,
     }
-}
-
-/// Where a Talaria home keeps what it remembers of migrations.
-fn room(talaria: &TalariaHome) -> PathBuf {
-    talaria.root().join("migrations")
 }

@@ -5,6 +5,7 @@
 use std::io::{self, BufRead, IsTerminal};
 use std::path::PathBuf;
 
+use talaria_core::config::Problem;
 use talaria_engine::codex::host::HostSpec;
 use talaria_engine::migrate::{Draft, MigrateError, Migration, Plugins, Target, TargetError, discover};
 
@@ -41,7 +42,8 @@ pub(crate) async fn run(options: &args::Migrate) -> Result<u8, Trouble> {
 }
 
 async fn migrate(options: &args::Migrate) -> Result<u8, Trouble> {
-    let settings = without_server_problems(Settings::load()?).accept()?;
+    let (settings, problems) = without_server_problems(Settings::load()?);
+    let settings = settings.accept()?;
     let target = target(options, settings.codex_home())?;
     // A person who only looks may do so without a Codex; a change needs one that has accepted it.
     let codex = match settings.codex().await {
@@ -56,17 +58,22 @@ async fn migrate(options: &args::Migrate) -> Result<u8, Trouble> {
         _ => Plugins::default(),
     };
     let mut wish = wished(options, &settings, plugins.names)?;
+    wish.advise(&problems);
     wish.warnings.extend(plugins.warnings);
     wish.warnings.extend(codex.as_ref().err().cloned());
     let migration = Migration::new(&settings.home, target, wish.additions.clone());
     let draft = migration.draft().map_err(|error| trouble(&error))?;
     let face = Face { options, migration: &migration };
+    let left_out = left_out(&wish);
     if !draft.is_change() {
         if !options.dry_run {
             migration.tidy_up().map_err(|error| trouble(&error))?;
         }
         face.report(&wish, &draft, Stage::Done)?;
-        return face.end(&Outcome::new(Done::Unchanged, migration.file(), wish.exit()), "nothing to change");
+        return face.end(
+            &Outcome::new(Done::Unchanged, migration.file(), wish.exit()),
+            &format!("nothing to change{left_out}"),
+        );
     }
     if let Ok(spec) = &codex {
         let note = patiently("having Codex read the result", migration.check(&draft, spec)).await;
@@ -77,19 +84,30 @@ async fn migrate(options: &args::Migrate) -> Result<u8, Trouble> {
         face.report(&wish, &draft, Stage::Planned)?;
     }
     match (codex, confirmed(options, "Write this to").await?) {
-        (_, Answer::OnlyLooking) | (Err(_), _) => {
-            face.end(&Outcome::new(Done::DryRun, migration.file(), wish.exit()), "nothing was changed")
-        }
+        (_, Answer::OnlyLooking) | (Err(_), _) => face.end(
+            &Outcome::new(Done::DryRun, migration.file(), wish.exit()),
+            &format!("nothing was changed{left_out}"),
+        ),
         (_, Answer::No) => not_confirmed(options, migration.file()),
         (Ok(spec), Answer::Yes) => face.write(&mut wish, draft, &spec).await,
     }
 }
 
 /// What is wrong with a server is told in the report, and is no reason to leave the others out.
-fn without_server_problems(mut settings: Settings) -> Settings {
-    let is_server = |key: &str| key == "mcp_servers" || key.starts_with("mcp_servers.");
-    settings.problems.retain(|problem| !problem.key.as_deref().is_some_and(is_server));
-    settings
+fn without_server_problems(mut settings: Settings) -> (Settings, Vec<Problem>) {
+    let is_server = |problem: &mut Problem| {
+        problem.key.as_deref().is_some_and(|key| key == "mcp_servers" || key.starts_with("mcp_servers."))
+    };
+    let problems = settings.problems.extract_if(.., is_server).collect();
+    (settings, problems)
+}
+
+fn left_out(wish: &Wish) -> String {
+    match wish.left_out() {
+        0 => String::new(),
+        1 => "; 1 server was left out, see above".to_owned(),
+        count => format!("; {count} servers were left out, see above"),
+    }
 }
 
 /// Where things are shown.
@@ -114,7 +132,11 @@ impl Face<'_> {
         outcome.backup = applied.backup.map(|path| path.display().to_string());
         let kept = outcome.backup.as_deref();
         let kept = kept.map(|path| format!("\nwhat was there before is kept in {}", plain_line(path)));
-        let words = format!("written{}\nback again: talaria migrate --undo", kept.unwrap_or_default());
+        let words = format!(
+            "written{}{}\nback again: talaria migrate --undo",
+            left_out(wish),
+            kept.unwrap_or_default()
+        );
         self.end(&outcome, &words)
     }
 

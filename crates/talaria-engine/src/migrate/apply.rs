@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use talaria_core::codex_config::remove;
 
 use super::record::{Change, digest_of};
-use super::{CheckError, Draft, MigrateError, Migration, not_toml, scratch};
+use super::{Draft, MigrateError, Migration, not_toml, scratch};
 use crate::codex::host::HostSpec;
 use crate::faults::blocking_point;
 use crate::user_file::{Locked, UserFile, UserFileError};
@@ -45,7 +45,7 @@ impl Migration {
             }
             // Codex takes its time, and others wait for the lock.
             drop(locked);
-            note = self.check(&draft, spec).await.map_err(CheckError::from)?;
+            note = self.check(&draft, spec).await?;
             (checked, is_replanned) = (draft, true);
         }
         Err(MigrateError::KeepsChanging(self.target.file().to_owned()))

@@ -52,7 +52,7 @@ impl CheckError {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Refused(_) | Self::Unseen(_) => {
-                "nothing was changed; correct the entry in Talaria's configuration, or update Codex with `talaria setup`"
+                "nothing was changed; correct what it names, or update Codex with `talaria setup`"
             }
             Self::RefusedBefore(_) => "nothing was changed; correct the file first, then migrate again",
             Self::NotAsked(_) => "nothing was changed; run `talaria doctor` to see what is wrong",

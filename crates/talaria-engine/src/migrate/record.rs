@@ -77,6 +77,19 @@ pub enum MemoryError {
     File(#[from] UserFileError),
 }
 
+impl MemoryError {
+    /// What to do next.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Directory { .. } => "nothing was changed; make that place readable and writable for you",
+            Self::Damaged { .. } => {
+                "nothing was changed; move that file away, and delete what stands between the talaria lines yourself"
+            }
+            Self::File(error) => error.hint(),
+        }
+    }
+}
+
 impl Memory {
     /// The memory about the file with this key.
     pub(super) fn new(room: &Path, key: &str) -> Self {

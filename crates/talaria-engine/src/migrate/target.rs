@@ -63,6 +63,7 @@ impl Target {
             .or_else(|| given(codex_home))
             .or_else(|| given(home).map(|home| home.join(".codex")))
             .ok_or(TargetError::Unset)?;
+        let home = std::path::absolute(&home).unwrap_or(home);
         let unreadable = |source| TargetError::Unreadable { path: home.clone(), source };
         match fs::metadata(&home) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Err(TargetError::Missing(home)),

@@ -2,12 +2,12 @@
 //!
 //! Needs no Codex and no valid configuration of Talaria. What the user changed since is the user's, and stays.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use talaria_core::codex_config::{UsersOwn, remove, written_in};
 
 use super::record::{Change, Memory, digest_of, files};
-use super::{MigrateError, Target, not_toml, read, room, scratch};
+use super::{MigrateError, Target, not_toml, read, scratch};
 use crate::faults::blocking_point;
 use crate::home::TalariaHome;
 use crate::user_file::UserFile;
@@ -15,7 +15,7 @@ use crate::user_file::UserFile;
 /// Undoes what one Talaria home did to one file.
 #[derive(Debug)]
 pub struct Undo {
-    room: std::path::PathBuf,
+    room: PathBuf,
     target: Target,
 }
 
@@ -44,7 +44,7 @@ pub enum How {
 impl Undo {
     /// Undoes what `talaria` did to the file of `target`.
     pub fn new(talaria: &TalariaHome, target: Target) -> Self {
-        Self { room: room(talaria), target }
+        Self { room: talaria.migrations_dir(), target }
     }
 
     /// The file.

@@ -19,9 +19,10 @@ use talaria_core::project;
 use talaria_core::request::{Answer, Ask, Content, Decision, Field, FieldKind, Grant, Question, Who, Wish};
 use talaria_core::version::Version;
 use talaria_core::wire::call::{
-    ApprovalsReviewer, CommandExec, DynamicTool, DynamicToolKind, InjectedMessage, METHODS, NEWER_METHODS,
-    SandboxPolicy, TerminalsClean, TerminalsList, TerminalsTerminate, ThreadArchive, ThreadInjectItems,
-    ThreadLoadedList, ThreadRead, ThreadResume, ThreadStart, ThreadUnsubscribe, TurnStart, UserInput,
+    ApprovalsReviewer, Call, CommandExec, DynamicTool, DynamicToolKind, InjectedMessage, METHODS,
+    NEWER_METHODS, PluginList, SandboxPolicy, TerminalsClean, TerminalsList, TerminalsTerminate,
+    ThreadArchive, ThreadInjectItems, ThreadLoadedList, ThreadRead, ThreadResume, ThreadStart,
+    ThreadUnsubscribe, TurnStart, UserConfigRead, UserInput,
 };
 use talaria_core::wire::reply::{self, ToolContent, ToolResult};
 use talaria_core::wire::server_request::ServerRequest;
@@ -41,6 +42,7 @@ both_versions!(
     our_own_id_for_a_message_is_a_field_where_we_send_it,
     the_policy_that_only_older_versions_know_is_refused_by_newer_ones,
     a_mistake_is_seen_by_these_tests,
+    what_a_migration_asks_is_what_this_codex_reads,
 );
 
 /// The schema files of one Codex.
@@ -291,6 +293,15 @@ async fn every_request_and_notification_that_we_send_is_what_this_codex_reads(co
     let wanted = METHODS.iter().chain(newer).copied().chain(["initialized"]).map(str::to_owned).collect();
     assert_eq!(seen, wanted, "every method was sent, and none that is not in the list");
     assert_eq!(answers, 2);
+}
+
+async fn what_a_migration_asks_is_what_this_codex_reads(codex: Codex) {
+    fn asked<C: Call>(schema: &Schema, call: &C) -> Vec<String> {
+        problems(&schema.request(C::METHOD), &json!({ "id": 1, "method": C::METHOD, "params": call }))
+    }
+    let schema = Schema::generate(&codex);
+    assert_eq!(asked(&schema, &UserConfigRead { include_layers: false }), [""; 0]);
+    assert_eq!(asked(&schema, &PluginList {}), [""; 0]);
 }
 
 /// A request as the real Codex writes it, with the name that its schema files begin with.

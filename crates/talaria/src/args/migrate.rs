@@ -12,11 +12,14 @@ Examples:
   talaria migrate --undo                        # everything that was added goes again
   talaria migrate --dry-run --json | jq 'select(.type == \"server\")'
 
-Conversations that Talaria runs get these servers anyway, without any change of Codex's files; this is for people who
-also use `codex` directly. Your own entries always win. Values that look like secrets are written as references to
-environment variables. To list plugins Codex is started once on its directory, where it keeps its logs as at every start.
+Conversations that Talaria runs have these servers anyway, without any change
+of Codex's files; this is for people who also use `codex` directly. Your own
+entries always win. Values that look like secrets are written as references to
+environment variables. To list its plugins Codex is started once on its own
+directory, where it keeps logs as at every start.
 
-Exit codes: 0 done or nothing to do, 1 failed, 2 not confirmed or not valid, 3 forbidden by Talaria's configuration,
+Exit codes: 0 done or nothing to do, 1 failed (also: a server was left out),
+2 not confirmed or not valid, 3 forbidden by Talaria's configuration,
 6 Codex is missing";
 
 /// Options of `talaria migrate`.

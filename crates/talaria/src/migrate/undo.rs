@@ -6,7 +6,7 @@ use talaria_engine::migrate::{How, Undo, Undone};
 
 use super::diff::Change;
 use super::outcome::{Done, Outcome};
-use super::{Answer, confirmed, finish, not_confirmed, show_change, target, trouble};
+use super::{Answer, confirmed, finish, not_confirmed, show_change, target, trouble, wish};
 use crate::args;
 use crate::render::plain_line;
 use crate::settings::Settings;
@@ -17,13 +17,16 @@ pub(super) async fn run(options: &args::Migrate) -> Result<u8, Trouble> {
     let home = TalariaHome::from_env().map_err(|error| {
         Trouble::new(exit::USAGE, "cannot use Talaria's home").because(&error).try_this(error.hint())
     })?;
-    // Only one value of it matters here, and that can be given by an option too.
-    let configured = Settings::load().ok().and_then(|settings| settings.codex_home());
+    // Of little use here: where Codex is can be given by an option too, and what is secret is mostly seen by its name.
+    let settings = Settings::load().ok();
+    let configured = settings.as_ref().and_then(Settings::codex_home);
+    let secrets = settings.map(|settings| wish::secrets(&settings.config)).unwrap_or_default();
     let undo = Undo::new(&home, target(options, configured)?);
     let Some(draft) = undo.draft().map_err(|error| trouble(&error))? else {
         return nothing(options, &undo);
     };
-    let change = Change { path: undo.file(), old: Some(&draft.old), new: draft.new.as_deref(), secrets: &[] };
+    let change =
+        Change { path: undo.file(), old: Some(&draft.old), new: draft.new.as_deref(), secrets: &secrets };
     show_change(options, &change)?;
     match confirmed(options, "Do this to").await? {
         Answer::OnlyLooking => {

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use talaria_core::codex_config::Additions;
-use talaria_core::config::Config;
+use talaria_core::config::{Config, Problem};
 use talaria_core::policy::Sandbox;
 use talaria_core::servers::{Literals, Server, Translated, translate};
 use toml_edit::{Array, InlineTable, Table, value};
@@ -31,7 +31,25 @@ pub(crate) struct Wish {
 impl Wish {
     /// The exit code of a run that did what could be done.
     pub(crate) fn exit(&self) -> u8 {
-        if self.servers.iter().any(|server| server.server.is_err()) { exit::FAILED } else { 0 }
+        if self.left_out() > 0 { exit::FAILED } else { 0 }
+    }
+
+    /// How many servers cannot be said in Codex's words.
+    pub(crate) fn left_out(&self) -> usize {
+        self.servers.iter().filter(|server| server.server.is_err()).count()
+    }
+
+    /// Adds what the reader of the configuration would advise about keys that have no effect.
+    pub(crate) fn advise(&mut self, problems: &[Problem]) {
+        for server in &mut self.servers {
+            for skipped in &mut server.skipped {
+                let key = format!("mcp_servers.{}.{}", server.name, skipped.key);
+                let problem = problems.iter().find(|problem| problem.key.as_deref() == Some(&key));
+                if let Some(hint) = problem.and_then(|problem| problem.hint.as_deref()) {
+                    skipped.why += &format!(" ({hint})");
+                }
+            }
+        }
     }
 }
 
@@ -87,8 +105,12 @@ pub(crate) fn wish(
         allowed(profile, config)?;
         additions.default_permissions = Some(profile.clone());
     }
-    let secrets = servers.iter().flat_map(|server| server.secrets.iter().cloned()).collect();
-    Ok(Wish { additions, servers, secrets, warnings })
+    Ok(Wish { additions, servers, secrets: secrets(config), warnings })
+}
+
+/// The literals of Talaria's configuration that look like secrets: an earlier migration may have written them.
+pub(crate) fn secrets(config: &Config) -> Vec<String> {
+    config.servers.iter().flat_map(|server| translate(server, Literals::Keep).secrets).collect()
 }
 
 /// `talaria mcp`, on the same home.
@@ -189,6 +211,18 @@ mod tests {
         let wish = wished("", config).unwrap();
         assert_eq!(shown(&wish), "[talaria-tools]\ncommand = \"mine\"\n");
         assert_eq!((wish.exit(), wish.warnings.len()), (exit::FAILED, 1));
+    }
+
+    #[test]
+    fn a_key_that_is_not_known_comes_with_the_nearest_name() {
+        let config = "[mcp_servers.a]\ncomand = \"x\"\nurl = \"https://example.org\"\n";
+        let mut wish = wished("", config).unwrap();
+        wish.advise(&parse(config).unwrap().problems);
+        let skipped = &wish.servers[0].skipped[0];
+        assert_eq!(
+            (skipped.key.as_str(), skipped.why.as_str()),
+            ("comand", "unknown key (did you mean command?)")
+        );
     }
 
     #[test]

@@ -119,9 +119,17 @@ async fn a_server_that_is_no_longer_configured_is_taken_out_by_the_next_migratio
 #[tokio::test]
 async fn a_secret_is_written_only_when_that_was_said_and_never_shown() {
     let scene = accepting().await;
-    configure_more(&scene, "[mcp_servers.one]\ncommand = \"one\"\nenv = { DB_PASSWORD = \"quite plain\" }\n");
-    let ended = scene.run(&["migrate", "--yes"]).await.exits(0);
-    ended.prints(&["env.DB_PASSWORD is a secret: set DB_PASSWORD in the environment of Codex\n"]);
+    configure_more(
+        &scene,
+        "[mcp_servers.one]\ncommand = \"one\"\nenv = { DB_PASSWORD = \"quite plain\" }\n\
+         [mcp_servers.two]\ncommand = \"two\"\nargs = [\"--password\", \"quite plain\"]\n",
+    );
+    let ended = scene.run(&["migrate", "--yes"]).await.exits(1);
+    ended.prints(&[
+        "env.DB_PASSWORD is a secret: set DB_PASSWORD in the environment of Codex\n",
+        "error     server two: args holds what looks like a secret",
+        "written; 1 server was left out, see above",
+    ]);
     assert!(!codex_text(&scene).contains("quite plain"));
     for arguments in [
         &["migrate", "--yes", "--include-secrets"][..],
@@ -129,7 +137,9 @@ async fn a_secret_is_written_only_when_that_was_said_and_never_shown() {
         &["migrate", "--dry-run", "--json"],
         &["migrate", "--undo", "--yes"],
     ] {
-        let ended = scene.run(arguments).await.exits(0);
+        let ended = scene.run(arguments).await;
+        let is_whole = arguments.contains(&"--include-secrets") || arguments.contains(&"--undo");
+        let ended = ended.exits(if is_whole { 0 } else { 1 });
         assert!(!format!("{ended}").contains("quite plain"), "{ended}");
         if arguments.contains(&"--include-secrets") {
             assert!(codex_text(&scene).contains("quite plain"));
