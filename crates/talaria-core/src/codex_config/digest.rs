@@ -4,6 +4,8 @@
 //! means the same to Codex has the same digest, because Codex itself writes the file anew now and then: the order of
 //! keys, the kind of table, `30` for `30.0`, an empty list or table for none, `enabled = true` of a server for none.
 
+use std::fmt::{self, Write as _};
+
 use sha2::{Digest as _, Sha256};
 use toml_edit::{Item, TableLike, Value};
 
@@ -57,8 +59,8 @@ fn item(out: &mut String, one: &Item) {
 fn value(out: &mut String, one: &Value) {
     match one {
         Value::String(text) => string(out, text.value()),
-        Value::Integer(number) => number_of(out, &number.value().to_string()),
-        Value::Float(number) => float(out, *number.value()),
+        Value::Integer(one) => number(out, format_args!("{}", one.value())),
+        Value::Float(one) => float(out, *one.value()),
         Value::Boolean(is) => out.push(if *is.value() { 't' } else { 'f' }),
         Value::Datetime(time) => {
             out.push('d');
@@ -76,22 +78,22 @@ fn value(out: &mut String, one: &Value) {
 fn string(out: &mut String, text: &str) {
     // The length in front keeps two neighbours from passing for one.
     out.push('s');
-    number_of(out, &text.len().to_string());
+    number(out, format_args!("{}", text.len()));
     out.push_str(text);
 }
 
-fn number_of(out: &mut String, digits: &str) {
-    out.push_str(digits);
+fn number(out: &mut String, digits: fmt::Arguments<'_>) {
+    let _ = out.write_fmt(digits);
     out.push(';');
 }
 
-fn float(out: &mut String, number: f64) {
+fn float(out: &mut String, one: f64) {
     // Up to here every whole number has its own f64.
     const EXACT: f64 = 9_007_199_254_740_992.0;
-    if number.fract() == 0.0 && number.abs() <= EXACT {
-        number_of(out, &format!("{number:.0}"));
+    if one.fract() == 0.0 && one.abs() <= EXACT {
+        number(out, format_args!("{one:.0}"));
     } else {
-        number_of(out, &format!("{number:?}"));
+        number(out, format_args!("{one:?}"));
     }
 }
 

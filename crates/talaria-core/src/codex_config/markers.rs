@@ -13,16 +13,23 @@ pub(super) const START: &str =
 const END: &str = "# <<< talaria ";
 const DIGEST_BYTES: usize = 4;
 
-/// The line after, for these entries with the digests of their values.
-pub(super) fn end(entries: &[(&Place, &str)]) -> String {
-    format!("{END}{}", seal(entries))
+/// Writes the line after, for these entries with the digests of their values.
+pub(super) fn end(out: &mut String, entries: Vec<(&Place, &str)>) {
+    out.push_str(END);
+    out.push_str(&seal(entries));
 }
 
 /// Digests entries; their order does not matter.
-pub(super) fn seal(entries: &[(&Place, &str)]) -> String {
-    let mut lines: Vec<_> = entries.iter().map(|(place, digest)| format!("{place}={digest}\n")).collect();
-    lines.sort_unstable();
-    digest::hex(lines.concat().as_bytes(), DIGEST_BYTES)
+pub(super) fn seal(mut entries: Vec<(&Place, &str)>) -> String {
+    entries.sort_unstable();
+    let mut text = String::with_capacity(entries.len() * 64);
+    for (place, digest) in entries {
+        place.write(&mut text);
+        text.push('=');
+        text.push_str(digest);
+        text.push('\n');
+    }
+    digest::hex(text.as_bytes(), DIGEST_BYTES)
 }
 
 /// A pair of markers.

@@ -8,45 +8,68 @@ use serde::{Deserialize, Serialize};
 
 use super::write;
 
+const SERVERS: &str = "mcp_servers";
+const PLUGINS: &str = "plugins";
+const PERMISSIONS: &str = "default_permissions";
 /// The tables whose entries are ours to add.
-pub(super) const TABLES: [&str; 2] = ["mcp_servers", "plugins"];
-/// The one top-level key that is ours to add.
-pub(super) const DEFAULT_PERMISSIONS: &str = "default_permissions";
+pub(super) const TABLES: [&str; 2] = [SERVERS, PLUGINS];
 
-/// The path of an entry, from the outermost table to its name. Shown as TOML writes it.
+/// The place of an entry. Shown as TOML writes it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Place(Vec<String>);
+#[serde(try_from = "Vec<String>", into = "Vec<String>")]
+pub enum Place {
+    /// The permission default, a key of the top level.
+    DefaultPermissions,
+    /// An MCP server, by name.
+    Server(String),
+    /// A plugin, `name@marketplace`.
+    Plugin(String),
+}
+
+/// A list of names that is no place.
+#[derive(Debug, thiserror::Error)]
+#[error("nothing of ours is ever written to {0:?}")]
+pub struct NoPlace(Vec<String>);
 
 impl Place {
-    /// The place of an MCP server.
-    pub fn server(name: &str) -> Self {
-        Self(vec![TABLES[0].to_owned(), name.to_owned()])
+    /// The table in which it stands, or the key that it is.
+    pub fn table(&self) -> &'static str {
+        match self {
+            Self::DefaultPermissions => PERMISSIONS,
+            Self::Server(_) => SERVERS,
+            Self::Plugin(_) => PLUGINS,
+        }
     }
 
-    /// The place of a plugin, `name@marketplace`.
-    pub fn plugin(name: &str) -> Self {
-        Self(vec![TABLES[1].to_owned(), name.to_owned()])
-    }
-
-    /// The place of the permission default.
-    pub fn default_permissions() -> Self {
-        Self(vec![DEFAULT_PERMISSIONS.to_owned()])
-    }
-
-    /// The names, from the outermost.
-    pub fn parts(&self) -> &[String] {
-        &self.0
+    /// Its name in the table; none for a key of the top level.
+    pub fn name(&self) -> Option<&str> {
+        match self {
+            Self::DefaultPermissions => None,
+            Self::Server(name) | Self::Plugin(name) => Some(name),
+        }
     }
 
     /// The place of the entry to which a full path belongs, if it belongs to one that could be ours.
-    pub(super) fn of(path: &[String]) -> Option<Self> {
-        match path {
-            [first, ..] if first == DEFAULT_PERMISSIONS => Some(Self::default_permissions()),
-            [first, name, ..] if TABLES.contains(&first.as_str()) => {
-                Some(Self(vec![first.clone(), name.clone()]))
-            }
+    pub(super) fn of<'p>(mut path: impl Iterator<Item = &'p str>) -> Option<Self> {
+        match path.next()? {
+            PERMISSIONS => Some(Self::DefaultPermissions),
+            SERVERS => path.next().map(|name| Self::Server(name.to_owned())),
+            PLUGINS => path.next().map(|name| Self::Plugin(name.to_owned())),
             _ => None,
+        }
+    }
+
+    /// Tells whether entries of ours can stand in, or be, what has this name on the top level.
+    pub(super) fn is_known(first: &str) -> bool {
+        first == PERMISSIONS || TABLES.contains(&first)
+    }
+
+    /// Writes it as TOML does.
+    pub(super) fn write(&self, out: &mut String) {
+        out.push_str(self.table());
+        if let Some(name) = self.name() {
+            out.push('.');
+            write::key(out, name);
         }
     }
 }
@@ -54,12 +77,22 @@ impl Place {
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = String::new();
-        for (number, part) in self.0.iter().enumerate() {
-            if number > 0 {
-                shown.push('.');
-            }
-            write::key(&mut shown, part);
-        }
+        self.write(&mut shown);
         f.write_str(&shown)
+    }
+}
+
+impl From<Place> for Vec<String> {
+    fn from(place: Place) -> Self {
+        [Some(place.table()), place.name()].into_iter().flatten().map(str::to_owned).collect()
+    }
+}
+
+impl TryFrom<Vec<String>> for Place {
+    type Error = NoPlace;
+
+    fn try_from(path: Vec<String>) -> Result<Self, NoPlace> {
+        let place = Self::of(path.iter().map(String::as_str));
+        place.filter(|place| Vec::from(place.clone()) == path).ok_or(NoPlace(path))
     }
 }

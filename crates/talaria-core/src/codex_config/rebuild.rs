@@ -10,7 +10,6 @@ use toml_edit::{Document, Table};
 use super::markers::{START, end};
 use super::place::Place;
 use super::splice::{Fate, Rest};
-use super::statements::Statement;
 use super::survey::{Found, Owner, Survey};
 use super::{Added, AddedEntry, Additions, Planned, Record, UsersOwn, Why, digest, write};
 use crate::config::{Problem, Severity, position};
@@ -34,31 +33,33 @@ impl<'a> Wanted<'a> {
     /// All additions, in the order in which they are written.
     pub(super) fn all(additions: &'a Additions) -> Vec<Self> {
         let permissions = additions.default_permissions.iter().map(|profile| Self {
-            place: Place::default_permissions(),
+            place: Place::DefaultPermissions,
             digest: digest::of_text(profile),
             body: Body::Permissions(profile),
         });
-        let servers = additions.servers.iter().map(|(name, table)| Self {
-            place: Place::server(name),
+        let mut seen = HashSet::new();
+        let servers = additions.servers.iter().filter(|(name, _)| seen.insert(name));
+        let servers = servers.map(|(name, table)| Self {
+            place: Place::Server(name.clone()),
             digest: digest::of_table(table),
             body: Body::Server(table),
         });
-        let plugin = digest::of_table(&switched_on());
-        let plugins = additions.plugins.iter().map(|name| Self {
-            place: Place::plugin(name),
-            digest: plugin.clone(),
+        let switched_on = digest::of_table(&switched_on());
+        let mut seen = HashSet::new();
+        let plugins = additions.plugins.iter().filter(|name| seen.insert(*name));
+        let plugins = plugins.map(|name| Self {
+            place: Place::Plugin(name.clone()),
+            digest: switched_on.clone(),
             body: Body::Plugin,
         });
-        let mut seen = HashSet::new();
-        let mut all: Vec<_> = permissions.chain(servers).chain(plugins).collect();
-        all.retain(|wanted| seen.insert(wanted.place.clone()));
-        all
+        permissions.chain(servers).chain(plugins).collect()
     }
 
     fn write(&self, out: &mut String, newline: &str) {
         let table = match self.body {
             Body::Permissions(profile) => {
-                out.push_str(&format!("{} = ", self.place));
+                self.place.write(out);
+                out.push_str(" = ");
                 write::string(out, profile);
                 out.push_str(newline);
                 return;
@@ -66,7 +67,10 @@ impl<'a> Wanted<'a> {
             Body::Server(table) => table,
             Body::Plugin => &switched_on(),
         };
-        out.push_str(&format!("[{}]{newline}", self.place));
+        out.push('[');
+        self.place.write(out);
+        out.push(']');
+        out.push_str(newline);
         write::lines(out, table, newline);
     }
 }
@@ -101,9 +105,7 @@ pub(super) fn rebuild(current: &str, wanted: &[Wanted<'_>], before: &Added) -> R
     } else {
         let mark = if current.starts_with(MARK) { MARK } else { "" };
         let rest = Rest::of(&survey, fates(&survey, &owners));
-        let text = rest.with(mark, &block(&survey, &others, &writing, rest.newline()));
-        check(&text)?;
-        text
+        rest.with(mark, &block(&survey, &others, &writing, rest.newline()))
     };
     let others = others.iter().map(|entry| entry.place.clone()).collect();
     Ok(Planned { text, added, kept, others })
@@ -120,8 +122,12 @@ pub(super) fn sealed(current: &str) -> Result<Added, Problem> {
 
 fn survey<'a>(current: &'a str, record: &Record<'_>) -> Result<Survey<'a>, Problem> {
     let text = current.strip_prefix(MARK).unwrap_or(current);
-    let document = Document::parse(text).map_err(|error| Problem::syntax(text, &error))?;
-    Ok(Survey::new(text, document, record))
+    Ok(Survey::new(text, parse(text)?, record))
+}
+
+/// Reads a text as TOML.
+pub(super) fn parse(text: &str) -> Result<Document<&str>, Problem> {
+    Document::parse(text).map_err(|error| Problem::syntax(text, &error))
 }
 
 /// The places where something of the user's stands.
@@ -149,7 +155,7 @@ fn owned_by<'s>(survey: &'s Survey<'_>, owners: &[Owner], by: Owner) -> Vec<&'s 
 }
 
 fn refuse_closed_tables(survey: &Survey<'_>, writing: &[&Wanted<'_>]) -> Result<(), Problem> {
-    let is_needed = |table: &str| writing.iter().any(|wanted| wanted.place.parts()[0] == table);
+    let is_needed = |table: &str| writing.iter().any(|wanted| wanted.place.table() == table);
     let Some((table, number)) = survey.closed.iter().find(|(table, _)| is_needed(table)) else {
         return Ok(());
     };
@@ -167,19 +173,19 @@ fn refuse_closed_tables(survey: &Survey<'_>, writing: &[&Wanted<'_>]) -> Result<
 /// Tells whether there is nothing to do.
 fn stands_already(survey: &Survey<'_>, owners: &[Owner], writing: &[&Wanted<'_>]) -> bool {
     let ours = owned_by(survey, owners, Owner::Us);
-    let is_wanted = |entry: &&Found| {
-        let same = |wanted: &&&Wanted<'_>| wanted.place == entry.place;
-        let digest = writing.iter().find(same).map(|wanted| wanted.digest.as_str());
+    let blocks = usize::from(owners.iter().any(|owner| *owner != Owner::User));
+    let is_one_block = survey.markers.strays.is_empty() && survey.markers.regions.len() == blocks;
+    if !is_one_block || ours.len() != writing.len() {
+        return false;
+    }
+    let wanted: Record<'_> = writing.iter().map(|one| (&one.place, one.digest.as_str())).collect();
+    ours.iter().all(|entry| {
+        let digest = wanted.get(&entry.place).copied();
         entry.is_in_the_way()
             && entry.region.is_some()
             && digest.is_some()
             && digest == entry.digest.as_deref()
-    };
-    let blocks = usize::from(owners.iter().any(|owner| *owner != Owner::User));
-    survey.markers.strays.is_empty()
-        && survey.markers.regions.len() == blocks
-        && ours.len() == writing.len()
-        && ours.iter().all(is_wanted)
+    })
 }
 
 fn fates(survey: &Survey<'_>, owners: &[Owner]) -> Vec<Fate> {
@@ -200,30 +206,34 @@ fn fates(survey: &Survey<'_>, owners: &[Owner]) -> Vec<Fate> {
 
 /// Writes the block: a top-level key first, then what another Talaria put there, then ours.
 fn block(survey: &Survey<'_>, others: &[&Found], writing: &[&Wanted<'_>], newline: &str) -> String {
-    let mut parts: Vec<(&Place, &str, String)> = Vec::with_capacity(others.len() + writing.len());
-    for entry in others {
-        let statements = entry.statements.iter().filter_map(|number| survey.statements.get(*number));
-        let lines = statements.map(|one: &Statement| survey.source(one).trim_end_matches(['\r', '\n']));
-        let text = lines.flat_map(|line| [line, newline]).collect();
-        parts.push((&entry.place, entry.digest.as_deref().unwrap_or_default(), text));
-    }
-    for wanted in writing {
-        let mut text = String::with_capacity(256);
-        wanted.write(&mut text, newline);
-        parts.push((&wanted.place, &wanted.digest, text));
-    }
-    if parts.is_empty() {
+    let theirs = others.iter().map(|entry| (&entry.place, entry.digest.as_deref().unwrap_or_default()));
+    let ours = writing.iter().map(|wanted| (&wanted.place, wanted.digest.as_str()));
+    let digests: Vec<_> = theirs.chain(ours).collect();
+    if digests.is_empty() {
         return String::new();
     }
-    parts.sort_by_key(|(place, ..)| place.parts().len() > 1);
-    let digests: Vec<_> = parts.iter().map(|(place, digest, _)| (*place, *digest)).collect();
-    let texts: Vec<_> = parts.iter().map(|(.., text)| text.as_str()).collect();
-    format!("{START}{newline}{}{}{newline}", texts.join(newline), end(&digests))
+    let mut out = String::with_capacity(256 * (digests.len() + 1));
+    out.push_str(START);
+    out.push_str(newline);
+    let mut between = "";
+    for is_table in [false, true] {
+        for entry in others.iter().filter(|entry| entry.place.name().is_some() == is_table) {
+            out.push_str(std::mem::replace(&mut between, newline));
+            copy(&mut out, survey, entry, newline);
+        }
+        for wanted in writing.iter().filter(|wanted| wanted.place.name().is_some() == is_table) {
+            out.push_str(std::mem::replace(&mut between, newline));
+            wanted.write(&mut out, newline);
+        }
+    }
+    end(&mut out, digests);
+    out.push_str(newline);
+    out
 }
 
-fn check(text: &str) -> Result<(), Problem> {
-    let Err(error) = Document::parse(text) else { return Ok(()) };
-    let mut problem = Problem::syntax(text, &error);
-    problem.message = format!("the additions do not fit in here ({}), nothing was changed", problem.message);
-    Err(problem)
+fn copy(out: &mut String, survey: &Survey<'_>, entry: &Found, newline: &str) {
+    for statement in entry.statements.iter().filter_map(|number| survey.statements.get(*number)) {
+        out.push_str(survey.source(statement).trim_end_matches(['\r', '\n']));
+        out.push_str(newline);
+    }
 }

@@ -4,6 +4,7 @@
 //! a panic nor an endless loop). Together the statements are the text, byte for byte, which is what makes an edit
 //! possible that leaves all other bytes alone. Called by `survey` and `splice`.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use memchr::memchr;
@@ -21,7 +22,7 @@ pub(super) struct Statement {
 /// What a statement is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A line of white space.
+    /// Lines of white space.
     Blank,
     /// A line that is a comment.
     Comment,
@@ -40,8 +41,16 @@ pub(super) fn statements(text: &str) -> Vec<Statement> {
     let mut start = 0;
     while start < bytes.len() {
         let first = start + bytes[start..].iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+        if matches!(bytes.get(first), None | Some(b'\n' | b'\r')) {
+            let end = end_of_line(bytes, first, |_| {});
+            match found.last_mut() {
+                Some(Statement { bytes, kind: Kind::Blank }) => bytes.end = end,
+                _ => found.push(Statement { bytes: start..end, kind: Kind::Blank }),
+            }
+            start = end;
+            continue;
+        }
         let (kind, rest) = match bytes.get(first) {
-            None | Some(b'\n' | b'\r') => (Kind::Blank, first),
             Some(b'#') => (Kind::Comment, first),
             Some(b'[') if bytes.get(first + 1) == Some(&b'[') => {
                 let name = first + 2..until(bytes, first + 2, b']');
@@ -51,7 +60,7 @@ pub(super) fn statements(text: &str) -> Vec<Statement> {
                 let name = first + 1..until(bytes, first + 1, b']');
                 (Kind::Table(name.clone()), (name.end + 1).min(bytes.len()))
             }
-            Some(_) => {
+            _ => {
                 let name = first..until(bytes, first, b'=');
                 (Kind::Value(name.clone()), name.end)
             }
@@ -64,12 +73,21 @@ pub(super) fn statements(text: &str) -> Vec<Statement> {
 }
 
 /// The parts of a name as it is written, in headers and before the equals sign.
-pub(super) fn parts(name: &str) -> Vec<String> {
+pub(super) fn parts(name: &str) -> Vec<Cow<'_, str>> {
     if name.contains(['"', '\'']) {
         let keys = Key::parse(name.trim()).unwrap_or_default();
-        return keys.iter().map(|key| key.get().to_owned()).collect();
+        return keys.iter().map(|key| Cow::Owned(key.get().to_owned())).collect();
     }
-    name.split('.').map(|part| part.trim().to_owned()).collect()
+    name.split('.').map(|part| Cow::Borrowed(part.trim())).collect()
+}
+
+/// The first of the parts of a name.
+pub(super) fn first_part(name: &str) -> Cow<'_, str> {
+    let name = name.trim_start();
+    if name.starts_with(['"', '\'']) {
+        return parts(name).into_iter().next().unwrap_or_default();
+    }
+    Cow::Borrowed(name.split('.').next().unwrap_or_default().trim_end())
 }
 
 /// The comments inside one statement, each from its number sign to the end of its line.
@@ -156,11 +174,11 @@ mod tests {
     fn statements_are_the_text_and_end_where_toml_says() {
         assert_eq!(
             kinds(
-                "\u{20}\r\na.'b=' = [ # ]\n '[', ]\n# c\n[ \"x]\" . y ] # t\n[[z]]\ns = \"\"\"\"a\\\"\"\"\n#\"\"\"\"\"\nlast = {}"
+                "\u{20}\r\n\n\ta.'b=' = [ # ]\n '[', ]\n# c\n[ \"x]\" . y ] # t\n[[z]]\ns = \"\"\"\"a\\\"\"\"\n#\"\"\"\"\"\nlast = {}"
             ),
             [
-                ("", " \r\n"),
-                ("a.'b=' ", "a.'b=' = [ # ]\n '[', ]\n"),
+                ("", " \r\n\n"),
+                ("a.'b=' ", "\ta.'b=' = [ # ]\n '[', ]\n"),
                 ("#", "# c\n"),
                 (" \"x]\" . y ", "[ \"x]\" . y ] # t\n"),
                 ("z", "[[z]]\n"),
@@ -174,6 +192,7 @@ mod tests {
     fn names_are_read_like_toml_reads_them() {
         assert_eq!(parts(" \"\\u006dcp\" . 'a.b'. c "), ["mcp", "a.b", "c"]);
         assert_eq!(parts("a . b.c "), ["a", "b", "c"]);
+        assert_eq!((first_part(" a . b"), first_part(" 'a.b' . c")), ("a".into(), "a.b".into()));
     }
 
     #[test]

@@ -5,13 +5,14 @@
 //! or if it stands between markers whose seal fits (then a Talaria wrote it and nobody changed it since) and we want to
 //! write that very entry. Everything else there is somebody else's and must survive.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use toml_edit::{Document, Item};
 
 use super::markers::{Markers, Region, markers, seal};
-use super::place::{DEFAULT_PERMISSIONS, Place, TABLES};
-use super::statements::{Kind, Statement, parts, statements};
+use super::place::{Place, TABLES};
+use super::statements::{Kind, Statement, first_part, parts, statements};
 use super::{Record, digest};
 
 /// A text with what was found in it.
@@ -34,8 +35,8 @@ pub(super) struct Found {
     pub(super) region: Option<usize>,
     /// The digest of its value; only where it can matter.
     pub(super) digest: Option<String>,
-    /// The table in which it stands although it was written to the top level: the block was moved.
-    strayed_into: Option<Vec<String>>,
+    /// The table in which it stands although it was written to the top level, because the block was moved.
+    astray: Vec<String>,
 }
 
 /// Whose an entry is.
@@ -86,7 +87,7 @@ impl<'a> Survey<'a> {
 
     /// Tells whether the user has an entry at this place, in whatever form.
     pub(super) fn is_taken(&self, place: &Place) -> bool {
-        self.at(place.parts().iter()).is_some()
+        self.at(path_of(place)).is_some()
     }
 
     /// The bytes of a statement.
@@ -98,56 +99,59 @@ impl<'a> Survey<'a> {
         let inside = self.entries.iter().filter(|entry| entry.region == Some(region));
         let digests: Option<Vec<_>> =
             inside.map(|entry| Some((&entry.place, entry.digest.as_deref()?))).collect();
-        digests.is_some_and(|digests| seal(&digests) == self.markers.regions[region].seal)
+        digests.is_some_and(|digests| seal(digests) == self.markers.regions[region].seal)
     }
 
     fn item(&self, entry: &Found) -> Option<&Item> {
-        self.at(entry.strayed_into.iter().flatten().chain(entry.place.parts()))
+        self.at(entry.astray.iter().map(String::as_str).chain(path_of(&entry.place)))
     }
 
-    fn at<'p>(&self, mut path: impl Iterator<Item = &'p String>) -> Option<&Item> {
+    fn at<'p>(&self, mut path: impl Iterator<Item = &'p str>) -> Option<&Item> {
         let first = self.document.get(path.next()?)?;
         path.try_fold(first, |item, part| item.as_table_like()?.get(part))
     }
 
     fn find_entries(&mut self) {
         let mut index: HashMap<Place, usize> = HashMap::new();
-        let mut header = Vec::new();
+        let mut header: &str = "";
+        let mut is_known_header = true;
         let mut region_of_header = None;
         let mut reached = 0;
         for (number, statement) in self.statements.iter().enumerate() {
             let region = region_at(&self.markers.regions, &mut reached, number);
-            let (path, is_header) = match &statement.kind {
-                Kind::Blank | Kind::Comment => continue,
-                Kind::Table(name) | Kind::ArrayOfTables(name) => {
-                    header = parts(&self.text[name.clone()]);
-                    region_of_header = region;
-                    (header.clone(), true)
-                }
-                Kind::Value(name) => {
-                    let own = parts(&self.text[name.clone()]);
-                    let is_astray = !header.is_empty() && region.is_some() && region != region_of_header;
-                    if is_astray && own == [DEFAULT_PERMISSIONS] {
-                        let place = Place::default_permissions();
-                        let strayed_into = Some(header.clone());
-                        let statements = vec![number];
-                        self.entries.push(Found { place, statements, region, digest: None, strayed_into });
-                        continue;
-                    }
-                    (header.iter().cloned().chain(own).collect(), false)
-                }
+            let (Kind::Table(name) | Kind::ArrayOfTables(name) | Kind::Value(name)) = &statement.kind else {
+                continue;
             };
-            if let Some(place) = Place::of(&path) {
-                let at = *index.entry(place.clone()).or_insert_with(|| {
-                    let (statements, digest, strayed_into) = (Vec::new(), None, None);
-                    self.entries.push(Found { place, statements, region, digest, strayed_into });
-                    self.entries.len() - 1
-                });
-                let entry = &mut self.entries[at];
-                entry.statements.push(number);
-                entry.region = entry.region.filter(|known| Some(*known) == region);
+            let name = &self.text[name.clone()];
+            let is_value = matches!(statement.kind, Kind::Value(_));
+            let is_top_level = header.is_empty();
+            if !is_value {
+                (header, region_of_header) = (name, region);
+                is_known_header = Place::is_known(&first_part(name));
+            } else if !is_top_level && region.is_some() && region != region_of_header {
+                if Place::of(parts(name).iter().map(AsRef::as_ref)) == Some(Place::DefaultPermissions) {
+                    let astray = parts(header).into_iter().map(Cow::into_owned).collect();
+                    self.entries.push(Found::new(Place::DefaultPermissions, number, region, astray));
+                    continue;
+                }
+            } else if is_top_level && !Place::is_known(&first_part(name)) {
+                continue;
+            }
+            if !is_known_header {
+                continue;
+            }
+            let outer = if is_value && !is_top_level { parts(header) } else { Vec::new() };
+            let path: Vec<_> = outer.into_iter().chain(parts(name)).collect();
+            if let Some(place) = Place::of(path.iter().map(AsRef::as_ref)) {
+                match index.get(&place) {
+                    Some(at) => self.entries[*at].extend(number, region),
+                    None => {
+                        index.insert(place.clone(), self.entries.len());
+                        self.entries.push(Found::new(place, number, region, Vec::new()));
+                    }
+                }
             } else if let Some(table) = TABLES.into_iter().find(|table| path == [*table])
-                && (!is_header || matches!(statement.kind, Kind::ArrayOfTables(_)))
+                && !matches!(statement.kind, Kind::Table(_))
             {
                 self.closed.push((table, number));
             }
@@ -156,10 +160,23 @@ impl<'a> Survey<'a> {
 }
 
 impl Found {
+    fn new(place: Place, statement: usize, region: Option<usize>, astray: Vec<String>) -> Self {
+        Self { place, statements: vec![statement], region, digest: None, astray }
+    }
+
+    fn extend(&mut self, statement: usize, region: Option<usize>) {
+        self.statements.push(statement);
+        self.region = self.region.filter(|known| Some(*known) == region);
+    }
+
     /// Tells whether it is in the way of an entry that is to be written to the same place.
     pub(super) fn is_in_the_way(&self) -> bool {
-        self.strayed_into.is_none()
+        self.astray.is_empty()
     }
+}
+
+fn path_of(place: &Place) -> impl Iterator<Item = &str> {
+    [Some(place.table()), place.name()].into_iter().flatten()
 }
 
 /// The region in which a statement stands; asked in the order of the statements.

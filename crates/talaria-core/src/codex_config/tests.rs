@@ -1,5 +1,6 @@
 //! What planning and removing promise, on texts that people and programs make.
 
+mod hostile;
 mod ownership;
 mod placement;
 

@@ -29,6 +29,13 @@ pub(super) fn key(out: &mut String, name: &str) {
 
 /// Writes a string.
 pub(super) fn string(out: &mut String, text: &str) {
+    let is_plain = |byte: &u8| (0x20..0x7f).contains(byte) && !matches!(byte, b'"' | b'\\');
+    if text.as_bytes().iter().all(is_plain) {
+        out.push('"');
+        out.push_str(text);
+        out.push('"');
+        return;
+    }
     let is_literal = |c: char| !c.is_control() && c != '\'';
     // A Windows path is easier to read where backslashes are only backslashes.
     if text.contains('\\') && text.chars().all(is_literal) {

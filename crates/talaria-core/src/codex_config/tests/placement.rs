@@ -142,22 +142,28 @@ fn headers_in_strings_and_arrays_are_none() {
 
 #[test]
 fn tables_of_the_user_for_the_same_things_are_extended() {
-    check("[mcp_servers]\nb = { command = 'c' }\n", expect![[r##"
+    check(
+        "[mcp_servers]\nb = { command = 'c' }\n",
+        expect![[r##"
         # >>> talaria: written by `talaria migrate`; `talaria migrate --undo` takes it out again
         [mcp_servers.s]
         command = "x"
         # <<< talaria 802554c1
         [mcp_servers]
         b = { command = 'c' }
-    "##]]);
-    check("mcp_servers.own.command = 'a'\n[plugins]\n", expect![[r#"
+    "##]],
+    );
+    check(
+        "mcp_servers.own.command = 'a'\n[plugins]\n",
+        expect![[r#"
         mcp_servers.own.command = 'a'
         # >>> talaria: written by `talaria migrate`; `talaria migrate --undo` takes it out again
         [mcp_servers.s]
         command = "x"
         # <<< talaria 802554c1
         [plugins]
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -175,5 +181,5 @@ fn a_table_that_cannot_be_extended_is_a_problem() {
     expect!["line 1: plugins: this form cannot be extended, nothing was changed; write its entries as tables, each under a header [plugins.NAME]"].assert_eq(&refused("[[plugins]]\n"));
     let has_all = "mcp_servers = { s = { command = 'a' } }\n";
     let planned = planned(has_all, &servers(&[("s", "x")]), None);
-    assert_eq!((planned.text.as_str(), planned.kept), (has_all, vec![own(Place::server("s"))]));
+    assert_eq!((planned.text.as_str(), planned.kept), (has_all, vec![own(Place::Server("s".to_owned()))]));
 }
