@@ -11,7 +11,8 @@ use std::collections::HashMap;
 use toml_edit::{Document, Item};
 
 use super::markers::{Markers, Region, markers, seal};
-use super::place::{Place, TABLES};
+use super::place::Place::{self, DefaultPermissions};
+use super::place::TABLES;
 use super::statements::{Kind, Statement, first_part, parts, statements};
 use super::{Record, digest};
 
@@ -112,59 +113,103 @@ impl<'a> Survey<'a> {
     }
 
     fn find_entries(&mut self) {
-        let mut index: HashMap<Place, usize> = HashMap::new();
-        let mut header: &str = "";
-        let mut is_known_header = true;
-        let mut region_of_header = None;
+        let mut finder = Finder { entries: Vec::new(), index: HashMap::new() };
+        let mut under = Under::Top;
+        let (mut header, mut region_of_header) = ("", None);
         let mut reached = 0;
         for (number, statement) in self.statements.iter().enumerate() {
-            let region = region_at(&self.markers.regions, &mut reached, number);
             let (Kind::Table(name) | Kind::ArrayOfTables(name) | Kind::Value(name)) = &statement.kind else {
                 continue;
             };
             let name = &self.text[name.clone()];
-            let is_value = matches!(statement.kind, Kind::Value(_));
-            let is_top_level = header.is_empty();
-            if !is_value {
-                (header, region_of_header) = (name, region);
-                is_known_header = Place::is_known(&first_part(name));
-            } else if !is_top_level && region.is_some() && region != region_of_header {
-                if Place::of(parts(name).iter().map(AsRef::as_ref)) == Some(Place::DefaultPermissions) {
-                    let astray = parts(header).into_iter().map(Cow::into_owned).collect();
-                    self.entries.push(Found::new(Place::DefaultPermissions, number, region, astray));
-                    continue;
-                }
-            } else if is_top_level && !Place::is_known(&first_part(name)) {
-                continue;
-            }
-            if !is_known_header {
-                continue;
-            }
-            let outer = if is_value && !is_top_level { parts(header) } else { Vec::new() };
-            let path: Vec<_> = outer.into_iter().chain(parts(name)).collect();
-            if let Some(place) = Place::of(path.iter().map(AsRef::as_ref)) {
-                match index.get(&place) {
-                    Some(at) => self.entries[*at].extend(number, region),
-                    None => {
-                        index.insert(place.clone(), self.entries.len());
-                        self.entries.push(Found::new(place, number, region, Vec::new()));
+            let at = (number, region_at(&self.markers.regions, &mut reached, number));
+            if !matches!(statement.kind, Kind::Value(_)) {
+                (header, region_of_header) = (name, at.1);
+                under = match place_of(name) {
+                    Ok(place) => Under::Entry(finder.note(place, at)),
+                    Err(Some(table)) if matches!(statement.kind, Kind::Table(_)) => Under::Table(table),
+                    Err(Some(table)) => {
+                        self.closed.push((table, number));
+                        Under::Other
                     }
+                    Err(None) => Under::Other,
+                };
+                continue;
+            }
+            match under {
+                Under::Top => match place_of(name) {
+                    Ok(place) => finder.add(place, at),
+                    Err(table) => self.closed.extend(table.map(|table| (table, number))),
+                },
+                _ if at.1.is_some()
+                    && at.1 != region_of_header
+                    && place_of(name) == Ok(DefaultPermissions) =>
+                {
+                    let astray = parts(header).into_iter().map(Cow::into_owned).collect();
+                    finder.entries.push(Found { astray, ..Found::new(DefaultPermissions, at) });
                 }
-            } else if let Some(table) = TABLES.into_iter().find(|table| path == [*table])
-                && !matches!(statement.kind, Kind::Table(_))
-            {
-                self.closed.push((table, number));
+                Under::Entry(entry) => finder.entries[entry].extend(at),
+                Under::Table(table) => {
+                    let place = Place::of([table, &first_part(name)].into_iter());
+                    place.into_iter().for_each(|place| finder.add(place, at));
+                }
+                Under::Other => {}
             }
         }
+        self.entries = finder.entries;
     }
 }
 
-impl Found {
-    fn new(place: Place, statement: usize, region: Option<usize>, astray: Vec<String>) -> Self {
-        Self { place, statements: vec![statement], region, digest: None, astray }
+/// What a value belongs to that stands here.
+enum Under {
+    Top,
+    /// One of the tables of entries, which has a header of its own.
+    Table(&'static str),
+    Entry(usize),
+    Other,
+}
+
+/// The number of a statement and the region in which it stands.
+type At = (usize, Option<usize>);
+
+struct Finder {
+    entries: Vec<Found>,
+    index: HashMap<Place, usize>,
+}
+
+impl Finder {
+    fn add(&mut self, place: Place, at: At) {
+        self.note(place, at);
     }
 
-    fn extend(&mut self, statement: usize, region: Option<usize>) {
+    /// Adds a statement to the entry at a place; gives the number of the entry.
+    fn note(&mut self, place: Place, at: At) -> usize {
+        if let Some(known) = self.index.get(&place) {
+            self.entries[*known].extend(at);
+            return *known;
+        }
+        self.index.insert(place.clone(), self.entries.len());
+        self.entries.push(Found::new(place, at));
+        self.entries.len() - 1
+    }
+}
+
+/// The place to which a name of the top level leads, or the table of entries that it is.
+fn place_of(name: &str) -> Result<Place, Option<&'static str>> {
+    let first = first_part(name);
+    if !Place::is_known(&first) {
+        return Err(None);
+    }
+    let place = Place::of(parts(name).iter().map(AsRef::as_ref));
+    place.ok_or_else(|| TABLES.into_iter().find(|table| *table == first))
+}
+
+impl Found {
+    fn new(place: Place, (statement, region): At) -> Self {
+        Self { place, statements: vec![statement], region, digest: None, astray: Vec::new() }
+    }
+
+    fn extend(&mut self, (statement, region): At) {
         self.statements.push(statement);
         self.region = self.region.filter(|known| Some(*known) == region);
     }

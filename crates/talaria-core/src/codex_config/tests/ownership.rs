@@ -180,6 +180,69 @@ fn a_value_in_another_form_is_the_same_value() {
     assert_eq!(remove(&text, &first.added).unwrap().text, USERS);
 }
 
+/// What `codex mcp add mine` of 0.130.0 and 0.166.0 makes of a planned file: it writes every server anew, loses the
+/// comment above the first one, and puts its own among ours.
+#[test]
+fn what_codex_itself_wrote_anew_is_still_ours() {
+    let mut search = additions().servers.remove(0).1;
+    search["startup_timeout_sec"] = value(0.5);
+    search["enabled"] = value(true);
+    search["enabled_tools"] = value(Array::new());
+    let servers = vec![("search".to_owned(), search)];
+    let additions = Additions { servers, ..Additions::default() };
+    let first = planned(USERS, &additions, None);
+    let by_codex = r#"a = 1
+[mcp_servers.search]
+command = "search"
+args = ["--fast", 'C:\docs']
+startup_timeout_sec = 0.5
+tool_timeout_sec = 30.0
+
+[mcp_servers.search.env]
+A = "1"
+"B C" = """
+2
+"""
+
+[mcp_servers.mine]
+command = "foo"
+# <<< talaria 0a3edc32
+
+[tui]
+b = 2
+"#;
+    let removed = remove(by_codex, &first.added).unwrap();
+    assert_eq!(removed.left, []);
+    expect![[r#"
+        a = 1
+
+        [mcp_servers.mine]
+        command = "foo"
+
+        [tui]
+        b = 2
+    "#]].assert_eq(&removed.text);
+    expect![[r#"
+        a = 1
+        # >>> talaria: written by `talaria migrate`; `talaria migrate --undo` takes it out again
+        [mcp_servers.search]
+        command = "search"
+        args = ["--fast", 'C:\docs']
+        env = { A = "1", "B C" = "2\n" }
+        tool_timeout_sec = 30
+        startup_timeout_sec = 0.5
+        enabled = true
+        enabled_tools = []
+        # <<< talaria 7597c97f
+
+        [mcp_servers.mine]
+        command = "foo"
+
+        [tui]
+        b = 2
+    "#]].assert_eq(&planned(by_codex, &additions, Some(&first.added)).text);
+}
+
 #[test]
 fn without_additions_nothing_is_left_of_a_block() {
     let first = planned(USERS, &additions(), None);
