@@ -221,7 +221,8 @@ b = 2
 
         [tui]
         b = 2
-    "#]].assert_eq(&removed.text);
+    "#]]
+    .assert_eq(&removed.text);
     expect![[r#"
         a = 1
         # >>> talaria: written by `talaria migrate`; `talaria migrate --undo` takes it out again
@@ -240,7 +241,8 @@ b = 2
 
         [tui]
         b = 2
-    "#]].assert_eq(&planned(by_codex, &additions, Some(&first.added)).text);
+    "#]]
+    .assert_eq(&planned(by_codex, &additions, Some(&first.added)).text);
 }
 
 #[test]
