@@ -17,7 +17,7 @@ mod undo;
 
 use std::path::{Path, PathBuf};
 
-use talaria_core::codex_config::{Added, Additions, Place, Planned, plan};
+use talaria_core::codex_config::{self, Added, Additions, Place, Planned, plan};
 use talaria_core::config::Problem;
 
 use crate::codex::host::HostSpec;
@@ -132,8 +132,9 @@ impl Migration {
     fn draft_of(&self, old: Option<String>) -> Result<Draft, MigrateError> {
         let holding = self.memory().holding(old.as_deref())?;
         let before = holding.as_ref().map(|change| &change.added);
-        let planned = plan(old.as_deref().unwrap_or_default(), &self.additions, before)
-            .map_err(|problem| not_toml(self.target.file(), problem))?;
+        let wrong = |problem| not_toml(self.target.file(), problem);
+        let planned = plan(old.as_deref().unwrap_or_default(), &self.additions, before).map_err(wrong)?;
+        codex_config::check(&planned.text).map_err(wrong)?;
         let remains = |place: &&Place| {
             planned.added.places().any(|added| added == *place)
                 || planned.kept.iter().any(|own| own.path == **place)
@@ -153,8 +154,8 @@ fn not_toml(path: &Path, problem: Problem) -> MigrateError {
 }
 
 fn server_name(place: &Place) -> Option<String> {
-    match place.parts() {
-        [table, name] if table == "mcp_servers" => Some(name.clone()),
-        _ => None,
+    match place {
+        Place::Server(name) => Some(name.clone()),
+        Place::Plugin(_) | Place::DefaultPermissions => None,
     }
 }

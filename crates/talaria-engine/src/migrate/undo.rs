@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use talaria_core::codex_config::{UsersOwn, remove, written_in};
+use talaria_core::codex_config::{self, UsersOwn, remove, written_in};
 
 use super::record::{Change, Memory, digest_of, files};
 use super::{MigrateError, Target, not_toml, read, scratch};
@@ -120,7 +120,9 @@ impl Undo {
                 }
             }
         }
-        let removed = remove(&old, &change.added).map_err(|problem| not_toml(self.target.file(), problem))?;
+        let wrong = |problem| not_toml(self.target.file(), problem);
+        let removed = remove(&old, &change.added).map_err(wrong)?;
+        codex_config::check(&removed.text).map_err(wrong)?;
         if removed.text == old && removed.left.is_empty() {
             return Ok(None);
         }

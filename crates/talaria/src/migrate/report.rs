@@ -84,7 +84,7 @@ pub(crate) fn report(wish: &Wish, planned: &Planned, dropped: &[Place], stage: S
     let status = |place: &Place| if own(place).is_some() { Status::Kept } else { written };
     let mut lines: Vec<Line> = Vec::new();
     for server in &wish.servers {
-        let place = Place::server(&server.name);
+        let place = Place::Server(server.name.clone());
         let (status, why) = match &server.server {
             Err(why) => (Status::Error, Some(redact(why).into_owned())),
             Ok(_) => (status(&place), own(&place).map(why_kept)),
@@ -99,7 +99,7 @@ pub(crate) fn report(wish: &Wish, planned: &Planned, dropped: &[Place], stage: S
             secrets: if is_written { server.referred.clone() } else { Vec::new() },
         });
     }
-    let tools = Place::server(TOOLS);
+    let tools = Place::Server(TOOLS.to_owned());
     let is_wanted = |(name, _): &(String, _)| name == TOOLS;
     if wish.additions.servers.iter().any(is_wanted) && !wish.servers.iter().any(|server| server.name == TOOLS)
     {
@@ -108,26 +108,25 @@ pub(crate) fn report(wish: &Wish, planned: &Planned, dropped: &[Place], stage: S
         lines.push(Line::Server { name: TOOLS.to_owned(), status: status(&tools), why, skipped, secrets });
     }
     for name in &wish.additions.plugins {
-        lines.push(Line::Plugin { name: name.clone(), status: status(&Place::plugin(name)) });
+        lines.push(Line::Plugin { name: name.clone(), status: status(&Place::Plugin(name.clone())) });
     }
     if let Some(profile) = &wish.additions.default_permissions {
-        let status = status(&Place::default_permissions());
+        let status = status(&Place::DefaultPermissions);
         lines.push(Line::Permissions { profile: profile.clone(), status });
     }
-    lines.extend(dropped.iter().filter_map(|place| removed(place, gone)));
+    lines.extend(dropped.iter().map(|place| removed(place, gone)));
     lines
 }
 
-fn removed(place: &Place, status: Status) -> Option<Line> {
-    Some(match place.parts() {
-        [table, name] if table == "plugins" => Line::Plugin { name: name.clone(), status },
-        [_, name] => {
+fn removed(place: &Place, status: Status) -> Line {
+    match place {
+        Place::Plugin(name) => Line::Plugin { name: name.clone(), status },
+        Place::Server(name) => {
             let (skipped, secrets) = (Vec::new(), Vec::new());
             Line::Server { name: name.clone(), status, why: None, skipped, secrets }
         }
-        [_] => Line::Permissions { profile: "default_permissions".to_owned(), status },
-        _ => return None,
-    })
+        Place::DefaultPermissions => Line::Permissions { profile: place.table().to_owned(), status },
+    }
 }
 
 fn why_kept(own: &UsersOwn) -> String {
@@ -216,7 +215,7 @@ mod tests {
     fn everything_that_was_wanted_has_its_line_and_nothing_is_called_done_before_it_is() {
         let wish = wish();
         let planned = plan("[mcp_servers.own]\ncommand = \"mine\"\n", &wish.additions, None).unwrap();
-        let dropped = [Place::server("old")];
+        let dropped = [Place::Server("old".to_owned())];
         expect![[r#"
             to write  server new
                         without sampling: not␛[2J known
