@@ -72,6 +72,9 @@ impl UserFile {
                 blocking_point("after:file-locked");
                 return Ok(Locked { named, real, content, directory });
             }
+            if since.elapsed() >= patience {
+                return Err(UserFileError::Busy(real));
+            }
         }
     }
 }

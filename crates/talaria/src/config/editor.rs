@@ -6,12 +6,13 @@
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::PathBuf;
 
-use talaria_core::config::Problem;
+use talaria_core::config::{Effect, Problem};
 use talaria_engine::home::TalariaHome;
 use talaria_engine::user_file::UserFile;
 use tokio::process::Command;
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::change::when;
 use super::{FIRST_LINE, check, file_trouble, lock, read};
 use crate::trouble::{Trouble, complain, exit};
 
@@ -31,7 +32,7 @@ pub(super) async fn run(home: &TalariaHome) -> Result<u8, Trouble> {
             Ok(text) => text.unwrap_or_default(),
             Err(error) => return Err(copy.kept(file_trouble(&error))),
         };
-        if text == begin {
+        if text == copy.begin {
             complain(&format!("{} was not changed\n", file.display()));
             copy.remove();
             return Ok(0);
@@ -66,10 +67,8 @@ fn put(home: &TalariaHome, before: Option<&str>, text: &str, copy: Copy) -> Resu
         return Err(copy.kept(file_trouble(&error)));
     }
     copy.remove();
-    complain(&format!(
-        "{} is changed; `talaria config set` says of each key when it takes effect\n",
-        file.display()
-    ));
+    complain(&format!("{} is changed; most keys count from the next turn\n", file.display()));
+    complain(&format!("a limit of the engine {}\n", when(home, Effect::EngineStart)));
     Ok(0)
 }
 
@@ -113,6 +112,7 @@ fn is_wanted_again() -> Result<bool, Trouble> {
 /// What the person edits: readable by nobody else, since there may be secrets in it.
 struct Copy {
     path: PathBuf,
+    begin: String,
 }
 
 impl Copy {
@@ -124,11 +124,15 @@ impl Copy {
         let mut file = file.map_err(|error| cannot(&error))?;
         file.write_all(text.as_bytes()).map_err(|error| cannot(&error))?;
         let path = file.into_temp_path().keep().map_err(|error| cannot(&error))?;
-        Ok(Self { path })
+        Ok(Self { path, begin: text.to_owned() })
     }
 
-    /// The copy is not taken: where it is stands in the hint.
+    /// The copy is not taken: where it is stands in the hint, unless nobody wrote anything into it.
     fn kept(&self, trouble: Trouble) -> Trouble {
+        if std::fs::read_to_string(&self.path).is_ok_and(|text| text == self.begin) {
+            let _ = std::fs::remove_file(&self.path);
+            return trouble;
+        }
         let hint = trouble.hint().to_owned();
         let place = format!("what you edited is kept in {}", self.path.display());
         trouble.try_this(if hint.is_empty() { place } else { format!("{hint}; {place}") })

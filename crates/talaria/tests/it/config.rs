@@ -216,7 +216,12 @@ async fn an_edit_counts_only_when_it_is_valid() {
     assert_eq!(text(&scene), before);
     let kept = bad.stderr.split("is kept in ").nth(1).unwrap().trim();
     assert!(fs::read_to_string(kept).unwrap().ends_with("sandbox = \"none\"\n"));
+    fs::remove_file(kept).unwrap();
     edit(&mut scene, "exit 3").await.exits(1).complains(&["it ended with exit status: 3"]);
+    assert!(
+        !names(&scene.work()).iter().any(|name| name.starts_with("talaria-config-")),
+        "nothing was edited"
+    );
     let meanwhile =
         edit(&mut scene, "echo '# mine' >> \"$2\"; echo '# theirs' >> \"$TALARIA_HOME/config.toml\"").await;
     meanwhile.exits(1).complains(&["somebody else changed it while you edited", "is kept in "]);
