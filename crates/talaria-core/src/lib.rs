@@ -13,6 +13,7 @@
 //! `edit` changes one key of a TOML text, `toml_text` knows its lines.
 //! `servers` turns the MCP servers of the configuration into Codex's.
 //! `codex_config` plans what is added to Codex's own configuration, and takes it out again.
+//! `hermes` is what a person brings along from there.
 //! `config`, `policy`, `duration` and `version` are what users and Codex say about themselves, as data.
 //! `config`, `policy`, `runtime`, `duration` and `version` are what users and Codex say about themselves, as data.
 
@@ -30,6 +31,7 @@ pub mod failure;
 pub mod frame;
 pub mod gap;
 pub mod gate;
+pub mod hermes;
 pub mod ids;
 pub mod item;
 pub mod line;

@@ -1,9 +1,12 @@
-//! Tasks of the old bridge: what its database `codex_bridge.db` says, and how it becomes ours (`import`).
+//! What other programs kept: the tasks of the old bridge (`codex_bridge.db`: `read`, `import`) and the conversations of
+//! Hermes (`state.db`: `hermes`), and how they become ours.
 //!
 //! The file is somebody else's: it is opened read-only, and whatever is in it is taken as text of unknown origin. It
 //! may be older than its last columns, in use, damaged, or something else altogether. Called by the engine when a
 //! person asks for an import.
 
+mod file;
+pub mod hermes;
 mod import;
 mod read;
 
@@ -44,12 +47,35 @@ pub struct LegacyTask {
     pub open_requests: usize,
 }
 
-/// Why a database of the old bridge could not be read. The file was not changed.
+/// Whose database it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Program {
+    /// The old bridge.
+    Bridge,
+    /// Hermes.
+    Hermes,
+}
+
+impl Program {
+    fn database(self) -> &'static str {
+        match self {
+            Self::Bridge => "database of the codex bridge",
+            Self::Hermes => "database of Hermes",
+        }
+    }
+}
+
+/// Why a database of another program could not be read. The file was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum LegacyError {
     /// There is nothing.
-    #[error("there is no file {}", .0.display())]
-    NotThere(PathBuf),
+    #[error("there is no file {}", path.display())]
+    NotThere {
+        /// The file.
+        path: PathBuf,
+        /// Whose it should have been.
+        program: Program,
+    },
     /// It is no file, or the system does not let us read it, or somebody has locked it.
     #[error("cannot read {}: {why}", path.display())]
     Unreadable {
@@ -59,10 +85,12 @@ pub enum LegacyError {
         why: String,
     },
     /// It is something else.
-    #[error("{} is no database of the codex bridge: {why}", path.display())]
+    #[error("{} is no {}: {why}", path.display(), program.database())]
     Foreign {
         /// The file.
         path: PathBuf,
+        /// Whose it should have been.
+        program: Program,
         /// By what one sees that.
         why: String,
     },
@@ -80,17 +108,21 @@ impl LegacyError {
     /// What a person can do about it.
     pub fn next_step(&self) -> &'static str {
         match self {
-            Self::NotThere(_) | Self::Foreign { .. } => {
-                "give the path of the old `codex_bridge.db`; as a rule it is in ~/.hermes"
-            }
+            Self::NotThere { program, .. } | Self::Foreign { program, .. } => match program {
+                Program::Bridge => "give the path of the old `codex_bridge.db`; as a rule it is in ~/.hermes",
+                Program::Hermes => {
+                    "name the home of Hermes with --home; its conversations are in state.db there"
+                }
+            },
             Self::Unreadable { .. } => "end the program that has the file open, and see that you may read it",
             Self::Damaged { .. } => "restore the file from a backup, or mend it with `sqlite3 FILE .recover`",
         }
     }
 
-    fn of_io(path: PathBuf, error: &io::Error) -> Self {
+    fn of_io(file: file::File<'_>, error: &io::Error) -> Self {
+        let path = file.path.to_owned();
         match error.kind() {
-            io::ErrorKind::NotFound => Self::NotThere(path),
+            io::ErrorKind::NotFound => Self::NotThere { path, program: file.program },
             _ => Self::Unreadable { path, why: error.to_string() },
         }
     }

@@ -168,7 +168,11 @@ fn choose(candidates: Vec<Candidate>, policy: &PrunePolicy, used: i64) -> Prunab
 }
 
 /// Takes a session out of the lists, unless it must stay.
-async fn forget(conn: &mut SqliteConnection, id: &SessionId, now: i64) -> Result<bool, StoreError> {
+pub(crate) async fn forget(
+    conn: &mut SqliteConnection,
+    id: &SessionId,
+    now: i64,
+) -> Result<bool, StoreError> {
     let done = sqlx::query(sqlx::AssertSqlSafe(format!(
         "insert into forgotten (session) select id from session where id = $2 and not {PROTECTED}"
     )))
@@ -185,6 +189,8 @@ async fn forget(conn: &mut SqliteConnection, id: &SessionId, now: i64) -> Result
          delete from request where session = $1;
          delete from outbox where session = $1;
          delete from task where session = $1;
+         delete from origin_part where session = $1;
+         delete from origin where session = $1;
          delete from session where id = $1",
     )
     .bind(id.as_str())

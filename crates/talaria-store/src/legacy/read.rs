@@ -1,15 +1,15 @@
 //! Reading a database of the old bridge. Nothing in the file is trusted to have the type or the columns it should have.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::Value;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteRow};
-use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Row as _};
+use sqlx::sqlite::SqliteConnection;
+use sqlx::{AssertSqlSafe, Connection as _};
 
-use super::{LegacyError, LegacyTask};
+use super::file::{File, columns, text, time, wanted};
+use super::{LegacyError, LegacyTask, Program};
 use crate::error::StoreError;
-use crate::files::{self, Content};
 
 const TASKS: &str = "codex_bridge_tasks";
 const EVENTS: &str = "codex_bridge_events";
@@ -17,38 +17,15 @@ const REQUESTS: &str = "codex_bridge_pending_requests";
 
 /// Reads all tasks of a database of the old bridge, oldest first. The file is not changed.
 pub async fn read(path: &Path) -> Result<Vec<LegacyTask>, LegacyError> {
-    let content = std::fs::metadata(path).and_then(|_| files::look(path));
-    let foreign = |why: &str| LegacyError::Foreign { path: path.to_owned(), why: why.to_owned() };
-    match content.map_err(|error| LegacyError::of_io(path.to_owned(), &error))? {
-        Content::Empty => return Err(foreign("it is empty")),
-        Content::Foreign => return Err(foreign("it is no SQLite file")),
-        Content::NotAFile => {
-            return Err(LegacyError::Unreadable { path: path.to_owned(), why: "it is no file".to_owned() });
-        }
-        Content::Database => {}
-    }
-    // Without a log there is nothing to share with a writer: reading must then not leave files beside it.
-    let is_at_rest = is_logged(path) && !files::log_of(path).exists();
-    let options = SqliteConnectOptions::new().filename(path).read_only(true).immutable(is_at_rest);
-    let found = async {
-        let mut conn = options.disable_statement_logging().connect().await?;
-        let found = read_all(&mut conn).await;
-        let _ = conn.close().await;
-        found
-    };
-    match found.await {
+    let file = File { path, program: Program::Bridge };
+    let mut conn = file.open().await?;
+    let found = read_all(&mut conn).await;
+    let _ = conn.close().await;
+    match found {
         Ok(Some(tasks)) => Ok(tasks),
-        Ok(None) => Err(foreign("it has no table of tasks")),
-        Err(StoreError::Corrupt(why)) => Err(LegacyError::Damaged { path: path.to_owned(), why }),
-        Err(error) => Err(LegacyError::Unreadable { path: path.to_owned(), why: error.to_string() }),
+        Ok(None) => Err(file.foreign("it has no table of tasks")),
+        Err(error) => Err(file.failed(error)),
     }
-}
-
-/// Does the file say of itself that it has a write-ahead log?
-fn is_logged(path: &Path) -> bool {
-    use std::io::Read as _;
-    let mut head = [0; 20];
-    std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok() && head[18] == 2
 }
 
 async fn read_all(conn: &mut SqliteConnection) -> Result<Option<Vec<LegacyTask>>, StoreError> {
@@ -94,21 +71,6 @@ async fn read_all(conn: &mut SqliteConnection) -> Result<Option<Vec<LegacyTask>>
         });
     }
     Ok(Some(tasks))
-}
-
-/// The columns that a table has; none if there is no such table.
-async fn columns(conn: &mut SqliteConnection, table: &str) -> Result<HashSet<String>, StoreError> {
-    let found = sqlx::query("select name from pragma_table_info($1)").bind(table).fetch_all(conn).await?;
-    found.iter().map(|row| Ok(row.try_get("name")?)).collect()
-}
-
-/// A column as what it should be, or nothing where an older file has none.
-fn wanted(columns: &HashSet<String>, name: &str, kind: &str) -> String {
-    if columns.contains(name) {
-        format!("cast({name} as {kind}) as {name}")
-    } else {
-        format!("null as {name}")
-    }
 }
 
 /// What the model said in each task: it stands nowhere but in the events.
@@ -161,17 +123,4 @@ async fn open_requests(conn: &mut SqliteConnection) -> Result<BTreeMap<String, u
         }
     }
     Ok(open)
-}
-
-/// A text, whatever bytes it has.
-fn text(row: &SqliteRow, column: &str) -> Result<Option<String>, StoreError> {
-    let bytes: Option<Vec<u8>> = row.try_get(column)?;
-    Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
-}
-
-/// Seconds with a fraction as milliseconds.
-fn time(row: &SqliteRow, column: &str) -> Result<Option<i64>, StoreError> {
-    let seconds: Option<f64> = row.try_get(column)?;
-    // What is out of range becomes the nearest time that is in it.
-    Ok(seconds.map(|seconds| (seconds * 1000.0).round() as i64))
 }

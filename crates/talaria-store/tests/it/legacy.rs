@@ -216,7 +216,7 @@ async fn what_is_no_database_of_the_bridge_is_refused_in_words() {
     for name in ["missing", "empty", "garbage", "directory", "other", "damaged"] {
         let error = legacy::read(&at(name)).await.unwrap_err();
         let kind = match error {
-            LegacyError::NotThere(_) => "not there",
+            LegacyError::NotThere { .. } => "not there",
             LegacyError::Unreadable { .. } => "unreadable",
             LegacyError::Foreign { .. } => "foreign",
             LegacyError::Damaged { .. } => "damaged",

@@ -75,6 +75,7 @@ fn the_pure_centre_uses_nothing_that_acts() {
         "memchr",
         "schemars",
         "serde",
+        "serde-saphyr",
         "serde_json",
         "sha2",
         "thiserror",

@@ -1,0 +1,3 @@
+//! Text in, text out: what a person brings along, and what becomes of it.
+
+mod past;
