@@ -6,13 +6,26 @@
 //!
 //! | file | idea |
 //! |---|---|
+//! | `yaml` | its `config.yaml` as a tree, or where it is wrong |
+//! | `settings` | which of its settings are wished for here |
+//! | `servers` | its MCP servers, with references in the place of secrets |
+//! | `plan` | wishes against Talaria's own file: taken, kept, left |
+//! | `secrets` | the names of secrets, never their values |
 //! | `past` | rows of its database as finished turns |
 
 mod past;
+mod plan;
+mod secrets;
+mod servers;
+mod settings;
 #[cfg(test)]
 mod tests;
+mod yaml;
 
 pub use past::{LONGEST_TEXT, PastMessage, PastTurn, Row, message, turns};
+pub use plan::{Kept, Left, Plan, Taken, by_section, plan};
+pub use secrets::{Variable, login_names, variable_names};
+pub use yaml::{BadYaml, Tree, read};
 
 /// The name of the program, as rows and reports say it.
 pub const PROGRAM: &str = "hermes";
