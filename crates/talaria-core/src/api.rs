@@ -4,22 +4,24 @@
 //! names and meanings do not change within one `VERSION`. Nothing here decides or does anything.
 
 mod engine;
+mod import;
 mod problem;
 mod request;
 mod session;
 mod task;
 
 pub use engine::{EngineInfo, HostInfo, Limits, RunningTurn, Status, Stop, Stopped, TaskCounts};
+pub use import::{Import, ImportFrom, ImportHow, Imported, ImportedSessions};
 pub use problem::{Problem, ProblemCode};
 pub use request::{AnswerRequest, Answered, RequestInfo, RequestState};
 pub use session::{
     Caller, Interrupt, Kind, NewSession, NewTurn, Numbered, Prune, Pruned, PrunedSession, Said, Say,
-    SearchHit, SessionDetail, SessionInfo, SessionQuery, SessionStarted, StoredMessage, TurnInfo, When,
+    SearchHit, SessionDetail, SessionInfo, SessionOrigin, SessionQuery, SessionStarted, StoredMessage,
+    TurnInfo, When,
 };
 pub use task::{
-    Applied, Changes, Dirty, Discard, Discarded, FileChange, Import, Imported, NewTask, NoticeInfo,
-    NoticeState, Notify, TaskDiff, TaskEvent, TaskInfo, TaskLine, TaskQuery, TaskSent, TaskStarted,
-    TaskStatus, WorktreeInfo,
+    Applied, Changes, Dirty, Discard, Discarded, FileChange, NewTask, NoticeInfo, NoticeState, Notify,
+    TaskDiff, TaskEvent, TaskInfo, TaskLine, TaskQuery, TaskSent, TaskStarted, TaskStatus, WorktreeInfo,
 };
 
 /// The version of this vocabulary. An engine and a command with different ones do not understand each other.

@@ -43,7 +43,7 @@ mod ending;
 mod feed;
 mod follow;
 mod forgetting;
-mod importing;
+pub(crate) mod importing;
 mod input;
 mod journal;
 mod lock;
@@ -164,6 +164,7 @@ impl Engine {
         let _caller = self.0.enter()?;
         check_input(&turn.input)?;
         let session = self.find(id).await?;
+        importing::only_to_be_read(&session)?;
         let last = self.0.last_turn(&session.id).await?;
         if last.as_ref().is_some_and(|last| last.settled_at.is_none()) {
             let hint =

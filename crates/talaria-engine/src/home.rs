@@ -141,6 +141,11 @@ impl TalariaHome {
         self.root.join("worktrees")
     }
 
+    /// What was taken over from other programs, so that it can be taken back.
+    pub fn imports_dir(&self) -> PathBuf {
+        self.root.join("imports")
+    }
+
     /// Working directories and sockets of the Codex hosts.
     pub fn hosts_dir(&self) -> PathBuf {
         self.root.join("hosts")

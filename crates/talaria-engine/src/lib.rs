@@ -3,11 +3,13 @@
 //! Map: `home` is Talaria's own directory and configuration file, `codex` finds, installs and runs Codex, `session` runs
 //! turns on it, `revival` brings a conversation back when its Codex is gone, `engine` keeps all of it for one home.
 //! `user_file` replaces a file of the user whole or not at all; `migrate` does so with Codex's configuration.
+//! turns on it, `hermes` brings along what a person had there, `user_file` replaces a file of the user whole or not at all, `revival` brings a conversation back when its Codex is gone, `engine` keeps all of it for one home.
 
 mod clock;
 pub mod codex;
 pub mod engine;
 mod faults;
+pub mod hermes;
 pub mod home;
 pub mod migrate;
 pub mod notify;

@@ -141,6 +141,11 @@ impl Locked {
     }
 }
 
+/// Reads a file of the user without the right to change it; none if there is no such file. The same limits hold.
+pub fn read(path: &Path) -> Result<Option<String>, UserFileError> {
+    Ok(Content::read(path)?.map(|content| content.text))
+}
+
 fn open_directory(real: &Path) -> Result<File, UserFileError> {
     let parent = real.parent().unwrap_or(Path::new("/"));
     File::open(parent).map_err(|source| UserFileError::Directory { path: parent.to_owned(), source })

@@ -104,7 +104,7 @@ routes! {
     APPLY "apply" Post "/v1/tasks/{id}/apply" "Brings the work of a task into the user's checkout."
     DISCARD "discard" Post "/v1/tasks/{id}/discard" "Throws the worktree of a task away."
     NOTIFY "notify" Post "/v1/notify" "Sends the notifications that are owed, or says which it would."
-    IMPORT "import" Post "/v1/import" "Takes over the tasks of another program's database."
+    IMPORT "import" Post "/v1/import" "Takes over, page by page, what another program's database has, or takes it back."
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ pub(crate) use codex_runtime::CodexRuntime;
 pub(crate) use config::{Config, ConfigAction};
 pub(crate) use engine::{Serve, Service, ServiceAction, Status, Stop};
 pub(crate) use exec::{Approve, Exec};
-pub(crate) use import::{Import, ImportSource};
+pub(crate) use import::{Hermes, Import, ImportSource};
 pub(crate) use mcp::Mcp;
 pub(crate) use migrate::Migrate;
 pub(crate) use requests::{AnswerOptions, Requests, RequestsAction};
@@ -63,7 +63,7 @@ pub(crate) enum Command {
     Requests(Requests),
     /// List, show, search, export and prune conversations
     Sessions(Sessions),
-    /// Take over tasks that another program kept
+    /// Take over what another program kept
     Import(Import),
     /// Write Talaria's MCP servers into Codex's own configuration, and take them out again
     Migrate(Migrate),

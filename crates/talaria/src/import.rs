@@ -1,4 +1,9 @@
-//! `talaria import`: takes over what another program kept. The engine reads the file; it stays as it is.
+//! `talaria import`: takes over what another program kept. The engine reads its database; it stays as it is.
+
+mod hermes;
+mod page;
+mod report;
+mod undo_report;
 
 use std::path::Path;
 
@@ -16,8 +21,11 @@ use crate::trouble::{Trouble, exit};
 
 /// Runs the command.
 pub(crate) async fn run(options: &args::Import) -> Result<u8, Trouble> {
-    let ImportSource::CodexBridge { path, json } = &options.source;
-    let import = Import { path: file(path)? };
+    let (path, json) = match &options.source {
+        ImportSource::CodexBridge { path, json } => (path, json),
+        ImportSource::Hermes(options) => return hermes::run(options).await,
+    };
+    let import = Import { path: file(path)?, ..Import::default() };
     let settings = Settings::load()?.accept()?;
     let client = engine::reach(&settings.home).await?;
     let imported = patiently("reading", client.import(&import)).await;
@@ -76,7 +84,13 @@ mod tests {
             not taken over, because something else has its name or it is none: a␛b
             see them: talaria task list
         "#]]
-        .assert_eq(&words(&Imported { tasks: 3, lost: 2, known: 1, refused: vec!["a\u{1b}b".to_owned()] }));
+        .assert_eq(&words(&Imported {
+            tasks: 3,
+            lost: 2,
+            known: 1,
+            refused: vec!["a\u{1b}b".to_owned()],
+            sessions: None,
+        }));
         assert_eq!(words(&Imported::default()), "0 tasks taken over\nsee them: talaria task list\n");
     }
 }

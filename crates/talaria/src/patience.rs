@@ -19,6 +19,19 @@ pub(crate) async fn patiently<T>(what: &str, work: impl Future<Output = T>) -> T
     work.await
 }
 
+/// Says how far it is, in one line that changes and goes away.
+#[derive(Default)]
+pub(crate) struct Progress(Option<Note>);
+
+impl Progress {
+    /// Puts these words in the place of the last ones.
+    pub(crate) fn say(&mut self, what: &str) {
+        // The old line goes first.
+        self.0 = None;
+        self.0 = Some(Note::show(what));
+    }
+}
+
 /// A line that is there until it is dropped.
 struct Note {
     columns: usize,

@@ -50,6 +50,11 @@ impl Trouble {
         self
     }
 
+    /// The same, of another thing that failed.
+    pub(crate) fn renamed(self, what: impl Into<String>) -> Self {
+        Self { what: what.into(), ..self }
+    }
+
     /// The same with another exit code.
     pub(crate) fn exiting(self, exit: u8) -> Self {
         Self { exit, ..self }

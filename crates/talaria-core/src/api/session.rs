@@ -228,12 +228,29 @@ pub struct SessionDetail {
     pub thread: Option<String>,
     /// The version of Codex that kept it last.
     pub codex: Option<String>,
+    /// What it was before, if another program had it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<SessionOrigin>,
     /// Its turns, the oldest first.
     pub turns: Vec<TurnInfo>,
     /// What was said and done, the oldest first.
     pub messages: Vec<Message>,
     /// How many older messages are not in here.
     pub older_messages: usize,
+}
+
+/// What a conversation was in another program. It can be read, and not gone on with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SessionOrigin {
+    /// The program.
+    pub program: String,
+    /// Its name there.
+    pub name: String,
+    /// The conversation that it went on from, by its name there.
+    pub parent: Option<String>,
+    /// The same conversation here.
+    pub parent_session: Option<SessionId>,
 }
 
 /// A message with its place in the conversation.

@@ -436,26 +436,3 @@ impl Default for Notify {
         Self { limit: 10, dry_run: false }
     }
 }
-
-/// A database of the reference is to be read.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Import {
-    /// The file; absolute.
-    pub path: String,
-}
-
-/// What came out of it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Imported {
-    /// Tasks that are new here.
-    pub tasks: usize,
-    /// Those of them that had not ended, and are lost.
-    pub lost: usize,
-    /// Tasks that were here already.
-    pub known: usize,
-    /// Names that could not be taken over: they are no names of tasks, or something else has them.
-    #[serde(default)]
-    pub refused: Vec<String>,
-}

@@ -17,6 +17,7 @@ pub fn head(detail: &SessionDetail) -> String {
         ("Directory", Some(info.cwd.clone())),
         ("Model", info.model.clone()),
         ("Codex", detail.codex.clone()),
+        ("From", detail.origin.as_ref().map(|origin| format!("{} {}", origin.program, origin.name))),
         ("Began", Some(info.created_at.to_string())),
         ("Updated", Some(info.updated_at.to_string())),
     ];
@@ -26,8 +27,16 @@ pub fn head(detail: &SessionDetail) -> String {
     out
 }
 
-/// One message; `before` is the one above it.
-pub fn message(stored: &StoredMessage, before: Option<&StoredMessage>) -> String {
+/// Who answered in a conversation.
+pub fn speaker(detail: &SessionDetail) -> &'static str {
+    match detail.origin.as_ref().map(|origin| origin.program.as_str()) {
+        Some(crate::hermes::PROGRAM) => "Hermes",
+        _ => "Codex",
+    }
+}
+
+/// One message; `before` is the one above it, `speaker` who answers.
+pub fn message(stored: &StoredMessage, before: Option<&StoredMessage>, speaker: &str) -> String {
     let mut out = String::new();
     if before.is_none_or(|before| before.turn != stored.turn) {
         out += &format!("\n## Turn {}\n", stored.turn);
@@ -41,7 +50,7 @@ pub fn message(stored: &StoredMessage, before: Option<&StoredMessage>) -> String
                 let quoted: String = reasoning.trim().lines().map(|line| format!("> {line}\n")).collect();
                 out += &format!("\n{quoted}");
             }
-            out += &content.map(|text| format!("\n### Codex\n\n{text}\n")).unwrap_or_default();
+            out += &content.map(|text| format!("\n### {speaker}\n\n{text}\n")).unwrap_or_default();
             for call in tool_calls {
                 out +=
                     &format!("\n**{}**\n\n{}", call.function.name, fenced(&call.function.arguments, "json"));
@@ -104,6 +113,7 @@ mod tests {
             info,
             thread: None,
             codex: Some("0.166.0".to_owned()),
+            origin: None,
             turns,
             messages,
             older_messages: 0,
@@ -133,7 +143,7 @@ mod tests {
         let mut out = head(&detail());
         let all = messages();
         for (at, stored) in all.iter().enumerate() {
-            out += &message(stored, at.checked_sub(1).map(|at| &all[at]));
+            out += &message(stored, at.checked_sub(1).map(|at| &all[at]), speaker(&detail()));
         }
         expect![[r##"
             # count the `words`

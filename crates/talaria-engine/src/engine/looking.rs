@@ -83,14 +83,16 @@ impl Engine {
             let turns = store.last_turns(&session.id, None, SHOWN).await?;
             let messages = store.last_messages(&session.id, SHOWN).await?;
             let all = store.count_messages(&session.id).await?;
-            Ok::<_, talaria_store::StoreError>((turns, messages, all))
+            let origin = store.origin(&session.id).await?;
+            Ok::<_, talaria_store::StoreError>((turns, messages, all, origin))
         };
-        let (turns, messages, all) = read.await.map_err(|error| views::problem(&error))?;
+        let (turns, messages, all, origin) = read.await.map_err(|error| views::problem(&error))?;
         let older_messages = usize::try_from(all).unwrap_or_default().saturating_sub(messages.len());
         Ok(SessionDetail {
             info: views::session(&session),
             thread: session.thread.as_ref().map(ToString::to_string),
             codex: session.codex_version.clone(),
+            origin: origin.map(views::origin),
             turns: turns.iter().map(views::turn).collect(),
             messages: messages
                 .iter()

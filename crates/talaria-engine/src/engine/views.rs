@@ -2,11 +2,14 @@
 
 use jiff::Timestamp;
 use talaria_core::api::RequestState as Told;
-use talaria_core::api::{Kind, Problem, ProblemCode, RequestInfo, RunningTurn, SessionInfo, TurnInfo};
+use talaria_core::api::{
+    Kind, Problem, ProblemCode, RequestInfo, RunningTurn, SessionInfo, SessionOrigin, TurnInfo,
+};
 use talaria_core::event::Event;
 use talaria_core::item::ItemBody;
 use talaria_core::outcome::Report;
 use talaria_core::request::Ask;
+use talaria_store::legacy::hermes::Origin;
 use talaria_store::{Request, RequestState, Session, SessionKind, SessionState, StoreError, Turn};
 
 use super::rows;
@@ -48,6 +51,11 @@ pub(super) fn session(session: &Session) -> SessionInfo {
         created_at: time(session.created_at),
         last_seq: session.last_seq,
     }
+}
+
+pub(super) fn origin(origin: Origin) -> SessionOrigin {
+    let Origin { program, name, parent, parent_session } = origin;
+    SessionOrigin { program, name, parent, parent_session }
 }
 
 pub(super) fn report(turn: &Turn) -> Option<Report> {

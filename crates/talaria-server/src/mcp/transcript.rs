@@ -17,7 +17,8 @@ pub(super) async fn read(engine: &Client, task: &str) -> Result<String, ClientEr
     let task = engine.task(task).await?;
     let id = task.session.as_str();
     let mut text = Bounded::new(LIMIT);
-    text.push(&markdown::head(&engine.session(id).await?));
+    let detail = engine.session(id).await?;
+    text.push(&markdown::head(&detail));
     // What was said before the first event stands at 0.
     let (mut after, mut before) = (-1, None);
     loop {
@@ -28,7 +29,7 @@ pub(super) async fn read(engine: &Client, task: &str) -> Result<String, ClientEr
         }
         for stored in page {
             after = stored.seq;
-            text.push(&markdown::message(&stored, before.as_ref()));
+            text.push(&markdown::message(&stored, before.as_ref(), markdown::speaker(&detail)));
             before = Some(stored);
         }
     }

@@ -1,19 +1,20 @@
 //! Conversations of Hermes: what its database `state.db` says (`read`), how they become finished sessions of ours
-//! (`write`), and how an import is taken back (`undo`).
+//! (`take`, `write`), and how an import is taken back (`undo`).
 //!
 //! They come page by page, so that a person sees how far it is and nobody waits long for the writer. An import that was
 //! broken off goes on where it was: a session knows the last message that came. Nothing is kept that was not redacted.
 
 mod read;
+mod take;
 mod undo;
 mod write;
 
 use talaria_core::hermes::PastTurn;
 use talaria_core::ids::SessionId;
 
-pub use read::{KNOWN_SCHEMA, look};
+pub use read::KNOWN_SCHEMA;
+pub use take::{ImportError, Run, preview_all};
 pub use undo::Undone;
-pub use write::{ImportError, Run};
 
 /// What a conversation of ours was before.
 #[derive(Clone, Debug, PartialEq, Eq)]

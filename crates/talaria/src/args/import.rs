@@ -6,8 +6,25 @@ use clap::{Args, Subcommand};
 
 const EXAMPLES: &str = "\
 Examples:
+  talaria import hermes --dry-run
+  talaria import codex-bridge ~/.hermes/codex_bridge.db";
+
+const BRIDGE_EXAMPLES: &str = "\
+Examples:
   talaria import codex-bridge ~/.hermes/codex_bridge.db
   talaria task list --limit 1000";
+
+const HERMES_EXAMPLES: &str = "\
+Nothing of Hermes is changed, nothing of yours is overwritten, and no secret is copied.
+Settings come that Talaria knows, memories and skills (kept, but not used by this version),
+and conversations, which can be read and searched, but not gone on with. Running it again
+brings only what is new.
+
+Examples:
+  talaria import hermes --dry-run
+  talaria import hermes --home ~/.hermes/profiles/work
+  talaria sessions search words that you remember
+  talaria import hermes --undo";
 
 /// Options of `talaria import`.
 #[derive(Debug, Args)]
@@ -21,7 +38,7 @@ pub(crate) struct Import {
 #[derive(Debug, Subcommand)]
 pub(crate) enum ImportSource {
     /// Take over the tasks of a codex_bridge.db; the file stays as it is, and doing it twice changes nothing
-    #[command(after_help = EXAMPLES)]
+    #[command(after_help = BRIDGE_EXAMPLES)]
     CodexBridge {
         /// The file
         path: PathBuf,
@@ -29,4 +46,24 @@ pub(crate) enum ImportSource {
         #[arg(long)]
         json: bool,
     },
+    /// Take over settings, memories, skills and conversations of Hermes
+    #[command(after_help = HERMES_EXAMPLES)]
+    Hermes(Hermes),
+}
+
+/// Options of `talaria import hermes`.
+#[derive(Debug, Args)]
+pub(crate) struct Hermes {
+    /// Hermes's home [default: HERMES_HOME, or ~/.hermes]
+    #[arg(long, value_name = "DIR", conflicts_with = "undo")]
+    pub(crate) home: Option<PathBuf>,
+    /// Show what would happen, and change nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Take back what the last import brought, as far as it is unchanged
+    #[arg(long)]
+    pub(crate) undo: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
 }

@@ -28,7 +28,8 @@ pub(super) async fn run(client: &Client, options: &Export) -> Result<(), Trouble
         }
     };
     let mut target = Target::open(options.output.as_deref())?;
-    let mut writer = Writer { format: options.format, before: None };
+    let speaker = markdown::speaker(&detail);
+    let mut writer = Writer { format: options.format, speaker, before: None };
     target.write(&writer.head(&detail))?;
     let exporting = async {
         // What was said before the first event stands at 0.
@@ -54,6 +55,7 @@ pub(super) async fn run(client: &Client, options: &Export) -> Result<(), Trouble
 /// Turns messages into text.
 struct Writer {
     format: Format,
+    speaker: &'static str,
     before: Option<StoredMessage>,
 }
 
@@ -67,7 +69,7 @@ impl Writer {
 
     fn message(&mut self, stored: StoredMessage) -> String {
         let text = match self.format {
-            Format::Markdown => markdown::message(&stored, self.before.as_ref()),
+            Format::Markdown => markdown::message(&stored, self.before.as_ref(), self.speaker),
             // Plain data: it always has a JSON form.
             Format::Jsonl => serde_json::to_string(&stored.message).unwrap_or_default() + "\n",
         };
@@ -127,7 +129,7 @@ mod tests {
 
     #[test]
     fn json_lines_have_the_shape_that_chat_models_read() {
-        let mut writer = Writer { format: Format::Jsonl, before: None };
+        let mut writer = Writer { format: Format::Jsonl, speaker: "Codex", before: None };
         let said = [Message::user("count"), Message::tool("c", "5 a"), Message::assistant("There are 5.")];
         let stored = |(seq, message)| StoredMessage { seq, turn: 1, message };
         let text: String = (1..).zip(said).map(|said| writer.message(stored(said))).collect();

@@ -1,7 +1,7 @@
 //! One conversation for people: what it is, its turns, what was said and done.
 
 use jiff::Timestamp;
-use talaria_core::api::{SessionDetail, TurnInfo};
+use talaria_core::api::{SessionDetail, SessionOrigin, TurnInfo};
 use talaria_core::event::Stage;
 use talaria_core::outcome::Outcome;
 use talaria_core::transcript::{Message, Role};
@@ -26,6 +26,7 @@ pub(super) fn page(detail: &SessionDetail, now: Timestamp, look: Look) -> String
         ("where", Some(info.cwd.clone())),
         ("runtime", Some(format!("{}{codex}{model}", info.runtime))),
         ("thread", detail.thread.clone()),
+        ("from", detail.origin.as_ref().map(origin)),
         ("began", Some(ago(info.created_at, now))),
         ("updated", Some(ago(info.updated_at, now))),
     ];
@@ -45,12 +46,25 @@ pub(super) fn page(detail: &SessionDetail, now: Timestamp, look: Look) -> String
         out += &said(message, paint);
     }
     let next = match (&info.task, &info.id, info.running) {
+        (_, id, _) if detail.origin.is_some() => {
+            format!("it can only be read; take its text along: talaria sessions export {id} -o past.md")
+        }
         (Some(id), _, true) => format!("follow it: talaria task watch {id}"),
         (Some(id), _, false) => format!("go on with it: talaria task send {id} \"…\""),
         (None, id, true) => format!("follow it: talaria exec --attach {id}"),
         (None, id, false) => format!("go on with it: talaria exec --resume {id} \"…\""),
     };
     out + &format!("\n{}\n", paint.text(Style::DIM, &next))
+}
+
+/// Where a conversation came from.
+fn origin(origin: &SessionOrigin) -> String {
+    let parent = match (&origin.parent_session, &origin.parent) {
+        (Some(id), _) => format!(", which went on from {id}"),
+        (None, Some(name)) => format!(", which went on from {name}"),
+        (None, None) => String::new(),
+    };
+    format!("{} {}{parent}", origin.program, origin.name)
 }
 
 fn turns(turns: &[TurnInfo], now: Timestamp) -> Sheet {
@@ -175,7 +189,7 @@ mod tests {
             turn(3, None, Stage::Accepted),
         ];
         let (thread, codex) = (Some("t-1".to_owned()), Some("0.166.0".to_owned()));
-        let detail = SessionDetail { info, thread, codex, turns, messages, older_messages: 3 };
+        let detail = SessionDetail { info, thread, codex, origin: None, turns, messages, older_messages: 3 };
         let look = Look { color: false, width: Some(90), live: true, unicode: true };
         expect![[r#"
             count the words

@@ -9,7 +9,7 @@ use crate::scene::Scene;
 #[tokio::test]
 async fn every_help_text_has_an_example_and_is_as_it_was() {
     let scene = Scene::empty().await;
-    let texts: [(&[&str], ExpectFile); 42] = [
+    let texts: [(&[&str], ExpectFile); 43] = [
         (&["--help"], expect_file!["help/talaria.txt"]),
         (&["exec", "--help"], expect_file!["help/exec.txt"]),
         (&["task", "--help"], expect_file!["help/task.txt"]),
@@ -34,6 +34,7 @@ async fn every_help_text_has_an_example_and_is_as_it_was() {
         (&["sessions", "prune", "--help"], expect_file!["help/sessions-prune.txt"]),
         (&["import", "--help"], expect_file!["help/import.txt"]),
         (&["import", "codex-bridge", "--help"], expect_file!["help/import-codex-bridge.txt"]),
+        (&["import", "hermes", "--help"], expect_file!["help/import-hermes.txt"]),
         (&["mcp", "--help"], expect_file!["help/mcp.txt"]),
         (&["status", "--help"], expect_file!["help/status.txt"]),
         (&["stop", "--help"], expect_file!["help/stop.txt"]),

@@ -15,6 +15,7 @@ mod faults;
 mod follow;
 mod help;
 mod import;
+mod import_hermes;
 mod input;
 mod mcp;
 mod migrate;

@@ -18,15 +18,6 @@ pub const KNOWN_SCHEMA: i64 = 22;
 /// Longer messages are left out: they cannot be redacted in parts.
 const LONGEST: usize = 16 * 1024 * 1024;
 
-/// Looks whether this is a database of Hermes, and says how many conversations it has and its version.
-pub async fn look(path: &Path) -> Result<(u64, Option<i64>), LegacyError> {
-    let mut reader = Reader::open(path).await?;
-    let total = reader.total().await;
-    let version = reader.version;
-    reader.close().await;
-    Ok((total?, version))
-}
-
 /// An open database of Hermes.
 pub(super) struct Reader<'a> {
     file: File<'a>,

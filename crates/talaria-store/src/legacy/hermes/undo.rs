@@ -24,6 +24,16 @@ pub struct Undone {
     pub next: Option<SessionId>,
 }
 
+impl Undone {
+    fn count(&mut self, fate: Fate, id: SessionId) {
+        match fate {
+            Fate::Removed => self.removed += 1,
+            Fate::Shortened => self.shortened += 1,
+            Fate::Left => self.left.push(id),
+        }
+    }
+}
+
 enum Fate {
     Removed,
     Shortened,
@@ -40,14 +50,17 @@ impl Store {
     ) -> Result<Undone, StoreError> {
         let found = self.brought(run, after).await?;
         let mut undone = Undone { next: next(&found), ..Undone::default() };
-        for (id, turn) in found {
-            let of = id.clone();
-            let fate = self.write(move |conn| Box::pin(async move { take_back(conn, &of, turn, now).await }));
-            match fate.await? {
-                Fate::Removed => undone.removed += 1,
-                Fate::Shortened => undone.shortened += 1,
-                Fate::Left => undone.left.push(id),
-            }
+        let fates = self.write(move |conn| {
+            Box::pin(async move {
+                let mut fates = Vec::with_capacity(found.len());
+                for (id, turn) in found {
+                    fates.push((take_back(conn, &id, turn, now).await?, id));
+                }
+                Ok(fates)
+            })
+        });
+        for (fate, id) in fates.await? {
+            undone.count(fate, id);
         }
         self.clear_forgotten().await?;
         Ok(undone)
@@ -59,11 +72,7 @@ impl Store {
         let mut undone = Undone { next: next(&found), ..Undone::default() };
         for (id, turn) in found {
             let mut conn = self.readers().acquire().await?;
-            match fate(&mut conn, &id, turn).await? {
-                Fate::Removed => undone.removed += 1,
-                Fate::Shortened => undone.shortened += 1,
-                Fate::Left => undone.left.push(id),
-            }
+            undone.count(fate(&mut conn, &id, turn).await?, id);
         }
         Ok(undone)
     }

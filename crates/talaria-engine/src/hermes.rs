@@ -1,0 +1,151 @@
+//! Brings along what a person had in Hermes: settings, memories and skills here, conversations through the engine.
+//!
+//! Hermes's home is only read (`source`). What would be done is planned first (`plan`, `files`), written down (`record`),
+//! then done (`Import`), so that a run that was broken off goes on and every run can be taken back (`undo`). No secret is
+//! copied, and no file of the person is overwritten. Called by `talaria import hermes`. Blocks.
+
+mod copy;
+mod error;
+mod files;
+mod record;
+mod source;
+#[cfg(test)]
+mod tests;
+mod undo;
+
+use std::fs::File;
+use std::path::Path;
+
+use talaria_core::api::{ImportedSessions, Problem, ProblemCode};
+use talaria_core::hermes::{Plan, plan};
+use talaria_store::legacy::hermes::{ImportError, preview_all};
+
+use crate::engine::importing::{came, unreadable};
+use crate::faults::blocking_point;
+use crate::home::{TalariaHome, ensure_dir};
+use crate::user_file::{self, UserFile};
+pub use error::HermesError;
+pub use files::{FilesPlan, LeftFile};
+use record::{Edit, Record};
+pub use source::{HermesHome, Source};
+pub use undo::{Back, Undo, UndoneFiles};
+
+/// What would be brought along, conversations apart.
+#[derive(Debug, Clone, Default)]
+pub struct Planned {
+    /// The settings; none if Hermes has no `config.yaml`.
+    pub config: Option<Plan>,
+    /// Its memories.
+    pub memories: FilesPlan,
+    /// Its skills.
+    pub skills: FilesPlan,
+}
+
+/// Looks what would be done. Changes nothing.
+pub fn look(home: &TalariaHome, source: &Source) -> Result<Planned, HermesError> {
+    let own = user_file::read(&home.config_file())?.unwrap_or_default();
+    Ok(Planned {
+        config: settings(source, &own, home)?,
+        memories: files::plan(&source.root, "memories", home.root()),
+        skills: files::plan(&source.root, "skills", home.root()),
+    })
+}
+
+fn settings(source: &Source, own: &str, home: &TalariaHome) -> Result<Option<Plan>, HermesError> {
+    let Some(tree) = &source.settings else { return Ok(None) };
+    let mut plan =
+        plan(tree, own).map_err(|problem| HermesError::Own(home.config_file(), Box::new(problem)))?;
+    for variable in &mut plan.variables {
+        let is_there = source.variables.contains(&variable.name);
+        variable.found_in = variable.found_in.take().or(is_there.then(|| ".env".to_owned()));
+    }
+    Ok(Some(plan))
+}
+
+/// Looks which conversations would come into a home that has none yet. One page; needs no engine.
+pub async fn conversations(path: &Path, after: Option<&str>) -> Result<ImportedSessions, Problem> {
+    match preview_all(path, after).await {
+        Ok(page) => Ok(came(page)),
+        Err(ImportError::Legacy(error)) => Err(unreadable(&error)),
+        Err(ImportError::Store(error)) => Err(Problem::new(ProblemCode::Store, error.to_string())),
+    }
+}
+
+/// An import that has begun. Nobody else imports until it is dropped.
+#[derive(Debug)]
+pub struct Import {
+    home: TalariaHome,
+    record: Record,
+    _lock: File,
+}
+
+impl Import {
+    /// Begins an import, or takes up the one that was broken off.
+    pub fn begin(home: &TalariaHome, source: &Source) -> Result<Self, HermesError> {
+        home.ensure()?;
+        ensure_dir(&home.imports_dir())?;
+        let lock = record::lock(&home.imports_dir())?;
+        let broken_off = Record::last(&home.imports_dir())?.filter(|record| !record.finished);
+        let record = broken_off.unwrap_or_else(|| Record::new(&source.root));
+        Ok(Self { home: home.clone(), record, _lock: lock })
+    }
+
+    /// The name under which the conversations come.
+    pub fn run(&self) -> &str {
+        &self.record.run
+    }
+
+    /// Writes down what will be done, then sets the settings and copies the files. Gives what was done.
+    pub fn bring(&mut self, source: &Source) -> Result<Planned, HermesError> {
+        let config = UserFile::lock(&self.home.config_file())?;
+        let own = config.text().unwrap_or_default();
+        let mut planned = Planned {
+            config: settings(source, own, &self.home)?,
+            memories: files::plan(&source.root, "memories", self.home.root()),
+            skills: files::plan(&source.root, "skills", self.home.root()),
+        };
+        if let Some(plan) = planned.config.as_ref().filter(|plan| !plan.taken.is_empty()) {
+            self.record.made_config |= config.text().is_none();
+            for taken in &plan.taken {
+                let edit = Edit { key: taken.key.clone(), value: taken.value.clone() };
+                self.record.edits.retain(|known| known.key != edit.key);
+                self.record.edits.push(edit);
+            }
+        }
+        for files in [&planned.memories, &planned.skills] {
+            self.record.expect(files, self.home.root());
+        }
+        self.record.write(&self.home.imports_dir())?;
+        blocking_point("after:import-recorded");
+        match planned.config.as_ref().filter(|plan| !plan.taken.is_empty()) {
+            Some(plan) => config.replace(&plan.text)?,
+            None => drop(config),
+        }
+        blocking_point("after:import-settings");
+        copy::sweep(self.record.files.keys(), self.home.root());
+        for files in [&mut planned.memories, &mut planned.skills] {
+            copy::all(files, self.home.root())?;
+        }
+        blocking_point("after:import-files");
+        Ok(planned)
+    }
+
+    /// Says that all of it is here. An import that brought nothing is not remembered: there is nothing to take back.
+    pub fn finish(mut self, sessions: Sessions) -> Result<(), HermesError> {
+        self.record.finished = true;
+        self.record.sessions |= sessions == Sessions::Came;
+        match self.record.is_empty() {
+            true => self.record.remove(&self.home.imports_dir()),
+            false => self.record.write(&self.home.imports_dir()),
+        }
+    }
+}
+
+/// Whether conversations came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sessions {
+    /// Some did.
+    Came,
+    /// None did.
+    None,
+}

@@ -1,0 +1,190 @@
+//! Which files would be copied. Links are not followed, neither there nor here; a file that is here is never overwritten.
+
+use std::fs::{self, File, Metadata};
+use std::io::Read;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+/// The longest file, all files together, their number, and how deep they may lie.
+const LONGEST: u64 = 8 * 1024 * 1024;
+const ALL: u64 = 256 * 1024 * 1024;
+const MOST: usize = 10_000;
+const DEEPEST: usize = 12;
+/// Of more than so many that stay nobody wants to read.
+const NAMED: usize = 200;
+/// What programs leave behind: it is nobody's skill.
+const LITTER: [&str; 4] = [".git", "__pycache__", "node_modules", ".hub"];
+
+/// What becomes, or became, of the files of a directory.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FilesPlan {
+    /// Those that are new here.
+    pub copies: Vec<Copy>,
+    /// How many are here already, with the same content.
+    pub same: usize,
+    /// Those that stay where they are.
+    pub left: Vec<LeftFile>,
+    /// How many more stay than are named.
+    pub more_left: usize,
+}
+
+/// A file that is new here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Copy {
+    /// Where it lies in Hermes's home.
+    pub from: PathBuf,
+    /// Where it goes, below Talaria's home.
+    pub to: String,
+    /// What is in it.
+    pub digest: String,
+    /// Does it run?
+    pub(super) mode: u32,
+}
+
+/// A file that stays where it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LeftFile {
+    /// Its path in Hermes's home.
+    pub path: String,
+    /// Why.
+    pub why: String,
+}
+
+impl FilesPlan {
+    pub(super) fn leave(&mut self, path: &str, why: impl Into<String>) {
+        match self.left.len() {
+            0..NAMED => self.left.push(LeftFile { path: path.to_owned(), why: why.into() }),
+            _ => self.more_left += 1,
+        }
+    }
+}
+
+/// Looks at one directory of Hermes's home.
+pub(super) fn plan(source: &Path, name: &str, target: &Path) -> FilesPlan {
+    let mut walk = Walk { plan: FilesPlan::default(), target, seen: 0, bytes: 0 };
+    match fs::symlink_metadata(source.join(name)) {
+        Ok(found) if found.is_dir() => walk.directory(&source.join(name), name, 0),
+        Ok(_) => walk.plan.leave(name, "it is no directory"),
+        Err(_) => {}
+    }
+    walk.plan
+}
+
+struct Walk<'a> {
+    plan: FilesPlan,
+    target: &'a Path,
+    seen: usize,
+    bytes: u64,
+}
+
+impl Walk<'_> {
+    fn directory(&mut self, path: &Path, name: &str, depth: usize) {
+        if depth > DEEPEST {
+            return self.plan.leave(name, format!("it lies more than {DEEPEST} directories deep"));
+        }
+        let entries = match fs::read_dir(path) {
+            Ok(entries) => entries,
+            Err(error) => return self.plan.leave(name, format!("it cannot be read: {error}")),
+        };
+        let mut entries: Vec<_> = entries.flatten().map(|entry| entry.file_name()).collect();
+        entries.sort();
+        for entry in entries {
+            let Some(text) = entry.to_str() else {
+                self.plan
+                    .leave(&format!("{name}/{}", entry.to_string_lossy()), "its name is not valid UTF-8");
+                continue;
+            };
+            let (path, name) = (path.join(&entry), format!("{name}/{text}"));
+            match fs::symlink_metadata(&path) {
+                Ok(found) if found.is_dir() && LITTER.contains(&text) => {}
+                Ok(found) if found.is_dir() => self.directory(&path, &name, depth + 1),
+                Ok(found) if found.is_file() && text.ends_with(".lock") && found.len() == 0 => {}
+                Ok(found) if found.is_file() => self.file(path, name, &found),
+                Ok(found) if found.is_symlink() => self.plan.leave(&name, "it is a link"),
+                Ok(_) => self.plan.leave(&name, "it is no file"),
+                Err(error) => self.plan.leave(&name, format!("it cannot be read: {error}")),
+            }
+        }
+    }
+
+    fn file(&mut self, from: PathBuf, name: String, found: &Metadata) {
+        (self.seen, self.bytes) = (self.seen + 1, self.bytes.saturating_add(found.len()));
+        if found.len() > LONGEST {
+            return self.plan.leave(&name, format!("it is longer than {} MiB", LONGEST >> 20));
+        }
+        if self.seen > MOST {
+            return self.plan.leave(&name, format!("there are more than {MOST} files"));
+        }
+        if self.bytes > ALL {
+            return self.plan.leave(&name, format!("all files together are more than {} MiB", ALL >> 20));
+        }
+        let digest = match content(&from) {
+            Ok(bytes) => digest(&bytes),
+            Err(error) => return self.plan.leave(&name, format!("it cannot be read: {error}")),
+        };
+        match here(self.target, &name) {
+            Here::Nothing => {
+                let mode = if found.mode() & 0o100 != 0 { 0o700 } else { 0o600 };
+                self.plan.copies.push(Copy { from, to: name, digest, mode });
+            }
+            Here::File(known) if known == digest => self.plan.same += 1,
+            Here::File(_) => self.plan.leave(&name, "another file of this name is here"),
+            Here::InTheWay(what) => self.plan.leave(&name, what),
+        }
+    }
+}
+
+/// What lies at the place of a file.
+pub(super) enum Here {
+    Nothing,
+    /// A file with this digest.
+    File(String),
+    InTheWay(String),
+}
+
+/// Looks at the place of a file, and at every directory on the way there.
+pub(super) fn here(home: &Path, name: &str) -> Here {
+    let mut path = home.to_owned();
+    let mut parts = name.split('/').peekable();
+    while let Some(part) = parts.next() {
+        path.push(part);
+        let is_last = parts.peek().is_none();
+        match fs::symlink_metadata(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Here::Nothing,
+            Err(error) => return Here::InTheWay(format!("its place here cannot be read: {error}")),
+            Ok(found) if !is_last && found.is_dir() => {}
+            Ok(found) if is_last && found.is_file() => {
+                return match content(&path) {
+                    Ok(bytes) => Here::File(digest(&bytes)),
+                    Err(error) => Here::InTheWay(format!("the file here cannot be read: {error}")),
+                };
+            }
+            Ok(found) if found.is_symlink() => {
+                return Here::InTheWay(format!("a link is in its way here: {part}"));
+            }
+            Ok(_) => return Here::InTheWay(format!("something else is in its way here: {part}")),
+        }
+    }
+    Here::Nothing
+}
+
+/// Reads a file that is no link, up to the limit.
+pub(super) fn content(path: &Path) -> std::io::Result<Vec<u8>> {
+    // A pipe in its place would wait for a writer.
+    let flags = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).unwrap_or_default();
+    let file = File::options().read(true).custom_flags(flags).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(std::io::Error::other("it is no file"));
+    }
+    let mut bytes = Vec::new();
+    file.take(LONGEST + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+pub(super) fn digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,175 @@
+//! `talaria import hermes`: settings and files are brought here, conversations by the engine, page by page. The report is
+//! put together in `report`.
+
+use std::path::Path;
+
+use talaria_core::api::{Import as Asked, ImportFrom, ImportHow, ImportedSessions, Problem, ProblemCode};
+use talaria_engine::hermes::{
+    Back, HermesError, HermesHome, Import, Sessions, Source, Undo, conversations, look,
+};
+use talaria_server::client::{Client, ClientError};
+
+use super::report::{Report, Trouble as NotRead};
+use super::undo_report::UndoReport;
+use crate::args::Hermes;
+use crate::engine::{self, refused};
+use crate::output::print;
+use crate::patience::{Progress, patiently};
+use crate::sessions::json_lines;
+use crate::settings::Settings;
+use crate::trouble::{Trouble, exit};
+
+/// Runs the command.
+pub(super) async fn run(options: &Hermes) -> Result<u8, Trouble> {
+    let settings = Settings::load()?.accept()?;
+    if options.undo {
+        return undo(options, &settings).await;
+    }
+    let variable = std::env::var_os;
+    let source = HermesHome::resolve(options.home.as_deref(), variable("HERMES_HOME"), variable("HOME"))
+        .and_then(|home| home.read(&settings.home))
+        .map_err(|error| trouble(&error))?;
+    let mut report = match options.dry_run {
+        true => preview(&settings, &source).await?,
+        false => import(&settings, &source).await?,
+    };
+    report.named =
+        options.home.as_ref().map(|home| format!(" --home {}", home.display())).unwrap_or_default();
+    print(&if options.json { json_lines(&[&report]) } else { report.text() })?;
+    Ok(if report.sessions_not_read.is_some() { exit::FAILED } else { 0 })
+}
+
+fn trouble(error: &HermesError) -> Trouble {
+    let exit = if error.is_usage() { exit::USAGE } else { exit::FAILED };
+    Trouble::new(exit, "cannot import from Hermes").because(error).try_this(error.hint())
+}
+
+/// Says what would happen.
+async fn preview(settings: &Settings, source: &Source) -> Result<Report, Trouble> {
+    let planned = look(&settings.home, source).map_err(|error| trouble(&error))?;
+    let mut report = Report::new(&settings.home, source, planned);
+    report.dry_run = true;
+    let Some(path) = &source.database else { return Ok(report) };
+    // A home that keeps nothing knows nothing, and needs no engine to say so.
+    let came = match settings.home.store_file().exists() {
+        true => {
+            let client = engine::reach(&settings.home).await?;
+            pages(&client, &asked(path, ImportHow::Preview, None)?).await?
+        }
+        false => patiently("reading conversations", all_pages(path)).await.or_else(not_read)?,
+    };
+    report.told(came);
+    Ok(report)
+}
+
+/// Reads all pages without an engine.
+async fn all_pages(path: &Path) -> Result<Result<ImportedSessions, NotRead>, Problem> {
+    let mut all = ImportedSessions::default();
+    loop {
+        let next = all.next.take();
+        all.add(conversations(path, next.as_deref()).await?);
+        if all.next.is_none() {
+            return Ok(Ok(all));
+        }
+    }
+}
+
+/// A database that cannot be read is told in the report; everything else ends the command.
+fn not_read(problem: Problem) -> Result<Result<ImportedSessions, NotRead>, Trouble> {
+    match problem.code {
+        ProblemCode::BadRequest => Ok(Err(NotRead { cause: problem.message, hint: problem.hint })),
+        _ => Err(Trouble::new(exit::FAILED, "cannot take the conversations over").because(problem.message)),
+    }
+}
+
+/// Does it.
+async fn import(settings: &Settings, source: &Source) -> Result<Report, Trouble> {
+    // Before anything is changed: without an engine it would only be half of it.
+    let client = match &source.database {
+        Some(_) => Some(engine::reach(&settings.home).await?),
+        None => None,
+    };
+    let mut import = Import::begin(&settings.home, source).map_err(|error| trouble(&error))?;
+    let planned = import.bring(source).map_err(|error| trouble(&error))?;
+    let mut report = Report::new(&settings.home, source, planned);
+    if let (Some(client), Some(path)) = (client, &source.database) {
+        let came = pages(&client, &asked(path, ImportHow::Take, Some(import.run()))?).await?;
+        report.told(came);
+    }
+    let came = if report.brought_sessions() { Sessions::Came } else { Sessions::None };
+    import.finish(came).map_err(|error| trouble(&error))?;
+    Ok(report)
+}
+
+fn asked(path: &Path, how: ImportHow, run: Option<&str>) -> Result<Asked, Trouble> {
+    let path = path.to_str().ok_or_else(|| {
+        Trouble::new(exit::USAGE, format!("cannot read {}", path.display()))
+            .because("its path is not valid UTF-8")
+            .try_this("move Hermes's home to another place, or name it by a link with --home")
+    })?;
+    let run = run.map(str::to_owned);
+    Ok(Asked { path: path.to_owned(), from: ImportFrom::Hermes, how, run, after: None })
+}
+
+/// Goes through all pages.
+async fn pages(client: &Client, asked: &Asked) -> Result<Result<ImportedSessions, NotRead>, Trouble> {
+    let mut all = ImportedSessions::default();
+    let mut progress = Progress::default();
+    loop {
+        let asked = Asked { after: all.next.take(), ..asked.clone() };
+        let page = match client.import(&asked).await {
+            Ok(imported) => imported.sessions.unwrap_or_default(),
+            Err(ClientError::Problem(problem)) if problem.code == ProblemCode::BadRequest => {
+                return not_read(problem);
+            }
+            Err(error) => return Err(refused("cannot take the conversations over", &error)),
+        };
+        all.add(page);
+        if all.next.is_none() {
+            return Ok(Ok(all));
+        }
+        match all.total {
+            0 => progress.say(&format!("conversations: {}", all.seen)),
+            total => progress.say(&format!("conversations: {} of {total}", all.seen)),
+        }
+    }
+}
+
+/// Takes the last import back.
+async fn undo(options: &Hermes, settings: &Settings) -> Result<u8, Trouble> {
+    let undo = Undo::begin(&settings.home)
+        .map_err(|error| trouble(&error).renamed("cannot take the import back"))?;
+    let client = match settings.home.store_file().exists() {
+        true => Some(engine::reach(&settings.home).await?),
+        false => None,
+    };
+    let (back, how) = match options.dry_run {
+        true => (Back::Look, ImportHow::PreviewUndo),
+        false => (Back::Take, ImportHow::Undo),
+    };
+    let files =
+        undo.take_back(back).map_err(|error| trouble(&error).renamed("cannot take the import back"))?;
+    let mut report = UndoReport {
+        home: undo.source().to_owned(),
+        dry_run: options.dry_run,
+        files,
+        ..UndoReport::default()
+    };
+    if let Some(client) = client {
+        let run = Some(undo.run().to_owned());
+        let asked = Asked { from: ImportFrom::Hermes, how, run, ..Asked::default() };
+        report.sessions = match pages(&client, &asked).await? {
+            Ok(sessions) => sessions,
+            Err(not_read) => {
+                return Err(
+                    Trouble::new(exit::FAILED, "cannot take the conversations back").because(not_read.cause)
+                );
+            }
+        };
+    }
+    if !options.dry_run {
+        undo.finish().map_err(|error| trouble(&error))?;
+    }
+    print(&if options.json { json_lines(&[&report]) } else { report.text() })?;
+    Ok(0)
+}

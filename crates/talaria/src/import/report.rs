@@ -1,0 +1,295 @@
+//! What an import from Hermes did, or would do, for people and for programs. Names of secrets, never their values; what
+//! others wrote is made harmless here.
+
+#[cfg(test)]
+mod tests;
+
+use serde::Serialize;
+use talaria_core::api::ImportedSessions;
+use talaria_core::hermes::{Kept, Left, Taken, Variable, by_section};
+use talaria_engine::hermes::{FilesPlan, LeftFile, Planned, Source};
+use talaria_engine::home::TalariaHome;
+
+use super::page::{Page, SHOWN, count, some};
+
+/// What is said of a setting for which there is nothing here.
+const UNKNOWN: [&str; 2] = ["Talaria has no such setting", "a later version will read it"];
+
+/// The whole report.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Report {
+    /// Hermes's home.
+    pub(super) home: String,
+    pub(super) dry_run: bool,
+    settings: Settings,
+    memories: Files,
+    skills: Files,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sessions: Option<ImportedSessions>,
+    /// Why its conversations could not be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) sessions_not_read: Option<Trouble>,
+    /// Variables that have to be set where Talaria runs.
+    variables: Vec<Variable>,
+    secrets: Secrets,
+    /// What else Hermes has, and keeps.
+    stays: Vec<Stays>,
+    /// Talaria's home, for people.
+    #[serde(skip)]
+    ours: String,
+    /// The option by which Hermes's home was named.
+    #[serde(skip)]
+    pub(super) named: String,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct Settings {
+    taken: Vec<Taken>,
+    already_here: usize,
+    kept: Vec<Kept>,
+    not_taken: Vec<Left>,
+    more_not_taken: usize,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct Files {
+    copied: Vec<String>,
+    already_here: usize,
+    not_copied: Vec<LeftFile>,
+    more_not_copied: usize,
+}
+
+/// Names only.
+#[derive(Debug, Default, Serialize)]
+struct Secrets {
+    #[serde(rename = "config.yaml")]
+    settings: Vec<String>,
+    #[serde(rename = ".env")]
+    variables: Vec<String>,
+    #[serde(rename = "auth.json", skip_serializing_if = "Option::is_none")]
+    logins: Option<Vec<String>>,
+}
+
+#[derive(Debug, Serialize)]
+struct Stays {
+    name: &'static str,
+    what: &'static str,
+}
+
+/// Why something could not be read.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Trouble {
+    pub(super) cause: String,
+    pub(super) hint: Option<String>,
+}
+
+impl Report {
+    /// What settings and files there are.
+    pub(super) fn new(ours: &TalariaHome, source: &Source, planned: Planned) -> Self {
+        let plan = planned.config.unwrap_or_default();
+        Self {
+            home: source.root.display().to_string(),
+            settings: Settings {
+                taken: plan.taken,
+                already_here: plan.same,
+                kept: plan.kept,
+                not_taken: plan.left,
+                more_not_taken: plan.more_left,
+            },
+            memories: files(planned.memories),
+            skills: files(planned.skills),
+            variables: plan.variables,
+            secrets: Secrets {
+                settings: plan.secrets,
+                variables: source.variables.clone(),
+                logins: source.logins.clone(),
+            },
+            stays: source.stays.iter().map(|(name, what)| Stays { name, what }).collect(),
+            ours: ours.root().display().to_string(),
+            ..Self::default()
+        }
+    }
+
+    /// What became of the conversations.
+    pub(super) fn told(&mut self, came: Result<ImportedSessions, Trouble>) {
+        match came {
+            Ok(sessions) => self.sessions = Some(sessions),
+            Err(trouble) => self.sessions_not_read = Some(trouble),
+        }
+    }
+
+    /// Did conversations come?
+    pub(super) fn brought_sessions(&self) -> bool {
+        // Of a database that broke off in the middle some may have come.
+        self.sessions_not_read.is_some()
+            || self.sessions.as_ref().is_some_and(|sessions| sessions.new + sessions.grown > 0)
+    }
+
+    /// The report for people.
+    pub(super) fn text(&self) -> String {
+        let mut page = Page::default();
+        let would =
+            if self.dry_run { "nothing was changed; this would come from" } else { "taken over from" };
+        page.line(&format!("{would} {}", self.home));
+        self.settings(&mut page);
+        for (name, files) in [("memories", &self.memories), ("skills", &self.skills)] {
+            files_page(&mut page, name, files, &self.ours);
+        }
+        self.sessions(&mut page);
+        self.variables(&mut page);
+        self.secrets(&mut page);
+        if !self.stays.is_empty() {
+            page.head("stays in Hermes");
+            for Stays { name, what } in &self.stays {
+                page.item(&format!("{name}: {what}"));
+            }
+        }
+        self.next(&mut page);
+        page.0
+    }
+
+    fn settings(&self, page: &mut Page) {
+        let Settings { taken, already_here, kept, not_taken, more_not_taken } = &self.settings;
+        if taken.is_empty() && *already_here == 0 && kept.is_empty() && not_taken.is_empty() {
+            return;
+        }
+        page.head("settings");
+        for Taken { key, value, .. } in taken {
+            page.item(&format!("{key} = {value}"));
+        }
+        if *already_here > 0 {
+            page.item(&format!("{already_here} already here"));
+        }
+        for Kept { from, key } in kept {
+            let other = if from == key { String::new() } else { format!(" (there: {from})") };
+            page.item(&format!("yours stays: {key}{other}"));
+        }
+        let is_known = |left: &&Left| !UNKNOWN.contains(&left.why.as_str());
+        for Left { key, why, near } in not_taken.iter().filter(is_known).take(SHOWN) {
+            let near = near.as_ref().filter(|near| !key.starts_with(near.as_str()));
+            let near = near.map(|near| format!(" [here: {near}]")).unwrap_or_default();
+            page.item(&format!("not taken over: {key}: {why}{near}"));
+        }
+        for (why, words) in UNKNOWN.iter().zip(["without a counterpart here", "for a later version"]) {
+            let names = not_taken.iter().filter(|left| left.why == *why);
+            let counts = by_section(names.clone().map(|left| left.key.as_str()));
+            let counts: Vec<String> =
+                counts.iter().map(|(name, count)| format!("{name} ({count})")).collect();
+            if !counts.is_empty() {
+                page.item(&format!("{words}: {}", some(&counts)));
+            }
+            for Left { key, near, .. } in names.take(SHOWN) {
+                if let Some(near) = near {
+                    page.item(&format!("  nearest to {key} is {near}"));
+                }
+            }
+        }
+        if *more_not_taken > 0 {
+            page.item(&format!("and {more_not_taken} more are not taken over"));
+        }
+    }
+
+    fn sessions(&self, page: &mut Page) {
+        if let Some(Trouble { cause, hint }) = &self.sessions_not_read {
+            page.head("conversations");
+            page.item(&format!("not taken over: {cause}"));
+            hint.iter().for_each(|hint| page.item(&format!("hint: {hint}")));
+        }
+        let Some(sessions) = &self.sessions else { return };
+        page.head("conversations");
+        if sessions.messages > 0 || sessions.known + sessions.empty == 0 {
+            page.item(&format!("{} new; {} came", sessions.new, count(sessions.messages, "message")));
+        }
+        for (count, words) in [
+            (sessions.grown, "went on since the last import"),
+            (sessions.known, "already here"),
+            (sessions.empty, "empty, and not taken over"),
+        ] {
+            if count > 0 {
+                page.item(&format!("{count} {words}"));
+            }
+        }
+        if sessions.left_out > 0 {
+            let words = "not taken over: prompts of Hermes itself, or longer than 16 MiB";
+            page.item(&format!("{} messages {words}", sessions.left_out));
+        }
+        if let Some(version) = sessions.newer {
+            page.item(&format!(
+                "this Hermes is newer than Talaria knows (its database is version {version}); look whether all is there"
+            ));
+        }
+    }
+
+    fn variables(&self, page: &mut Page) {
+        if self.variables.is_empty() {
+            return;
+        }
+        page.head("set these variables where you start Talaria");
+        for Variable { name, used_by, found_in } in &self.variables {
+            let found =
+                found_in.as_ref().map(|place| format!("; Hermes has it in {place}")).unwrap_or_default();
+            page.item(&format!("{name}: for {}{found}", used_by.join(", ")));
+        }
+    }
+
+    fn secrets(&self, page: &mut Page) {
+        let Secrets { settings, variables, logins } = &self.secrets;
+        if settings.is_empty() && variables.is_empty() && logins.is_none() {
+            return;
+        }
+        page.head("secrets, which stay where they are");
+        for (file, names) in [("config.yaml", settings), (".env", variables)] {
+            if !names.is_empty() {
+                page.item(&format!("{file}: {}", some(names)));
+            }
+        }
+        if let Some(logins) = logins {
+            let names = if logins.is_empty() { "logins".to_owned() } else { some(logins) };
+            page.item(&format!("auth.json: {names}"));
+        }
+    }
+
+    fn next(&self, page: &mut Page) {
+        page.head("next");
+        if !(self.memories.copied.is_empty() && self.skills.copied.is_empty()) {
+            page.item("memories and skills are kept, but this version does not use them yet");
+        }
+        if self.dry_run {
+            return page.item(&format!("do it: talaria import hermes{}", self.named));
+        }
+        if self.sessions.is_some() {
+            page.item("read the conversations: talaria sessions list, talaria sessions search WORDS");
+        }
+        page.item("take the last import back: talaria import hermes --undo");
+    }
+}
+
+fn files(plan: FilesPlan) -> Files {
+    Files {
+        copied: plan.copies.into_iter().map(|copy| copy.to).collect(),
+        already_here: plan.same,
+        not_copied: plan.left,
+        more_not_copied: plan.more_left,
+    }
+}
+
+fn files_page(page: &mut Page, name: &str, files: &Files, ours: &str) {
+    let Files { copied, already_here, not_copied, more_not_copied } = files;
+    if copied.is_empty() && *already_here == 0 && not_copied.is_empty() {
+        return;
+    }
+    page.head(name);
+    if !copied.is_empty() {
+        page.item(&format!("{} to {ours}/{name}", count(copied.len(), "file")));
+    }
+    if *already_here > 0 {
+        page.item(&format!("{already_here} already here"));
+    }
+    for LeftFile { path, why } in not_copied.iter().take(SHOWN) {
+        page.item(&format!("not copied: {path}: {why}"));
+    }
+    let more = not_copied.len().saturating_sub(SHOWN) + more_not_copied;
+    if more > 0 {
+        page.item(&format!("and {more} more are not copied"));
+    }
+}

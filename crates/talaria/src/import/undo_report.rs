@@ -1,0 +1,53 @@
+//! What was taken back of an import from Hermes, or would be.
+
+use serde::Serialize;
+use talaria_core::api::ImportedSessions;
+use talaria_engine::hermes::{LeftFile, UndoneFiles};
+
+use super::page::{Page, SHOWN, count};
+
+/// What was, or would be, taken back.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct UndoReport {
+    /// Hermes's home.
+    pub(super) home: String,
+    pub(super) dry_run: bool,
+    #[serde(flatten)]
+    pub(super) files: UndoneFiles,
+    pub(super) sessions: ImportedSessions,
+}
+
+impl UndoReport {
+    /// The report for people.
+    pub(super) fn text(&self) -> String {
+        let mut page = Page::default();
+        let what = if self.dry_run {
+            "nothing was changed; this would be taken back of the import from"
+        } else {
+            "taken back of the import from"
+        };
+        page.line(&format!("{what} {}", self.home));
+        let UndoneFiles { settings, files, changed_settings, changed_files } = &self.files;
+        for (number, word) in
+            [(settings.len(), "setting"), (files.len(), "file"), (self.sessions.removed, "conversation")]
+        {
+            if number > 0 {
+                page.item(&count(number, word));
+            }
+        }
+        if self.sessions.shortened > 0 {
+            let those = count(self.sessions.shortened, "conversation");
+            page.item(&format!("what was new in {those}"));
+        }
+        for key in changed_settings {
+            page.item(&format!("stays, because you changed it: {key}"));
+        }
+        for LeftFile { path, why } in changed_files.iter().take(SHOWN) {
+            page.item(&format!("stays: {path}: {why}"));
+        }
+        for id in self.sessions.left.iter().take(SHOWN) {
+            page.item(&format!("stays, because it was used since: {id}"));
+        }
+        page.0
+    }
+}
