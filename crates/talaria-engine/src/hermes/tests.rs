@@ -88,7 +88,7 @@ fn list(root: &Path, directory: &Path, lines: &mut Vec<String>) {
                 list(root, &path, lines);
             }
             false => {
-                lines.push(format!("{name} {mode:o} {:?}", fs::read_to_string(&path).unwrap_or_default()))
+                lines.push(format!("{name} {mode:o} {:?}", fs::read_to_string(&path).unwrap_or_default()));
             }
         }
     }
