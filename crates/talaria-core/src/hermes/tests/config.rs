@@ -92,15 +92,21 @@ fn what_talaria_reads_is_taken_over_and_the_rest_is_named() {
         taken agent.reasoning_effort -> model.effort = "high"
         taken approvals.mode -> approvals.mode = "approval-required"
         taken approvals.deny -> approvals.deny = ["git push --force*"]
+        taken mcp_servers.github.command -> mcp_servers.github.command = "npx"
+        taken mcp_servers.github.args -> mcp_servers.github.args = ["-y", "@modelcontextprotocol/server-github"]
+        taken mcp_servers.github.env -> mcp_servers.github.env = { GITHUB_TOKEN = "${GITHUB_TOKEN}", LOG_LEVEL = "${LOG_LEVEL}", PORT = "8080" }
+        taken mcp_servers.github.timeout -> mcp_servers.github.timeout = 120
         taken mcp_servers.linear.url -> mcp_servers.linear.url = "https://mcp.linear.app/mcp"
         taken mcp_servers.linear.headers -> mcp_servers.linear.headers = { Authorization = "Bearer ${MCP_LINEAR_TOKEN}", X-Team = "core" }
         taken mcp_servers.linear.enabled -> mcp_servers.linear.enabled = false
         left approvals.deny.1: it is not a text (near approvals.deny)
         left command_allowlist: it would let commands run without a question; add the ones you want yourself (near approvals.allow)
         left model.provider: not used by this version
-        left mcp_servers.github: Codex passes a variable on under its own name only; write LOG = "${LOG}"
+        left mcp_servers.github.sampling: has no effect: Codex lets no server ask the model
         left mcp_servers.leaky: args holds what looks like a secret, and a reference cannot stand there; put it into env or headers of the server and import again
+        left mcp_servers.nothing: it has neither command nor url
         left mcp_servers.old: Codex speaks streamable HTTP only, not SSE; use its address for streamable HTTP, and remove transport
+        left mcp_servers.renamed: Codex passes a variable on under its own name only; write LOG = "${LOG}"
         left agent.gateway_timeout: Talaria has no such setting (near codex.turn_timeout)
         left agent.max_turns: Talaria has no such setting
         left approvals.timeout: Talaria has no such setting
@@ -108,6 +114,8 @@ fn what_talaria_reads_is_taken_over_and_the_rest_is_named() {
         left custom_providers: Talaria has no such setting
         left model.api_key: it is a secret
         left terminal.backend: Talaria has no such setting (near codex.sandbox)
+        variable GITHUB_TOKEN for ["mcp_servers.github.env.GITHUB_TOKEN"] in Some("config.yaml, mcp_servers.github.env.GITHUB_TOKEN")
+        variable LOG_LEVEL for ["mcp_servers.github.env.LOG_LEVEL"] in None
         variable MCP_LINEAR_TOKEN for ["mcp_servers.linear.headers.Authorization"] in Some("config.yaml, mcp_servers.linear.headers.Authorization")
         secrets ["custom_providers.0.api_key", "mcp_servers.github.env.GITHUB_TOKEN", "mcp_servers.linear.headers.Authorization", "model.api_key"]
         same 0
@@ -119,6 +127,12 @@ fn what_talaria_reads_is_taken_over_and_the_rest_is_named() {
         [approvals]
         mode = "approval-required"
         deny = ["git push --force*"]
+
+        [mcp_servers.github]
+        command = "npx"
+        args = ["-y", "@modelcontextprotocol/server-github"]
+        env = { GITHUB_TOKEN = "${GITHUB_TOKEN}", LOG_LEVEL = "${LOG_LEVEL}", PORT = "8080" }
+        timeout = 120
 
         [mcp_servers.linear]
         url = "https://mcp.linear.app/mcp"
@@ -202,9 +216,10 @@ fn what_is_no_configuration_is_told_with_its_place_and_without_its_words() {
         line 1, column 1: it must be a list of settings (name: value)
         line 1, column 4: alias references unknown anchor
         line 2, column 1: invalid indentation in multiline quoted scalar
-        line 1, column 8: recursive references require weak recursion types
-        line 4, column 1: multiple YAML documents detected; use from_str_multiple or from_str_multiple_with_options
-    "#]].assert_eq(&told);
+        line 1, column 8: it refers to itself
+        line 4, column 1: there is more than one document
+    "#]]
+    .assert_eq(&told);
     for empty in ["", "# nothing\n", "~", "---\n", "\u{feff}model: \r\n"] {
         assert!(read(empty).unwrap().values().all(serde_json::Value::is_null), "{empty:?}");
     }
