@@ -9,7 +9,7 @@ use crate::scene::Scene;
 #[tokio::test]
 async fn every_help_text_has_an_example_and_is_as_it_was() {
     let scene = Scene::empty().await;
-    let texts: [(&[&str], ExpectFile); 43] = [
+    let texts: [(&[&str], ExpectFile); 44] = [
         (&["--help"], expect_file!["help/talaria.txt"]),
         (&["exec", "--help"], expect_file!["help/exec.txt"]),
         (&["task", "--help"], expect_file!["help/task.txt"]),
@@ -32,6 +32,7 @@ async fn every_help_text_has_an_example_and_is_as_it_was() {
         (&["sessions", "search", "--help"], expect_file!["help/sessions-search.txt"]),
         (&["sessions", "export", "--help"], expect_file!["help/sessions-export.txt"]),
         (&["sessions", "prune", "--help"], expect_file!["help/sessions-prune.txt"]),
+        (&["migrate", "--help"], expect_file!["help/migrate.txt"]),
         (&["import", "--help"], expect_file!["help/import.txt"]),
         (&["import", "codex-bridge", "--help"], expect_file!["help/import-codex-bridge.txt"]),
         (&["import", "hermes", "--help"], expect_file!["help/import-hermes.txt"]),

@@ -89,6 +89,7 @@ fn what_talaria_reads_is_taken_over_and_the_rest_is_named() {
     let plan = planned(FULL, "");
     expect![[r#"
         taken model.default -> model.default = "gpt-5.2"
+        taken model.provider -> model.provider = "openai-codex"
         taken agent.reasoning_effort -> model.effort = "high"
         taken approvals.mode -> approvals.mode = "approval-required"
         taken approvals.deny -> approvals.deny = ["git push --force*"]
@@ -101,7 +102,6 @@ fn what_talaria_reads_is_taken_over_and_the_rest_is_named() {
         taken mcp_servers.linear.enabled -> mcp_servers.linear.enabled = false
         left approvals.deny.1: it is not a text (near approvals.deny)
         left command_allowlist: it would let commands run without a question; add the ones you want yourself (near approvals.allow)
-        left model.provider: not used by this version
         left mcp_servers.github.sampling: has no effect: Codex lets no server ask the model
         left mcp_servers.leaky: args holds what looks like a secret, and a reference cannot stand there; put it into env or headers of the server and import again
         left mcp_servers.nothing: it has neither command nor url
@@ -122,6 +122,7 @@ fn what_talaria_reads_is_taken_over_and_the_rest_is_named() {
         ---
         [model]
         default = "gpt-5.2"
+        provider = "openai-codex"
         effort = "high"
 
         [approvals]
