@@ -1,8 +1,9 @@
 //! `cargo bench -p talaria-core --bench migrate`: how long it takes to move 50 MCP servers into Codex's file, against a
 //! limit. Prints; fails nothing.
 //!
-//! Measured is what the reference measures: the file is read, planned, written beside and renamed, without waiting for
-//! the disk and without asking Codex whether it likes the result. A user's file of 10 MB shows work that is not linear.
+//! Measured is what the reference measures: the servers are translated, the file is read, planned, written beside and
+//! renamed, without waiting for the disk and without a look at the result by us or by Codex. A user's file of 10 MB shows
+//! work that is not linear.
 
 #![allow(
     clippy::unwrap_used,
@@ -16,8 +17,10 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use talaria_core::codex_config::{Added, Additions, plan, remove};
-use toml_edit::{Array, Document, InlineTable, Table, value};
+use talaria_core::codex_config::{Added, Additions, check, plan, remove};
+use talaria_core::config;
+use talaria_core::servers::{Literals, Server, translate};
+use toml_edit::Document;
 
 const SERVERS: usize = 50;
 const MEGABYTE: usize = 1_000_000;
@@ -30,18 +33,26 @@ fn main() {
     println!("{:<58} {:>12} {:>12}", "figure", "measured", "aim");
     let folder = Folder::new();
     let users = users_file(4_000);
-    let (old, new) = (servers("1.0.0"), servers("1.0.1"));
+    let (old_servers, new_servers) = (servers("1.0.0"), servers("1.0.1"));
+    let (old, new) = (additions(&old_servers), additions(&new_servers));
     let first = plan(&users, &old, None).unwrap();
     let second = plan(&first.text, &new, Some(&first.added)).unwrap();
     assert_ne!(first.text, second.text);
     assert_eq!(remove(&second.text, &second.added).unwrap().text, users);
 
     let writing = time(|| folder.replace(&first.text));
-    let migrating = time_after(|| folder.replace(&users), || folder.migrate(&old, None));
-    row("migrating 50 servers: read, plan, write, rename", &milliseconds(migrating), "<= 0.3 ms");
+    let migrating = time_after(|| folder.replace(&users), || folder.migrate(&additions(&old_servers), None));
+    row("migrating 50 servers: translate, read, plan, write, rename", &milliseconds(migrating), "<= 0.3 ms");
+    let translating = time(|| drop(black_box(additions(&old_servers))));
+    row("  translating alone", &milliseconds(translating), "-");
     row("  writing alone", &milliseconds(writing), "-");
     row("  ratio", &format!("{:.1}x", migrating.as_secs_f64() / writing.as_secs_f64()), "-");
-    let again = time_after(|| folder.replace(&first.text), || folder.migrate(&new, Some(&first.added)));
+    let checking = time(|| drop(black_box(check(&first.text))));
+    row("not in it: reading the result as TOML", &milliseconds(checking), "-");
+    let again = time_after(
+        || folder.replace(&first.text),
+        || folder.migrate(&additions(&new_servers), Some(&first.added)),
+    );
     row("migrating again, everything changed", &milliseconds(again), "-");
     let parsing = time(|| drop(black_box(Document::parse(first.text.as_str()))));
     row("  of which reading the old text as TOML", &milliseconds(parsing), "-");
@@ -124,31 +135,36 @@ fn write(path: &Path, text: &str) {
     File::create(path).unwrap().write_all(text.as_bytes()).unwrap();
 }
 
-/// Servers as people have them: most are programs with arguments and variables, some are addresses.
-fn servers(version: &str) -> Additions {
+/// Servers as people have them in Talaria's file: most are programs with arguments and variables, some are addresses.
+fn servers(version: &str) -> Vec<Server> {
     let server = |number: usize| {
-        let mut table = Table::new();
-        if number % 4 == 3 {
-            table["url"] = value(format!("https://mcp-{number}.example.com/v1/mcp?version={version}"));
-            table["bearer_token_env_var"] = value(format!("SERVICE_{number}_TOKEN"));
-            table["http_headers"] =
-                value(InlineTable::from_iter([("X-Client", "talaria"), ("X-Region", "eu")]));
+        let how = if number % 4 == 3 {
+            format!(
+                "url = \"https://mcp-{number}.example.com/v1/mcp?version={version}\"\n\
+                 headers = {{ Authorization = \"Bearer ${{SERVICE_{number}_TOKEN}}\", X-Region = \"eu\" }}\n"
+            )
         } else {
-            table["command"] = value("npx");
-            table["args"] = value(Array::from_iter([
-                "-y".to_owned(),
-                format!("@example/mcp-server-{number}@{version}"),
-                format!("--root=/home/me/projects/{number}"),
-            ]));
-            table["env"] = value(InlineTable::from_iter([("LOG_LEVEL", "warn"), ("NODE_ENV", "production")]));
-            table["env_vars"] = value(Array::from_iter([format!("SERVICE_{number}_KEY")]));
-        }
-        table["startup_timeout_sec"] = value(20);
-        table["tool_timeout_sec"] = value(120);
-        (format!("service-{number}"), table)
+            format!(
+                "command = \"npx\"\n\
+                 args = [\"-y\", \"@example/mcp-server-{number}@{version}\", \"--root=/home/me/projects/{number}\"]\n\
+                 env = {{ LOG_LEVEL = \"warn\", SERVICE_{number}_KEY = \"${{SERVICE_{number}_KEY}}\" }}\n"
+            )
+        };
+        format!("[mcp_servers.service-{number}]\n{how}connect_timeout = 20\ntimeout = 120\n")
     };
+    let text: String = (0..SERVERS).map(server).collect();
+    let servers = config::parse(&text).unwrap().config.servers;
+    assert_eq!(servers.len(), SERVERS);
+    servers
+}
+
+fn additions(servers: &[Server]) -> Additions {
+    let translated = servers.iter().map(|server| {
+        let translated = translate(server, Literals::Refer);
+        (translated.name, translated.server.unwrap().to_table().unwrap())
+    });
     Additions {
-        servers: (0..SERVERS).map(server).collect(),
+        servers: translated.collect(),
         plugins: ["github", "linear", "gmail"].map(|name| format!("{name}@openai-curated")).into(),
         default_permissions: Some(":workspace".to_owned()),
     }
@@ -195,7 +211,7 @@ fn numbered(size: usize, line: &str) -> String {
 }
 
 fn large(name: &str, make: Make) {
-    let additions = servers("1.0.0");
+    let additions = additions(&servers("1.0.0"));
     let took = |text: &str| {
         let once = || {
             let begun = Instant::now();

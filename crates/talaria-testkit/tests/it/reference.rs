@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 /// The numbers of the rows that each topic has.
-const ROWS: [(&str, RangeInclusive<u32>); 19] = [
+const ROWS: [(&str, RangeInclusive<u32>); 22] = [
     ("RPC", 1..=16),
     ("HSK", 1..=14),
     ("SES", 1..=12),
@@ -23,8 +23,11 @@ const ROWS: [(&str, RangeInclusive<u32>); 19] = [
     ("BTK", 1..=26),
     ("BNT", 1..=9),
     ("BTL", 1..=9),
+    ("SWC", 1..=11),
+    ("MIG", 1..=20),
+    ("ENV", 1..=6),
     ("BUG", 1..=32),
-    ("BUG", 55..=86),
+    ("BUG", 55..=93),
 ];
 
 /// What a row may say about how Talaria stands to the reference.

@@ -85,8 +85,11 @@ async fn after_the_users_change_a_second_migration_goes_back_to_the_users_text()
 async fn a_file_that_was_not_there_goes_again() {
     let scene = accepting().await;
     fs::remove_file(codex_file(&scene)).unwrap();
+    let agents = scene.codex_home.path().join("AGENTS.md");
+    fs::write(&agents, "be kind\n").unwrap();
     scene.run(&["migrate", "--yes"]).await.exits(0).prints(&["--- /dev/null\n"]);
     assert!(codex_file(&scene).exists());
+    assert_eq!(fs::read_to_string(&agents).unwrap(), "be kind\n", "nothing but the one file is written");
     scene.run(&["migrate", "--undo", "--yes"]).await.exits(0).prints(&["removed; it was not there before"]);
     assert!(!codex_file(&scene).exists());
     scene.close().await;
