@@ -30,7 +30,7 @@ pub use notify::{MailSecurity, MailServer, NotReady, NotifyConfig, PrivateHost, 
 pub(crate) use problem::position;
 pub use problem::{Problem, Severity};
 use servers::Found;
-pub use setting::{assign, unread};
+pub use setting::{assign, unread, withdraw};
 
 /// Everything that this version reads from `config.toml`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -19,8 +19,7 @@ pub use given::Given;
 pub(crate) use given::reference;
 pub(crate) use names::{is_header_name, variable_for};
 pub use names::{is_server_name, is_variable_name};
-pub(crate) use secret::holds_secret;
-pub use secret::looks_secret;
+pub use secret::{holds_secret, looks_secret};
 pub use translate::{Literals, Referred, Translated, translate};
 
 /// One entry of `[mcp_servers]`.

@@ -33,8 +33,10 @@ use wire::Question;
 
 /// How long the engine may take to say who it is.
 const GREETING: Duration = Duration::from_secs(5);
-/// How long it may take until it is clear that an engine is gone.
+/// How long is waited before something is asked again.
 const MOMENT: Duration = Duration::from_millis(100);
+/// How often it is asked at most. A killed process still takes connections for as long as the system needs to remove it.
+const ASKS: usize = 20;
 /// How long the engine may take to answer.
 const ORDINARY: Duration = Duration::from_secs(60);
 /// How long it may take where everything that is kept is gone through.
@@ -319,13 +321,16 @@ async fn exchange<T: DeserializeOwned>(
         wire::read(response).await
     };
     let exchange = async {
-        match once().await {
-            // An engine that dies takes what was just asked with it. What changes nothing is asked again.
-            Err(ClientError::Broken(_)) if question.verb == Verb::Get => {
-                tokio::time::sleep(MOMENT).await;
-                once().await
+        let mut asks = 1;
+        loop {
+            match once().await {
+                // An engine that dies takes what was just asked with it. What changes nothing is asked again.
+                Err(ClientError::Broken(_)) if question.verb == Verb::Get && asks < ASKS => {
+                    asks += 1;
+                    tokio::time::sleep(MOMENT).await;
+                }
+                result => return result,
             }
-            result => result,
         }
     };
     let late = |_| ClientError::Broken(format!("no answer after {} seconds", limit.as_secs()));

@@ -37,7 +37,7 @@ async fn decided(options: &CodexRuntime) -> Result<u8, Trouble> {
     let found = codex.as_ref().map(Result::is_ok);
     match decide(Facts { current, wanted: options.wanted, codex: found, running: &running }) {
         Decision::Report => {
-            let state = look::state(&settings, current, codex).await?;
+            let state = look::state(&settings, current, codex).await;
             print(&if options.json { page::json(&state) } else { page::text(&state) })?;
             Ok(0)
         }
@@ -83,7 +83,8 @@ fn turns_run(running: &[String]) -> Trouble {
     Trouble::new(exit::BLOCKED, "the runtime was not changed")
         .because(format!("a turn would be split between two runtimes; running: {}", running.join(", ")))
         .try_this(
-            "wait until they end, or stop one with `talaria task interrupt ID`; `talaria status` shows them",
+            "wait until they end, or stop them: a task with `talaria task interrupt ID`, another turn with Ctrl-C after \
+             `talaria exec --attach ID`",
         )
 }
 

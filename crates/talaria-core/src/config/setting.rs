@@ -25,11 +25,9 @@ pub fn assign(text: &str, path: &KeyPath, typed: &str) -> Result<String, Problem
     let mut first = None;
     for value in as_toml.into_iter().chain([Value::from(typed)]) {
         let changed = edit::set(text, path, value)?;
-        let wrong = problems(&changed)?.into_iter().find(|problem| {
-            let is_new =
-                || !before.iter().any(|old| (&old.key, &old.message) == (&problem.key, &problem.message));
-            concerns(problem, path) || (problem.is_error() && is_new())
-        });
+        let wrong = problems(&changed)?
+            .into_iter()
+            .find(|problem| concerns(problem, path) || (problem.is_error() && is_new(problem, &before)));
         match wrong {
             None => return Ok(changed),
             // The first reading is the one that was meant, if it is one at all.
@@ -40,6 +38,21 @@ pub fn assign(text: &str, path: &KeyPath, typed: &str) -> Result<String, Problem
         Some(problem) => Err(problem),
         None => edit::set(text, path, typed),
     }
+}
+
+/// Takes a key away. Refuses what would make the reader of the file call something wrong that was right.
+pub fn withdraw(text: &str, path: &KeyPath) -> Result<String, Problem> {
+    let changed = edit::unset(text, path)?;
+    // What is broken already may be mended key by key.
+    let Ok(before) = problems(text) else { return Ok(changed) };
+    match problems(&changed)?.into_iter().find(|problem| problem.is_error() && is_new(problem, &before)) {
+        Some(problem) => Err(nowhere(problem)),
+        None => Ok(changed),
+    }
+}
+
+fn is_new(problem: &Problem, before: &[Problem]) -> bool {
+    !before.iter().any(|old| (&old.key, &old.message) == (&problem.key, &problem.message))
 }
 
 fn problems(text: &str) -> Result<Vec<Problem>, Problem> {
@@ -93,6 +106,16 @@ mod tests {
             "[\"cargo test *\", { tool = \"a/b\" }]"
         );
         assert_eq!(set("bridge.callers.\"my agent\".all", "true"), "true");
+    }
+
+    #[test]
+    fn a_key_that_others_need_is_not_taken_away() {
+        let text = "[mcp_servers.g]\ncommand = \"x\"\ntimeout = 5\n[codex]\nmax_hosts = 0\n";
+        let withdrawn = |key: &str| withdraw(text, &key.parse().unwrap());
+        assert!(withdrawn("mcp_servers.g.command").unwrap_err().to_string().contains("command"));
+        assert_eq!(withdrawn("mcp_servers.g").unwrap(), "[codex]\nmax_hosts = 0\n");
+        assert!(withdrawn("mcp_servers.g.timeout").is_ok(), "another mistake is no obstacle");
+        assert!(withdrawn("codex.max_hosts").is_ok());
     }
 
     #[test]

@@ -37,8 +37,8 @@ pub struct OpenThread {
     pub standing: Standing,
     /// Whether Codex also tells what the model said as it is. It does not after a resume: neither version can be asked to.
     pub raw_events: RawEvents,
-    /// MCP servers that were asked for and gave way to others of the same name in the user's Codex.
-    pub users_own: Vec<String>,
+    /// What a person should know about MCP servers that were asked for and gave way to others in the user's Codex.
+    pub warnings: Vec<String>,
     pub(crate) queue: Arc<Queue>,
 }
 
@@ -76,7 +76,7 @@ impl Host {
     /// Starts a thread. It is refused, and let go, if it would have more power than was asked for.
     pub async fn start_thread(&self, asked: &ThreadStart) -> Result<OpenThread, ThreadError> {
         let _seat = self.seats().take();
-        let (mut start, users_own) = self.prepare(asked).await?;
+        let (mut start, warnings) = self.prepare(asked).await?;
         start.experimental_raw_events = true;
         if self.version().types_tools() {
             for tool in &mut start.dynamic_tools {
@@ -85,7 +85,7 @@ impl Host {
         }
         let reply = self.call(&start).await?;
         match self.check(&start, &reply) {
-            Ok(standing) => Ok(OpenThread { users_own, ..self.open(reply, standing, RawEvents::Told) }),
+            Ok(standing) => Ok(OpenThread { warnings, ..self.open(reply, standing, RawEvents::Told) }),
             Err(refusal) => {
                 self.discard(reply.thread.id).await;
                 Err(refusal.into())
@@ -101,10 +101,10 @@ impl Host {
         asked: &ThreadStart,
     ) -> Result<OpenThread, ThreadError> {
         let _seat = self.seats().take();
-        let (start, users_own) = self.prepare(asked).await?;
+        let (start, warnings) = self.prepare(asked).await?;
         let reply = self.call(&ThreadResume::new(thread.clone(), &start)).await?;
         match self.check(&start, &reply) {
-            Ok(standing) => Ok(OpenThread { users_own, ..self.open(reply, standing, RawEvents::NotTold) }),
+            Ok(standing) => Ok(OpenThread { warnings, ..self.open(reply, standing, RawEvents::NotTold) }),
             Err(refusal) => {
                 self.release_thread(&reply.thread.id).await;
                 Err(refusal.into())
@@ -172,7 +172,7 @@ impl Host {
     }
 
     /// What is sent for what was asked: Codex must not write its configuration because of it, nor mix servers of the
-    /// user's with others of the same names, which are given.
+    /// user's with others of the same names; what is to be said about that is given.
     async fn prepare(&self, asked: &ThreadStart) -> Result<(ThreadStart, Vec<String>), CallError> {
         let read = ConfigRead { cwd: asked.cwd.clone(), include_layers: false };
         let (config, is_told) = match self.call(&read).await {
@@ -185,8 +185,8 @@ impl Host {
         let git_roots = trust::git_roots(Path::new(&start.cwd));
         trust::add_where_needed(&mut start, &config, &git_roots);
         let users = is_told.then(|| config.mcp_servers.unwrap_or_default());
-        let users_own = users_servers::give_way(&mut start, users.as_ref());
-        Ok((start, users_own))
+        let warnings = users_servers::give_way(&mut start, users.as_ref());
+        Ok((start, warnings))
     }
 
     fn check(&self, asked: &ThreadStart, reply: &ThreadStartReply) -> Result<Standing, Refusal> {
@@ -207,7 +207,7 @@ impl Host {
         let started = project::started(reply, self.version().to_string());
         let queue = self.router().follow(started.thread.clone());
         self.seats().loaded(&started.thread);
-        OpenThread { started, bounds, standing, raw_events, users_own: Vec::new(), queue }
+        OpenThread { started, bounds, standing, raw_events, warnings: Vec::new(), queue }
     }
 }
 

@@ -109,7 +109,7 @@ impl Opening<'_> {
         let host = self.engine.hosts.get(&self.spec).await.map_err(|error| Box::new(no_host(&error)))?;
         check_login(&host).await?;
         let thread = host.start_thread(&self.asked).await.map_err(|error| Box::new(no_thread(&error)))?;
-        let warnings = gave_way(&thread);
+        let warnings = thread.warnings.clone();
         let session = self.session(host, thread, Past::default());
         Ok((session, Opened { warnings, ..Opened::default() }))
     }
@@ -120,7 +120,7 @@ impl Opening<'_> {
         if let Some(host) = known.filter(|host| host.is_alive()) {
             match self.attach(&host, &before.thread).await {
                 Ok(Some((thread, reading))) => {
-                    let warnings = gave_way(&thread);
+                    let warnings = thread.warnings.clone();
                     let past = self.past().await;
                     let session = self.session(host, thread, past);
                     let reading = reading
@@ -215,7 +215,7 @@ impl Opening<'_> {
             }
         };
         let gone = Some("Codex ended while the turn ran".to_owned());
-        let warnings = gave_way(&revived.thread);
+        let warnings = revived.thread.warnings.clone();
         let session = self.session(revived.host, revived.thread, past);
         Ok((session, Opened { notice, warnings, gone, reading }))
     }
@@ -236,17 +236,6 @@ impl Opening<'_> {
         let messages = messages(&self.engine.shelf, &self.row.id).await;
         Past { last_turn, total, messages }
     }
-}
-
-/// What is told about servers that gave way to others.
-fn gave_way(thread: &OpenThread) -> Vec<String> {
-    let told = |name: &String| {
-        format!(
-            "MCP server {name}: your Codex has its own of this name, which is used; the one in Talaria's \
-             config.toml is not"
-        )
-    };
-    thread.users_own.iter().map(told).collect()
 }
 
 /// What was said and done in a session, the newest part of it.

@@ -43,7 +43,7 @@ impl TargetError {
         match self {
             Self::Unset => "name it with --codex-home",
             Self::Missing(_) => {
-                "run `codex` once, which creates it, or name another directory with --codex-home"
+                "make the directory if it is the right one, or name another with --codex-home"
             }
             Self::NotADirectory(_) | Self::Unreadable { .. } => "name Codex's directory with --codex-home",
         }

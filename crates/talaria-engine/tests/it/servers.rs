@@ -28,6 +28,7 @@ both_versions!(
     a_changed_file_reaches_the_next_conversation_and_a_restart_brings_the_servers_back,
     a_changed_variable_gets_another_codex_also_for_a_conversation_that_goes_on,
     a_server_of_the_users_own_wins_and_is_never_mixed,
+    what_was_migrated_with_references_still_works_without_the_variables,
 );
 
 /// What nobody may find anywhere.
@@ -279,5 +280,17 @@ async fn a_server_of_the_users_own_wins_and_is_never_mixed(codex: Codex) {
     }
     assert_eq!(home.codex_config(), before);
     home.open().await;
+    home.close().await;
+}
+
+async fn what_was_migrated_with_references_still_works_without_the_variables(codex: Codex) {
+    let mut home = Home::real(&codex).await;
+    // NEST looks like no secret, so that 0.130.0, which logs what it is told, is told as well.
+    home.codex_home.append_config(&stdio("birds", "env_vars = [\"NEST\"]"));
+    home.configure(&stdio("birds", "env = { NEST = \"4444\" }"));
+    home.open().await;
+    let (started, told) = home.peek(&codex, "birds", &["NEST"]).await;
+    assert!(told.contains("NEST has 4"), "{told}");
+    assert_eq!(home.warnings(&started).await, [] as [&str; 0]);
     home.close().await;
 }

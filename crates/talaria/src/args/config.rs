@@ -7,7 +7,7 @@ Examples:
   talaria config get
   talaria config set codex.sandbox workspace-write
   talaria config set approvals.allow '[\"cargo test *\"]'
-  talaria config set 'mcp_servers.\"my docs\".command' docs-server
+  talaria config set mcp_servers.docs.command docs-server
   talaria config unset codex.sandbox
   talaria config check
   EDITOR=nano talaria config edit

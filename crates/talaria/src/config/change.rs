@@ -1,8 +1,8 @@
 //! `talaria config set` and `unset`: one key is changed, or nothing, and the person is told when it counts.
 
 use serde_json::{Value as Json, json};
-use talaria_core::config::{Effect, assign, unread};
-use talaria_core::edit::{self, KeyPath, leaves};
+use talaria_core::config::{Effect, assign, unread, withdraw};
+use talaria_core::edit::{KeyPath, leaves};
 use talaria_engine::engine::holder;
 use talaria_engine::home::TalariaHome;
 use talaria_engine::user_file::{Locked, UserFile};
@@ -15,13 +15,16 @@ use crate::trouble::{Trouble, complain, exit};
 /// Sets a key.
 pub(super) fn set(home: &TalariaHome, path: &KeyPath, typed: &str, form: Form) -> Result<u8, Trouble> {
     let locked = lock(home)?;
+    if let Some(key) = within(locked.text().unwrap_or_default(), path) {
+        return Err(cannot_set(path)
+            .because("it is a section with keys of its own")
+            .try_this(format!("name one of them, for example {key}")));
+    }
     let new =
         assign(locked.text().unwrap_or(FIRST_LINE), path, typed).map_err(|problem| match problem.line {
             // It is about the file as it is, not about what was typed.
             Some(_) => text_trouble(&home.config_file(), &problem),
-            None => {
-                Trouble::new(exit::USAGE, format!("cannot set {path}; nothing was changed")).because(&problem)
-            }
+            None => cannot_set(path).because(&problem),
         })?;
     let value = leaves(&new, Some(path)).ok().and_then(|leaves| leaves.first().map(masked_json));
     let changed = replace(locked, &new)?;
@@ -33,7 +36,12 @@ pub(super) fn set(home: &TalariaHome, path: &KeyPath, typed: &str, form: Form) -
 pub(super) fn unset(home: &TalariaHome, path: &KeyPath, form: Form) -> Result<u8, Trouble> {
     let locked = lock(home)?;
     let old = locked.text().unwrap_or_default();
-    let new = edit::unset(old, path).map_err(|problem| text_trouble(&home.config_file(), &problem))?;
+    let new = withdraw(old, path).map_err(|problem| match problem.line {
+        Some(_) => text_trouble(&home.config_file(), &problem),
+        None => Trouble::new(exit::USAGE, format!("cannot take {path} away; nothing was changed"))
+            .because(format!("without it {problem}"))
+            .try_this("take the whole section away, or set the key to something else"),
+    })?;
     if new == old {
         return match unread(path) {
             Some(problem) => Err(Trouble::new(exit::USAGE, "there is no such key").because(problem)),
@@ -42,6 +50,16 @@ pub(super) fn unset(home: &TalariaHome, path: &KeyPath, form: Form) -> Result<u8
     }
     let changed = replace(locked, &new)?;
     tell(home, path, &Told { value: Json::Null, changed, words: "is not set any more" }, form)
+}
+
+fn cannot_set(path: &KeyPath) -> Trouble {
+    Trouble::new(exit::USAGE, format!("cannot set {path}; nothing was changed"))
+}
+
+/// A key below `path`, if that is a section.
+fn within(text: &str, path: &KeyPath) -> Option<KeyPath> {
+    let found = leaves(text, Some(path)).unwrap_or_default();
+    found.into_iter().map(|leaf| leaf.path).find(|leaf| leaf != path)
 }
 
 /// Takes the right to change Talaria's configuration; its directory is made if it is missing.

@@ -29,7 +29,11 @@ pub(super) async fn run(home: &TalariaHome) -> Result<u8, Trouble> {
     loop {
         open(&editor, &copy).await?;
         let text = match UserFile::read(&copy.path) {
-            Ok(text) => text.unwrap_or_default(),
+            Ok(Some(text)) => text,
+            Ok(None) => {
+                let trouble = Trouble::new(exit::FAILED, format!("{} was not changed", file.display()));
+                return Err(trouble.because("the copy that was to be edited is gone"));
+            }
             Err(error) => return Err(copy.kept(file_trouble(&error))),
         };
         if text == copy.begin {

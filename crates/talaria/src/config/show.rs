@@ -5,6 +5,7 @@ use serde_json::{Value as Json, json};
 use talaria_core::config::unread;
 use talaria_core::edit::{KeyPath, Leaf, leaves};
 use talaria_core::redact::{redact, redact_json};
+use talaria_core::servers::{holds_secret, looks_secret};
 use talaria_engine::home::TalariaHome;
 
 use super::{Form, read, text_trouble};
@@ -60,14 +61,44 @@ fn list(leaves: &[Leaf]) -> String {
     leaves.iter().map(|leaf| plain_line(&masked(leaf)).into_owned() + "\n").collect()
 }
 
+/// What stands in the place of a secret of an MCP server.
+const MASK: &str = "[redacted:secret]";
+
+/// The value of a key of an MCP server with its secrets masked, if it has any: what is secret there is told by more than
+/// by its shape.
+fn server_masked(leaf: &Leaf) -> Option<Json> {
+    let parts: Vec<&str> = leaf.path.parts().iter().map(String::as_str).collect();
+    match parts[..] {
+        ["mcp_servers", _, "env" | "headers", name] => {
+            looks_secret(name, leaf.text()?).then(|| Json::from(MASK))
+        }
+        ["mcp_servers", _, "command" | "url"] => holds_secret(None, leaf.text()?).then(|| Json::from(MASK)),
+        ["mcp_servers", _, "args"] => {
+            let Json::Array(args) = leaf.json() else { return None };
+            let is_secret = |at: usize| {
+                let before = at.checked_sub(1).and_then(|before| args[before].as_str());
+                args[at].as_str().is_some_and(|text| holds_secret(before, text))
+            };
+            let masked: Vec<Json> = (0..args.len())
+                .map(|at| if is_secret(at) { Json::from(MASK) } else { args[at].clone() })
+                .collect();
+            (masked != args).then_some(Json::Array(masked))
+        }
+        _ => None,
+    }
+}
+
 /// The name of a key is what shows that its value is secret.
 fn masked(leaf: &Leaf) -> String {
+    if let Some(value) = server_masked(leaf) {
+        return format!("{} = {value}", leaf.path);
+    }
     redact(&format!("{} = {}", leaf.path, leaf.literal())).into_owned()
 }
 
 fn bare(leaf: &Leaf) -> String {
     let line = format!("{} = {}", leaf.path, leaf.literal());
-    let masked = redact(&line);
+    let masked = masked(leaf);
     match leaf.text() {
         Some(text) if masked == line => plain(text).into_owned(),
         _ => {
@@ -86,6 +117,9 @@ fn json_lines(leaves: &[Leaf]) -> String {
 
 /// As in `masked`: the value is looked at under its name.
 pub(super) fn masked_json(leaf: &Leaf) -> Json {
+    if let Some(value) = server_masked(leaf) {
+        return value;
+    }
     let name = leaf.path.parts().last().cloned().unwrap_or_default();
     let object = Json::Object([(name.clone(), leaf.json())].into_iter().collect());
     let Ok(raw) = RawValue::from_string(object.to_string()) else { return Json::Null };

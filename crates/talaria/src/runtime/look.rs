@@ -1,16 +1,13 @@
 //! What there is to say about the runtime: gathered once, each fact with its evidence.
 
 use serde::Serialize;
-use talaria_core::edit::{KeyPath, leaves};
 use talaria_core::redact::redact;
 use talaria_core::runtime::{Choice, THIS_BUILD, Verdict, runtime_for};
+use talaria_core::servers::{Literals, translate};
 use talaria_engine::codex::host::{Host, HostSpec};
 use talaria_engine::codex::locate::{CodexBinary, LocateError};
-use talaria_engine::user_file::UserFile;
 
-use crate::config::file_trouble;
 use crate::settings::{Settings, login_hint};
-use crate::trouble::Trouble;
 
 /// Everything that is shown.
 #[derive(Debug, Serialize)]
@@ -22,7 +19,7 @@ pub(super) struct State {
     pub(super) provider: Option<String>,
     pub(super) verdict: Option<Verdict>,
     pub(super) codex: Codex,
-    /// Servers of Talaria's configuration that are not switched off.
+    /// Servers of Talaria's configuration that conversations get.
     pub(super) mcp_servers: Vec<String>,
 }
 
@@ -57,7 +54,7 @@ pub(super) async fn state(
     settings: &Settings,
     current: Option<Choice>,
     codex: Option<Result<CodexBinary, LocateError>>,
-) -> Result<State, Trouble> {
+) -> State {
     let codex = match codex {
         Some(Ok(codex)) => found(settings, &codex).await,
         Some(Err(error)) => {
@@ -65,14 +62,14 @@ pub(super) async fn state(
         }
         None => Codex::default(),
     };
-    Ok(State {
+    State {
         openai_runtime: current,
         problems: settings.problems.iter().map(|problem| redact(&problem.to_string()).into_owned()).collect(),
         provider: settings.config.model.provider.clone(),
         verdict: verdict(settings, current.unwrap_or_default()),
         codex,
-        mcp_servers: servers(settings)?,
-    })
+        mcp_servers: servers(settings),
+    }
 }
 
 /// Who would run a conversation with this choice.
@@ -94,8 +91,9 @@ async fn found(settings: &Settings, codex: &CodexBinary) -> Codex {
 
 /// Asks Codex itself; its files are nobody else's business.
 async fn login(settings: &Settings, codex: &CodexBinary) -> Login {
-    let unknown =
-        |error: &dyn std::fmt::Display| Login::Unknown { why: redact(&error.to_string()).into_owned() };
+    let unknown = |error: &dyn std::fmt::Display| Login::Unknown {
+        why: first_line(&redact(&error.to_string())).to_owned(),
+    };
     let spec = HostSpec::new(codex, settings.codex_home(), settings.home.hosts_dir());
     let host = match Host::start(spec).await {
         Ok(host) => host,
@@ -113,22 +111,14 @@ async fn login(settings: &Settings, codex: &CodexBinary) -> Login {
     }
 }
 
-fn servers(settings: &Settings) -> Result<Vec<String>, Trouble> {
-    let text = UserFile::read(&settings.home.config_file()).map_err(|error| file_trouble(&error))?;
-    let section = KeyPath::new(["mcp_servers"]);
-    let found = leaves(&text.unwrap_or_default(), section.as_ref()).unwrap_or_default();
-    let is_off = |name: &String| {
-        found.iter().any(|leaf| {
-            leaf.path.parts().get(1) == Some(name)
-                && leaf.path.parts().get(2).is_some_and(|key| key == "enabled")
-                && leaf.json() == false
-        })
-    };
-    let mut names: Vec<String> = Vec::new();
-    for name in found.iter().filter_map(|leaf| leaf.path.parts().get(1)) {
-        if !names.contains(name) && !is_off(name) {
-            names.push(name.clone());
-        }
-    }
-    Ok(names)
+/// What follows are last words of Codex, with a trace perhaps; `talaria doctor` shows them all.
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}
+
+/// The servers that conversations get: one that is off or cannot be used is none.
+fn servers(settings: &Settings) -> Vec<String> {
+    let servers = settings.config.servers.iter().filter(|server| server.enabled);
+    let usable = servers.filter(|server| translate(server, Literals::Keep).server.is_ok());
+    usable.map(|server| server.name.clone()).collect()
 }

@@ -36,7 +36,8 @@ async fn the_state_is_shown_with_codex_and_its_login(codex: Codex) {
     let scene = Scene::real(&codex).await;
     let bin = config(&scene);
     scene.configure(&format!(
-        "{bin}[mcp_servers.docs]\ncommand = \"docs\"\n[mcp_servers.off]\ncommand = \"x\"\nenabled = false\n"
+        "{bin}[mcp_servers.docs]\ncommand = \"docs\"\n[mcp_servers.off]\ncommand = \"x\"\nenabled = false\n\
+         [mcp_servers.old]\nurl = \"https://x/\"\ntransport = \"sse\"\n"
     ));
     let before = codex_config(&scene);
     let shown = scene.run(&["codex-runtime"]).await.exits(0);

@@ -128,6 +128,42 @@ async fn what_is_set_is_shown_and_secrets_are_not() {
 }
 
 #[tokio::test]
+async fn secrets_of_servers_are_known_by_where_they_stand() {
+    let scene = Scene::empty().await;
+    scene.configure(
+        "[mcp_servers.a]\ncommand = \"x\"\nargs = [\"--token\", \"hunter2\", \"--fast\"]\n\
+         env = { MY_PAT = \"hunter2\", MODE = \"fast\" }\n\
+         [mcp_servers.b]\nurl = \"https://x/?api_key=hunter2\"\nheaders = { Cookie = \"hunter2\" }\n",
+    );
+    for arguments in [
+        &["config", "get"][..],
+        &["config", "get", "--json"],
+        &["config", "get", "mcp_servers.a.args"],
+        &["config", "get", "mcp_servers.b.headers.Cookie"],
+    ] {
+        let ended = scene.run(arguments).await.exits(0);
+        assert!(ended.stdout.contains("[redacted:") && !ended.stdout.contains("hunter2"), "{ended}");
+    }
+    let shown = scene.run(&["config", "get", "mcp_servers.a"]).await.exits(0);
+    assert!(shown.stdout.contains("\"--fast\"") && shown.stdout.contains("MODE = \"fast\""), "{shown}");
+    scene.close().await;
+}
+
+#[tokio::test]
+async fn a_key_that_others_need_and_a_whole_section_are_refused_and_nothing_is_written() {
+    let scene = Scene::empty().await;
+    scene.configure("[mcp_servers.a]\ncommand = \"x\"\ntimeout = 5\n");
+    let before = fs::read_to_string(file(&scene)).unwrap();
+    let ended = scene.run(&["config", "unset", "mcp_servers.a.command"]).await.exits(2);
+    assert!(ended.stderr.contains("nothing was changed") && ended.stderr.contains("hint: "), "{ended}");
+    let ended = scene.run(&["config", "set", "mcp_servers.a", "x"]).await.exits(2);
+    assert!(ended.stderr.contains("for example mcp_servers.a.command"), "{ended}");
+    assert_eq!(fs::read_to_string(file(&scene)).unwrap(), before);
+    scene.run(&["config", "unset", "mcp_servers.a"]).await.exits(0);
+    scene.close().await;
+}
+
+#[tokio::test]
 async fn check_lists_every_problem_with_its_place() {
     let scene = Scene::empty().await;
     let place = file(&scene).display().to_string();
@@ -209,6 +245,11 @@ async fn an_edit_counts_only_when_it_is_valid() {
     assert!(fs::read_to_string(scene.work().join("mode")).unwrap().starts_with("-rw-------"));
     let before = text(&scene);
     edit(&mut scene, "exit 0").await.exits(0).complains(&["was not changed"]);
+    edit(&mut scene, "rm \"$2\"")
+        .await
+        .exits(1)
+        .complains(&["was not changed", "the copy that was to be edited is gone"]);
+    assert_eq!(text(&scene), before);
     assert!(!names(&scene.work()).iter().any(|name| name.starts_with("talaria-config-")));
 
     let bad = edit(&mut scene, "echo 'sandbox = \"none\"' >> \"$2\"").await.exits(1);
