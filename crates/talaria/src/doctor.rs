@@ -95,7 +95,7 @@ fn conclusion(worst: Status) -> &'static str {
     match worst {
         Status::Ok => "\nEverything a turn needs is there. Try: talaria exec \"explain this repo\"\n",
         Status::Warning => "\nTurns will run; look at the warnings above.\n",
-        Status::Problem => "\nTurns may not run until the problems above are solved.\n",
+        Status::Problem => "\nSolve the problems above: turns may not run, or not as you configured them.\n",
     }
 }
 

@@ -13,6 +13,8 @@ use crate::rules::Rule;
 const PROVIDERS: [&str; 2] = ["openai", "openai-codex"];
 /// How the names of those models begin, when nobody names a provider.
 const MODELS: [&str; 5] = ["gpt-", "codex", "o1", "o3", "o4"];
+/// Where those models are; Hermes writes the second one at its login.
+const HOSTS: [&str; 2] = ["api.openai.com", "chatgpt.com"];
 /// The words for effort that Codex has.
 const EFFORTS: [&str; 6] = ["none", "minimal", "low", "medium", "high", "xhigh"];
 
@@ -74,13 +76,16 @@ fn model(tree: &Tree, wishes: &mut Wishes) {
         (None, model) => ("model".to_owned(), model),
     };
     let provider = of("provider").filter(|provider| !provider.eq_ignore_ascii_case("auto"));
-    let is_elsewhere = of("base_url").is_some_and(|url| !url.contains("api.openai.com"));
+    let is_elsewhere = of("base_url").is_some_and(|url| !is_openai(url));
     let fits = match provider {
         Some(provider) => PROVIDERS.iter().any(|known| provider.eq_ignore_ascii_case(known)),
         None => model.is_none_or(|model| MODELS.iter().any(|start| model.starts_with(start))),
     };
     if !fits || is_elsewhere {
-        let why = "Codex runs models of OpenAI only; this one stays with Hermes";
+        let why = match fits {
+            true => "model.base_url is not an address of OpenAI, and Codex runs models of OpenAI only",
+            false => "Codex runs models of OpenAI only; this one stays with Hermes",
+        };
         for (name, _) in
             [(from.as_str(), model), ("model.provider", provider)].iter().filter(|(_, v)| v.is_some())
         {
@@ -97,6 +102,11 @@ fn model(tree: &Tree, wishes: &mut Wishes) {
     if let Some(runtime) = of("openai_runtime") {
         wishes.wish("model.openai_runtime", ["model", "openai_runtime"], runtime.to_lowercase());
     }
+}
+
+fn is_openai(address: &str) -> bool {
+    let url = url::Url::parse(address).ok();
+    url.as_ref().and_then(url::Url::host_str).is_some_and(|host| HOSTS.contains(&host))
 }
 
 fn effort(tree: &Tree, wishes: &mut Wishes) {

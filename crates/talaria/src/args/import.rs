@@ -15,7 +15,8 @@ Examples:
   talaria task list --limit 1000";
 
 const HERMES_EXAMPLES: &str = "\
-Nothing of Hermes is changed, nothing of yours is overwritten, and no secret is copied.
+Nothing of Hermes is changed and nothing of yours overwritten. Secrets of its settings are
+named, not copied; memories and skills come as they are.
 Settings come that Talaria knows, memories and skills (kept, but not used by this version),
 and conversations, which can be read and searched, but not gone on with. Running it again
 brings only what is new.

@@ -67,7 +67,7 @@ async fn nobody_logged_in_is_a_problem(codex: Codex) {
         "problem  login         nobody is logged in\n",
         &format!("-> run `{} login`\n", codex.native.display()),
         "ok       sandbox ",
-        "Turns may not run until the problems above are solved.",
+        "Solve the problems above: turns may not run, or not as you configured them.",
     ]);
     scene.close().await;
 }
