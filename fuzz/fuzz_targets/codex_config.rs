@@ -11,6 +11,7 @@ fuzz_target!(|text: &str| {
         servers: vec![("server".to_owned(), Table::from_iter([("command", "x\n")]))],
         plugins: vec!["plugin@market".to_owned()],
         default_permissions: Some(":workspace".to_owned()),
+        undecided: Vec::new(),
     };
     // What stands in markers already may be an earlier block, and then does not come back.
     let Ok(first) = plan(text, &additions, None) else { return };

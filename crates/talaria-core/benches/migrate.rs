@@ -167,6 +167,7 @@ fn additions(servers: &[Server]) -> Additions {
         servers: translated.collect(),
         plugins: ["github", "linear", "gmail"].map(|name| format!("{name}@openai-curated")).into(),
         default_permissions: Some(":workspace".to_owned()),
+        undecided: Vec::new(),
     }
 }
 

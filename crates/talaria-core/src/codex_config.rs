@@ -6,6 +6,7 @@
 //! not by a byte, and never lost: a user's own entry of the same name wins, an entry of ours that was changed since is
 //! the user's from then on, and what others wrote between the lines stays in the file, outside of the block.
 
+mod below;
 mod digest;
 mod markers;
 mod place;
@@ -33,6 +34,29 @@ pub struct Additions {
     pub plugins: Vec<String>,
     /// The permission profile for threads that ask for none.
     pub default_permissions: Option<String>,
+    /// What was added before and is not wanted above only because nobody knows: it stays as it is.
+    pub undecided: Vec<Undecided>,
+}
+
+/// What may still be wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Undecided {
+    /// This server.
+    Server(String),
+    /// All servers.
+    Servers,
+    /// All plugins.
+    Plugins,
+}
+
+impl Undecided {
+    fn covers(&self, place: &Place) -> bool {
+        match (self, place) {
+            (Self::Server(name), Place::Server(other)) => name == other,
+            (Self::Servers, Place::Server(_)) | (Self::Plugins, Place::Plugin(_)) => true,
+            _ => false,
+        }
+    }
 }
 
 /// What Talaria wrote, by structure. Without the values: a digest of each is enough to know it again.
@@ -56,6 +80,12 @@ impl Added {
     /// Tells whether nothing was added.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
+    }
+
+    /// The same without what stands elsewhere.
+    pub fn only(mut self, is_meant: impl Fn(&Place) -> bool) -> Self {
+        self.entries.retain(|entry| is_meant(&entry.place));
+        self
     }
 
     fn record(&self) -> Record<'_> {
@@ -85,6 +115,16 @@ pub enum Why {
     ChangedSince,
 }
 
+/// A key of the user's that stood below the end marker, and so in a table of ours. It stays where it is and belongs to
+/// what stands above it then.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Freed {
+    /// The key, as it is written.
+    pub key: String,
+    /// The entry of which TOML made it a part.
+    pub from: Place,
+}
+
 /// What [`plan`] would make of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Planned {
@@ -96,6 +136,10 @@ pub struct Planned {
     pub kept: Vec<UsersOwn>,
     /// What a Talaria with another record has written into the block; it stays there.
     pub others: Vec<Place>,
+    /// What was added before and stays, because nobody knows whether it is still wanted.
+    pub undecided: Vec<Place>,
+    /// The user's keys that were in a table of ours and are no longer.
+    pub freed: Vec<Freed>,
 }
 
 /// What [`remove`] would make of a text.
@@ -105,18 +149,21 @@ pub struct Removed {
     pub text: String,
     /// What was changed since we wrote it and is left alone.
     pub left: Vec<UsersOwn>,
+    /// The user's keys that were in a table of ours and are no longer.
+    pub freed: Vec<Freed>,
 }
 
 /// Plans the text in which the additions stand, and nothing else of what was added before. Planning again for the
 /// planned text changes nothing. Without a record the block is known by its two lines.
 pub fn plan(current: &str, additions: &Additions, before: Option<&Added>) -> Result<Planned, Problem> {
-    rebuild(current, &Wanted::all(additions), before.unwrap_or(&Added::default()))
+    let before = before.unwrap_or(const { &Added { entries: Vec::new() } });
+    rebuild(current, &Wanted::all(additions), &additions.undecided, before)
 }
 
 /// Plans the text without what was added. Undoes [`plan`] byte for byte if nobody else wrote to the file since.
 pub fn remove(current: &str, added: &Added) -> Result<Removed, Problem> {
-    let Planned { text, kept: left, .. } = rebuild(current, &[], added)?;
-    Ok(Removed { text, left })
+    let Planned { text, kept: left, freed, .. } = rebuild(current, &[], &[], added)?;
+    Ok(Removed { text, left, freed })
 }
 
 /// What a Talaria wrote into this text, as far as the two lines around it tell; for when the record is gone.

@@ -11,6 +11,41 @@ use super::write;
 const SERVERS: &str = "mcp_servers";
 const PLUGINS: &str = "plugins";
 const PERMISSIONS: &str = "default_permissions";
+/// What Codex knows in the table of a server, in any version.
+const SERVER_KEYS: &[&str] = &[
+    "args",
+    "auth",
+    "bearer_token",
+    "bearer_token_env_var",
+    "command",
+    "cwd",
+    "default_tools_approval_mode",
+    "disabled_tools",
+    "enabled",
+    "enabled_tools",
+    "env",
+    "env_http_headers",
+    "env_vars",
+    "environment_id",
+    "experimental_environment",
+    "http_headers",
+    "name",
+    "oauth",
+    "oauth_resource",
+    "omit_tools_from",
+    "required",
+    "scopes",
+    "startup_readiness",
+    "startup_timeout_ms",
+    "startup_timeout_sec",
+    "supports_parallel_tool_calls",
+    "tool_input_schema_max_bytes",
+    "tool_timeout_sec",
+    "tools",
+    "url",
+];
+/// What Codex knows in the table of a plugin.
+const PLUGIN_KEYS: &[&str] = &["enabled", "mcp_servers"];
 /// The tables whose entries are ours to add.
 pub(super) const TABLES: [&str; 2] = [SERVERS, PLUGINS];
 
@@ -46,6 +81,15 @@ impl Place {
         match self {
             Self::DefaultPermissions => None,
             Self::Server(name) | Self::Plugin(name) => Some(name),
+        }
+    }
+
+    /// Tells whether Codex knows this key in an entry of this kind.
+    pub(super) fn has_key(&self, key: &str) -> bool {
+        match self {
+            Self::DefaultPermissions => false,
+            Self::Server(_) => SERVER_KEYS.contains(&key),
+            Self::Plugin(_) => PLUGIN_KEYS.contains(&key),
         }
     }
 

@@ -7,11 +7,13 @@ use std::collections::HashSet;
 
 use toml_edit::{Document, Table};
 
+use super::below::{Below, name_of};
 use super::markers::{START, end};
 use super::place::Place;
 use super::splice::{Fate, Rest};
+use super::statements::Kind;
 use super::survey::{Found, Owner, Survey};
-use super::{Added, AddedEntry, Additions, Planned, Record, UsersOwn, Why, digest, write};
+use super::{Added, AddedEntry, Additions, Freed, Planned, Record, Undecided, UsersOwn, Why, digest, write};
 use crate::config::{Problem, Severity, position};
 
 const MARK: &str = "\u{feff}";
@@ -80,11 +82,32 @@ fn switched_on() -> Table {
 }
 
 /// Makes the text in which everything wanted stands, and nothing else of what the record says.
-pub(super) fn rebuild(current: &str, wanted: &[Wanted<'_>], before: &Added) -> Result<Planned, Problem> {
+pub(super) fn rebuild(
+    current: &str,
+    wanted: &[Wanted<'_>],
+    undecided: &[Undecided],
+    before: &Added,
+) -> Result<Planned, Problem> {
+    let planned = rebuild_with(current, wanted, undecided, before, Below::Free)?;
+    // A key that the user has up there already cannot go there, so it stays in the table that ours was.
+    if planned.freed.is_empty() || parse(&planned.text).is_ok() {
+        return Ok(planned);
+    }
+    rebuild_with(current, wanted, undecided, before, Below::Bound)
+}
+
+fn rebuild_with(
+    current: &str,
+    wanted: &[Wanted<'_>],
+    undecided: &[Undecided],
+    before: &Added,
+    below: Below,
+) -> Result<Planned, Problem> {
     let record = before.record();
-    let survey = survey(current, &record)?;
+    let survey = survey(current, &record, below)?;
     let places: HashSet<&Place> = wanted.iter().map(|wanted| &wanted.place).collect();
-    let owners = survey.owners(&record, |place| places.contains(place));
+    let is_undecided = |place: &Place| undecided.iter().any(|one| one.covers(place));
+    let owners = survey.owners(&record, |place| places.contains(place), is_undecided);
     let users = Users::new(&survey, &owners);
 
     let (lost, writing): (Vec<_>, Vec<_>) = wanted.iter().partition(|wanted| users.has(&wanted.place));
@@ -97,7 +120,10 @@ pub(super) fn rebuild(current: &str, wanted: &[Wanted<'_>], before: &Added) -> R
     let written = writing
         .iter()
         .map(|wanted| AddedEntry { place: wanted.place.clone(), digest: wanted.digest.clone() });
-    let added = Added { entries: written.chain(changed.cloned()).collect() };
+    let open = owned_by(&survey, &owners, Owner::Undecided);
+    let is_open = |entry: &&AddedEntry| open.iter().any(|found| found.place == entry.place);
+    let staying = before.entries.iter().filter(is_open).cloned();
+    let added = Added { entries: written.chain(staying).chain(changed.cloned()).collect() };
 
     let others = owned_by(&survey, &owners, Owner::AnotherTalaria);
     let text = if stands_already(&survey, &owners, &writing) {
@@ -105,24 +131,41 @@ pub(super) fn rebuild(current: &str, wanted: &[Wanted<'_>], before: &Added) -> R
     } else {
         let mark = if current.starts_with(MARK) { MARK } else { "" };
         let rest = Rest::of(&survey, fates(&survey, &owners));
-        rest.with(mark, &block(&survey, &others, &writing, rest.newline()))
+        let moving = open.iter().copied().filter(|entry| is_movable(&survey, entry));
+        let moving: Vec<&Found> = others.iter().copied().chain(moving).collect();
+        rest.with(mark, &block(&survey, &moving, &writing, rest.newline()))
     };
+    let undecided = open.iter().map(|entry| entry.place.clone()).collect();
     let others = others.iter().map(|entry| entry.place.clone()).collect();
-    Ok(Planned { text, added, kept, others })
+    Ok(Planned { text, added, kept, others, undecided, freed: freed(&survey) })
+}
+
+/// The keys that are no longer in a table of ours.
+fn freed(survey: &Survey<'_>) -> Vec<Freed> {
+    let keys = survey.entries.iter().flat_map(|entry| entry.below.iter().map(move |number| (entry, *number)));
+    let named = keys.filter_map(|(entry, number)| Some((entry, name_of(survey, number)?)));
+    named.map(|(entry, key)| Freed { key: key.to_owned(), from: entry.place.clone() }).collect()
+}
+
+/// Tells whether the statements of an entry mean the same in another place: whoever stands under a header that is not
+/// its own stays there.
+fn is_movable(survey: &Survey<'_>, entry: &Found) -> bool {
+    let first = entry.statements.first().and_then(|number| survey.statements.get(*number));
+    entry.region.is_some() && first.is_some_and(|first| matches!(first.kind, Kind::Table(_)))
 }
 
 /// What stands between markers whose seal fits.
 pub(super) fn sealed(current: &str) -> Result<Added, Problem> {
-    let survey = survey(current, &Record::new())?;
-    let owners = survey.owners(&Record::new(), |_| true);
+    let survey = survey(current, &Record::new(), Below::Free)?;
+    let owners = survey.owners(&Record::new(), |_| true, |_| false);
     let entry =
         |found: &Found| Some(AddedEntry { place: found.place.clone(), digest: found.digest.clone()? });
     Ok(Added { entries: owned_by(&survey, &owners, Owner::Us).into_iter().filter_map(entry).collect() })
 }
 
-fn survey<'a>(current: &'a str, record: &Record<'_>) -> Result<Survey<'a>, Problem> {
+fn survey<'a>(current: &'a str, record: &Record<'_>, below: Below) -> Result<Survey<'a>, Problem> {
     let text = current.strip_prefix(MARK).unwrap_or(current);
-    Ok(Survey::new(text, parse(text)?, record))
+    Ok(Survey::new(text, parse(text)?, record, below))
 }
 
 /// Reads a text as TOML.
@@ -175,7 +218,8 @@ fn stands_already(survey: &Survey<'_>, owners: &[Owner], writing: &[&Wanted<'_>]
     let ours = owned_by(survey, owners, Owner::Us);
     let blocks = usize::from(owners.iter().any(|owner| *owner != Owner::User));
     let is_one_block = survey.markers.strays.is_empty() && survey.markers.regions.len() == blocks;
-    if !is_one_block || ours.len() != writing.len() {
+    let is_in_between = survey.entries.iter().any(|entry| !entry.below.is_empty());
+    if !is_one_block || is_in_between || ours.len() != writing.len() {
         return false;
     }
     let wanted: Record<'_> = writing.iter().map(|one| (&one.place, one.digest.as_str())).collect();
@@ -196,6 +240,8 @@ fn fates(survey: &Survey<'_>, owners: &[Owner]) -> Vec<Fate> {
             Owner::Us => Fate::GoesButForComments,
             // It is put into the new block as it is, with its comments.
             Owner::AnotherTalaria => Fate::Goes,
+            Owner::Undecided if is_movable(survey, entry) => Fate::Goes,
+            Owner::Undecided => continue,
         };
         entry.statements.iter().for_each(|number| fates[*number] = fate);
     }

@@ -10,11 +10,12 @@ use std::collections::HashMap;
 
 use toml_edit::{Document, Item};
 
+use super::below::Below;
 use super::markers::{Markers, Region, markers, seal};
 use super::place::Place::{self, DefaultPermissions};
 use super::place::TABLES;
 use super::statements::{Kind, Statement, first_part, parts, statements};
-use super::{Record, digest};
+use super::{Record, below, digest};
 
 /// A text with what was found in it.
 pub(super) struct Survey<'a> {
@@ -34,6 +35,8 @@ pub(super) struct Found {
     pub(super) statements: Vec<usize>,
     /// The pair of markers between which all of it stands.
     pub(super) region: Option<usize>,
+    /// The numbers of keys that TOML counts among it, but that stand below the end marker and are no part of it.
+    pub(super) below: Vec<usize>,
     /// The digest of its value; only where it can matter.
     pub(super) digest: Option<String>,
     /// The table in which it stands although it was written to the top level, because the block was moved.
@@ -45,6 +48,8 @@ pub(super) struct Found {
 pub(super) enum Owner {
     /// Ours, to be replaced or removed.
     Us,
+    /// Ours, and nobody knows whether it is still wanted: it stays.
+    Undecided,
     /// A Talaria's that has another record, or ours from before the record was lost.
     AnotherTalaria,
     /// The user's, or a program's that edits the file for the user.
@@ -53,7 +58,7 @@ pub(super) enum Owner {
 
 impl<'a> Survey<'a> {
     /// Looks through a text that was parsed already.
-    pub(super) fn new(text: &'a str, document: Document<&'a str>, before: &Record<'_>) -> Self {
+    pub(super) fn new(text: &'a str, document: Document<&'a str>, before: &Record<'_>, keys: Below) -> Self {
         let statements = statements(text);
         let markers = markers(text, &statements);
         let mut survey =
@@ -65,11 +70,17 @@ impl<'a> Survey<'a> {
                 survey.entries[at].digest = survey.item(entry).map(digest::of_item);
             }
         }
+        below::settle(&mut survey, before, keys);
         survey
     }
 
-    /// Says of every entry whose it is, given which ones are about to be written.
-    pub(super) fn owners(&self, before: &Record<'_>, is_wanted: impl Fn(&Place) -> bool) -> Vec<Owner> {
+    /// Says of every entry whose it is, given which ones are about to be written and which ones only may be wanted.
+    pub(super) fn owners(
+        &self,
+        before: &Record<'_>,
+        is_wanted: impl Fn(&Place) -> bool,
+        is_undecided: impl Fn(&Place) -> bool,
+    ) -> Vec<Owner> {
         let sealed: Vec<bool> =
             (0..self.markers.regions.len()).map(|region| self.is_sealed(region)).collect();
         let owner = |entry: &Found| {
@@ -77,6 +88,7 @@ impl<'a> Survey<'a> {
             let is_recorded =
                 entry.digest.is_some() && entry.digest.as_deref() == before.get(&entry.place).copied();
             match (is_recorded, is_sealed) {
+                (true, _) if !is_wanted(&entry.place) && is_undecided(&entry.place) => Owner::Undecided,
                 (true, _) => Owner::Us,
                 (false, true) if is_wanted(&entry.place) => Owner::Us,
                 (false, true) => Owner::AnotherTalaria,
@@ -96,14 +108,16 @@ impl<'a> Survey<'a> {
         self.text.get(statement.bytes.clone()).unwrap_or_default()
     }
 
-    fn is_sealed(&self, region: usize) -> bool {
+    /// Tells whether a Talaria wrote what stands between these markers, and nobody changed it since.
+    pub(super) fn is_sealed(&self, region: usize) -> bool {
         let inside = self.entries.iter().filter(|entry| entry.region == Some(region));
         let digests: Option<Vec<_>> =
             inside.map(|entry| Some((&entry.place, entry.digest.as_deref()?))).collect();
         digests.is_some_and(|digests| seal(digests) == self.markers.regions[region].seal)
     }
 
-    fn item(&self, entry: &Found) -> Option<&Item> {
+    /// What stands at the place of an entry.
+    pub(super) fn item(&self, entry: &Found) -> Option<&Item> {
         self.at(entry.astray.iter().map(String::as_str).chain(path_of(&entry.place)))
     }
 
@@ -147,6 +161,9 @@ impl<'a> Survey<'a> {
                 {
                     let astray = parts(header).into_iter().map(Cow::into_owned).collect();
                     finder.entries.push(Found { astray, ..Found::new(DefaultPermissions, at) });
+                }
+                Under::Entry(entry) if at.1.is_none() && region_of_header.is_some() => {
+                    finder.entries[entry].below.push(number);
                 }
                 Under::Entry(entry) => finder.entries[entry].extend(at),
                 Under::Table(table) => {
@@ -206,7 +223,8 @@ fn place_of(name: &str) -> Result<Place, Option<&'static str>> {
 
 impl Found {
     fn new(place: Place, (statement, region): At) -> Self {
-        Self { place, statements: vec![statement], region, digest: None, astray: Vec::new() }
+        let (below, astray) = (Vec::new(), Vec::new());
+        Self { place, statements: vec![statement], region, below, digest: None, astray }
     }
 
     fn extend(&mut self, (statement, region): At) {

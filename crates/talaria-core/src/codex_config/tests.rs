@@ -1,8 +1,10 @@
 //! What planning and removing promise, on texts that people and programs make.
 
+mod below;
 mod hostile;
 mod ownership;
 mod placement;
+mod undecided;
 
 use toml_edit::{Array, InlineTable, Table, value};
 
@@ -22,6 +24,7 @@ fn additions() -> Additions {
         servers: vec![("search".to_owned(), search), ("a b".to_owned(), server("x"))],
         plugins: vec!["mail@curated".to_owned()],
         default_permissions: Some(":workspace".to_owned()),
+        undecided: Vec::new(),
     }
 }
 

@@ -200,6 +200,7 @@ mod tests {
                 servers: ["new", "own", TOOLS].map(|name| (name.to_owned(), table.clone())).to_vec(),
                 plugins: vec!["p@m".to_owned()],
                 default_permissions: Some(":workspace".to_owned()),
+                undecided: Vec::new(),
             },
             servers: vec![
                 server("new", Ok(good())),

@@ -117,7 +117,12 @@ fn any_additions() -> impl Strategy<Value = Additions> {
     let permissions = prop::option::of(any_string());
     let name = prop_oneof![2 => any_string(), 1 => Just("own2".to_owned()), 1 => Just("dotted1".to_owned())];
     (vec((name, table), 0..4), vec(plugin, 0..3), permissions).prop_map(
-        |(servers, plugins, default_permissions)| Additions { servers, plugins, default_permissions },
+        |(servers, plugins, default_permissions)| Additions {
+            servers,
+            plugins,
+            default_permissions,
+            undecided: Vec::new(),
+        },
     )
 }
 
