@@ -55,11 +55,11 @@ async fn migrate(options: &args::Migrate) -> Result<u8, Trouble> {
         Ok(spec) if !options.no_plugins => {
             patiently("asking Codex for its plugins", discover(&target, spec.clone())).await
         }
-        _ => Plugins::default(),
+        // Who does not want them looked for does not want them; who has no Codex to ask cannot know.
+        _ => Plugins { is_incomplete: !options.no_plugins, ..Plugins::default() },
     };
-    let mut wish = wished(options, &settings, plugins.names)?;
+    let mut wish = wished(options, &settings, plugins)?;
     wish.advise(&problems);
-    wish.warnings.extend(plugins.warnings);
     wish.warnings.extend(codex.as_ref().err().cloned());
     let migration = Migration::new(&settings.home, target, wish.additions.clone());
     let draft = migration.draft().map_err(|error| trouble(&error))?;
@@ -148,7 +148,8 @@ impl Face<'_> {
 
     fn report(&self, wish: &Wish, draft: &Draft, stage: Stage) -> Result<(), Trouble> {
         let mut lines = report::report(wish, &draft.planned, &draft.dropped, stage);
-        lines.extend(wish.warnings.iter().map(|message| Line::Warning { message: message.clone() }));
+        let freed = draft.planned.freed.iter().map(report::freed);
+        lines.extend(wish.warnings.iter().cloned().chain(freed).map(|message| Line::Warning { message }));
         if lines.is_empty() {
             return Ok(());
         }
@@ -160,7 +161,7 @@ impl Face<'_> {
     }
 }
 
-fn wished(options: &args::Migrate, settings: &Settings, plugins: Vec<String>) -> Result<Wish, Trouble> {
+fn wished(options: &args::Migrate, settings: &Settings, plugins: Plugins) -> Result<Wish, Trouble> {
     let program = std::env::current_exe()
         .map_err(|error| Trouble::new(exit::FAILED, "cannot tell where this program is").because(error))?;
     let user_home = std::env::var("HOME").ok();

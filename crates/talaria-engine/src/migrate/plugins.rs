@@ -22,6 +22,8 @@ pub struct Plugins {
     pub names: Vec<String>,
     /// What could not be found out, in words for people.
     pub warnings: Vec<String>,
+    /// May there be more, which could not be found out?
+    pub is_incomplete: bool,
 }
 
 /// Asks the Codex of `spec` for its plugins. A failure is a warning.
@@ -31,7 +33,8 @@ pub async fn discover(target: &Target, spec: HostSpec) -> Plugins {
     }
     let failed = |why: String| {
         let why = redact(&why).into_owned();
-        Plugins { warnings: vec![format!("plugins were not looked for: {why}")], ..Plugins::default() }
+        let warnings = vec![format!("plugins were not looked for: {why}")];
+        Plugins { warnings, is_incomplete: true, ..Plugins::default() }
     };
     let spec = HostSpec { codex_home: Some(target.home().to_owned()), ..spec };
     let asked = async {
@@ -54,12 +57,13 @@ fn installed(reply: PluginListReply) -> Plugins {
         of_all.filter(|plugin| plugin.installed && plugin.enabled).map(|plugin| plugin.id).collect();
     names.sort();
     names.dedup();
+    let is_incomplete = !reply.marketplace_load_errors.is_empty();
     let warnings = reply.marketplace_load_errors.into_iter().map(|error| {
         let words =
             format!("Codex cannot read the marketplace {}: {}", error.marketplace_path, error.message);
         redact(&one_line(&words)).into_owned()
     });
-    Plugins { names, warnings: warnings.collect() }
+    Plugins { names, warnings: warnings.collect(), is_incomplete }
 }
 
 #[cfg(test)]
@@ -81,6 +85,7 @@ mod tests {
         });
         let found = installed(serde_json::from_value(reply).unwrap());
         assert_eq!(found.names, ["one@a", "two@b"]);
+        assert!(found.is_incomplete, "the plugins of that marketplace are not known");
         assert_eq!(found.warnings, ["Codex cannot read the marketplace /m: no␛[2J"]);
     }
 }

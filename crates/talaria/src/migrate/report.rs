@@ -1,7 +1,7 @@
 //! What came of each thing that was wanted: for scripts one object per line, for people a list.
 
 use serde::Serialize;
-use talaria_core::codex_config::{Place, Planned, UsersOwn, Why};
+use talaria_core::codex_config::{Freed, Place, Planned, UsersOwn, Why};
 use talaria_core::redact::redact;
 use talaria_core::servers::{Referred, Skipped};
 
@@ -55,7 +55,7 @@ pub(crate) enum Status {
     Planned,
     /// It is.
     Migrated,
-    /// The user's own of the same name stays.
+    /// The user's own of the same name stays, or what was written earlier and may still be wanted.
     Kept,
     /// An earlier migration wrote it, and it is wanted no more: it would go.
     Unwanted,
@@ -80,12 +80,16 @@ pub(crate) fn report(wish: &Wish, planned: &Planned, dropped: &[Place], stage: S
         Stage::Planned => (Status::Planned, Status::Unwanted),
         Stage::Done => (Status::Migrated, Status::Removed),
     };
+    let is_undecided = |place: &Place| planned.undecided.contains(place);
     let own = |place: &Place| planned.kept.iter().find(|own| own.path == *place);
     let status = |place: &Place| if own(place).is_some() { Status::Kept } else { written };
     let mut lines: Vec<Line> = Vec::new();
     for server in &wish.servers {
         let place = Place::Server(server.name.clone());
         let (status, why) = match &server.server {
+            Err(why) if is_undecided(&place) => {
+                (Status::Error, Some(format!("{}; what Talaria wrote earlier stays", redact(why))))
+            }
             Err(why) => (Status::Error, Some(redact(why).into_owned())),
             Ok(_) => (status(&place), own(&place).map(why_kept)),
         };
@@ -114,16 +118,36 @@ pub(crate) fn report(wish: &Wish, planned: &Planned, dropped: &[Place], stage: S
         let status = status(&Place::DefaultPermissions);
         lines.push(Line::Permissions { profile: profile.clone(), status });
     }
-    lines.extend(dropped.iter().map(|place| removed(place, gone)));
+    let has_line = |place: &Place| wish.servers.iter().any(|server| Some(&*server.name) == server_of(place));
+    let staying = planned.undecided.iter().filter(|place| !has_line(place));
+    lines.extend(staying.map(|place| unwanted(place, Status::Kept)));
+    lines.extend(dropped.iter().map(|place| unwanted(place, gone)));
     lines
 }
 
-fn removed(place: &Place, status: Status) -> Line {
+/// Says of a key of the user's that it is no longer in a table of ours.
+pub(crate) fn freed(freed: &Freed) -> String {
+    format!(
+        "{} stood below the talaria lines, which made it a key of {}; it is yours, and now belongs to what stands above it",
+        freed.key, freed.from
+    )
+}
+
+fn server_of(place: &Place) -> Option<&str> {
+    match place {
+        Place::Server(name) => Some(name),
+        Place::Plugin(_) | Place::DefaultPermissions => None,
+    }
+}
+
+/// The line of what an earlier migration wrote and this one does not want.
+fn unwanted(place: &Place, status: Status) -> Line {
     match place {
         Place::Plugin(name) => Line::Plugin { name: name.clone(), status },
         Place::Server(name) => {
+            let why = (status == Status::Kept).then(|| "it may still be wanted".to_owned());
             let (skipped, secrets) = (Vec::new(), Vec::new());
-            Line::Server { name: name.clone(), status, why: None, skipped, secrets }
+            Line::Server { name: name.clone(), status, why, skipped, secrets }
         }
         Place::DefaultPermissions => Line::Permissions { profile: place.table().to_owned(), status },
     }

@@ -4,10 +4,11 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use talaria_core::codex_config::Additions;
-use talaria_core::config::{Config, Problem};
+use talaria_core::codex_config::{Additions, Undecided};
+use talaria_core::config::{Config, Problem, Severity};
 use talaria_core::policy::Sandbox;
 use talaria_core::servers::{Literals, Server, Translated, translate};
+use talaria_engine::migrate::Plugins;
 use toml_edit::{Array, InlineTable, Table, value};
 
 use crate::args;
@@ -39,8 +40,15 @@ impl Wish {
         self.servers.iter().filter(|server| server.server.is_err()).count()
     }
 
-    /// Adds what the reader of the configuration would advise about keys that have no effect.
+    /// Adds what the reader of the configuration would advise about keys that have no effect. If the servers cannot be
+    /// read at all, nobody knows which ones are wanted.
     pub(crate) fn advise(&mut self, problems: &[Problem]) {
+        for problem in problems.iter().filter(|problem| problem.key.as_deref() == Some("mcp_servers")) {
+            self.warnings.push(problem.to_string());
+            if problem.severity == Severity::Error {
+                self.additions.undecided.push(Undecided::Servers);
+            }
+        }
         for server in &mut self.servers {
             for skipped in &mut server.skipped {
                 let key = format!("mcp_servers.{}.{}", server.name, skipped.key);
@@ -69,7 +77,7 @@ pub(crate) fn wish(
     options: &args::Migrate,
     config: &Config,
     itself: &Itself<'_>,
-    plugins: Vec<String>,
+    plugins: Plugins,
 ) -> Result<Wish, Trouble> {
     let literals = if options.include_secrets { Literals::Keep } else { Literals::Refer };
     let in_codex_words = |server: &Server| {
@@ -80,7 +88,10 @@ pub(crate) fn wish(
         translate(&server, literals)
     };
     let mut servers: Vec<Translated> = config.servers.iter().map(in_codex_words).collect();
-    let mut additions = Additions { plugins, ..Additions::default() };
+    let mut additions = Additions { plugins: plugins.names, ..Additions::default() };
+    if plugins.is_incomplete {
+        additions.undecided.push(Undecided::Plugins);
+    }
     for translated in &mut servers {
         let table = match &translated.server {
             Ok(server) => server.to_table().map_err(|error| error.to_string()),
@@ -88,10 +99,14 @@ pub(crate) fn wish(
         };
         match table {
             Ok(table) => additions.servers.push((translated.name.clone(), table)),
-            Err(why) => translated.server = Err(why),
+            Err(why) => {
+                // A mistake does not say that it is wanted no more.
+                additions.undecided.push(Undecided::Server(translated.name.clone()));
+                translated.server = Err(why);
+            }
         }
     }
-    let mut warnings = Vec::new();
+    let mut warnings = plugins.warnings;
     if !options.no_tools {
         if config.servers.iter().any(|server| server.name == TOOLS) {
             warnings.push(format!(
@@ -179,7 +194,8 @@ mod tests {
             home: Some("/h \"q\"".into()),
             user_home: Some("/home/me"),
         };
-        wish(&options, &parse(config).unwrap().config, &itself, vec!["p@m".to_owned()])
+        let plugins = Plugins { names: vec!["p@m".to_owned()], ..Plugins::default() };
+        wish(&options, &parse(config).unwrap().config, &itself, plugins)
     }
 
     fn shown(wish: &Wish) -> String {
@@ -211,6 +227,16 @@ mod tests {
         let wish = wished("", config).unwrap();
         assert_eq!(shown(&wish), "[talaria-tools]\ncommand = \"mine\"\n");
         assert_eq!((wish.exit(), wish.warnings.len()), (exit::FAILED, 1));
+        assert_eq!(wish.additions.undecided, [Undecided::Server("a".to_owned())]);
+    }
+
+    #[test]
+    fn servers_that_cannot_be_read_at_all_are_told_and_may_still_be_wanted() {
+        let config = "mcp_servers = 3\n";
+        let mut wish = wished("", config).unwrap();
+        wish.advise(&parse(config).unwrap().problems);
+        assert_eq!(wish.additions.undecided, [Undecided::Servers]);
+        assert!(wish.warnings[0].contains("mcp_servers"), "{:?}", wish.warnings);
     }
 
     #[test]

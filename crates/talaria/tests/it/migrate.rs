@@ -15,6 +15,7 @@ use crate::scene::Scene;
 mod codex;
 mod crash;
 mod files;
+mod plugins;
 mod races;
 mod undo;
 
@@ -23,9 +24,14 @@ const SEEN: [&str; 4] = ["one", "two", "three", "talaria-tools"];
 
 /// A scene with a Codex that accepts every text.
 async fn accepting() -> Scene {
+    Scene::scripted(AppServer::ready([accept()])).await.0
+}
+
+/// Has a scripted Codex accept every text.
+fn accept() -> Value {
     let servers: Map<String, Value> = SEEN.iter().map(|name| ((*name).to_owned(), json!({}))).collect();
     let config = json!({ "config": { "mcp_servers": servers }, "origins": {} });
-    Scene::scripted(AppServer::ready([on("config/read", [reply(config)])])).await.0
+    on("config/read", [reply(config)])
 }
 
 /// Adds lines to Talaria's configuration.
