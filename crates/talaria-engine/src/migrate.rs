@@ -125,12 +125,12 @@ impl Migration {
         check::check(&self.target, &self.room, spec, &texts).await
     }
 
-    fn memory(&self) -> Memory {
-        Memory::new(&self.room, &self.target.key())
+    fn memory(&self, now: Option<&str>) -> Memory {
+        Memory::about(&self.room, &self.target, now)
     }
 
     fn draft_of(&self, old: Option<String>) -> Result<Draft, MigrateError> {
-        let holding = self.memory().holding(old.as_deref())?;
+        let holding = self.memory(old.as_deref()).holding(old.as_deref())?;
         let before = holding.as_ref().map(|change| &change.added);
         let wrong = |problem| not_toml(self.target.file(), problem);
         let planned = plan(old.as_deref().unwrap_or_default(), &self.additions, before).map_err(wrong)?;

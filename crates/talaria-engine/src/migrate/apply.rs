@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use jiff::Timestamp;
-use talaria_core::codex_config::remove;
+use talaria_core::codex_config::{Added, remove, written_in};
 
-use super::record::{Change, digest_of};
+use super::record::{Change, Memory, digest_of};
 use super::{Draft, MigrateError, Migration, not_toml, scratch};
 use crate::codex::host::HostSpec;
 use crate::faults::blocking_point;
@@ -51,21 +51,27 @@ impl Migration {
         Err(MigrateError::KeepsChanging(self.target.file().to_owned()))
     }
 
-    /// Tidies up after others when there is nothing to change: what a killed run left is gone afterwards, and what it
-    /// had done is written down as done.
+    /// Tidies up after others when there is nothing to change: what a killed run left is gone afterwards, what it had
+    /// done is written down as done, and what is in the file already is written down where the record of it was lost.
     pub fn tidy_up(&self) -> Result<(), MigrateError> {
         scratch::sweep(&self.room);
         let locked = UserFile::lock(self.target.file())?;
-        Ok(self.memory().conclude(self.target.file(), locked.text())?)
+        let draft = self.draft_of(locked.text().map(str::to_owned))?;
+        let added = &draft.planned.added;
+        let is_known = draft.holding.as_ref().map_or(added.is_empty(), |change| change.added == *added);
+        if draft.is_change() || is_known {
+            return Ok(self.memory(locked.text()).conclude(self.target.file(), locked.text())?);
+        }
+        self.replace(locked, &draft).map(drop)
     }
 
     /// Without a pause: whoever drops the future of `apply` does so before or after.
     fn replace(&self, locked: Locked, draft: &Draft) -> Result<Option<PathBuf>, MigrateError> {
-        let memory = self.memory();
+        let memory = self.memory(draft.old.as_deref());
         blocking_point("migrate-planned");
         let change = Change {
             at: Timestamp::now(),
-            base: self.base(draft)?,
+            base: self.base(&memory, draft)?,
             before: draft.old.as_deref().map(digest_of),
             after: digest_of(&draft.planned.text),
             added: draft.planned.added.clone(),
@@ -86,24 +92,27 @@ impl Migration {
     }
 
     /// The text to go back to, kept. It is the one before the first migration for as long as nobody else writes, and else
-    /// what others wrote without what is ours.
-    fn base(&self, draft: &Draft) -> Result<Option<String>, MigrateError> {
-        let memory = self.memory();
+    /// what others wrote without what is ours. If nothing is remembered, ours is what the file says and we want.
+    fn base(&self, memory: &Memory, draft: &Draft) -> Result<Option<String>, MigrateError> {
         let Some(old) = draft.old.as_deref() else { return Ok(None) };
         let text = match &draft.holding {
-            None => old.to_owned(),
+            None => {
+                let written = written_in(old).map_err(|problem| not_toml(self.target.file(), problem))?;
+                let is_wanted = |place: &_| draft.planned.added.places().any(|added| added == place);
+                self.without(old, &written.only(is_wanted))?
+            }
             Some(change) if digest_of(old) == change.after => match &change.base {
-                Some(base) if memory.kept(base).is_none() => self.without(old, change)?,
+                Some(base) if memory.kept(base).is_none() => self.without(old, &change.added)?,
                 base => return Ok(base.clone()),
             },
-            Some(change) => self.without(old, change)?,
+            Some(change) => self.without(old, &change.added)?,
         };
         memory.keep(&text)?;
         Ok(Some(digest_of(&text)))
     }
 
-    fn without(&self, text: &str, change: &Change) -> Result<String, MigrateError> {
-        let removed = remove(text, &change.added).map_err(|problem| not_toml(self.target.file(), problem))?;
+    fn without(&self, text: &str, added: &Added) -> Result<String, MigrateError> {
+        let removed = remove(text, added).map_err(|problem| not_toml(self.target.file(), problem))?;
         Ok(removed.text)
     }
 }

@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use talaria_core::codex_config::{Added, remove};
 
+use super::Target;
 use super::target::digest;
 use crate::home::ensure_dir;
 use crate::user_file::{UserFile, UserFileError};
@@ -91,9 +92,24 @@ impl MemoryError {
 }
 
 impl Memory {
-    /// The memory about the file with this key.
-    pub(super) fn new(room: &Path, key: &str) -> Self {
-        Self { directory: room.join(key) }
+    /// The memory about a file, given what it says now.
+    pub(super) fn about(room: &Path, target: &Target, now: Option<&str>) -> Self {
+        let own = Self { directory: room.join(target.key()) };
+        if own.record_file().exists() {
+            return own;
+        }
+        // The file that is really edited is another one if a link was made of it since, or a file of a link.
+        let path = target.file().display().to_string();
+        let all = fs::read_dir(room).into_iter().flatten().flatten();
+        let mut all = all.map(|entry| Self { directory: entry.path() });
+        all.find(|memory| memory.load().is_ok_and(|record| record.file == path) && memory.fits(now))
+            .unwrap_or(own)
+    }
+
+    /// Tells whether something of what it says is in a text.
+    fn fits(&self, now: Option<&str>) -> bool {
+        let (Some(now), Ok(Some(change))) = (now, self.holding(now)) else { return false };
+        remove(now, &change.added).is_ok_and(|removed| removed.text != now)
     }
 
     fn record_file(&self) -> PathBuf {

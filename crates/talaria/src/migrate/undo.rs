@@ -6,7 +6,7 @@ use talaria_engine::migrate::{How, Undo, Undone};
 
 use super::diff::Change;
 use super::outcome::{Done, Outcome};
-use super::{Answer, confirmed, finish, not_confirmed, show_change, target, trouble, wish};
+use super::{Answer, confirmed, finish, not_confirmed, report, show_change, target, trouble, wish};
 use crate::args;
 use crate::render::plain_line;
 use crate::settings::Settings;
@@ -25,6 +25,9 @@ pub(super) async fn run(options: &args::Migrate) -> Result<u8, Trouble> {
     let Some(draft) = undo.draft().map_err(|error| trouble(&error))? else {
         return nothing(options, &undo);
     };
+    if !draft.is_change() {
+        return nothing_but(options, &undo, &draft);
+    }
     let change =
         Change { path: undo.file(), old: Some(&draft.old), new: draft.new.as_deref(), secrets: &secrets };
     show_change(options, &change)?;
@@ -54,16 +57,35 @@ fn nothing(options: &args::Migrate, undo: &Undo) -> Result<u8, Trouble> {
             plain_line(&elsewhere.join(", "))
         );
     } else if undo.is_anothers() {
-        words += "; what stands between the talaria lines was written from another TALARIA_HOME: undo it there, \
-                  or delete these lines";
+        words += "; this home has no record of what stands between the talaria lines: undo it in the TALARIA_HOME \
+                  that wrote it, or, if the record is lost, run `talaria migrate` first or delete these lines";
     }
     finish(options, &Outcome::new(Done::NothingToUndo, undo.file(), 0), &words)
 }
 
-fn tell(options: &args::Migrate, undo: &Undo, undone: &Undone) -> Result<u8, Trouble> {
+/// Of what was added only that is there which the user changed: says so.
+fn nothing_but(options: &args::Migrate, undo: &Undo, draft: &Undone) -> Result<u8, Trouble> {
+    if !options.dry_run {
+        undo.apply().map_err(|error| trouble(&error))?;
+    }
+    let left = left(draft);
+    let outcome = Outcome { left: &left, ..Outcome::new(Done::NothingToUndo, undo.file(), 0) };
+    finish(options, &outcome, "nothing to undo but what you changed since, which is yours")
+}
+
+/// Names what stays, and says why.
+fn left(undone: &Undone) -> Vec<String> {
     let left: Vec<String> = undone.left.iter().map(|UsersOwn { path, .. }| path.to_string()).collect();
     for path in &left {
         complain(&format!("note: {} was changed since Talaria wrote it, so it stays\n", plain_line(path)));
+    }
+    left
+}
+
+fn tell(options: &args::Migrate, undo: &Undo, undone: &Undone) -> Result<u8, Trouble> {
+    let left = left(undone);
+    for freed in &undone.freed {
+        complain(&format!("note: {}\n", plain_line(&report::freed(freed))));
     }
     let (done, words) = match (undone.how, &undone.new) {
         (How::Bytes, Some(_)) => (Done::Restored, "as it was before, byte for byte"),

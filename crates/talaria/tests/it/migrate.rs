@@ -17,6 +17,7 @@ mod crash;
 mod files;
 mod plugins;
 mod races;
+mod record;
 mod undo;
 
 /// The servers that the scripted Codex claims to see, whatever it reads.

@@ -154,3 +154,83 @@ async fn a_secret_is_written_only_when_that_was_said_and_never_shown() {
     }
     scene.close().await;
 }
+
+#[tokio::test]
+async fn a_secret_that_was_written_is_not_shown_when_it_goes_again() {
+    for is_undo in [false, true] {
+        let scene = accepting().await;
+        let plain = fs::read_to_string(scene.home().join("config.toml")).unwrap();
+        configure_more(
+            &scene,
+            "[mcp_servers.one]\ncommand = \"one\"\nargs = [\"--password\", \"quite plain\"]\n\
+             [mcp_servers.two]\nurl = \"https://example.org/?api_key=quite-plain\"\n",
+        );
+        scene.run(&["migrate", "--yes", "--include-secrets"]).await.exits(0);
+        assert!(codex_text(&scene).contains("quite plain") && codex_text(&scene).contains("quite-plain"));
+        let arguments = if is_undo {
+            scene.configure("[codex\nbroken");
+            &["migrate", "--undo", "--yes"][..]
+        } else {
+            scene.configure(&plain);
+            &["migrate", "--yes"]
+        };
+        let ended = scene.run(arguments).await.exits(0).prints(&["-args = [\"--password\", \"[redacted"]);
+        let told = format!("{ended}");
+        assert!(!told.contains("quite plain") && !told.contains("quite-plain"), "{told}");
+        scene.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_key_that_was_added_below_the_block_stays_and_what_is_ours_goes() {
+    let scene = accepting().await;
+    for is_migrated_again in [false, true] {
+        fs::write(codex_file(&scene), "model = \"gpt-5\"\n").unwrap();
+        scene.run(&["migrate", "--yes"]).await.exits(0);
+        let key = "model_reasoning_effort = \"high\"\n";
+        fs::write(codex_file(&scene), codex_text(&scene) + key).unwrap();
+        let note = "model_reasoning_effort stood below the talaria lines, which made it a key of \
+                    mcp_servers.talaria-tools; it is yours";
+        if is_migrated_again {
+            let ended = scene.run(&["migrate", "--yes"]).await.exits(0);
+            ended.prints(&["migrated  server talaria-tools\n", &format!("warning: {note}")]);
+            assert!(codex_text(&scene).starts_with(&format!("model = \"gpt-5\"\n{key}# >>> talaria")));
+            scene.run(&["migrate", "--undo", "--yes"]).await.exits(0).prints(&["byte for byte"]);
+        } else {
+            let ended = scene.run(&["migrate", "--undo", "--yes"]).await.exits(0);
+            ended.prints(&["what Talaria added is out"]).complains(&[&format!("note: {note}")]);
+        }
+        assert_eq!(codex_text(&scene), format!("model = \"gpt-5\"\n{key}"));
+    }
+    scene.close().await;
+}
+
+#[tokio::test]
+async fn what_the_user_changed_is_named_by_every_undo_and_ours_again_when_it_is_changed_back() {
+    let (scene, before) = migrated().await;
+    let change = |from: &str, to: &str| {
+        fs::write(codex_file(&scene), codex_text(&scene).replace(from, to)).unwrap();
+    };
+    change("command = \"one\"", "command = \"mine\"");
+    let ended = scene.run(&["migrate", "--yes"]).await.exits(0);
+    ended.prints(&["kept      server one: you changed it since Talaria wrote it"]);
+    for outcome in ["taken_out", "nothing_to_undo"] {
+        let ended = scene.run(&["migrate", "--undo", "--yes", "--json"]).await.exits(0);
+        let last = ended.json().pop().unwrap();
+        assert_eq!(
+            (&last["outcome"], &last["left"][0]),
+            (&outcome.into(), &"mcp_servers.one".into()),
+            "{ended}"
+        );
+        assert!(codex_text(&scene).contains("command = \"mine\""));
+    }
+    change("command = \"mine\"", "command = \"one\"");
+    scene.run(&["migrate", "--undo", "--yes"]).await.exits(0).prints(&["what Talaria added is out"]);
+    assert!(!codex_text(&scene).contains("mcp_servers.one"));
+    let lines = |text: &str| -> Vec<String> {
+        text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
+    };
+    assert_eq!(lines(&codex_text(&scene)), lines(&before), "a blank line beside what was the user's stays");
+    scene.run(&["migrate", "--undo", "--yes"]).await.exits(0).prints(&["config.toml: nothing to undo\n"]);
+    scene.close().await;
+}
