@@ -92,6 +92,18 @@ async fn shown(store: &Store) -> String {
     out
 }
 
+/// What a session takes, as it is known for forgetting the largest.
+async fn bytes_of(database: &Path, session: &str) -> i64 {
+    let mut conn = foreign(database).await;
+    let row = sqlx::query("select bytes from session where id = $1")
+        .bind(session)
+        .fetch_one(&mut conn)
+        .await
+        .unwrap();
+    conn.close().await.unwrap();
+    row.try_get(0).unwrap()
+}
+
 #[tokio::test]
 async fn conversations_become_finished_sessions_without_their_secrets() {
     let place = tempfile::tempdir().unwrap();
@@ -151,6 +163,8 @@ async fn a_second_import_brings_only_what_is_new_and_each_is_taken_back_by_itsel
     let store = open(&place.path().join("talaria.db")).await;
     import(&store, &path, "run-1").await;
     let first = shown(&store).await;
+    let database = place.path().join("talaria.db");
+    let size = bytes_of(&database, "0199-000002").await;
     let again = import(&store, &path, "run-2").await;
     assert_eq!((again.new, again.grown, again.known, again.empty), (0, 0, 4, 1));
     assert_eq!(shown(&store).await, first);
@@ -166,6 +180,7 @@ async fn a_second_import_brings_only_what_is_new_and_each_is_taken_back_by_itsel
     .await;
     let grown = import(&store, &path, "run-3").await;
     assert_eq!((grown.new, grown.grown, grown.known, grown.messages), (1, 1, 3, 3));
+    assert!(bytes_of(&database, "0199-000002").await > size);
     let third = shown(&store).await;
     assert!(third.contains("turn 2 completed"), "{third}");
     assert_eq!(store.search("further it is", 10).await.unwrap().len(), 1);
@@ -178,6 +193,7 @@ async fn a_second_import_brings_only_what_is_new_and_each_is_taken_back_by_itsel
     let undone = store.undo_import("run-3", None, NOW).await.unwrap();
     assert_eq!(preview, undone);
     assert_eq!((undone.removed, undone.shortened, undone.left.len()), (1, 1, 0));
+    assert_eq!(bytes_of(&database, "0199-000002").await, size, "it takes what it took before");
     assert_eq!(store.search("further it is", 10).await.unwrap().len(), 0);
     let undone = store.undo_import("run-1", None, NOW).await.unwrap();
     assert_eq!((undone.removed, undone.left.len()), (4, 0));

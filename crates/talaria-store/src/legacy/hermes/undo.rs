@@ -136,6 +136,10 @@ async fn take_back(
         Fate::Shortened => {
             sqlx::query(
                 "update session set
+                     bytes = max(0, bytes
+                         - (select coalesce(sum(octet_length(json)), 0) from event where session = $1 and turn >= $2)
+                         - (select coalesce(sum(octet_length(text) + octet_length(json)), 0) from message
+                            where session = $1 and turn >= $2)),
                      last_seq = (select first_seq - 1 from turn where session = $1 and ordinal = $2),
                      updated_at = coalesce((select max(settled_at) from turn where session = $1 and ordinal < $2), updated_at)
                      where id = $1;
