@@ -1,7 +1,7 @@
 //! What of Hermes's settings goes into Talaria's file, as a new text of it and a report. Talaria's own reader is the
 //! judge: what it would complain of is not written, and its words are the reason. A value that is there wins.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Yaml;
@@ -86,7 +86,11 @@ pub struct Left {
 /// Plans what becomes of Talaria's file `own`. An own file that is not TOML is a problem, and nothing is planned.
 pub fn plan(tree: &Tree, own: &str) -> Result<Plan, Problem> {
     config::parse(own)?;
-    let mut work = Work { plan: Plan { text: own.to_owned(), ..Plan::default() }, done: HashSet::new() };
+    let mut work = Work {
+        plan: Plan { text: own.to_owned(), ..Plan::default() },
+        done: HashSet::new(),
+        standing: HashMap::new(),
+    };
     let wishes = wishes(tree);
     work.done = wishes.done.into_iter().collect();
     for (key, why, near) in wishes.refused {
@@ -97,7 +101,10 @@ pub fn plan(tree: &Tree, own: &str) -> Result<Plan, Problem> {
     }
     match tree.get("mcp_servers") {
         Some(Yaml::Object(section)) => {
-            for server in wanted(section).into_iter().take(MOST_SERVERS) {
+            let mut servers: Vec<_> = wanted(section).into_iter().take(MOST_SERVERS).collect();
+            // What is here has its variables already, wherever it stands there.
+            servers.sort_by_key(|server| !server.as_ref().is_ok_and(|server| work.has(server)));
+            for server in servers {
                 match server {
                     Ok(server) => work.server(server)?,
                     Err((name, why)) => work.leave(&format!("mcp_servers.{name}"), why, None),
@@ -123,6 +130,8 @@ struct Work {
     plan: Plan,
     /// Names of which something was said.
     done: HashSet<String>,
+    /// The variables of servers that are here or come: where each stands, and for what.
+    standing: HashMap<String, (String, Option<String>)>,
 }
 
 impl Work {
@@ -158,10 +167,15 @@ impl Work {
                 true => self.plan.same += 1,
                 false => self.plan.kept.push(Kept { from, key: path.to_string() }),
             }
+            self.stand(&server);
             return Ok(());
         }
         if server.keys.is_empty() {
             self.leave(&from, "it has neither command nor url".to_owned(), None);
+            return Ok(());
+        }
+        if let Some(why) = self.clash(&server) {
+            self.leave(&from, why, None);
             return Ok(());
         }
         let mut text = self.plan.text.clone();
@@ -191,6 +205,7 @@ impl Work {
             return Ok(());
         }
         self.plan.text = text;
+        self.stand(&server);
         for (name, path, value) in taken {
             self.take(name, &path, value);
         }
@@ -208,6 +223,38 @@ impl Work {
             }
         }
         Ok(())
+    }
+
+    /// Is a server of this name here?
+    fn has(&self, server: &Wanted) -> bool {
+        KeyPath::new(["mcp_servers", &server.name])
+            .is_some_and(|path| edit::get(&self.plan.text, &path).is_ok_and(|there| there.is_some()))
+    }
+
+    /// Why a server cannot come: the value of one of its variables would be that of another place.
+    fn clash(&self, server: &Wanted) -> Option<String> {
+        let mut own: HashMap<&str, (&str, &Option<String>)> = HashMap::new();
+        for (variable, value) in server.variables.iter().zip(&server.values) {
+            let name = variable.name.as_str();
+            let known = self.standing.get(name).map(|(place, value)| (place.as_str(), value));
+            let known = known.or_else(|| own.get(name).copied());
+            if let Some((place, _)) = known.filter(|(_, known)| *known != value) {
+                return Some(format!(
+                    "the variable {name} stands for the value of {place} already, and Codex passes a variable on only \
+                     under its own name"
+                ));
+            }
+            own.insert(name, (place_of(variable), value));
+        }
+        None
+    }
+
+    /// Notes what the variables of a server stand for.
+    fn stand(&mut self, server: &Wanted) {
+        for (variable, value) in server.variables.iter().zip(&server.values) {
+            let place = place_of(variable).to_owned();
+            self.standing.entry(variable.name.clone()).or_insert_with(|| (place, value.clone()));
+        }
     }
 
     fn found(&self, path: &KeyPath, value: &Value) -> Result<Found, Problem> {
@@ -270,6 +317,10 @@ enum Found {
     Nothing,
     Same,
     Other,
+}
+
+fn place_of(variable: &Variable) -> &str {
+    variable.used_by.first().map_or("", String::as_str)
 }
 
 /// What Talaria's reader says about a key or anything below it.

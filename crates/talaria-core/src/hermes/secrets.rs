@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 use crate::redact::redact;
-use crate::servers::{is_variable_name, looks_secret};
+use crate::servers::{Given, is_variable_name, looks_secret};
 
 /// Of more than so many nobody wants to read.
 const MOST: usize = 500;
@@ -72,9 +72,18 @@ fn walk(path: &str, name: &str, value: &Value, names: &mut Vec<String>) {
                 walk(&format!("{path}.{number}"), name, value, names);
             }
         }
-        Value::String(text) if !text.contains("${") && is_secret(name, text) => names.push(path.to_owned()),
+        Value::String(text) if referred(text).is_none() && is_secret(name, text) => {
+            names.push(path.to_owned());
+        }
         _ => {}
     }
+}
+
+/// The variable for which a text stands as a whole. A text with a reference somewhere in it is a text, and may be secret;
+/// so is a secret between braces.
+pub(super) fn referred(text: &str) -> Option<String> {
+    let given = Given::read(text).ok()?;
+    given.variable().filter(|name| redact(name) == *name).map(str::to_owned)
 }
 
 /// Words such as `key_env: OPENAI_API_KEY` name a secret, they are none.

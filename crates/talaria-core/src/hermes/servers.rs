@@ -1,11 +1,13 @@
 //! The MCP servers of Hermes as entries of Talaria's file. A value that looks like a secret becomes a reference to a
 //! variable; a secret where no reference can stand keeps the whole server out, because half of it is another server.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value as Yaml};
 use toml_edit::{Array, InlineTable, Value};
 
-use super::secrets::Variable;
-use crate::servers::{holds_secret, is_variable_name, looks_secret, variable_for};
+use super::secrets::{Variable, referred};
+use crate::servers::{holds_secret, is_variable_name, looks_secret, reference, variable_for};
 
 /// In this order people write them.
 const FIRST: [&str; 6] = ["command", "args", "env", "cwd", "url", "headers"];
@@ -16,6 +18,8 @@ pub(super) struct Wanted {
     /// Its keys, in order.
     pub(super) keys: Vec<(String, Value)>,
     pub(super) variables: Vec<Variable>,
+    /// What each of the variables stands for, in the same order; `None` is whatever the environment says.
+    pub(super) values: Vec<Option<String>>,
 }
 
 /// Reads the entries; those that cannot be taken over with the reason.
@@ -26,7 +30,8 @@ pub(super) fn wanted(section: &Map<String, Yaml>) -> Vec<Result<Wanted, (String,
 fn server(name: &str, entry: &Yaml) -> Result<Wanted, String> {
     let Yaml::Object(entry) = entry else { return Err("it is not a list of settings".to_owned()) };
     check_texts(entry)?;
-    let mut wanted = Wanted { name: name.to_owned(), keys: Vec::new(), variables: Vec::new() };
+    let mut wanted =
+        Wanted { name: name.to_owned(), keys: Vec::new(), variables: Vec::new(), values: Vec::new() };
     let first = FIRST.iter().filter_map(|key| entry.get_key_value(*key));
     let rest = entry.iter().filter(|(key, _)| !FIRST.contains(&key.as_str()));
     for (key, value) in first.chain(rest) {
@@ -48,24 +53,31 @@ fn check_texts(entry: &Map<String, Yaml>) -> Result<(), String> {
              put it into env or headers of the server and import again"
         )
     };
-    let args: Vec<&str> = match entry.get("args") {
-        Some(Yaml::Array(args)) => args.iter().filter_map(Yaml::as_str).collect(),
+    // A number is written as an argument too; nothing is not.
+    let args: Vec<Cow<'_, str>> = match entry.get("args") {
+        Some(Yaml::Array(args)) => args.iter().filter(|value| !value.is_null()).map(words).collect(),
         _ => Vec::new(),
     };
     for (number, argument) in args.iter().enumerate() {
-        let before = number.checked_sub(1).map(|before| args[before]);
-        if !argument.contains("${") && holds_secret(before, argument) {
+        let before = number.checked_sub(1).map(|before| args[before].as_ref());
+        // Talaria's reader refuses every reference here.
+        if reference(argument).is_none() && holds_secret(before, argument) {
             return Err(found("args"));
         }
     }
     for (key, value) in entry.iter().filter(|(key, _)| !["env", "headers", "args"].contains(&key.as_str())) {
         if leaves(key, value).iter().any(|(name, text)| {
-            !text.contains("${") && (holds_secret(None, text) || (*name != "url" && looks_secret(name, text)))
+            reference(text).is_none()
+                && (holds_secret(None, text) || (*name != "url" && looks_secret(name, text)))
         }) {
             return Err(found(key));
         }
     }
     Ok(())
+}
+
+fn words(value: &Yaml) -> Cow<'_, str> {
+    value.as_str().map_or_else(|| Cow::Owned(value.to_string()), Cow::Borrowed)
 }
 
 fn leaves<'a>(name: &'a str, value: &'a Yaml) -> Vec<(&'a str, &'a str)> {
@@ -89,13 +101,9 @@ impl Wanted {
                 _ => return Err(format!("{key}.{name} is not a text")),
             };
             let place = format!("mcp_servers.{}.{key}.{name}", self.name);
-            let text = match text.split_once("${") {
-                Some((_, rest)) => {
-                    let variable =
-                        rest.split('}').next().unwrap_or_default().trim().trim_start_matches("env:");
-                    if is_variable_name(variable) {
-                        self.refer(variable, place, None);
-                    }
+            let text = match referred(&text) {
+                Some(variable) => {
+                    self.refer(&variable, place, None);
                     text
                 }
                 None if looks_secret(name, &text) => self.reference(key, name, &text, place)?,
@@ -108,23 +116,25 @@ impl Wanted {
 
     /// What stands in the place of a secret.
     fn reference(&mut self, key: &str, name: &str, text: &str, place: String) -> Result<String, String> {
-        let found = Some(format!("config.yaml, {place}"));
         if key == "env" {
             if !is_variable_name(name) {
                 return Err(format!("env.{name} is not the name of a variable"));
             }
-            self.refer(name, place, found);
+            self.refer(name, place, Some(text));
             return Ok(format!("${{{name}}}"));
         }
         let is_bearer = name.eq_ignore_ascii_case("authorization")
             && text.split_once(' ').is_some_and(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
         let variable = variable_for(&self.name, if is_bearer { "TOKEN" } else { name });
-        self.refer(&variable, place, found);
+        self.refer(&variable, place, Some(text));
         Ok(if is_bearer { format!("Bearer ${{{variable}}}") } else { format!("${{{variable}}}") })
     }
 
-    fn refer(&mut self, name: &str, used_by: String, found_in: Option<String>) {
-        self.variables.push(Variable { name: name.to_owned(), used_by: vec![used_by], found_in });
+    /// Remembers a variable, and the secret that stood in its place.
+    fn refer(&mut self, name: &str, place: String, literal: Option<&str>) {
+        let found_in = literal.map(|_| format!("config.yaml, {place}"));
+        self.variables.push(Variable { name: name.to_owned(), used_by: vec![place], found_in });
+        self.values.push(literal.map(str::to_owned));
     }
 }
 

@@ -157,6 +157,122 @@ fn a_second_import_changes_nothing() {
 }
 
 #[test]
+fn half_a_reference_and_a_number_are_no_way_for_a_secret() {
+    let yaml = r#"
+mcp_servers:
+  braces: {command: x, env: {DB_PASSWORD: "P@ss${word"}}
+  inside: {command: x, env: {SITE_PASSWORD: "P@ss${wo!rd}tail", OTHER_PASSWORD: "pre-P@ss${word}"}}
+  header: {url: "https://a.example/mcp", headers: {Authorization: "Bearer P@ss${word", X-Key: "${ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8}"}}
+  address: {url: "https://a.example/mcp?api_key=abcd1234${"}
+  number: {command: x, args: ["--password", 908172635441]}
+  gap: {command: x, args: ["--password", null, plain-words]}
+  behind: {command: x, args: ["--token", "-v", 7, "quite plain"]}
+  given: {command: x, env: {A_TOKEN: "${A_TOKEN}"}}
+"#;
+    let plan = planned(yaml, "");
+    let shown = shown(&plan);
+    for secret in ["P@ss", "wo!rd", "tail", "abcd1234", "908172635441", "plain-words", "a1B2c3"] {
+        assert!(!shown.contains(secret), "{secret}: {shown}");
+    }
+    expect![[r#"
+        taken mcp_servers.behind.command -> mcp_servers.behind.command = "x"
+        taken mcp_servers.behind.args -> mcp_servers.behind.args = ["--token", "-v", 7, "quite plain"]
+        taken mcp_servers.braces.command -> mcp_servers.braces.command = "x"
+        taken mcp_servers.braces.env -> mcp_servers.braces.env = { DB_PASSWORD = "${DB_PASSWORD}" }
+        taken mcp_servers.given.command -> mcp_servers.given.command = "x"
+        taken mcp_servers.given.env -> mcp_servers.given.env = { A_TOKEN = "${A_TOKEN}" }
+        taken mcp_servers.header.url -> mcp_servers.header.url = "https://a.example/mcp"
+        taken mcp_servers.header.headers -> mcp_servers.header.headers = { Authorization = "Bearer ${MCP_HEADER_TOKEN}", X-Key = "${MCP_HEADER_X_KEY}" }
+        taken mcp_servers.inside.command -> mcp_servers.inside.command = "x"
+        taken mcp_servers.inside.env -> mcp_servers.inside.env = { OTHER_PASSWORD = "${OTHER_PASSWORD}", SITE_PASSWORD = "${SITE_PASSWORD}" }
+        left mcp_servers.address: url holds what looks like a secret, and a reference cannot stand there; put it into env or headers of the server and import again
+        left mcp_servers.gap: args holds what looks like a secret, and a reference cannot stand there; put it into env or headers of the server and import again
+        left mcp_servers.number: args holds what looks like a secret, and a reference cannot stand there; put it into env or headers of the server and import again
+        variable DB_PASSWORD for ["mcp_servers.braces.env.DB_PASSWORD"] in Some("config.yaml, mcp_servers.braces.env.DB_PASSWORD")
+        variable A_TOKEN for ["mcp_servers.given.env.A_TOKEN"] in None
+        variable MCP_HEADER_TOKEN for ["mcp_servers.header.headers.Authorization"] in Some("config.yaml, mcp_servers.header.headers.Authorization")
+        variable MCP_HEADER_X_KEY for ["mcp_servers.header.headers.X-Key"] in Some("config.yaml, mcp_servers.header.headers.X-Key")
+        variable OTHER_PASSWORD for ["mcp_servers.inside.env.OTHER_PASSWORD"] in Some("config.yaml, mcp_servers.inside.env.OTHER_PASSWORD")
+        variable SITE_PASSWORD for ["mcp_servers.inside.env.SITE_PASSWORD"] in Some("config.yaml, mcp_servers.inside.env.SITE_PASSWORD")
+        secrets ["mcp_servers.address.url", "mcp_servers.braces.env.DB_PASSWORD", "mcp_servers.header.headers.Authorization", "mcp_servers.header.headers.X-Key", "mcp_servers.inside.env.OTHER_PASSWORD", "mcp_servers.inside.env.SITE_PASSWORD"]
+        same 0
+        ---
+        [mcp_servers.behind]
+        command = "x"
+        args = ["--token", "-v", 7, "quite plain"]
+
+        [mcp_servers.braces]
+        command = "x"
+        env = { DB_PASSWORD = "${DB_PASSWORD}" }
+
+        [mcp_servers.given]
+        command = "x"
+        env = { A_TOKEN = "${A_TOKEN}" }
+
+        [mcp_servers.header]
+        url = "https://a.example/mcp"
+        headers = { Authorization = "Bearer ${MCP_HEADER_TOKEN}", X-Key = "${MCP_HEADER_X_KEY}" }
+
+        [mcp_servers.inside]
+        command = "x"
+        env = { OTHER_PASSWORD = "${OTHER_PASSWORD}", SITE_PASSWORD = "${SITE_PASSWORD}" }
+
+    "#]].assert_eq(&shown);
+}
+
+#[test]
+fn one_variable_never_stands_for_two_secrets() {
+    let yaml = "
+mcp_servers:
+  a_same: {command: x, env: {API_KEY: value-of-the-first}}
+  b_first: {command: x, env: {API_KEY: value-of-the-first}}
+  c_other: {command: x, env: {API_KEY: value-of-the-other}}
+  d_outside: {command: x, env: {API_KEY: '${API_KEY}'}}
+  e_itself: {url: 'https://a.example/mcp', headers: {X-Key: one-value, X_Key: another}}
+  f_apart: {command: x, env: {OTHER_KEY: value-of-the-other}}
+";
+    let plan = planned(yaml, "");
+    expect![[r#"
+        taken mcp_servers.a_same.command -> mcp_servers.a_same.command = "x"
+        taken mcp_servers.a_same.env -> mcp_servers.a_same.env = { API_KEY = "${API_KEY}" }
+        taken mcp_servers.b_first.command -> mcp_servers.b_first.command = "x"
+        taken mcp_servers.b_first.env -> mcp_servers.b_first.env = { API_KEY = "${API_KEY}" }
+        taken mcp_servers.f_apart.command -> mcp_servers.f_apart.command = "x"
+        taken mcp_servers.f_apart.env -> mcp_servers.f_apart.env = { OTHER_KEY = "${OTHER_KEY}" }
+        left mcp_servers.c_other: the variable API_KEY stands for the value of mcp_servers.a_same.env.API_KEY already, and Codex passes a variable on only under its own name
+        left mcp_servers.d_outside: the variable API_KEY stands for the value of mcp_servers.a_same.env.API_KEY already, and Codex passes a variable on only under its own name
+        left mcp_servers.e_itself: the variable MCP_E_ITSELF_X_KEY stands for the value of mcp_servers.e_itself.headers.X-Key already, and Codex passes a variable on only under its own name
+        variable API_KEY for ["mcp_servers.a_same.env.API_KEY", "mcp_servers.b_first.env.API_KEY"] in Some("config.yaml, mcp_servers.a_same.env.API_KEY")
+        variable OTHER_KEY for ["mcp_servers.f_apart.env.OTHER_KEY"] in Some("config.yaml, mcp_servers.f_apart.env.OTHER_KEY")
+        secrets ["mcp_servers.a_same.env.API_KEY", "mcp_servers.b_first.env.API_KEY", "mcp_servers.c_other.env.API_KEY", "mcp_servers.e_itself.headers.X-Key", "mcp_servers.f_apart.env.OTHER_KEY"]
+        same 0
+        ---
+        [mcp_servers.a_same]
+        command = "x"
+        env = { API_KEY = "${API_KEY}" }
+
+        [mcp_servers.b_first]
+        command = "x"
+        env = { API_KEY = "${API_KEY}" }
+
+        [mcp_servers.f_apart]
+        command = "x"
+        env = { OTHER_KEY = "${OTHER_KEY}" }
+
+    "#]].assert_eq(&shown(&plan));
+    let second = planned(yaml, &plan.text);
+    assert_eq!((second.text.as_str(), second.left), (plan.text.as_str(), plan.left), "nor the second time");
+    // Nor if the one that is here comes later in Hermes's file.
+    let own = "[mcp_servers.c_other]\ncommand = \"x\"\nenv = { API_KEY = \"${API_KEY}\" }\n";
+    let late = planned(yaml, own);
+    let left: Vec<_> = late.left.iter().map(|left| left.key.as_str()).collect();
+    assert_eq!(
+        left,
+        ["a_same", "b_first", "d_outside", "e_itself"].map(|name| format!("mcp_servers.{name}"))
+    );
+}
+
+#[test]
 fn what_the_person_has_here_wins() {
     let own = "# mine\n[model]\ndefault = \"gpt-5-mini\" # cheap\r\n\n[mcp_servers.github]\ncommand = \"my-github\"\n";
     let plan = planned(FULL, own);
