@@ -26,7 +26,7 @@ use crate::home::{TalariaHome, ensure_dir};
 use crate::user_file::{self, UserFile};
 pub use error::HermesError;
 pub use files::{FilesPlan, LeftFile};
-use record::{Edit, Record};
+use record::Record;
 pub use source::{HermesHome, Source};
 pub use undo::{Back, Undo, UndoneFiles};
 
@@ -76,18 +76,21 @@ pub async fn conversations(path: &Path, after: Option<&str>) -> Result<ImportedS
 pub struct Import {
     home: TalariaHome,
     record: Record,
+    /// May a run that was broken off have brought conversations under this name?
+    maybe_came: bool,
     _lock: File,
 }
 
 impl Import {
-    /// Begins an import, or takes up the one that was broken off.
+    /// Begins an import, or takes up the one that was broken off, if it was of the same home.
     pub fn begin(home: &TalariaHome, source: &Source) -> Result<Self, HermesError> {
         home.ensure()?;
         ensure_dir(&home.imports_dir())?;
         let lock = record::lock(&home.imports_dir())?;
-        let broken_off = Record::last(&home.imports_dir())?.filter(|record| !record.finished);
+        let broken_off = Record::last(&home.imports_dir())?
+            .filter(|record| !record.finished && record.is_of(&source.root));
         let record = broken_off.unwrap_or_else(|| Record::new(&source.root));
-        Ok(Self { home: home.clone(), record, _lock: lock })
+        Ok(Self { home: home.clone(), maybe_came: record.sessions, record, _lock: lock })
     }
 
     /// The name under which the conversations come.
@@ -106,15 +109,13 @@ impl Import {
         };
         if let Some(plan) = planned.config.as_ref().filter(|plan| !plan.taken.is_empty()) {
             self.record.made_config |= config.text().is_none();
-            for taken in &plan.taken {
-                let edit = Edit { key: taken.key.clone(), value: taken.value.clone() };
-                self.record.edits.retain(|known| known.key != edit.key);
-                self.record.edits.push(edit);
-            }
+            self.record.set(&plan.taken);
         }
         for files in [&planned.memories, &planned.skills] {
             self.record.expect(files, self.home.root());
         }
+        // They come after this, and whoever is killed then cannot say any more that they did.
+        self.record.sessions |= source.database.is_some();
         self.record.write(&self.home.imports_dir())?;
         blocking_point("after:import-recorded");
         match planned.config.as_ref().filter(|plan| !plan.taken.is_empty()) {
@@ -132,8 +133,9 @@ impl Import {
 
     /// Says that all of it is here. An import that brought nothing is not remembered: there is nothing to take back.
     pub fn finish(mut self, sessions: Sessions) -> Result<(), HermesError> {
+        blocking_point("before:import-finished");
         self.record.finished = true;
-        self.record.sessions |= sessions == Sessions::Came;
+        self.record.sessions = self.maybe_came || sessions == Sessions::Came;
         match self.record.is_empty() {
             true => self.record.remove(&self.home.imports_dir()),
             false => self.record.write(&self.home.imports_dir()),

@@ -1,12 +1,15 @@
 //! The note of an import: what it set and copied, and under which name its conversations came. It is written before
 //! anything is changed, so that whatever happens, all of it can be found again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
+
+use talaria_core::edit::KeyPath;
+use talaria_core::hermes::Taken;
 
 use super::HermesError;
 use super::files::FilesPlan;
@@ -34,7 +37,7 @@ pub(super) struct Record {
     pub(super) files: BTreeMap<String, String>,
     /// The directories that were made for them.
     pub(super) directories: Vec<String>,
-    /// Did conversations come?
+    /// Did conversations come, or, of an import that is not finished, may some have come?
     pub(super) sessions: bool,
 }
 
@@ -44,6 +47,17 @@ pub(super) struct Edit {
     pub(super) key: String,
     /// As it is written.
     pub(super) value: String,
+}
+
+impl Edit {
+    /// The server to which the key belongs.
+    pub(super) fn server(&self) -> Option<String> {
+        let path: KeyPath = self.key.parse().ok()?;
+        match path.parts() {
+            [section, name, _] if section == "mcp_servers" => Some(name.clone()),
+            _ => None,
+        }
+    }
 }
 
 impl Record {
@@ -66,6 +80,23 @@ impl Record {
             Ok(record) => Ok(Some(record)),
             Err(error) => Err(HermesError::Record { path, why: error.to_string() }),
         }
+    }
+
+    /// Was it an import of this home?
+    pub(super) fn is_of(&self, home: &Path) -> bool {
+        self.home == home.display().to_string()
+    }
+
+    /// Notes which keys will be set. A server is set as a whole: what an earlier try would have set of it is forgotten.
+    pub(super) fn set(&mut self, taken: &[Taken]) {
+        let edit = |taken: &Taken| Edit { key: taken.key.clone(), value: taken.value.clone() };
+        let edits: Vec<Edit> = taken.iter().map(edit).collect();
+        let keys: HashSet<&str> = edits.iter().map(|edit| edit.key.as_str()).collect();
+        let servers: HashSet<String> = edits.iter().filter_map(Edit::server).collect();
+        self.edits.retain(|known| {
+            !keys.contains(known.key.as_str()) && known.server().is_none_or(|name| !servers.contains(&name))
+        });
+        self.edits.extend(edits);
     }
 
     /// Notes which files will be copied, and which directories will be made for them.

@@ -216,6 +216,90 @@ fn a_run_that_was_broken_off_goes_on_under_its_name() {
 }
 
 #[test]
+fn conversations_of_a_run_that_was_killed_at_its_end_can_be_taken_back() {
+    let place = Place::new();
+    fs::remove_dir_all(place.hermes()).unwrap();
+    place.theirs("state.db", "");
+    let source = place.source().unwrap();
+    let mut killed = Import::begin(&place.home, &source).unwrap();
+    let run = killed.run().to_owned();
+    killed.bring(&source).unwrap();
+    drop(killed);
+    // To the next one everything is known.
+    place.import();
+    let undo = Undo::begin(&place.home).unwrap();
+    assert_eq!(undo.run(), run);
+    undo.finish().unwrap();
+    place.import();
+    let nothing = Undo::begin(&place.home);
+    assert!(matches!(nothing, Err(HermesError::NothingToUndo)), "what brought nothing is not remembered");
+}
+
+#[test]
+fn a_run_that_was_broken_off_is_not_gone_on_with_from_another_home() {
+    let place = Place::new();
+    let first = place.source().unwrap();
+    Import::begin(&place.home, &first).unwrap().bring(&first).unwrap();
+    let other = place.dir.path().join("other");
+    write(&other.join("memories/USER.md"), "of the other");
+    let second = HermesHome::resolve(Some(&other), None, None).unwrap().read(&place.home).unwrap();
+    let mut import = Import::begin(&place.home, &second).unwrap();
+    import.bring(&second).unwrap();
+    import.finish(Sessions::None).unwrap();
+    let undo = Undo::begin(&place.home).unwrap();
+    assert_eq!(undo.source(), second.root.display().to_string());
+    assert_eq!(undo.take_back(Back::Take).unwrap().files, ["memories/USER.md"]);
+    undo.finish().unwrap();
+    let undo = Undo::begin(&place.home).unwrap();
+    assert_eq!(undo.source(), first.root.display().to_string());
+    assert_eq!(undo.take_back(Back::Take).unwrap().files.len(), 3);
+    undo.finish().unwrap();
+    assert_eq!(place.all(), "");
+}
+
+#[test]
+fn a_server_that_was_changed_stays_whole() {
+    let changes: [fn(&str) -> String; 3] = [
+        |text| text.replace("command = \"x\"", "command = \"mine\""),
+        |text| text.replace("command = \"x\"", "command = \"x\"\ntimeout = 5"),
+        |text| text.replace("env = { A_TOKEN = \"${A_TOKEN}\" }\n", ""),
+    ];
+    for change in changes {
+        let place = Place::new();
+        place.import();
+        let text = fs::read_to_string(place.home.config_file()).unwrap();
+        let changed = change(&text);
+        assert_ne!(changed, text);
+        place.ours("config.toml", &changed);
+        let undone = place.undo();
+        assert_eq!(undone.changed_settings, ["mcp_servers.a"]);
+        assert_eq!(undone.settings, ["model.default", "model.effort"]);
+        let left = fs::read_to_string(place.home.config_file()).unwrap();
+        assert_eq!(left.trim_start(), &changed[changed.find("[mcp_servers.a]").unwrap()..]);
+    }
+}
+
+#[test]
+fn a_server_that_an_earlier_try_would_have_set_otherwise_goes_whole() {
+    let place = Place::new();
+    place.ours("config.toml", "# mine\n");
+    let source = place.source().unwrap();
+    let mut killed = Import::begin(&place.home, &source).unwrap();
+    killed.bring(&source).unwrap();
+    // As if it had been killed before the settings were set.
+    place.ours("config.toml", "# mine\n");
+    drop(killed);
+    place.theirs("config.yaml", "mcp_servers: {a: {command: other}}\n");
+    place.import();
+    let undone = place.undo();
+    assert_eq!(
+        (undone.settings, undone.changed_settings),
+        (vec!["mcp_servers.a.command".to_owned()], vec![])
+    );
+    assert_eq!(fs::read_to_string(place.home.config_file()).unwrap().trim_end(), "# mine");
+}
+
+#[test]
 fn bad_homes_are_told_and_nothing_is_made() {
     let place = Place::new();
     let told = |home: &Path| {

@@ -1,9 +1,11 @@
 //! Takes an import back, as far as nobody has changed since what it brought. What was changed stays and is said.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
 
 use serde::Serialize;
+use talaria_core::config::Problem;
 use talaria_core::edit::{self, KeyPath, literal};
 
 use super::HermesError;
@@ -38,7 +40,7 @@ pub struct UndoneFiles {
     pub settings: Vec<String>,
     /// Files that are gone, below Talaria's home.
     pub files: Vec<String>,
-    /// Keys that were changed since, and stay.
+    /// Keys, and servers as a whole, that were changed since, and stay.
     pub changed_settings: Vec<String>,
     /// Files that were changed since, and stay.
     pub changed_files: Vec<LeftFile>,
@@ -87,7 +89,12 @@ impl Undo {
         let Some(text) = file.text() else { return Ok(()) };
         let own = |problem| HermesError::Own(path.clone(), Box::new(problem));
         let mut text = text.to_owned();
-        for Edit { key, value } in self.record.edits.iter().rev() {
+        let kept = self.kept_servers(&text).map_err(own)?;
+        for edit in self.record.edits.iter().rev() {
+            let Edit { key, value } = edit;
+            if edit.server().is_some_and(|server| kept.contains_key(&server)) {
+                continue;
+            }
             let Ok(name) = key.parse::<KeyPath>() else { continue };
             let Some(there) = edit::get(&text, &name).map_err(own)? else { continue };
             match there.into_value() {
@@ -100,11 +107,38 @@ impl Undo {
         }
         undone.settings.reverse();
         undone.changed_settings.reverse();
+        undone.changed_settings.extend(kept.into_values());
         match back {
             Back::Look => Ok(()),
             Back::Take if self.record.made_config && text.trim().is_empty() => Ok(file.remove()?),
             Back::Take => Ok(file.replace(&text)?),
         }
+    }
+
+    /// The servers of which anything was changed, by name, with their keys: half of one is another server.
+    fn kept_servers(&self, text: &str) -> Result<BTreeMap<String, String>, Problem> {
+        let mut servers: BTreeMap<String, Vec<&Edit>> = BTreeMap::new();
+        for edit in &self.record.edits {
+            if let Some(server) = edit.server() {
+                servers.entry(server).or_default().push(edit);
+            }
+        }
+        let mut kept = BTreeMap::new();
+        for (server, edits) in servers {
+            let Some(path) = KeyPath::new(["mcp_servers", &server]) else { continue };
+            let Some(there) = edit::get(text, &path)? else { continue };
+            // A key that was added or taken out is a change too.
+            let mut is_ours = there.as_table_like().is_some_and(|table| table.len() == edits.len());
+            for Edit { key, value } in edits {
+                let Ok(name) = key.parse::<KeyPath>() else { continue };
+                let there = edit::get(text, &name)?.and_then(|there| there.into_value().ok());
+                is_ours &= there.is_some_and(|there| literal(&there) == *value);
+            }
+            if !is_ours {
+                kept.insert(server, path.to_string());
+            }
+        }
+        Ok(kept)
     }
 
     fn files(&self, back: Back, undone: &mut UndoneFiles) -> Result<(), HermesError> {

@@ -19,11 +19,14 @@ tts: {voice: \"\\e[2J\"}
 mcp_servers:
   github:
     command: npx
-    env: {GITHUB_TOKEN: ghp_z9Y8x7W6v5U4t3S2r1Q0p9O8n7M6l5K4j3I2}
+    env: {GITHUB_TOKEN: ghp_z9Y8x7W6v5U4t3S2r1Q0p9O8n7M6l5K4j3I2, DB_PASSWORD: \"P@ssw${ord\"}
+  number: {command: tool, args: [--password, 908172635441]}
+  address: {url: \"https://a.example/mcp?api_key=abcd5678${\"}
   \"x\\e[2Jy\": {command: evil}
 ";
 /// What must not be found anywhere afterwards.
-const SECRETS: [&str; 4] = ["a1B2c3D4e5", "sk-proj-abc", "z9Y8x7W6", "s3cr3t-in-env"];
+const SECRETS: [&str; 7] =
+    ["a1B2c3D4e5", "sk-proj-abc", "z9Y8x7W6", "s3cr3t-in-env", "P@ssw", "908172635441", "abcd5678"];
 
 async fn change(path: &Path, statements: &str) {
     let options = SqliteConnectOptions::new().filename(path).create_if_missing(true);
@@ -90,6 +93,7 @@ async fn everything_comes_is_read_and_goes_again() {
     let imported = imported.prints(&[
         "model.effort = \"high\"",
         "${GITHUB_TOKEN}",
+        "${DB_PASSWORD}",
         "memories",
         "this version does not use them yet",
         "4 new; 16 messages came",
@@ -236,5 +240,26 @@ async fn a_run_that_was_killed_anywhere_is_completed_by_the_next_and_nothing_is_
         assert!(left.is_empty(), "{point}: {left:?}");
         assert_eq!(scene.run(&["sessions", "list", "--json"]).await.exits(0).json().len(), 0, "{point}");
     }
+    scene.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn conversations_of_a_run_that_was_killed_behind_the_last_of_them_can_be_taken_back() {
+    let scene = Scene::empty().await;
+    let theirs = scene.user_home().join(".hermes");
+    fs::create_dir_all(&theirs).unwrap();
+    change(&theirs.join("state.db"), STATE).await;
+    scene.run(&["sessions", "list"]).await.exits(0);
+    let points = FaultPoints::listen(&scene.work().join("points"));
+    let mut trap = points.trap("before:import-finished", 0);
+    let mut command = scene.command(&["import", "hermes"]);
+    let killed = Running::from(command.env(VARIABLE, points.socket()).spawn().unwrap());
+    let held = trap.reached().await.unwrap();
+    killed.kill().await;
+    drop(held);
+    let again = scene.run(&["import", "hermes", "--json"]).await.exits(0).json();
+    assert_eq!(again[0]["sessions"]["known"], 4, "all of them were there");
+    scene.run(&["import", "hermes", "--undo"]).await.exits(0).prints(&["4 conversations"]);
+    assert_eq!(scene.run(&["sessions", "list", "--json"]).await.exits(0).json().len(), 0);
     scene.close().await;
 }
