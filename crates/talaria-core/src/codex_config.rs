@@ -82,6 +82,14 @@ impl Added {
         self.entries.is_empty()
     }
 
+    /// The places at which `new` says something else.
+    pub fn changed_by<'a>(&'a self, new: &'a Self) -> impl Iterator<Item = &'a Place> {
+        let now = new.record();
+        let is_other =
+            move |entry: &&AddedEntry| now.get(&entry.place).is_some_and(|digest| *digest != entry.digest);
+        self.entries.iter().filter(is_other).map(|entry| &entry.place)
+    }
+
     /// The same without what stands elsewhere.
     pub fn only(mut self, is_meant: impl Fn(&Place) -> bool) -> Self {
         self.entries.retain(|entry| is_meant(&entry.place));

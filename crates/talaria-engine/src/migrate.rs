@@ -88,6 +88,8 @@ pub struct Draft {
     pub planned: Planned,
     /// What an earlier migration wrote and this one takes away.
     pub dropped: Vec<Place>,
+    /// What a Talaria wrote of which this home has no record, and this migration replaces.
+    pub replaced: Vec<Place>,
     holding: Option<Change>,
 }
 
@@ -140,7 +142,11 @@ impl Migration {
                 || planned.kept.iter().any(|own| own.path == **place)
         };
         let dropped = before.into_iter().flat_map(Added::places).filter(|place| !remains(place)).cloned();
-        Ok(Draft { dropped: dropped.collect(), old, planned, holding })
+        let is_recorded =
+            |place: &&Place| before.is_some_and(|added| added.places().any(|known| known == *place));
+        let there = codex_config::written_in(old.as_deref().unwrap_or_default()).unwrap_or_default();
+        let replaced = there.changed_by(&planned.added).filter(|place| !is_recorded(place)).cloned();
+        Ok(Draft { dropped: dropped.collect(), replaced: replaced.collect(), old, planned, holding })
     }
 }
 

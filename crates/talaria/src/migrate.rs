@@ -132,10 +132,14 @@ impl Face<'_> {
         outcome.backup = applied.backup.map(|path| path.display().to_string());
         let kept = outcome.backup.as_deref();
         let kept = kept.map(|path| format!("\nwhat was there before is kept in {}", plain_line(path)));
+        let elsewhere = self.options.codex_home.as_ref();
+        let elsewhere =
+            elsewhere.map(|home| format!(" --codex-home {}", plain_line(&home.display().to_string())));
         let words = format!(
-            "written{}{}\nback again: talaria migrate --undo",
+            "written{}{}\nback again: talaria migrate --undo{}",
             left_out(wish),
-            kept.unwrap_or_default()
+            kept.unwrap_or_default(),
+            elsewhere.unwrap_or_default()
         );
         self.end(&outcome, &words)
     }
@@ -149,7 +153,8 @@ impl Face<'_> {
     fn report(&self, wish: &Wish, draft: &Draft, stage: Stage) -> Result<(), Trouble> {
         let mut lines = report::report(wish, &draft.planned, &draft.dropped, stage);
         let freed = draft.planned.freed.iter().map(report::freed);
-        lines.extend(wish.warnings.iter().cloned().chain(freed).map(|message| Line::Warning { message }));
+        let told = draft.replaced.iter().map(report::replaced).chain(freed);
+        lines.extend(wish.warnings.iter().cloned().chain(told).map(|message| Line::Warning { message }));
         if lines.is_empty() {
             return Ok(());
         }

@@ -191,7 +191,7 @@ fn secrets_become_references_that_are_named_or_the_server_is_refused() {
             http_headers = { X-Team = "core" }
             env_http_headers = { X-Api-Key = "MCP_REMOTE_X_API_KEY" }
             > headers.X-Api-Key in MCP_REMOTE_X_API_KEY
-            > headers.authorization in MCP_REMOTE_TOKEN
+            > headers.authorization (what follows Bearer) in MCP_REMOTE_TOKEN
             [basic]
             url = "https://mcp.example.com/mcp"
             env_http_headers = { Authorization = "MCP_BASIC_AUTHORIZATION" }

@@ -158,7 +158,8 @@ impl Work<'_> {
             Given::Literal(text) => {
                 let bearer = name.eq_ignore_ascii_case("authorization") && is_bearer(text);
                 let variable = variable_for(self.name, if bearer { "TOKEN" } else { name });
-                self.refer(format!("headers.{name}"), variable.clone());
+                let part = if bearer { " (what follows Bearer)" } else { "" };
+                self.refer(format!("headers.{name}{part}"), variable.clone());
                 if bearer {
                     made.bearer_token_env_var = Some(variable);
                 } else {

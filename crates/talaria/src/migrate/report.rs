@@ -3,7 +3,7 @@
 use serde::Serialize;
 use talaria_core::codex_config::{Freed, Place, Planned, UsersOwn, Why};
 use talaria_core::redact::redact;
-use talaria_core::servers::{Referred, Skipped};
+use talaria_core::servers::{CodexServer, Referred, Skipped};
 
 use super::wish::{TOOLS, Wish};
 use crate::render::plain_line;
@@ -25,6 +25,9 @@ pub(crate) enum Line {
         skipped: Vec<Skipped>,
         /// Secrets in whose place the name of a variable stands.
         secrets: Vec<Referred>,
+        /// The other variables that it refers to.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        variables: Vec<String>,
     },
     /// A plugin.
     Plugin {
@@ -93,23 +96,22 @@ pub(crate) fn report(wish: &Wish, planned: &Planned, dropped: &[Place], stage: S
             Err(why) => (Status::Error, Some(redact(why).into_owned())),
             Ok(_) => (status(&place), own(&place).map(why_kept)),
         };
-        let is_written = status == written;
-        lines.push(Line::Server {
-            name: server.name.clone(),
-            status,
-            why,
-            skipped: server.skipped.clone(),
-            // What is not written needs no variable.
-            secrets: if is_written { server.referred.clone() } else { Vec::new() },
-        });
+        // What is not written needs no variable.
+        let (secrets, variables) = match &server.server {
+            Ok(written_as) if status == written => {
+                (server.referred.clone(), variables(written_as, &server.referred))
+            }
+            _ => (Vec::new(), Vec::new()),
+        };
+        let (name, skipped) = (server.name.clone(), server.skipped.clone());
+        lines.push(Line::Server { name, status, why, skipped, secrets, variables });
     }
     let tools = Place::Server(TOOLS.to_owned());
     let is_wanted = |(name, _): &(String, _)| name == TOOLS;
     if wish.additions.servers.iter().any(is_wanted) && !wish.servers.iter().any(|server| server.name == TOOLS)
     {
         let why = own(&tools).map(why_kept);
-        let (skipped, secrets) = (Vec::new(), Vec::new());
-        lines.push(Line::Server { name: TOOLS.to_owned(), status: status(&tools), why, skipped, secrets });
+        lines.push(bare(TOOLS, status(&tools), why));
     }
     for name in &wish.additions.plugins {
         lines.push(Line::Plugin { name: name.clone(), status: status(&Place::Plugin(name.clone())) });
@@ -133,6 +135,13 @@ pub(crate) fn freed(freed: &Freed) -> String {
     )
 }
 
+/// Says of an entry that somebody else's Talaria may miss it.
+pub(crate) fn replaced(place: &Place) -> String {
+    format!(
+        "{place} was written by a Talaria of which there is no record here, perhaps from another home; it is replaced"
+    )
+}
+
 fn server_of(place: &Place) -> Option<&str> {
     match place {
         Place::Server(name) => Some(name),
@@ -146,11 +155,26 @@ fn unwanted(place: &Place, status: Status) -> Line {
         Place::Plugin(name) => Line::Plugin { name: name.clone(), status },
         Place::Server(name) => {
             let why = (status == Status::Kept).then(|| "it may still be wanted".to_owned());
-            let (skipped, secrets) = (Vec::new(), Vec::new());
-            Line::Server { name: name.clone(), status, why, skipped, secrets }
+            bare(name, status, why)
         }
         Place::DefaultPermissions => Line::Permissions { profile: place.table().to_owned(), status },
     }
+}
+
+/// A server of which nothing more has to be said.
+fn bare(name: &str, status: Status, why: Option<String>) -> Line {
+    let (skipped, secrets, variables) = (Vec::new(), Vec::new(), Vec::new());
+    Line::Server { name: name.to_owned(), status, why, skipped, secrets, variables }
+}
+
+/// The variables that an entry refers to, without those that a secret has to be put into.
+fn variables(server: &CodexServer, secrets: &[Referred]) -> Vec<String> {
+    let headers = server.env_http_headers.values().chain(&server.bearer_token_env_var);
+    let mut names: Vec<String> = server.env_vars.iter().chain(headers).cloned().collect();
+    names.retain(|name| !secrets.iter().any(|secret| secret.variable == *name));
+    names.sort();
+    names.dedup();
+    names
 }
 
 fn why_kept(own: &UsersOwn) -> String {
@@ -165,7 +189,7 @@ pub(crate) fn words(lines: &[Line]) -> String {
     let mut out = String::new();
     for line in lines {
         match line {
-            Line::Server { name, status, why, skipped, secrets } => {
+            Line::Server { name, status, why, skipped, secrets, variables } => {
                 let why = why.as_deref().map(|why| format!(": {}", plain_line(why))).unwrap_or_default();
                 out += &format!("{:<9} server {}{why}\n", word(*status), plain_line(name));
                 for Skipped { key, why } in skipped {
@@ -177,9 +201,18 @@ pub(crate) fn words(lines: &[Line]) -> String {
                         "            {place} is a secret: set {variable} in the environment of Codex\n"
                     );
                 }
+                if !variables.is_empty() {
+                    let names = variables.join(", ");
+                    out +=
+                        &format!("            takes from the environment of Codex: {}\n", plain_line(&names));
+                }
             }
             Line::Plugin { name, status } => {
                 out += &format!("{:<9} plugin {}\n", word(*status), plain_line(name));
+            }
+            Line::Permissions { profile, status: Status::Kept } => {
+                let profile = plain_line(profile);
+                out += &format!("kept      your own permission default; {profile} is not written\n");
             }
             Line::Permissions { profile, status } => {
                 out += &format!("{:<9} permission default {}\n", word(*status), plain_line(profile));
@@ -205,7 +238,7 @@ fn word(status: Status) -> &'static str {
 mod tests {
     use expect_test::expect;
     use talaria_core::codex_config::{Additions, plan};
-    use talaria_core::servers::{CodexServer, Translated};
+    use talaria_core::servers::Translated;
 
     use super::*;
 

@@ -1,13 +1,14 @@
 //! What is wanted in Codex's configuration: Talaria's servers in Codex's words, its own tools, plugins, a permission
 //! profile if one was asked for.
 
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::Path;
 
 use talaria_core::codex_config::{Additions, Undecided};
 use talaria_core::config::{Config, Problem, Severity};
 use talaria_core::policy::Sandbox;
-use talaria_core::servers::{Literals, Server, Translated, translate};
+use talaria_core::servers::{Given, Literals, Referred, Server, Translated, Transport, translate};
 use talaria_engine::migrate::Plugins;
 use toml_edit::{Array, InlineTable, Table, value};
 
@@ -85,9 +86,16 @@ pub(crate) fn wish(
         if let Some(home) = itself.user_home {
             server.at_home(home);
         }
-        translate(&server, literals)
+        let mut translated = translate(&server, literals);
+        if let Err(why) = &mut translated.server
+            && translate(&server, Literals::Keep).server.is_ok()
+        {
+            *why += "; --include-secrets writes it as it is";
+        }
+        translated
     };
     let mut servers: Vec<Translated> = config.servers.iter().map(in_codex_words).collect();
+    refuse_shared_variables(&mut servers, &config.servers);
     let mut additions = Additions { plugins: plugins.names, ..Additions::default() };
     if plugins.is_incomplete {
         additions.undecided.push(Undecided::Plugins);
@@ -121,6 +129,24 @@ pub(crate) fn wish(
         additions.default_permissions = Some(profile.clone());
     }
     Ok(Wish { additions, servers, secrets: secrets(config), warnings })
+}
+
+/// Codex passes a variable on under its own name only: two servers with different secrets in one would share the first.
+fn refuse_shared_variables(translated: &mut [Translated], servers: &[Server]) {
+    let mut taken: HashMap<&str, (&str, &str)> = HashMap::new();
+    for (translated, server) in translated.iter_mut().zip(servers) {
+        let Some(Transport::Stdio { env, .. }) = &server.transport else { continue };
+        for Referred { variable, .. } in &translated.referred {
+            let Some((name, Given::Literal(secret))) = env.get_key_value(variable) else { continue };
+            let (first, other) = *taken.entry(name).or_insert((&server.name, secret));
+            if other != secret {
+                translated.server = Err(format!(
+                    "env.{name} is another secret than that of server {first}, and Codex could take both only from \
+                     the one variable {name}; --include-secrets writes them as they are"
+                ));
+            }
+        }
+    }
 }
 
 /// The literals of Talaria's configuration that look like secrets: an earlier migration may have written them.
@@ -258,6 +284,21 @@ mod tests {
         let wish = wished("--include-secrets", config).unwrap();
         assert!(shown(&wish).contains("quite secret"));
         assert_eq!(wish.secrets, ["quite secret"]);
+    }
+
+    #[test]
+    fn two_servers_never_share_a_variable_for_different_secrets() {
+        let server = |name: &str, secret: &str| {
+            format!("[mcp_servers.{name}]\ncommand = \"x\"\nenv = {{ API_KEY = \"{secret}\" }}\n")
+        };
+        let config = server("one", "first-secret")
+            + &server("two", "first-secret")
+            + &server("three", "second-secret");
+        let outcomes = |arguments: &str| -> Vec<bool> {
+            wished(arguments, &config).unwrap().servers.iter().map(|server| server.server.is_ok()).collect()
+        };
+        assert_eq!(outcomes(""), [true, true, false]);
+        assert_eq!(outcomes("--include-secrets"), [true; 3]);
     }
 
     #[test]

@@ -283,6 +283,16 @@ fn what_the_person_has_here_wins() {
 }
 
 #[test]
+fn the_address_that_hermes_writes_at_its_login_is_openais() {
+    let model = |address: &str| {
+        let yaml = format!("model:\n  default: gpt-5\n  provider: openai-codex\n  base_url: {address}\n");
+        planned(&yaml, "").text.contains("gpt-5")
+    };
+    assert!(model("https://chatgpt.com/backend-api/codex") && model("https://api.openai.com/v1"));
+    assert!(!model("https://models.example.com/api.openai.com") && !model("nonsense"));
+}
+
+#[test]
 fn a_model_of_somebody_else_is_not_given_to_codex() {
     for (yaml, words) in [
         ("model: {default: anthropic/claude-opus-4.6, provider: openrouter}", "models of OpenAI only"),
