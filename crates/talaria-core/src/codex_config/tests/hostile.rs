@@ -190,7 +190,11 @@ proptest! {
     fn other_additions_replace_the_first(users in users_text(), old in any_additions(), new in any_additions()) {
         let first = plan(&users, &old, None).unwrap();
         let second = plan(&first.text, &new, Some(&first.added)).unwrap();
-        prop_assert_eq!(second, plan(&users, &new, None).unwrap());
+        let anew = plan(&users, &new, None).unwrap();
+        // What means the same to Codex, as an empty table for none, keeps the form in which it stands.
+        let is_same = anew.added.record() == first.added.record();
+        let text = if is_same { first.text.clone() } else { anew.text.clone() };
+        prop_assert_eq!(second, Planned { text, ..anew });
     }
 
     #[test]
