@@ -234,3 +234,17 @@ async fn what_the_user_changed_is_named_by_every_undo_and_ours_again_when_it_is_
     scene.run(&["migrate", "--undo", "--yes"]).await.exits(0).prints(&["config.toml: nothing to undo\n"]);
     scene.close().await;
 }
+
+#[tokio::test]
+async fn what_another_home_may_have_written_is_named_when_it_is_replaced() {
+    let (scene, _) = migrated().await;
+    fs::remove_dir_all(scene.home().join("migrations")).unwrap();
+    let path = scene.home().join("config.toml");
+    let changed = fs::read_to_string(&path).unwrap().replace("command = \"one\"", "command = \"other\"");
+    fs::write(&path, changed).unwrap();
+    let replaced = "mcp_servers.one was written by a Talaria of which there is no record here";
+    scene.run(&["migrate", "--yes"]).await.exits(0).prints(&["migrated  server one\n", replaced]);
+    let again = scene.run(&["migrate", "--yes"]).await.exits(0);
+    assert!(!again.stdout.contains("no record"), "{again}");
+    scene.close().await;
+}
