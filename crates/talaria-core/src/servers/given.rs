@@ -20,7 +20,7 @@ pub enum Given {
 
 impl Given {
     /// Reads the notation; the error says what cannot be understood.
-    pub(crate) fn read(text: &str) -> Result<Self, String> {
+    pub fn read(text: &str) -> Result<Self, String> {
         let Some(start) = reference(text) else { return Ok(Self::Literal(text.to_owned())) };
         let (before, rest) = text.split_at(start);
         let (name, after) = rest[2..].split_once('}').unwrap_or((&rest[2..], ""));

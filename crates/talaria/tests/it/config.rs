@@ -132,7 +132,7 @@ async fn secrets_of_servers_are_known_by_where_they_stand() {
     let scene = Scene::empty().await;
     scene.configure(
         "[mcp_servers.a]\ncommand = \"x\"\nargs = [\"--token\", \"hunter2\", \"--fast\"]\n\
-         env = { MY_PAT = \"hunter2\", MODE = \"fast\" }\n\
+         env = { MY_PAT = \"hunter2\", MODE = \"fast\", API_TOKEN = \"${API_TOKEN}\" }\n\
          [mcp_servers.b]\nurl = \"https://x/?api_key=hunter2\"\nheaders = { Cookie = \"hunter2\" }\n",
     );
     for arguments in [
@@ -146,6 +146,7 @@ async fn secrets_of_servers_are_known_by_where_they_stand() {
     }
     let shown = scene.run(&["config", "get", "mcp_servers.a"]).await.exits(0);
     assert!(shown.stdout.contains("\"--fast\"") && shown.stdout.contains("MODE = \"fast\""), "{shown}");
+    assert!(shown.stdout.contains("API_TOKEN = \"${API_TOKEN}\""), "a reference is no secret: {shown}");
     scene.close().await;
 }
 
