@@ -63,7 +63,7 @@ pub struct CodexServer {
 impl CodexServer {
     /// The same as a TOML table; variables and headers become inline tables.
     pub fn to_table(&self) -> Result<toml_edit::Table, toml_edit::ser::Error> {
-        let mut table = toml_edit::ser::to_document(self)?.as_table().clone();
+        let mut table = std::mem::take(toml_edit::ser::to_document(self)?.as_table_mut());
         table.set_implicit(false);
         Ok(table)
     }
