@@ -19,9 +19,9 @@ use tokio::task::JoinSet;
 use crate::engine::{may_come_back, refused};
 use crate::face::{Answerer, Face, TICK, Wish};
 use crate::keyboard::{Lines, Typed};
-use crate::render::Renderer;
 use crate::stops::{Stop, Stops};
 use crate::trouble::{Trouble, complain, exit};
+use talaria_face::render::Renderer;
 
 mod news;
 

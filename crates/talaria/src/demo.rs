@@ -19,13 +19,13 @@ use crate::exec::person_or;
 use crate::face::Answerer;
 use crate::output::print;
 use crate::patience::patiently;
-use crate::render::Terminal;
 use crate::settings::{Settings, codex_trouble, version_note};
 use crate::setup::install_pinned;
 use crate::stop::wait_until_gone;
 use crate::stops::{Stops, unless_stopped};
 use crate::trouble::{Trouble, complain, exit};
 use crate::{caller, engine, look};
+use talaria_face::render::Terminal;
 
 mod script;
 

@@ -9,9 +9,9 @@ use talaria_core::redact::redact;
 use crate::args::Doctor;
 use crate::look;
 use crate::output::print;
-use crate::render::{Look, plain};
 use crate::stops::{Stops, unless_stopped};
 use crate::trouble::{Trouble, exit};
+use talaria_face::render::{Look, plain};
 
 mod checks;
 mod engine;

@@ -21,11 +21,11 @@ use crate::face::{Answerer, Face};
 use crate::keyboard::{Keyboard, Lines};
 use crate::output::print;
 use crate::patience::patiently;
-use crate::render::{JsonLines, Quiet, Renderer, Terminal, complaint};
 use crate::settings::{Settings, login_hint};
 use crate::stops::{Stops, unless_stopped};
 use crate::trouble::{Trouble, complain, exit};
 use crate::{caller, input, look};
+use talaria_face::render::{JsonLines, Quiet, Renderer, Terminal, complaint};
 
 /// After how much silence a person is told for the first time, unless the configuration says otherwise.
 pub(crate) const QUIET: Duration = Duration::from_secs(120);

@@ -16,11 +16,11 @@ use talaria_core::request::{Answer, Ask, Decision, Who};
 use talaria_server::client::ClientError;
 use tokio::sync::mpsc;
 
-use crate::dialog::{Dialog, Next};
 use crate::keyboard::{Asked, Keyboard, Keys, Typed};
-use crate::render::{Renderer, Shown};
 use crate::trouble::complain;
 use crate::{echo, look};
+use talaria_face::dialog::{Dialog, Next};
+use talaria_face::render::{Renderer, Shown};
 
 /// Who answers when Codex asks.
 #[derive(Debug)]

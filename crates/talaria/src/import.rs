@@ -14,10 +14,10 @@ use crate::args::ImportSource;
 use crate::engine::{self, refused};
 use crate::output::print;
 use crate::patience::patiently;
-use crate::render::plain_line;
 use crate::sessions::json_lines;
 use crate::settings::Settings;
 use crate::trouble::{Trouble, exit};
+use talaria_face::render::plain_line;
 
 /// Runs the command.
 pub(crate) async fn run(options: &args::Import) -> Result<u8, Trouble> {

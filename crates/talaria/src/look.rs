@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 
 use rustix::termios::tcgetwinsize;
 
-use crate::render::Look;
+use talaria_face::render::Look;
 
 /// What standard output can do.
 pub(crate) fn of_stdout() -> Look {

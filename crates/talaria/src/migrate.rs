@@ -13,11 +13,11 @@ use crate::args;
 use crate::look;
 use crate::output::print;
 use crate::patience::patiently;
-use crate::render::{Look, Paint, plain_line};
 use crate::sessions::json_lines;
 use crate::settings::Settings;
 use crate::stops::Stops;
 use crate::trouble::{Trouble, complain, exit};
+use talaria_face::render::{Look, Paint, plain_line};
 
 mod diff;
 mod outcome;

@@ -14,11 +14,11 @@ use crate::engine::{self, refused};
 use crate::look;
 use crate::output::print;
 use crate::patience::patiently;
-use crate::render::Look;
 use crate::sessions::json_lines;
 use crate::settings::Settings;
-use crate::sheet::Sheet;
 use crate::trouble::{Trouble, exit};
+use talaria_face::render::Look;
+use talaria_face::sheet::Sheet;
 
 mod build;
 mod person;

@@ -16,10 +16,10 @@ use crate::config::{FIRST_LINE, Form, lock, replace, text_trouble};
 use crate::engine::{self, refused};
 use crate::output::print;
 use crate::patience::patiently;
-use crate::render::plain;
 use crate::settings::{Settings, codex_trouble};
 use crate::stops::{Stops, unless_stopped};
 use crate::trouble::{Trouble, exit};
+use talaria_face::render::plain;
 
 /// Runs the command.
 pub(crate) async fn run(options: &CodexRuntime) -> Result<u8, Trouble> {

@@ -11,8 +11,8 @@ use talaria_engine::home::TalariaHome;
 
 use crate::args::{Service, ServiceAction};
 use crate::output::print;
-use crate::render::plain;
 use crate::trouble::{Trouble, complain, exit};
+use talaria_face::render::plain;
 
 mod mark;
 mod unit;

@@ -11,10 +11,10 @@ use crate::engine::{self, refused, refused_id};
 use crate::look;
 use crate::output::print;
 use crate::patience::patiently;
-use crate::render::{Look, Paint, Style, cut, plain_line};
 use crate::settings::Settings;
-use crate::sheet::Sheet;
 use crate::trouble::Trouble;
+use talaria_face::render::{Look, Paint, Style, cut, plain_line};
+use talaria_face::sheet::Sheet;
 
 mod export;
 mod prune;

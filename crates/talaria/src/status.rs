@@ -10,11 +10,11 @@ use crate::engine::{self, refused};
 use crate::look;
 use crate::output::print;
 use crate::patience::patiently;
-use crate::render::{Look, plain_line};
 use crate::requests::open_requests;
 use crate::settings::Settings;
-use crate::sheet::Sheet;
 use crate::trouble::Trouble;
+use talaria_face::render::{Look, plain_line};
+use talaria_face::sheet::Sheet;
 
 /// Runs the command.
 pub(crate) async fn run(options: &args::Status) -> Result<u8, Trouble> {

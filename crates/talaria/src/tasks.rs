@@ -14,10 +14,10 @@ use crate::engine::{self, refused, refused_id};
 use crate::look;
 use crate::output::print;
 use crate::patience::patiently;
-use crate::render::plain_line;
 use crate::sessions::json_lines;
 use crate::settings::Settings;
 use crate::trouble::{Trouble, exit};
+use talaria_face::render::plain_line;
 
 mod attend;
 mod list;

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use talaria_core::redact::redact;
 
-use crate::render::plain;
+use talaria_face::render::plain;
 
 /// The exit codes that are not those of a turn.
 pub(crate) mod exit {

@@ -9,8 +9,8 @@ use talaria_engine::home::TalariaHome;
 
 use super::{Form, read};
 use crate::output::print;
-use crate::render::plain_line;
 use crate::trouble::{Trouble, complain, exit};
+use talaria_face::render::plain_line;
 
 /// Runs the command.
 pub(super) fn run(home: &TalariaHome, form: Form) -> Result<u8, Trouble> {

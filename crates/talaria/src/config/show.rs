@@ -10,8 +10,8 @@ use talaria_engine::home::TalariaHome;
 
 use super::{Form, read, text_trouble};
 use crate::output::print;
-use crate::render::{plain, plain_line};
 use crate::trouble::{Trouble, complain, exit};
+use talaria_face::render::{plain, plain_line};
 
 /// Shows one key; a section is shown key by key.
 pub(super) fn one(home: &TalariaHome, path: &KeyPath, form: Form) -> Result<u8, Trouble> {

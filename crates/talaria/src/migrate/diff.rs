@@ -13,7 +13,7 @@ use talaria_core::redact::redact;
 use talaria_core::servers::{holds_secret, looks_secret};
 use toml_edit::{Document, Item, TableLike, Value};
 
-use crate::render::{Color, Paint, Style};
+use talaria_face::render::{Color, Paint, Style};
 
 /// How many lines around a change are shown.
 const CONTEXT: usize = 3;
@@ -157,7 +157,7 @@ mod tests {
     use expect_test::expect;
 
     use super::*;
-    use crate::render::Look;
+    use talaria_face::render::Look;
 
     const PIPE: Look = Look { color: false, width: None, live: false, unicode: true };
 

@@ -6,7 +6,7 @@ use talaria_core::redact::redact;
 use talaria_core::servers::{CodexServer, Referred, Skipped};
 
 use super::wish::{TOOLS, Wish};
-use crate::render::plain_line;
+use talaria_face::render::plain_line;
 
 /// One line of the report.
 #[derive(Debug, Serialize, PartialEq, Eq)]

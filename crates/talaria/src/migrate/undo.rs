@@ -8,9 +8,9 @@ use super::diff::Change;
 use super::outcome::{Done, Outcome};
 use super::{Answer, confirmed, finish, not_confirmed, report, show_change, target, trouble, wish};
 use crate::args;
-use crate::render::plain_line;
 use crate::settings::Settings;
 use crate::trouble::{Trouble, complain, exit};
+use talaria_face::render::plain_line;
 
 /// Runs the command.
 pub(super) async fn run(options: &args::Migrate) -> Result<u8, Trouble> {

@@ -10,9 +10,9 @@ use tokio::sync::mpsc;
 use crate::exec::person_or;
 use crate::face::{Answerer, Face, TICK, Wish};
 use crate::look;
-use crate::render::Terminal;
 use crate::stops::Stops;
 use crate::trouble::{Trouble, exit};
+use talaria_face::render::Terminal;
 
 /// Asks the person; `None` where there is no terminal.
 pub(super) async fn ask(request: &RequestInfo, ask: &Ask) -> Result<Option<Answer>, Trouble> {

@@ -8,7 +8,7 @@ use talaria_core::runtime::{
 };
 
 use super::look::{Login, State};
-use crate::render::plain_line;
+use talaria_face::render::plain_line;
 
 /// The state for programs: one line.
 pub(super) fn json(state: &State) -> String {

@@ -13,8 +13,8 @@ use tempfile::NamedTempFile;
 use crate::args::{Export, Format};
 use crate::engine::{refused, refused_id};
 use crate::patience::patiently;
-use crate::render::plain;
 use crate::trouble::{Trouble, complain, exit};
+use talaria_face::render::plain;
 
 /// How many messages are read at once.
 const PAGE: usize = 500;

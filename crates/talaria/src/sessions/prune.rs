@@ -14,9 +14,9 @@ use crate::exec::milliseconds;
 use crate::look;
 use crate::output::print;
 use crate::patience::patiently;
-use crate::render::Look;
-use crate::sheet::Sheet;
 use crate::trouble::{Trouble, complain, exit};
+use talaria_face::render::Look;
+use talaria_face::sheet::Sheet;
 
 /// So many conversations are named in a preview.
 const NAMED: usize = 20;

@@ -7,8 +7,8 @@ use talaria_core::outcome::Outcome;
 use talaria_core::transcript::{Message, Role};
 
 use crate::amounts::{ago, since};
-use crate::render::{Color, Look, Paint, Style, plain, plain_line};
-use crate::sheet::Sheet;
+use talaria_face::render::{Color, Look, Paint, Style, plain, plain_line};
+use talaria_face::sheet::Sheet;
 
 /// So many lines of a tool's output are shown; the rest is in the export.
 const TOOL_LINES: usize = 12;

@@ -20,10 +20,10 @@ use crate::face::Answerer;
 use crate::look;
 use crate::output::print;
 use crate::patience::patiently;
-use crate::render::{JsonLines, Quiet, Renderer, Terminal, complaint};
 use crate::sessions::json_lines;
 use crate::stops::{Stops, unless_stopped};
 use crate::trouble::{Trouble, complain};
+use talaria_face::render::{JsonLines, Quiet, Renderer, Terminal, complaint};
 
 /// What is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

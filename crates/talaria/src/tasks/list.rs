@@ -5,8 +5,8 @@ use talaria_core::api::{TaskLine, TaskQuery};
 
 use super::status_words;
 use crate::amounts::ago;
-use crate::render::Look;
-use crate::sheet::Sheet;
+use talaria_face::render::Look;
+use talaria_face::sheet::Sheet;
 
 /// The longest list.
 const MOST: usize = 10_000;

@@ -10,10 +10,10 @@ use crate::engine::refused;
 use crate::look;
 use crate::output::print;
 use crate::patience::patiently;
-use crate::render::{Look, Paint, Style, plain};
 use crate::sessions::json_lines;
-use crate::sheet::Sheet;
 use crate::trouble::Trouble;
+use talaria_face::render::{Look, Paint, Style, plain};
+use talaria_face::sheet::Sheet;
 
 /// Sends what is owed, or says what would be sent.
 pub(super) async fn run(options: &NotifyTasks) -> Result<(), Trouble> {

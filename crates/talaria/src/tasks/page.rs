@@ -7,9 +7,9 @@ use talaria_core::api::{TaskEvent, TaskInfo, TaskStatus, WorktreeInfo};
 
 use super::{notices, status_words};
 use crate::amounts::{ago, since};
-use crate::render::{Look, Paint, Style, complaint, plain, plain_line, tokens};
 use crate::requests::open_requests;
-use crate::sheet::Sheet;
+use talaria_face::render::{Look, Paint, Style, complaint, plain, plain_line, tokens};
+use talaria_face::sheet::Sheet;
 
 /// So many files, commands and commits are shown; all of them are in the JSON.
 const SHOWN: usize = 20;

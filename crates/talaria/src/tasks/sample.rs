@@ -11,7 +11,7 @@ use talaria_core::outcome::{Outcome, Report};
 use talaria_core::policy::{ApprovalPolicy, Sandbox};
 use talaria_core::principal::Principal;
 
-use crate::render::Look;
+use talaria_face::render::Look;
 
 pub(super) const LOOK: Look = Look { color: false, width: Some(100), live: true, unicode: true };
 

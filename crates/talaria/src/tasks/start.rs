@@ -15,12 +15,12 @@ use crate::engine::{self, refused};
 use crate::exec::{QUIET, milliseconds};
 use crate::output::print;
 use crate::patience::patiently;
-use crate::render::plain_line;
 use crate::sessions::json_lines;
 use crate::settings::Settings;
 use crate::stops::{Stops, unless_stopped};
 use crate::trouble::{Trouble, complain, exit};
 use crate::{caller, input};
+use talaria_face::render::plain_line;
 
 /// Starts a task. The number is the exit code.
 pub(super) async fn run(options: &StartTask) -> Result<u8, Trouble> {

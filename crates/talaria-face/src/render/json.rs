@@ -18,7 +18,7 @@ use super::Renderer;
 const BUFFER: usize = 64 * 1024;
 
 /// Writes every event as a line of JSON.
-pub(crate) struct JsonLines<W: Write> {
+pub struct JsonLines<W: Write> {
     out: BufWriter<W>,
     session: SessionId,
     line: Vec<u8>,
@@ -26,7 +26,7 @@ pub(crate) struct JsonLines<W: Write> {
 
 impl<W: Write> JsonLines<W> {
     /// Starts a stream for a session.
-    pub(crate) fn new(out: W, session: &SessionId) -> Self {
+    pub fn new(out: W, session: &SessionId) -> Self {
         Self { out: BufWriter::with_capacity(BUFFER, out), session: session.clone(), line: Vec::new() }
     }
 

@@ -8,7 +8,7 @@ use super::Look;
 
 /// How a piece of text looks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Style {
+pub struct Style {
     bold: bool,
     dim: bool,
     italic: bool,
@@ -19,7 +19,7 @@ pub(crate) struct Style {
 
 /// The colours in use, from the terminal's own palette.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Color {
+pub enum Color {
     /// Bad, or taken away.
     Red,
     /// Good, or added.
@@ -32,41 +32,57 @@ pub(crate) enum Color {
 
 impl Style {
     /// As the terminal has it.
-    pub(crate) const PLAIN: Self =
+    pub const PLAIN: Self =
         Self { bold: false, dim: false, italic: false, underline: false, strike: false, color: None };
     /// Stands back.
-    pub(crate) const DIM: Self = Self::PLAIN.dim();
+    pub const DIM: Self = Self::PLAIN.dim();
     /// Stands out.
-    pub(crate) const BOLD: Self = Self::PLAIN.bold();
+    pub const BOLD: Self = Self::PLAIN.bold();
 
     /// Adds bold.
-    pub(crate) const fn bold(self) -> Self {
+    pub const fn bold(self) -> Self {
         Self { bold: true, ..self }
     }
 
     /// Adds faint.
-    pub(crate) const fn dim(self) -> Self {
+    pub const fn dim(self) -> Self {
         Self { dim: true, ..self }
     }
 
     /// Adds italic.
-    pub(crate) const fn italic(self) -> Self {
+    pub const fn italic(self) -> Self {
         Self { italic: true, ..self }
     }
 
     /// Adds a line below.
-    pub(crate) const fn underline(self) -> Self {
+    pub const fn underline(self) -> Self {
         Self { underline: true, ..self }
     }
 
     /// Adds a line through.
-    pub(crate) const fn strike(self) -> Self {
+    pub const fn strike(self) -> Self {
         Self { strike: true, ..self }
     }
 
     /// Sets the colour.
-    pub(crate) const fn color(self, color: Color) -> Self {
+    pub const fn color(self, color: Color) -> Self {
         Self { color: Some(color), ..self }
+    }
+
+    /// Reads the numbers between `ESC [` and `m`, as `codes` gives them.
+    pub fn from_codes(codes: &str) -> Self {
+        codes.split(';').fold(Self::PLAIN, |style, code| match code {
+            "1" => style.bold(),
+            "2" => style.dim(),
+            "3" => style.italic(),
+            "4" => style.underline(),
+            "9" => style.strike(),
+            "31" => style.color(Color::Red),
+            "32" => style.color(Color::Green),
+            "33" => style.color(Color::Yellow),
+            "36" => style.color(Color::Cyan),
+            _ => style,
+        })
     }
 
     fn codes(self) -> impl Iterator<Item = &'static str> {
@@ -89,19 +105,19 @@ impl Style {
 
 /// Puts looks on text, as far as the output can show them.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Paint {
+pub struct Paint {
     color: bool,
     unicode: bool,
 }
 
 impl Paint {
     /// Takes what the output can do.
-    pub(crate) fn new(look: Look) -> Self {
+    pub fn new(look: Look) -> Self {
         Self { color: look.color, unicode: look.unicode }
     }
 
     /// Appends text in a style.
-    pub(crate) fn push(self, out: &mut String, style: Style, text: &str) {
+    pub fn push(self, out: &mut String, style: Style, text: &str) {
         if !self.color || style == Style::PLAIN || text.is_empty() {
             out.push_str(text);
             return;
@@ -119,14 +135,14 @@ impl Paint {
     }
 
     /// Gives text in a style.
-    pub(crate) fn text(self, style: Style, text: &str) -> String {
+    pub fn text(self, style: Style, text: &str) -> String {
         let mut out = String::with_capacity(text.len() + 8);
         self.push(&mut out, style, text);
         out
     }
 
     /// Picks one of two spellings of a sign of ours.
-    pub(crate) fn sign(self, unicode: &'static str, ascii: &'static str) -> &'static str {
+    pub fn sign(self, unicode: &'static str, ascii: &'static str) -> &'static str {
         if self.unicode { unicode } else { ascii }
     }
 }
@@ -144,7 +160,7 @@ pub(crate) fn shown(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Cuts text without escapes to a width, with a sign where something is missing.
-pub(crate) fn cut(text: &str, width: usize, paint: Paint) -> String {
+pub fn cut(text: &str, width: usize, paint: Paint) -> String {
     if text.width() <= width {
         return text.to_owned();
     }

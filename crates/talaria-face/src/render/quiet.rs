@@ -14,20 +14,20 @@ use super::style::Paint;
 use super::{Look, Renderer, notice};
 
 /// Prints the answer of a turn that completed.
-pub(crate) struct Quiet<W: Write> {
+pub struct Quiet<W: Write> {
     out: W,
     look: Look,
 }
 
 impl<W: Write> Quiet<W> {
     /// Wraps the stream that takes the answer.
-    pub(crate) fn new(out: W, look: Look) -> Self {
+    pub fn new(out: W, look: Look) -> Self {
         Self { out, look }
     }
 }
 
 /// What to tell a person about a turn, as lines; empty if all went well.
-pub(crate) fn complaint(report: &Report) -> String {
+pub fn complaint(report: &Report) -> String {
     let plain = Paint::new(Look { color: false, width: None, live: false, unicode: true });
     notice::ending(report, plain).into_iter().map(|line| line + "\n").collect()
 }

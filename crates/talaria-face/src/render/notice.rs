@@ -142,7 +142,7 @@ fn labelled(label: &str, text: &str, paint: Paint) -> String {
 }
 
 /// What was spent, in a few words.
-pub(crate) fn tokens(usage: Usage) -> String {
+pub fn tokens(usage: Usage) -> String {
     let cached = if usage.cached > 0 { format!(" ({} cached)", short(usage.cached)) } else { String::new() };
     let reasoning =
         if usage.reasoning > 0 { format!(" ({} reasoning)", short(usage.reasoning)) } else { String::new() };

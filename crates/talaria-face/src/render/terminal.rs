@@ -36,7 +36,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 const UNTOLD: &str = "unknown";
 
 /// Shows a turn on a terminal, or as text without escapes.
-pub(crate) struct Terminal<W: Write> {
+pub struct Terminal<W: Write> {
     stage: Stage<W>,
     look: Look,
     paint: Paint,
@@ -59,7 +59,7 @@ pub(crate) struct Terminal<W: Write> {
 
 impl<W: Write> Terminal<W> {
     /// Starts at the beginning of a row.
-    pub(crate) fn new(out: W, look: Look) -> Self {
+    pub fn new(out: W, look: Look) -> Self {
         let look = Look { width: look.width.or(look.live.then_some(80)), ..look };
         Self {
             stage: Stage::new(out, look),

@@ -45,18 +45,18 @@ mod screen;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use json::JsonLines;
-pub(crate) use notice::tokens;
-pub(crate) use quiet::{Quiet, complaint};
-pub(crate) use style::{Color, Paint, Style, cut};
+pub use json::JsonLines;
+pub use notice::tokens;
+pub use quiet::{Quiet, complaint};
+pub use style::{Color, Paint, Style, cut};
 /// The same on one line.
-pub(crate) use talaria_core::plain::one_line as plain_line;
+pub use talaria_core::plain::one_line as plain_line;
 /// For messages outside of a turn: what is shown is harmless, and ends of lines stay.
-pub(crate) use talaria_core::plain::sanitize as plain;
-pub(crate) use terminal::Terminal;
+pub use talaria_core::plain::sanitize as plain;
+pub use terminal::Terminal;
 
 /// Shows what happens in a session.
-pub(crate) trait Renderer {
+pub trait Renderer {
     /// Shows one event; `now` is the time since the start of the program. Visible at the latest after `flush`.
     fn event(&mut self, now: Duration, event: &Event) -> io::Result<()>;
 
@@ -112,7 +112,7 @@ pub(crate) trait Renderer {
 
 /// Was something shown?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shown {
+pub enum Shown {
     /// Yes, on this face.
     Here,
     /// No: whoever says it must find another way.
@@ -121,13 +121,13 @@ pub(crate) enum Shown {
 
 /// What the output can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Look {
+pub struct Look {
     /// Are colours wanted? Without them no escape sequence is written at all: no spinner, Markdown stays as it came.
-    pub(crate) color: bool,
+    pub color: bool,
     /// The width in columns, where there is one.
-    pub(crate) width: Option<usize>,
+    pub width: Option<usize>,
     /// Is it a terminal, where a line can be drawn again?
-    pub(crate) live: bool,
+    pub live: bool,
     /// May our own signs be other than ASCII?
-    pub(crate) unicode: bool,
+    pub unicode: bool,
 }

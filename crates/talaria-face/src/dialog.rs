@@ -9,7 +9,7 @@ use talaria_core::request::{Answer, Ask, Content, Decision, Field, Given, Questi
 
 /// A question while it is being answered.
 #[derive(Debug)]
-pub(crate) struct Dialog {
+pub struct Dialog {
     ask: Ask,
     step: Step,
     /// Counts the steps, so that a line typed for one is not taken for another.
@@ -22,7 +22,7 @@ pub(crate) struct Dialog {
 
 /// What is wanted next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub enum Step {
     /// One of the choices.
     Choice,
     /// Why not.
@@ -37,7 +37,7 @@ pub(crate) enum Step {
 
 /// What came of a line.
 #[derive(Debug)]
-pub(crate) enum Next {
+pub enum Next {
     /// The person is asked again, or the next thing.
     Ask,
     /// That is the answer.
@@ -46,34 +46,34 @@ pub(crate) enum Next {
 
 impl Dialog {
     /// Begins. The model's questions need no word before them; a form does, since it goes to somebody else.
-    pub(crate) fn new(ask: Ask) -> Self {
+    pub fn new(ask: Ask) -> Self {
         let step = if matches!(ask, Ask::Input { .. }) { Step::Question(0) } else { Step::Choice };
         let (answers, values) = (BTreeMap::new(), BTreeMap::new());
         Self { ask, step, count: 0, problem: None, answers, values }
     }
 
     /// What is asked.
-    pub(crate) fn ask(&self) -> &Ask {
+    pub fn ask(&self) -> &Ask {
         &self.ask
     }
 
     /// What is wanted next.
-    pub(crate) fn step(&self) -> Step {
+    pub fn step(&self) -> Step {
         self.step
     }
 
     /// The number of the step.
-    pub(crate) fn count(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.count
     }
 
     /// What was wrong with the last line.
-    pub(crate) fn problem(&self) -> Option<&str> {
+    pub fn problem(&self) -> Option<&str> {
         self.problem.as_deref()
     }
 
     /// The question that is being answered.
-    pub(crate) fn question(&self) -> Option<&Question> {
+    pub fn question(&self) -> Option<&Question> {
         match (&self.ask, self.step) {
             (Ask::Input { questions, .. }, Step::Question(at) | Step::Other(at)) => questions.get(at),
             _ => None,
@@ -81,7 +81,7 @@ impl Dialog {
     }
 
     /// The field that is being filled in.
-    pub(crate) fn field(&self) -> Option<&Field> {
+    pub fn field(&self) -> Option<&Field> {
         match (&self.ask, self.step) {
             (Ask::Elicitation { wish: Wish::Form(form), .. }, Step::Field(at)) => form.fields.get(at),
             _ => None,
@@ -89,13 +89,13 @@ impl Dialog {
     }
 
     /// Must what is typed now stay unseen? Also the number of an option would tell.
-    pub(crate) fn is_secret(&self) -> bool {
+    pub fn is_secret(&self) -> bool {
         self.question().is_some_and(|question| question.secret)
             || self.field().is_some_and(|field| field.secret)
     }
 
     /// Takes a line, without its end.
-    pub(crate) fn take(&mut self, line: &str) -> Next {
+    pub fn take(&mut self, line: &str) -> Next {
         self.problem = None;
         match self.step {
             Step::Choice => self.take_choice(line),

@@ -14,7 +14,7 @@ const LEAST: usize = 12;
 
 /// A table.
 #[derive(Debug)]
-pub(crate) struct Sheet {
+pub struct Sheet {
     heads: Vec<&'static str>,
     rows: Vec<Vec<String>>,
     /// The column that gives way.
@@ -23,18 +23,18 @@ pub(crate) struct Sheet {
 
 impl Sheet {
     /// Makes an empty table; `yielding` names the column that is cut where there is not enough room.
-    pub(crate) fn new(heads: &[&'static str], yielding: &str) -> Self {
+    pub fn new(heads: &[&'static str], yielding: &str) -> Self {
         let yielding = heads.iter().position(|head| *head == yielding).unwrap_or(0);
         Self { heads: heads.to_vec(), rows: Vec::new(), yielding }
     }
 
     /// Adds a row; a cell for each column.
-    pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+    pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
         self.rows.push(cells.into_iter().map(|cell| plain_line(&cell).into_owned()).collect());
     }
 
     /// Gives the table as lines.
-    pub(crate) fn show(&self, look: Look) -> String {
+    pub fn show(&self, look: Look) -> String {
         let paint = Paint::new(look);
         let widths = self.widths(look.width);
         let mut out = String::new();

@@ -1,0 +1,178 @@
+//! What goes into the chat and what comes out of it: inputs and news, wishes.
+//!
+//! The driver sends one `News` for every `Wish` that promises one, also when the engine refused. Nothing here is an
+//! effect: a wish is only a word until the driver has carried it out, and the chat shows it as such.
+
+use talaria_core::api::{Numbered, RequestInfo, SessionInfo, TaskCounts, When};
+use talaria_core::ids::{SessionId, TicketId};
+use talaria_core::request::Answer;
+
+use super::commands::Command;
+
+/// What a person does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// A key.
+    Key(Key),
+    /// Text that was pasted; only bracketed paste is a paste.
+    Paste(String),
+    /// The wheel was turned; negative is up.
+    Wheel(i16),
+    /// The window has this size now.
+    Resize {
+        /// Its width.
+        columns: u16,
+        /// Its height.
+        rows: u16,
+    },
+}
+
+/// A key with what was held down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// Which.
+    pub code: Code,
+    /// Was Ctrl held?
+    pub ctrl: bool,
+    /// Was Alt held?
+    pub alt: bool,
+    /// Was Shift held? Of a character it is part of the character already.
+    pub shift: bool,
+}
+
+/// Which key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Code {
+    /// A character.
+    Char(char),
+    /// Enter.
+    Enter,
+    /// Esc.
+    Esc,
+    /// Tab.
+    Tab,
+    /// Shift and Tab.
+    BackTab,
+    /// Backspace.
+    Backspace,
+    /// Delete.
+    Delete,
+    /// An arrow.
+    Up,
+    /// An arrow.
+    Down,
+    /// An arrow.
+    Left,
+    /// An arrow.
+    Right,
+    /// Home.
+    Home,
+    /// End.
+    End,
+    /// Page up.
+    PageUp,
+    /// Page down.
+    PageDown,
+    /// A function key.
+    F(u8),
+}
+
+/// What a person says: text with images.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Prompt {
+    /// The text, whole, pastes included.
+    pub text: String,
+    /// Image files, absolute.
+    pub images: Vec<String>,
+}
+
+/// What the chat wants of its driver.
+#[derive(Debug)]
+pub enum Wish {
+    /// A turn: the first one of a new conversation if there is none. Answered by `News::Started` or `News::Refused`.
+    Send(Prompt),
+    /// Further input for the running turn, or for the one after it. Refusals come as `News::Refused`.
+    Say(Prompt, When),
+    /// The running turn is to stop.
+    Interrupt,
+    /// An answer to a request.
+    Answer {
+        /// Which.
+        ticket: TicketId,
+        /// What.
+        answer: Answer,
+        /// The digest of what was shown.
+        digest: Option<String>,
+    },
+    /// Events before this number, newest page first. Answered by `News::Older`.
+    Older {
+        /// The oldest that is there.
+        before: i64,
+    },
+    /// Files whose path has these letters. Answered by `News::Files`.
+    Files(String),
+    /// A shell command of the person. Answered by many `News::Shell`.
+    Shell(String),
+    /// The shell command is to stop.
+    StopShell,
+    /// A slash command that needs the engine. Answered by `News::Reply`, `News::Pick`, `News::Opened`, …
+    Run(Command),
+    /// The person leaves. Nothing stops.
+    Leave,
+}
+
+/// What the driver tells.
+#[derive(Debug)]
+pub enum News {
+    /// Another conversation, or none (`/new`), is on the screen from now on.
+    Opened(Option<Box<SessionInfo>>),
+    /// A turn was written down; its events have greater numbers.
+    Started {
+        /// The conversation.
+        session: SessionId,
+        /// Which turn of it.
+        turn: i64,
+    },
+    /// Something happened.
+    Event(Box<Numbered>),
+    /// All events that were there when the conversation was opened have been told.
+    CaughtUp,
+    /// Older events, the oldest first; empty when there are none.
+    Older(Vec<Numbered>),
+    /// The engine is away.
+    Away,
+    /// The engine is back.
+    Back,
+    /// What waits for a person, in all conversations, and how many tasks there are.
+    Waiting {
+        /// The open requests.
+        requests: Vec<RequestInfo>,
+        /// Tasks that have not ended.
+        tasks: TaskCounts,
+    },
+    /// Files for the letters that were asked for.
+    Files {
+        /// What was asked for.
+        letters: String,
+        /// The best first.
+        paths: Vec<String>,
+    },
+    /// What a slash command has to say; styled as `render` does.
+    Reply(String),
+    /// Something could not be done.
+    Refused {
+        /// What, in words.
+        what: String,
+        /// Input that was not taken and goes back to the input line.
+        prompt: Option<Prompt>,
+        /// The request whose answer was not taken.
+        ticket: Option<TicketId>,
+    },
+    /// A list to choose from; the choice is run as a command.
+    Pick {
+        /// What is chosen.
+        title: String,
+        /// The rows, each with the command that it stands for.
+        rows: Vec<(String, Command)>,
+    },
+}
