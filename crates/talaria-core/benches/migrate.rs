@@ -161,7 +161,7 @@ fn servers(version: &str) -> Vec<Server> {
 fn additions(servers: &[Server]) -> Additions {
     let translated = servers.iter().map(|server| {
         let translated = translate(server, Literals::Refer);
-        (translated.name, translated.server.unwrap().to_table().unwrap())
+        (translated.name, translated.server.unwrap())
     });
     Additions {
         servers: translated.collect(),

@@ -19,17 +19,17 @@ mod write;
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
-use toml_edit::Table;
 
 use crate::config::Problem;
+use crate::servers::CodexServer;
 pub use place::Place;
 use rebuild::{Wanted, rebuild};
 
 /// What is to stand in Codex's configuration because of Talaria. Of two with the same name the first counts.
 #[derive(Debug, Clone, Default)]
 pub struct Additions {
-    /// MCP servers by name, with Codex's own keys.
-    pub servers: Vec<(String, Table)>,
+    /// MCP servers by name.
+    pub servers: Vec<(String, CodexServer)>,
     /// Plugins to switch on, each as `name@marketplace`.
     pub plugins: Vec<String>,
     /// The permission profile for threads that ask for none.

@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 pub use codex::CodexServer;
+pub(crate) use codex::Field;
 pub use given::Given;
 pub(crate) use given::reference;
 pub(crate) use names::{is_header_name, variable_for};

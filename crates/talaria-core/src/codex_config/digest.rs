@@ -9,10 +9,21 @@ use std::fmt::{self, Write as _};
 use sha2::{Digest as _, Sha256};
 use toml_edit::{Item, TableLike, Value};
 
-/// The digest of an entry that is a table, in hexadecimal digits.
-pub(super) fn of_table(entry: &dyn TableLike) -> String {
+use crate::servers::Field;
+
+const DIGITS: &[u8; 16] = b"0123456789abcdef";
+
+/// The digest of an entry that we write, in hexadecimal digits: the one that [`of_item`] gives when it is read again.
+pub(super) fn of_fields<'a>(fields: impl IntoIterator<Item = (&'static str, Field<'a>)>) -> String {
+    let mut sorted: Vec<_> = fields.into_iter().filter(|(name, one)| !is_default_field(name, one)).collect();
+    sorted.sort_unstable_by_key(|(name, _)| *name);
     let mut text = String::with_capacity(256);
-    table(&mut text, entry);
+    text.push('{');
+    for (name, one) in sorted {
+        string(&mut text, name);
+        field(&mut text, one);
+    }
+    text.push('}');
     hex(text.as_bytes(), 16)
 }
 
@@ -25,22 +36,21 @@ pub(super) fn of_text(entry: &str) -> String {
 
 /// The digest of whatever stands at the place of an entry.
 pub(super) fn of_item(entry: &Item) -> String {
+    let mut text = String::with_capacity(256);
     match entry.as_table_like() {
-        Some(fields) => of_table(fields),
-        None => {
-            let mut text = String::with_capacity(64);
-            item(&mut text, entry);
-            hex(text.as_bytes(), 16)
-        }
+        Some(fields) => table(&mut text, fields),
+        None => item(&mut text, entry),
     }
+    hex(text.as_bytes(), 16)
 }
 
 /// The first bytes of a SHA-256, two digits for each.
 pub(super) fn hex(bytes: &[u8], count: usize) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let digest = Sha256::digest(bytes);
     let digits = |byte: &u8| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]];
-    digest.iter().take(count).flat_map(digits).map(char::from).collect()
+    let mut out = String::with_capacity(2 * count);
+    digest.iter().take(count).flat_map(digits).for_each(|digit| out.push(char::from(digit)));
+    out
 }
 
 fn item(out: &mut String, one: &Item) {
@@ -61,7 +71,7 @@ fn value(out: &mut String, one: &Value) {
         Value::String(text) => string(out, text.value()),
         Value::Integer(one) => number(out, format_args!("{}", one.value())),
         Value::Float(one) => float(out, *one.value()),
-        Value::Boolean(is) => out.push(if *is.value() { 't' } else { 'f' }),
+        Value::Boolean(is) => boolean(out, *is.value()),
         Value::Datetime(time) => {
             out.push('d');
             string(out, &time.value().to_string());
@@ -75,11 +85,46 @@ fn value(out: &mut String, one: &Value) {
     }
 }
 
+fn field(out: &mut String, one: Field<'_>) {
+    match one {
+        Field::Text(text) => string(out, text),
+        Field::Whole(one) => number(out, format_args!("{one}")),
+        Field::Real(one) => float(out, one),
+        Field::Is(is) => boolean(out, is),
+        Field::List(values) => {
+            out.push('[');
+            values.iter().for_each(|text| string(out, text));
+            out.push(']');
+        }
+        Field::Named(values) => {
+            out.push('{');
+            for (name, text) in values {
+                string(out, name);
+                string(out, text);
+            }
+            out.push('}');
+        }
+    }
+}
+
+fn boolean(out: &mut String, is: bool) {
+    out.push(if is { 't' } else { 'f' });
+}
+
 fn string(out: &mut String, text: &str) {
     // The length in front keeps two neighbours from passing for one.
     out.push('s');
-    number(out, format_args!("{}", text.len()));
+    length(out, text.len());
+    out.push(';');
     out.push_str(text);
+}
+
+/// Writes a length in decimal digits, of which there are a thousand in a migration: `write!` is slower.
+fn length(out: &mut String, one: usize) {
+    if one > 9 {
+        length(out, one / 10);
+    }
+    out.push(char::from(DIGITS[one % 10]));
 }
 
 fn number(out: &mut String, digits: fmt::Arguments<'_>) {
@@ -114,5 +159,14 @@ fn is_default(name: &str, item: &Item) -> bool {
         Item::Value(Value::Boolean(is)) => name == "enabled" && *is.value(),
         Item::Value(Value::Array(values)) => values.is_empty(),
         item => item.as_table_like().is_some_and(TableLike::is_empty),
+    }
+}
+
+fn is_default_field(name: &str, one: &Field<'_>) -> bool {
+    match one {
+        Field::Is(is) => name == "enabled" && *is,
+        Field::List(values) => values.is_empty(),
+        Field::Named(values) => values.is_empty(),
+        Field::Text(_) | Field::Whole(_) | Field::Real(_) => false,
     }
 }

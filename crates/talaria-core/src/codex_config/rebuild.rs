@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use toml_edit::{Document, Table};
+use toml_edit::Document;
 
 use super::below::{Below, name_of};
 use super::markers::{START, end};
@@ -15,8 +15,11 @@ use super::statements::Kind;
 use super::survey::{Found, Owner, Survey};
 use super::{Added, AddedEntry, Additions, Freed, Planned, Record, Undecided, UsersOwn, Why, digest, write};
 use crate::config::{Problem, Severity, position};
+use crate::servers::{CodexServer, Field};
 
 const MARK: &str = "\u{feff}";
+/// What an entry of a plugin says.
+const SWITCHED_ON: [(&str, Field<'static>); 1] = [("enabled", Field::Is(true))];
 
 /// An entry that is to be there.
 pub(super) struct Wanted<'a> {
@@ -26,7 +29,7 @@ pub(super) struct Wanted<'a> {
 }
 
 enum Body<'a> {
-    Server(&'a Table),
+    Server(&'a CodexServer),
     Plugin,
     Permissions(&'a str),
 }
@@ -39,14 +42,14 @@ impl<'a> Wanted<'a> {
             digest: digest::of_text(profile),
             body: Body::Permissions(profile),
         });
-        let mut seen = HashSet::new();
+        let mut seen = HashSet::with_capacity(additions.servers.len());
         let servers = additions.servers.iter().filter(|(name, _)| seen.insert(name));
-        let servers = servers.map(|(name, table)| Self {
+        let servers = servers.map(|(name, server)| Self {
             place: Place::Server(name.clone()),
-            digest: digest::of_table(table),
-            body: Body::Server(table),
+            digest: digest::of_fields(server.fields()),
+            body: Body::Server(server),
         });
-        let switched_on = digest::of_table(&switched_on());
+        let switched_on = digest::of_fields(SWITCHED_ON);
         let mut seen = HashSet::new();
         let plugins = additions.plugins.iter().filter(|name| seen.insert(*name));
         let plugins = plugins.map(|name| Self {
@@ -58,27 +61,27 @@ impl<'a> Wanted<'a> {
     }
 
     fn write(&self, out: &mut String, newline: &str) {
-        let table = match self.body {
+        match self.body {
             Body::Permissions(profile) => {
-                self.place.write(out);
-                out.push_str(" = ");
-                write::string(out, profile);
-                out.push_str(newline);
-                return;
+                write::lines(out, [(self.place.table(), Field::Text(profile))], newline);
             }
-            Body::Server(table) => table,
-            Body::Plugin => &switched_on(),
-        };
+            Body::Server(server) => self.write_table(out, server.fields(), newline),
+            Body::Plugin => self.write_table(out, SWITCHED_ON, newline),
+        }
+    }
+
+    fn write_table<'f>(
+        &self,
+        out: &mut String,
+        fields: impl IntoIterator<Item = (&'static str, Field<'f>)>,
+        newline: &str,
+    ) {
         out.push('[');
         self.place.write(out);
         out.push(']');
         out.push_str(newline);
-        write::lines(out, table, newline);
+        write::lines(out, fields, newline);
     }
-}
-
-fn switched_on() -> Table {
-    Table::from_iter([("enabled", true)])
 }
 
 /// Makes the text in which everything wanted stands, and nothing else of what the record says.
@@ -176,20 +179,19 @@ pub(super) fn parse(text: &str) -> Result<Document<&str>, Problem> {
 /// The places where something of the user's stands.
 struct Users<'s> {
     survey: &'s Survey<'s>,
-    own: HashSet<&'s Place>,
-    seen: HashSet<&'s Place>,
+    others: HashSet<&'s Place>,
 }
 
 impl<'s> Users<'s> {
     fn new(survey: &'s Survey<'s>, owners: &[Owner]) -> Self {
         let there = survey.entries.iter().zip(owners).filter(|(entry, _)| entry.is_in_the_way());
-        let own = there.clone().filter(|(_, owner)| **owner == Owner::User).map(|(entry, _)| &entry.place);
-        Self { survey, own: own.collect(), seen: there.clone().map(|(entry, _)| &entry.place).collect() }
+        let others = there.filter(|(_, owner)| **owner != Owner::User).map(|(entry, _)| &entry.place);
+        Self { survey, others: others.collect() }
     }
 
     fn has(&self, place: &Place) -> bool {
-        // What has no statement of its own may still stand in an inline table.
-        self.own.contains(place) || (!self.seen.contains(place) && self.survey.is_taken(place))
+        // The text is asked and not the entries: what has no statement of its own may still stand in an inline table.
+        self.survey.is_taken(place) && !self.others.contains(place)
     }
 }
 

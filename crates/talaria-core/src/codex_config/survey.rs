@@ -98,7 +98,7 @@ impl<'a> Survey<'a> {
         self.entries.iter().map(owner).collect()
     }
 
-    /// Tells whether the user has an entry at this place, in whatever form.
+    /// Tells whether something stands at this place, in whatever form.
     pub(super) fn is_taken(&self, place: &Place) -> bool {
         self.at(path_of(place)).is_some()
     }

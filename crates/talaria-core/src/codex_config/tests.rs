@@ -6,20 +6,22 @@ mod ownership;
 mod placement;
 mod undecided;
 
-use toml_edit::{Array, InlineTable, Table, value};
+use std::time::Duration;
 
 use super::*;
 
-fn server(command: &str) -> Table {
-    Table::from_iter([("command", command)])
+fn server(command: &str) -> CodexServer {
+    CodexServer { command: Some(command.to_owned()), ..CodexServer::default() }
 }
 
 /// One of each.
 fn additions() -> Additions {
-    let mut search = server("search");
-    search["args"] = value(Array::from_iter(["--fast", "C:\\docs"]));
-    search["env"] = value(InlineTable::from_iter([("A", "1"), ("B C", "2\n")]));
-    search["tool_timeout_sec"] = value(30);
+    let search = CodexServer {
+        args: ["--fast", "C:\\docs"].map(str::to_owned).into(),
+        env: [("A", "1"), ("B C", "2\n")].map(|(name, text)| (name.to_owned(), text.to_owned())).into(),
+        tool_timeout_sec: Some(Duration::from_secs(30)),
+        ..server("search")
+    };
     Additions {
         servers: vec![("search".to_owned(), search), ("a b".to_owned(), server("x"))],
         plugins: vec!["mail@curated".to_owned()],

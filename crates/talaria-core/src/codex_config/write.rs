@@ -1,18 +1,22 @@
 //! Values as TOML text, in the one form that Talaria writes: a header and one line for each key.
 //!
 //! Every value stands on one line whatever is in it, so that the line endings of the file are none of its business and
-//! a program that changes them changes no value. How the given table was formatted does not matter here.
+//! a program that changes them changes no value.
 
 use std::fmt::Write as _;
 
-use toml_edit::{Item, TableLike, Value};
+use crate::servers::Field;
 
-/// Writes the keys of a table, one line for each.
-pub(super) fn lines(out: &mut String, table: &dyn TableLike, newline: &str) {
-    for (name, item) in table.iter().filter(|(_, item)| !item.is_none()) {
-        key(out, name);
+/// Writes the keys of an entry, one line for each.
+pub(super) fn lines<'a>(
+    out: &mut String,
+    fields: impl IntoIterator<Item = (&'static str, Field<'a>)>,
+    newline: &str,
+) {
+    for (name, value) in fields {
+        out.push_str(name);
         out.push_str(" = ");
-        inline(out, item);
+        field(out, value);
         out.push_str(newline);
     }
 }
@@ -65,55 +69,32 @@ pub(super) fn string(out: &mut String, text: &str) {
     out.push('"');
 }
 
-fn inline(out: &mut String, item: &Item) {
-    match item {
-        Item::None => {}
-        Item::Value(one) => value(out, one),
-        Item::Table(fields) => braces(out, fields),
-        Item::ArrayOfTables(tables) => brackets(out, tables.iter(), |out, table| braces(out, table)),
-    }
-}
-
-fn value(out: &mut String, one: &Value) {
-    match one {
-        Value::String(text) => string(out, text.value()),
-        Value::Integer(number) => drop(write!(out, "{}", number.value())),
-        Value::Float(number) => float(out, *number.value()),
-        Value::Boolean(is) => drop(write!(out, "{}", is.value())),
-        Value::Datetime(time) => drop(write!(out, "{}", time.value())),
-        Value::Array(values) => brackets(out, values.iter(), value),
-        Value::InlineTable(fields) => braces(out, fields),
-    }
-}
-
-fn float(out: &mut String, number: f64) {
-    match number {
-        _ if number.is_nan() => out.push_str("nan"),
+fn field(out: &mut String, value: Field<'_>) {
+    match value {
+        Field::Text(text) => string(out, text),
+        Field::Is(is) => out.push_str(if is { "true" } else { "false" }),
+        Field::Whole(number) => drop(write!(out, "{number}")),
         // Debug keeps the point of a whole number, without which it would be an integer.
-        _ => drop(write!(out, "{number:?}")),
-    }
-}
-
-fn brackets<T>(out: &mut String, values: impl Iterator<Item = T>, write: impl Fn(&mut String, T)) {
-    out.push('[');
-    for (number, one) in values.enumerate() {
-        if number > 0 {
-            out.push_str(", ");
+        Field::Real(number) => drop(write!(out, "{number:?}")),
+        Field::List(values) => {
+            out.push('[');
+            let mut between = "";
+            for text in values {
+                out.push_str(std::mem::replace(&mut between, ", "));
+                string(out, text);
+            }
+            out.push(']');
         }
-        write(out, one);
+        Field::Named(values) => {
+            out.push('{');
+            let mut between = " ";
+            for (name, text) in values {
+                out.push_str(std::mem::replace(&mut between, ", "));
+                key(out, name);
+                out.push_str(" = ");
+                string(out, text);
+            }
+            out.push_str(" }");
+        }
     }
-    out.push(']');
-}
-
-fn braces(out: &mut String, fields: &dyn TableLike) {
-    out.push('{');
-    let mut between = " ";
-    for (name, item) in fields.iter().filter(|(_, item)| !item.is_none()) {
-        out.push_str(between);
-        key(out, name);
-        out.push_str(" = ");
-        inline(out, item);
-        between = ", ";
-    }
-    out.push_str(if between == " " { "}" } else { " }" });
 }

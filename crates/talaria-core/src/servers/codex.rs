@@ -2,7 +2,8 @@
 //!
 //! The names of the fields are those of Codex's configuration; both supported versions know every one of them. What is
 //! not set is left out. Codex refuses a whole configuration for one key that does not belong to the transport, so only
-//! the translation makes these.
+//! the translation and the entry of Talaria's own tools make these. [`CodexServer::fields`] is the one list of the names;
+//! JSON, TOML and digests are made of it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,61 +12,79 @@ use std::time::Duration;
 use serde::{Serialize, Serializer};
 
 /// What Codex reads of one server.
-#[derive(Clone, Default, PartialEq, Serialize)]
+#[derive(Clone, Default, PartialEq)]
 pub struct CodexServer {
     /// The program.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
     /// Its arguments.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub args: Vec<String>,
     /// Where it is started.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
     /// The address.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// The variable with the token of `Authorization: Bearer`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub bearer_token_env_var: Option<String>,
     /// Whether it is started; none means yes.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
     /// How long its start may take, in seconds.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "seconds")]
     pub startup_timeout_sec: Option<Duration>,
     /// How long a tool may take, in seconds.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "seconds")]
     pub tool_timeout_sec: Option<Duration>,
     /// Whether several of its tools may run at once.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub supports_parallel_tool_calls: Option<bool>,
     /// The tools that are offered.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled_tools: Option<Vec<String>>,
     /// The tools that are not offered.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub disabled_tools: Option<Vec<String>>,
     /// Variables of Codex's own environment that the program gets.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub env_vars: Vec<String>,
     /// Variables with their values.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
     /// Headers with their values.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub http_headers: BTreeMap<String, String>,
     /// Headers with the variables that hold their values.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub env_http_headers: BTreeMap<String, String>,
 }
 
+/// The value of one key.
+#[derive(Clone, Copy, Serialize)]
+#[serde(untagged)]
+pub(crate) enum Field<'a> {
+    Text(&'a str),
+    Is(bool),
+    Whole(i64),
+    Real(f64),
+    List(&'a [String]),
+    Named(&'a BTreeMap<String, String>),
+}
+
 impl CodexServer {
-    /// The same as a TOML table; variables and headers become inline tables.
-    pub fn to_table(&self) -> Result<toml_edit::Table, toml_edit::ser::Error> {
-        let mut table = std::mem::take(toml_edit::ser::to_document(self)?.as_table_mut());
-        table.set_implicit(false);
-        Ok(table)
+    /// The keys that are set, in the order in which they are written.
+    pub(crate) fn fields(&self) -> impl Iterator<Item = (&'static str, Field<'_>)> {
+        let fields = [
+            ("command", self.command.as_deref().map(Field::Text)),
+            ("args", list(&self.args)),
+            ("cwd", self.cwd.as_deref().map(Field::Text)),
+            ("url", self.url.as_deref().map(Field::Text)),
+            ("bearer_token_env_var", self.bearer_token_env_var.as_deref().map(Field::Text)),
+            ("enabled", self.enabled.map(Field::Is)),
+            ("startup_timeout_sec", self.startup_timeout_sec.map(seconds)),
+            ("tool_timeout_sec", self.tool_timeout_sec.map(seconds)),
+            ("supports_parallel_tool_calls", self.supports_parallel_tool_calls.map(Field::Is)),
+            ("enabled_tools", self.enabled_tools.as_deref().map(Field::List)),
+            ("disabled_tools", self.disabled_tools.as_deref().map(Field::List)),
+            ("env_vars", list(&self.env_vars)),
+            ("env", named(&self.env)),
+            ("http_headers", named(&self.http_headers)),
+            ("env_http_headers", named(&self.env_http_headers)),
+        ];
+        fields.into_iter().filter_map(|(name, field)| Some((name, field?)))
+    }
+}
+
+impl Serialize for CodexServer {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_map(self.fields())
     }
 }
 
@@ -77,12 +96,18 @@ impl fmt::Debug for CodexServer {
     }
 }
 
+fn list(values: &[String]) -> Option<Field<'_>> {
+    (!values.is_empty()).then_some(Field::List(values))
+}
+
+fn named(values: &BTreeMap<String, String>) -> Option<Field<'_>> {
+    (!values.is_empty()).then_some(Field::Named(values))
+}
+
 /// Whole seconds are written without a point, as people do.
-#[expect(clippy::ref_option, reason = "serde hands the field over by reference")]
-fn seconds<S: Serializer>(time: &Option<Duration>, to: S) -> Result<S::Ok, S::Error> {
-    match time {
-        Some(time) if time.subsec_nanos() == 0 => to.serialize_u64(time.as_secs()),
-        Some(time) => to.serialize_f64(time.as_secs_f64()),
-        None => to.serialize_none(),
+fn seconds(time: Duration) -> Field<'static> {
+    match i64::try_from(time.as_secs()) {
+        Ok(whole) if time.subsec_nanos() == 0 => Field::Whole(whole),
+        _ => Field::Real(time.as_secs_f64()),
     }
 }

@@ -39,8 +39,8 @@ pub fn looks_secret(name: &str, value: &str) -> bool {
     !value.trim().is_empty()
         && (is_secret_name(name)
             || hides(value)
-            || hides(&format!("{name}={value}"))
-            || hides(&format!("{name}: {value}")))
+            || hides(&[name, "=", value].concat())
+            || hides(&[name, ": ", value].concat()))
 }
 
 /// Whether an argument or address looks as if a secret stood in it. `before` is the argument in front.
@@ -57,7 +57,10 @@ fn hides(text: &str) -> bool {
 }
 
 fn is_secret_name(name: &str) -> bool {
-    let lower = name.to_ascii_lowercase();
-    let last = lower.rsplit(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
-    WORDS.contains(&last) || ENDINGS.iter().any(|ending| last.ends_with(ending))
+    let last = name.rsplit(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default().as_bytes();
+    let ends_with = |ending: &&str| {
+        let rest = last.len().checked_sub(ending.len());
+        rest.is_some_and(|rest| last[rest..].eq_ignore_ascii_case(ending.as_bytes()))
+    };
+    WORDS.iter().any(|word| last.eq_ignore_ascii_case(word.as_bytes())) || ENDINGS.iter().any(ends_with)
 }

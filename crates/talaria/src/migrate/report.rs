@@ -251,10 +251,9 @@ mod tests {
             secrets: Vec::new(),
         };
         let good = || CodexServer { command: Some("x".to_owned()), ..CodexServer::default() };
-        let table = good().to_table().unwrap();
         Wish {
             additions: Additions {
-                servers: ["new", "own", TOOLS].map(|name| (name.to_owned(), table.clone())).to_vec(),
+                servers: ["new", "own", TOOLS].map(|name| (name.to_owned(), good())).to_vec(),
                 plugins: vec!["p@m".to_owned()],
                 default_permissions: Some(":workspace".to_owned()),
                 undecided: Vec::new(),

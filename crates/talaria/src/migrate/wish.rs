@@ -8,9 +8,10 @@ use std::path::Path;
 use talaria_core::codex_config::{Additions, Undecided};
 use talaria_core::config::{Config, Problem, Severity};
 use talaria_core::policy::Sandbox;
-use talaria_core::servers::{Given, Literals, Referred, Server, Translated, Transport, translate};
+use talaria_core::servers::{
+    CodexServer, Given, Literals, Referred, Server, Translated, Transport, translate,
+};
 use talaria_engine::migrate::Plugins;
-use toml_edit::{Array, InlineTable, Table, value};
 
 use crate::args;
 use crate::trouble::{Trouble, exit};
@@ -100,18 +101,11 @@ pub(crate) fn wish(
     if plugins.is_incomplete {
         additions.undecided.push(Undecided::Plugins);
     }
-    for translated in &mut servers {
-        let table = match &translated.server {
-            Ok(server) => server.to_table().map_err(|error| error.to_string()),
-            Err(why) => Err(why.clone()),
-        };
-        match table {
-            Ok(table) => additions.servers.push((translated.name.clone(), table)),
-            Err(why) => {
-                // A mistake does not say that it is wanted no more.
-                additions.undecided.push(Undecided::Server(translated.name.clone()));
-                translated.server = Err(why);
-            }
+    for Translated { name, server, .. } in &servers {
+        match server {
+            Ok(server) => additions.servers.push((name.clone(), server.clone())),
+            // A mistake does not say that it is wanted no more.
+            Err(_) => additions.undecided.push(Undecided::Server(name.clone())),
         }
     }
     let mut warnings = plugins.warnings;
@@ -155,23 +149,24 @@ pub(crate) fn secrets(config: &Config) -> Vec<String> {
 }
 
 /// `talaria mcp`, on the same home.
-fn tools(itself: &Itself<'_>) -> Result<Table, Trouble> {
+fn tools(itself: &Itself<'_>) -> Result<CodexServer, Trouble> {
     let text = |what: &str, path: &std::ffi::OsStr| match path.to_str() {
         Some(text) => Ok(text.to_owned()),
         None => Err(Trouble::new(exit::FAILED, format!("cannot write the entry of {TOOLS}"))
             .because(format!("{what} is not valid UTF-8"))
             .try_this("leave it out with --no-tools")),
     };
-    let mut table = Table::new();
-    table.insert("command", value(text("the path of this program", itself.program.as_os_str())?));
-    table.insert("args", value(Array::from_iter(["mcp"])));
+    let mut made = CodexServer {
+        command: Some(text("the path of this program", itself.program.as_os_str())?),
+        args: vec!["mcp".to_owned()],
+        ..CodexServer::default()
+    };
     if let Some(home) = itself.home.as_deref().filter(|home| !home.is_empty()) {
         // Codex starts it elsewhere.
         let home = std::path::absolute(home).map_or_else(|_| home.to_owned(), Into::into);
-        let home = text("TALARIA_HOME", &home)?;
-        table.insert("env", value(InlineTable::from_iter([("TALARIA_HOME", home)])));
+        made.env.insert("TALARIA_HOME".to_owned(), text("TALARIA_HOME", &home)?);
     }
-    Ok(table)
+    Ok(made)
 }
 
 /// A profile that gives more than Talaria's own configuration allows would open in Codex what was closed here.
@@ -205,6 +200,7 @@ fn allowed(profile: &str, config: &Config) -> Result<(), Trouble> {
 mod tests {
     use clap::Parser;
     use expect_test::expect;
+    use talaria_core::codex_config::plan;
     use talaria_core::config::parse;
 
     use super::*;
@@ -225,21 +221,22 @@ mod tests {
     }
 
     fn shown(wish: &Wish) -> String {
-        let text = |(name, table): &(String, Table)| format!("[{name}]\n{table}");
-        wish.additions.servers.iter().map(text).collect()
+        let servers = Additions { servers: wish.additions.servers.clone(), ..Additions::default() };
+        let text = plan("", &servers, None).unwrap().text;
+        text.split_inclusive('\n').filter(|line| !line.starts_with('#') && !line.trim().is_empty()).collect()
     }
 
     #[test]
     fn servers_are_said_in_codexs_words_and_talarias_own_tools_are_one_of_them() {
         let wish = wished("", "[mcp_servers.a]\ncommand = \"~/bin/a\"\ntimeout = 5\n").unwrap();
         expect![[r#"
-            [a]
+            [mcp_servers.a]
             command = "/home/me/bin/a"
             tool_timeout_sec = 5
-            [talaria-tools]
+            [mcp_servers.talaria-tools]
             command = "/opt/talaria"
             args = ["mcp"]
-            env = { TALARIA_HOME = '/h "q"' }
+            env = { TALARIA_HOME = "/h \"q\"" }
         "#]]
         .assert_eq(&shown(&wish));
         assert_eq!(wish.additions.plugins, ["p@m"]);
@@ -251,7 +248,7 @@ mod tests {
     fn a_server_that_cannot_be_said_is_an_error_of_its_own_and_a_users_own_tools_win() {
         let config = "[mcp_servers.a]\n[mcp_servers.talaria-tools]\ncommand = \"mine\"\n";
         let wish = wished("", config).unwrap();
-        assert_eq!(shown(&wish), "[talaria-tools]\ncommand = \"mine\"\n");
+        assert_eq!(shown(&wish), "[mcp_servers.talaria-tools]\ncommand = \"mine\"\n");
         assert_eq!((wish.exit(), wish.warnings.len()), (exit::FAILED, 1));
         assert_eq!(wish.additions.undecided, [Undecided::Server("a".to_owned())]);
     }

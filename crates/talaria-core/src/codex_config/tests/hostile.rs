@@ -3,10 +3,10 @@
 //! The texts are made of whole statements with names that never collide, so that each is TOML whatever the order; the
 //! ways to write them are those that tempt an editor to touch what it should not.
 
-use proptest::collection::vec;
+use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use proptest::sample::select;
-use toml_edit::{Document, DocumentMut, Item, Value};
+use toml_edit::{Document, DocumentMut, Item, Value, value};
 
 use super::*;
 
@@ -94,29 +94,56 @@ fn any_string() -> impl Strategy<Value = String> {
     prop_oneof![4 => text.prop_map(String::from_iter), 1 => path]
 }
 
-fn any_value() -> impl Strategy<Value = Value> {
-    let leaf = prop_oneof![
-        4 => any_string().prop_map(Value::from),
-        1 => any::<i64>().prop_map(Value::from),
-        1 => any::<f64>().prop_filter("equal to itself", |number| !number.is_nan()).prop_map(Value::from),
-        1 => any::<bool>().prop_map(Value::from),
-    ];
-    leaf.prop_recursive(3, 16, 4, |inner| {
-        prop_oneof![
-            vec(inner.clone(), 0..4).prop_map(|values| Value::Array(values.into_iter().collect())),
-            vec((any_string(), inner), 0..4)
-                .prop_map(|fields| Value::InlineTable(fields.into_iter().collect())),
-        ]
-    })
+fn any_server() -> impl Strategy<Value = CodexServer> {
+    use prop::option::of;
+    let text = || of(any_string());
+    let list = || vec(any_string(), 0..4);
+    let named = || btree_map(any_string(), any_string(), 0..4);
+    let time = || {
+        let any =
+            any::<(u64, u32)>().prop_map(|(seconds, nanos)| Duration::new(seconds, nanos % 1_000_000_000));
+        of(prop_oneof![
+            any,
+            (0..100_u64).prop_map(Duration::from_secs),
+            (0..100_000_u64).prop_map(Duration::from_millis)
+        ])
+    };
+    (
+        (text(), list(), text(), text(), text()),
+        (of(any::<bool>()), time(), time(), of(any::<bool>())),
+        (of(list()), of(list()), list()),
+        (named(), named(), named()),
+    )
+        .prop_map(|(texts, few, lists, maps)| {
+            let (command, args, cwd, url, bearer_token_env_var) = texts;
+            let (enabled, startup_timeout_sec, tool_timeout_sec, supports_parallel_tool_calls) = few;
+            let (enabled_tools, disabled_tools, env_vars) = lists;
+            let (env, http_headers, env_http_headers) = maps;
+            CodexServer {
+                command,
+                args,
+                cwd,
+                url,
+                bearer_token_env_var,
+                enabled,
+                startup_timeout_sec,
+                tool_timeout_sec,
+                supports_parallel_tool_calls,
+                enabled_tools,
+                disabled_tools,
+                env_vars,
+                env,
+                http_headers,
+                env_http_headers,
+            }
+        })
 }
 
 fn any_additions() -> impl Strategy<Value = Additions> {
-    let table =
-        vec((any_string(), any_value()), 0..4).prop_map(|fields| fields.into_iter().collect::<Table>());
     let plugin = prop_oneof![any_string(), Just("p1".to_owned())];
     let permissions = prop::option::of(any_string());
     let name = prop_oneof![2 => any_string(), 1 => Just("own2".to_owned()), 1 => Just("dotted1".to_owned())];
-    (vec((name, table), 0..4), vec(plugin, 0..3), permissions).prop_map(
+    (vec((name, any_server()), 0..4), vec(plugin, 0..3), permissions).prop_map(
         |(servers, plugins, default_permissions)| Additions {
             servers,
             plugins,
@@ -144,7 +171,7 @@ fn plain(item: &Item) -> serde_json::Value {
         }
         Item::Value(Value::String(text)) => text.value().as_str().into(),
         Item::Value(Value::Integer(number)) => (*number.value()).into(),
-        Item::Value(Value::Float(number)) => format!("{:?}", number.value()).into(),
+        Item::Value(Value::Float(number)) => (*number.value()).into(),
         Item::Value(Value::Boolean(is)) => (*is.value()).into(),
         Item::Value(Value::Datetime(time)) => time.value().to_string().into(),
         item => panic!("{item:?}"),
@@ -155,9 +182,9 @@ fn plain(item: &Item) -> serde_json::Value {
 fn expected(users: &str, additions: &Additions, planned: &Planned) -> serde_json::Value {
     let mut all = values(users);
     let written = |place: &Place| planned.added.places().any(|one| one == place);
-    for (name, table) in additions.servers.iter().rev() {
+    for (name, server) in additions.servers.iter().rev() {
         if written(&Place::Server(name.clone())) {
-            all["mcp_servers"][name] = plain(&Item::Table(table.clone()));
+            all["mcp_servers"][name] = serde_json::to_value(server).unwrap();
         }
     }
     for name in additions.plugins.iter().filter(|name| written(&Place::Plugin((*name).clone()))) {
@@ -228,7 +255,7 @@ proptest! {
         prop_assume!(Document::parse(edited.as_str()).is_ok());
         let foreign = values(&edited).get("foreign").cloned();
         for text in [
-            plan(&edited, &Additions { servers: vec![(server, Table::new())], ..Additions::default() }, Some(&first.added))
+            plan(&edited, &Additions { servers: vec![(server, CodexServer::default())], ..Additions::default() }, Some(&first.added))
                 .unwrap().text,
             plan(&edited, &additions, None).unwrap().text,
             remove(&edited, &first.added).unwrap().text,

@@ -184,10 +184,12 @@ fn a_value_in_another_form_is_the_same_value() {
 /// comment above the first one, and puts its own among ours.
 #[test]
 fn what_codex_itself_wrote_anew_is_still_ours() {
-    let mut search = additions().servers.remove(0).1;
-    search["startup_timeout_sec"] = value(0.5);
-    search["enabled"] = value(true);
-    search["enabled_tools"] = value(Array::new());
+    let search = CodexServer {
+        startup_timeout_sec: Some(Duration::from_millis(500)),
+        enabled: Some(true),
+        enabled_tools: Some(Vec::new()),
+        ..additions().servers.remove(0).1
+    };
     let servers = vec![("search".to_owned(), search)];
     let additions = Additions { servers, ..Additions::default() };
     let first = planned(USERS, &additions, None);
@@ -229,11 +231,11 @@ b = 2
         [mcp_servers.search]
         command = "search"
         args = ["--fast", 'C:\docs']
-        env = { A = "1", "B C" = "2\n" }
-        tool_timeout_sec = 30
-        startup_timeout_sec = 0.5
         enabled = true
+        startup_timeout_sec = 0.5
+        tool_timeout_sec = 30
         enabled_tools = []
+        env = { A = "1", "B C" = "2\n" }
         # <<< talaria 7597c97f
 
         [mcp_servers.mine]

@@ -21,8 +21,8 @@ fn a_first_plan_puts_the_block_between_keys_and_tables() {
         [mcp_servers.search]
         command = "search"
         args = ["--fast", 'C:\docs']
-        env = { A = "1", "B C" = "2\n" }
         tool_timeout_sec = 30
+        env = { A = "1", "B C" = "2\n" }
 
         [mcp_servers."a b"]
         command = "x"

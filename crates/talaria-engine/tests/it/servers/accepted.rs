@@ -3,8 +3,9 @@
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
+use talaria_core::codex_config::{Additions, plan};
 use talaria_core::config::parse;
-use talaria_core::servers::{Literals, translate};
+use talaria_core::servers::{Literals, Server, translate};
 use talaria_scripted::ScriptedModel;
 use talaria_testkit::{Codex, CodexHome};
 
@@ -47,11 +48,9 @@ fn run(codex: &Codex, home: &CodexHome, args: &[&str]) -> (bool, String, String)
 
 async fn every_translated_key_is_known_to_codex(codex: Codex) {
     for literals in [Literals::Keep, Literals::Refer] {
-        let mut written = String::new();
-        for server in &parse(EVERYTHING).unwrap().config.servers {
-            let entry = translate(server, literals).server.unwrap();
-            written += &format!("[mcp_servers.{}]\n{}", server.name, entry.to_table().unwrap());
-        }
+        let entry = |server: &Server| (server.name.clone(), translate(server, literals).server.unwrap());
+        let servers = parse(EVERYTHING).unwrap().config.servers.iter().map(entry).collect();
+        let written = plan("", &Additions { servers, ..Additions::default() }, None).unwrap().text;
         let (_model, home) = home(&written).await;
         let (is_read, told, why) = run(&codex, &home, &["mcp", "list", "--json"]);
         assert!(is_read, "{why}\n{written}");
