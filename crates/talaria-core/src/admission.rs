@@ -120,6 +120,7 @@ mod tests {
         let input = vec![UserInput::Text { text: text.to_owned() }];
         NewTurn {
             input,
+            model: None,
             effort: None,
             limit_ms: None,
             quiet_after_ms: None,

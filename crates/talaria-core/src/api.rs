@@ -5,6 +5,7 @@
 
 mod engine;
 mod import;
+mod offers;
 mod problem;
 mod request;
 mod session;
@@ -12,10 +13,11 @@ mod task;
 
 pub use engine::{EngineInfo, HostInfo, Limits, RunningTurn, Status, Stop, Stopped, TaskCounts};
 pub use import::{Import, ImportFrom, ImportHow, Imported, ImportedSessions};
+pub use offers::{Account, EffortOffer, LookAt, ModelOffer, Offers};
 pub use problem::{Problem, ProblemCode};
 pub use request::{AnswerRequest, Answered, RequestInfo, RequestState};
 pub use session::{
-    Caller, Interrupt, Kind, NewSession, NewTurn, Numbered, Prune, Pruned, PrunedSession, Said, Say,
+    Caller, Compact, Interrupt, Kind, NewSession, NewTurn, Numbered, Prune, Pruned, PrunedSession, Said, Say,
     SearchHit, SessionDetail, SessionInfo, SessionOrigin, SessionQuery, SessionStarted, StoredMessage,
     TurnInfo, When,
 };

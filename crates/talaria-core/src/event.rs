@@ -144,6 +144,13 @@ pub enum Event {
     },
     /// How much of the account's allowance is used.
     RateLimits(Box<RateLimits>),
+    /// Codex said which model and effort are in force on the conversation from now on.
+    SettingsConfirmed {
+        /// The model.
+        model: String,
+        /// The reasoning effort, if one is set.
+        effort: Option<String>,
+    },
     /// Another model answers than the one that was asked.
     ModelRerouted {
         /// The model that was asked.
@@ -314,6 +321,7 @@ pub enum Escalation {
 
 /// How much of an account's allowance is used.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RateLimits {
     /// The short window.
     pub primary: Option<RateWindow>,
@@ -327,6 +335,7 @@ pub struct RateLimits {
 
 /// How much of one window is used.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RateWindow {
     /// In percent.
     pub used_percent: f64,

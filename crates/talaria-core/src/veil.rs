@@ -136,6 +136,7 @@ fn cover_event(event: &mut Event) {
         | Event::DeliveryUnknown { .. }
         | Event::UsageUpdated { .. }
         | Event::RateLimits(_)
+        | Event::SettingsConfirmed { .. }
         | Event::ModelRerouted { .. }
         | Event::Compacted
         | Event::AgentUpdated { .. }

@@ -142,6 +142,7 @@ async fn tell(
         approval: Some(ApprovalPolicy::Untrusted),
         turn: NewTurn {
             input: vec![UserInput::Text { text: script::PROMPT.to_owned() }],
+            model: None,
             effort: None,
             limit_ms: None,
             quiet_after_ms: None,

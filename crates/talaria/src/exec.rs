@@ -131,6 +131,7 @@ fn turn(options: &Exec, settings: &Settings, codex: &CodexBinary, input: Vec<Use
     };
     NewTurn {
         input,
+        model: None,
         effort: options.effort.clone().or_else(|| config.model.effort.clone()),
         limit_ms: options.timeout.or(config.codex.turn_timeout).map(milliseconds),
         quiet_after_ms: Some(milliseconds(config.codex.idle_warning.unwrap_or(QUIET))),

@@ -70,6 +70,9 @@ pub struct NewSession {
 pub struct NewTurn {
     /// What is said.
     pub input: Vec<UserInput>,
+    /// The model, for this turn and those after it; without it, the one before goes on.
+    #[serde(default)]
+    pub model: Option<String>,
     /// How much the model thinks.
     #[serde(default)]
     pub effort: Option<String>,
@@ -135,6 +138,14 @@ pub struct Said {
 pub struct Interrupt {
     /// Who.
     pub by: Who,
+}
+
+/// The conversation is to be shortened, so that more fits into the model's context.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Compact {
+    /// The Codex that the caller means.
+    pub caller: Caller,
 }
 
 /// An event with its place in the conversation: one line of `--json`, one message of the event stream.

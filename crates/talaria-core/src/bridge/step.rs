@@ -34,6 +34,10 @@ pub fn step(event: &Event) -> Option<String> {
             format!("plan: {done} of {} steps done", steps.len())
         }
         Event::Gap(gap) => gap.message.clone(),
+        Event::SettingsConfirmed { model, effort } => match effort {
+            Some(effort) => format!("in force from now on: {model}, effort {effort}"),
+            None => format!("in force from now on: {model}"),
+        },
         Event::ModelRerouted { from, to, .. } => format!("{to} answers instead of {from}"),
         Event::Compacted => "the conversation was shortened".to_owned(),
         Event::ChildrenRunning { count } => format!("{count} sub-agents have not ended"),

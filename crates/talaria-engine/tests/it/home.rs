@@ -158,6 +158,7 @@ impl Home {
     pub(crate) fn turn(&self, text: &str) -> NewTurn {
         NewTurn {
             input: vec![UserInput::Text { text: text.to_owned() }],
+            model: None,
             effort: None,
             limit_ms: None,
             quiet_after_ms: None,

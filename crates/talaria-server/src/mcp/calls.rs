@@ -169,6 +169,7 @@ fn turn(ready: Ready, prompt: String, deadline: Option<Duration>) -> NewTurn {
     let deadline = deadline.map(|deadline| u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX));
     NewTurn {
         input: vec![UserInput::Text { text: prompt }],
+        model: None,
         effort,
         limit_ms: deadline.or(limit_ms),
         quiet_after_ms,

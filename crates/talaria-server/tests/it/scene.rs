@@ -116,6 +116,7 @@ impl Scene {
         let mark = ("SCENE".to_owned(), self.marker.environment().1.to_owned());
         NewTurn {
             input: vec![UserInput::Text { text: text.to_owned() }],
+            model: None,
             effort: None,
             limit_ms: None,
             quiet_after_ms: None,

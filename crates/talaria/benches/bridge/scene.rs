@@ -125,6 +125,7 @@ impl Scene {
         };
         let turn = NewTurn {
             input: vec![UserInput::Text { text: prompt.to_owned() }],
+            model: None,
             effort: None,
             limit_ms: None,
             quiet_after_ms: Some(60_000),

@@ -172,6 +172,7 @@ impl Scene {
         };
         NewTurn {
             input: vec![UserInput::Text { text: "do it".to_owned() }],
+            model: None,
             effort: None,
             limit_ms: None,
             quiet_after_ms: Some(60_000),

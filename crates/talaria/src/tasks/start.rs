@@ -101,6 +101,7 @@ pub(super) fn turn(settings: &Settings, codex: &CodexBinary) -> NewTurn {
     let config = &settings.config;
     NewTurn {
         input: Vec::new(),
+        model: None,
         effort: config.model.effort.clone(),
         limit_ms: config.codex.turn_timeout.map(milliseconds),
         quiet_after_ms: Some(milliseconds(config.codex.idle_warning.unwrap_or(QUIET))),

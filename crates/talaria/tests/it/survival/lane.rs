@@ -185,6 +185,7 @@ impl Lane {
         }
         NewTurn {
             input: vec![UserInput::Text { text: prompt.to_owned() }],
+            model: None,
             effort: None,
             limit_ms: None,
             quiet_after_ms: None,

@@ -1,0 +1,86 @@
+//! What a conversation in a folder would start with, and what could be chosen for it, as the Codex of the caller says.
+//!
+//! Nothing is guessed: what Codex does not tell is `None`, and why it does not is a note.
+
+use serde::{Deserialize, Serialize};
+
+use super::Caller;
+use crate::event::RateLimits;
+
+/// The Codex and the folder that are asked about.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LookAt {
+    /// The Codex that the caller means.
+    pub caller: Caller,
+    /// The folder; absolute.
+    pub cwd: String,
+}
+
+/// What a conversation there would start with, and what there is to choose from. No conversation is started for it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Offers {
+    /// The version of Codex.
+    pub codex: String,
+    /// Who is logged in.
+    pub account: Account,
+    /// The models to choose from, in Codex's order.
+    pub models: Vec<ModelOffer>,
+    /// The model that the user's configuration names.
+    pub model: Option<String>,
+    /// The effort that the user's configuration names.
+    pub effort: Option<String>,
+    /// The id of the model provider that the user's configuration names.
+    pub provider: Option<String>,
+    /// The sandbox that the user's configuration names.
+    pub sandbox: Option<String>,
+    /// When Codex asks, as the user's configuration says.
+    pub approval: Option<String>,
+    /// How much of the account's allowance is used.
+    pub limits: Option<RateLimits>,
+    /// What could not be found out, and why.
+    pub notes: Vec<String>,
+}
+
+/// Who is logged in at Codex.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Account {
+    /// A login is needed, and there is none.
+    pub needed: bool,
+    /// What kind of login it is: `chatgpt`, `apiKey`, …
+    pub kind: Option<String>,
+    /// The name of the account, where it has one.
+    pub name: Option<String>,
+    /// Its plan.
+    pub plan: Option<String>,
+}
+
+/// A model to choose.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ModelOffer {
+    /// What is sent to choose it.
+    pub id: String,
+    /// Its name for people.
+    pub name: String,
+    /// What it is good for.
+    pub description: String,
+    /// How much it can be told to think, in Codex's order.
+    pub efforts: Vec<EffortOffer>,
+    /// How much it thinks if nothing is said.
+    pub default_effort: Option<String>,
+    /// Is it the one that Codex takes if nothing is said?
+    pub is_default: bool,
+}
+
+/// How much a model can be told to think.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct EffortOffer {
+    /// What is sent to choose it.
+    pub effort: String,
+    /// What it is good for.
+    pub description: String,
+}
