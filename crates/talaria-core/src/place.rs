@@ -78,12 +78,14 @@ impl From<&CommandApproval> for Subject {
 }
 
 /// What a thread is bound by: its sandbox, when it asks, and the Codex that holds it to both.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Bounds {
     sandbox: Confinement,
     /// `None` is a policy that this build does not know.
     policy: Option<ApprovalPolicy>,
     version: Version,
+    /// Sandbox and policy as Codex said them: there is more in them than is needed here.
+    told: [Value; 2],
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,8 +102,9 @@ impl Bounds {
     /// Values that a later `turn/start` changes make new bounds. Permissions granted on the way widen the sandbox itself;
     /// what then happens within them is inside.
     pub fn new(sandbox: &Value, policy: &Value, cwd: &str, version: Version) -> Self {
+        let told = [sandbox.clone(), policy.clone()];
         let policy = ApprovalPolicy::deserialize(policy).ok();
-        Self { sandbox: Confinement::read(sandbox, cwd), policy, version }
+        Self { sandbox: Confinement::read(sandbox, cwd), policy, version, told }
     }
 
     /// The same Codex with another sandbox and policy in force.

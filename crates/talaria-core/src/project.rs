@@ -84,7 +84,8 @@ fn sandbox_word(sandbox: &Value) -> String {
     }
 }
 
-fn approval_word(policy: &Value) -> String {
+/// The word for an approval policy: it is a word, or an object with one key that is the word.
+pub fn approval_word(policy: &Value) -> String {
     let key = policy.as_object().and_then(|object| object.keys().next());
     policy.as_str().or(key.map(String::as_str)).map_or_else(|| policy.to_string(), str::to_owned)
 }

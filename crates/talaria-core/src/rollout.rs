@@ -12,6 +12,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::ids::{ItemId, TurnId};
+use crate::turn::Choice;
 use crate::wire::history::{Extent, HistoryItem, HistoryTurn};
 use crate::wire::item::{WireBody, WireItem};
 
@@ -78,6 +79,22 @@ pub fn read(text: &str, turn: &TurnId) -> Option<Rollout> {
         }
     }
     draft.map(Draft::finish)
+}
+
+/// Reads with which model and effort a turn runs; `None` if the file does not say so (yet). `text` may be the end of a file.
+pub fn settings(text: &str, turn: &TurnId) -> Option<Choice> {
+    #[derive(Deserialize)]
+    struct Context {
+        turn_id: TurnId,
+        model: String,
+        #[serde(default)]
+        effort: Option<String>,
+    }
+    text.lines().rev().find_map(|line| {
+        let Line { kind: "turn_context", payload } = serde_json::from_str(line).ok()? else { return None };
+        let context: Context = serde_json::from_str(payload.get()).ok()?;
+        (context.turn_id == *turn).then_some(Choice { model: Some(context.model), effort: context.effort })
+    })
 }
 
 /// A turn while its lines are read.

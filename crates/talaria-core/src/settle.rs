@@ -2,7 +2,8 @@
 //!
 //! Before a turn is sent, three things are written down: our own id for the input, the last turn known then, and the
 //! input itself. When the answer does not come, the thread is read and looked through here. A version that keeps our id
-//! is asked for it; an older one for a turn that is newer than the last one known and begins with our words. Whatever is
+//! is asked for it; an older one for a turn that is newer than the last one known and begins with our words; for a
+//! compaction both are asked for a newer turn that is one. Whatever is
 //! not plain evidence is `Unknown`: nobody may take it for a reason to send the input again. No I/O; called by the
 //! session, which reads again as long as `Unknown` may pass.
 
@@ -12,9 +13,21 @@ use crate::wire::history::{Extent, History, HistoryItem, HistoryTurn, Said, Thre
 use crate::wire::item::WireInput;
 use crate::wire::notification::{TurnError, TurnStatus};
 
+/// What a turn was to do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Deed {
+    /// To say something to the model.
+    #[default]
+    Words,
+    /// To shorten the conversation; nothing is said.
+    Compaction,
+}
+
 /// What was written down before the input was sent.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent<'a> {
+    /// What the turn was to do.
+    pub deed: Deed,
     /// Our own id for it, if the version keeps such ids.
     pub client_id: Option<&'a str>,
     /// The last turn of the thread that was known then.
@@ -113,6 +126,14 @@ pub fn settle(sent: &Sent<'_>, history: &History, vantage: Vantage) -> Settlemen
             None => return unknown("the thread no longer has the turn before it"),
         },
     };
+    if sent.deed == Deed::Compaction && !newer.is_empty() {
+        let is_compaction = |turn: &&HistoryTurn| turn.is_whole() && turn.is_compaction();
+        let mut ours = newer.iter().filter(is_compaction);
+        return match (ours.next(), ours.next()) {
+            (Some(turn), None) => standing(history, turn, vantage),
+            _ => unknown("the thread has newer turns, and none of them is plainly the one that shortens it"),
+        };
+    }
     if newer.iter().any(|turn| !turn.is_whole() || turn.said().next().is_none()) {
         return unknown("the thread has a newer turn, and Codex does not tell what was said in it");
     }

@@ -7,7 +7,7 @@
 //!
 //! This file is the map: what goes in and out, and one match on what happened. `telling` is what Codex tells,
 //! `sending` the way of the input to Codex, `ending` and `stopping` the ways to the end, `requests` the questions,
-//! `children` the sub-agents; `adopting` takes up what another engine had in flight. Called by the session loop in
+//! `children` the sub-agents, `choosing` model and effort; `adopting` takes up what another engine had in flight. Called by the session loop in
 //! `talaria-engine`, which owns the clock, the socket and the people.
 
 use std::collections::{HashMap, VecDeque};
@@ -31,6 +31,7 @@ use crate::wire::server_request::{ServerRequest, ToolCall};
 mod adopting;
 mod answer_text;
 mod children;
+mod choosing;
 mod deadline;
 mod ending;
 mod escrowed;
@@ -50,6 +51,7 @@ use adopting::Adoption;
 use answer_text::AnswerText;
 use children::Children;
 pub use children::sub_agents;
+pub use choosing::{Choice, Choosing, ToldBy};
 use deadline::Deadline;
 use ending::Waits;
 pub use flight::{Asked, Flight, RecordedAgent, RecordedRequest, Standing};
@@ -80,6 +82,8 @@ pub struct Order {
     pub gate: Gate,
     /// Answers from before, kept for this turn.
     pub escrow: Kept,
+    /// Model and effort: what is in force, and what this turn asks for.
+    pub choosing: Choosing,
 }
 
 /// One turn.
@@ -90,6 +94,10 @@ pub struct Turn {
     id: Option<TurnId>,
     /// Codex said `turn/started`. From its answer to `turn/start` until then it refuses an interrupt ("no active turn").
     begun: bool,
+    /// Codex took the input without naming a turn: until when it has to begin one.
+    begins_until: Option<Moment>,
+    /// The file of the conversation is being looked into for what is in force.
+    is_looking_up: bool,
     deadline: Deadline,
     quiet: Quiet,
     open_items: HashMap<ItemId, OpenItem>,
@@ -167,9 +175,11 @@ pub enum Input {
     Send,
     /// Codex accepted the turn.
     Accepted(TurnId),
+    /// Codex took what was sent, without naming the turn that it becomes: `turn/started` will.
+    Taken,
     /// Codex refused the turn.
     Refused(RpcError),
-    /// Codex did not answer `turn/start`, or not in a way that is understood.
+    /// Codex did not answer what was sent, or not in a way that is understood.
     Unanswered(String),
     /// Codex told something about this thread or one of its sub-agents.
     Notification(Notification<'static>),
@@ -198,6 +208,8 @@ pub enum Input {
     },
     /// The thread was read, as asked, and this is what it says.
     Settled(Settlement),
+    /// The file of the conversation was looked into, as asked, and says that this is in force; `None` if it says nothing.
+    SettingsFound(Option<Choice>),
     /// What was done about a Codex that did not stop.
     Escalated(Escalation),
     /// The commands that the turn left running were seen to; what there is to say about it.
@@ -217,7 +229,7 @@ pub enum Input {
 /// What to do.
 #[derive(Debug)]
 pub enum Output {
-    /// Send `turn/start`.
+    /// Send what the turn consists of.
     Start,
     /// Ask Codex to stop a turn: this one, or that of a sub-agent.
     Interrupt {
@@ -228,6 +240,8 @@ pub enum Output {
     },
     /// Read the thread and say what it tells about this turn (`settle`). If Codex is gone, on a new one.
     Read,
+    /// Look into the file of the conversation for the model and the effort that this turn runs with, and say so.
+    LookUpSettings,
     /// Codex does not stop: end its process if no other turn runs there, and say what was done.
     Escalate,
     /// End the commands of these steps, which a turn left running: this one, or that of a sub-agent. And say so.
@@ -277,6 +291,8 @@ impl Turn {
             phase: Phase::Prepared,
             id: None,
             begun: false,
+            begins_until: None,
+            is_looking_up: false,
             deadline: Deadline::new(now, order.limit),
             quiet: Quiet::new(now, order.quiet_after),
             open_items: HashMap::new(),
@@ -325,6 +341,7 @@ impl Turn {
         match input {
             Input::Send => self.send(),
             Input::Accepted(id) => self.accept(id),
+            Input::Taken => self.await_beginning(now),
             Input::Refused(error) => self.refuse(&error),
             Input::Unanswered(why) => self.miss_answer(now, why),
             Input::Notification(notification) => self.notice(now, notification),
@@ -332,6 +349,7 @@ impl Turn {
             Input::Answer { ticket, answer, by } => self.take_answer(now, &ticket, &answer, by),
             Input::Interrupt { by } => self.interrupt(now, by),
             Input::Settled(settlement) => self.take_reading(now, settlement),
+            Input::SettingsFound(found) => self.take_settings(now, found),
             Input::Escalated(action) => self.escalated(action),
             Input::TerminalsEnded(message) => self.terminals_ended(now, message),
             Input::Unknown(unknown) => self.keep_unknown(now, *unknown),
@@ -352,7 +370,8 @@ impl Turn {
     /// When to call `handle` with a tick, if nothing happens before.
     pub fn wake_at(&self) -> Option<Moment> {
         let next = match &self.phase {
-            Phase::Prepared | Phase::Starting => self.deadline.at(),
+            Phase::Prepared => self.deadline.at(),
+            Phase::Starting => [self.deadline.at(), self.begins_until].into_iter().flatten().min(),
             Phase::Running => [self.deadline.at(), self.quiet_at()].into_iter().flatten().min(),
             Phase::Interrupting { until } | Phase::Escalating { until } | Phase::Settling { until, .. } => {
                 Some(*until)
@@ -388,6 +407,8 @@ impl Turn {
             Phase::Prepared | Phase::Starting | Phase::Running => {
                 if self.deadline.at().is_some_and(|at| at <= now) {
                     self.interrupt(now, Who::Deadline);
+                } else if self.begins_until.is_some_and(|until| until <= now) {
+                    self.miss_beginning(now);
                 } else {
                     self.watch_silence(now);
                 }

@@ -22,6 +22,8 @@ pub static MESSAGE_IDS_SINCE: Version = Version::new(0, 136, 0);
 pub static TERMINAL_LIST_SINCE: Version = Version::new(0, 140, 0);
 /// The first version that is known to keep messages out of its log.
 pub static PRIVATE_SINCE: Version = Version::new(0, 166, 0);
+/// The first version that is known to tell which model and effort are in force.
+pub static SETTINGS_TOLD_SINCE: Version = Version::new(0, 166, 0);
 /// The first version that wants to be told what a tool of ours is.
 pub static TYPED_TOOLS_SINCE: Version = Version::new(0, 141, 0);
 
@@ -102,6 +104,12 @@ impl Version {
     /// Tells whether this Codex lists the commands that run in the background, so that one of them can be ended.
     pub fn lists_terminals(&self) -> bool {
         *self >= TERMINAL_LIST_SINCE
+    }
+
+    /// Tells whether this Codex says by itself which model and effort are in force when they change. 0.130 does not, 0.166
+    /// does; of those between nobody knows.
+    pub fn tells_settings(&self) -> bool {
+        *self >= SETTINGS_TOLD_SINCE
     }
 
     /// Tells whether this Codex may write every message that it gets over its socket into its log. 0.130 does, 0.166 does

@@ -3,7 +3,7 @@
 //!
 //! Map: `desk` knows which sessions are at work, `actor` is the task of one, `opening` opens its conversation on a host,
 //! `journal` writes down what happens (`pending`, `rows`) and publishes it (`feed`, `follow`), `recovery` takes up what an
-//! engine that is gone left, `answering` and `looking` are what the API asks, `tasks` is the work in the background (`queue`
+//! engine that is gone left, `answering`, `looking`, `offering` and `compacting` are what the API asks, `tasks` is the work in the background (`queue`
 //! says when, `standing` how it stands, `worktrees` where, `owed` and `sending` who is told), `scope` says who may what, `importing`
 //! takes over tasks of the reference, `seal` keeps what
 //! must survive until it is sent, `ending` ends it. An engine can be killed at any moment: the next one goes on from the store.
@@ -38,6 +38,7 @@ use crate::session::{Command, When};
 
 mod actor;
 mod answering;
+mod compacting;
 mod desk;
 mod ending;
 mod feed;
@@ -48,6 +49,7 @@ mod input;
 mod journal;
 mod lock;
 mod looking;
+mod offering;
 mod opening;
 mod owed;
 mod pending;
@@ -70,6 +72,7 @@ use actor::Actor;
 use desk::{Desk, Work};
 pub use feed::Line;
 pub use follow::Follow;
+use input::Content;
 use journal::Shelf;
 pub use lock::{Holder, LockError, holder};
 use queue::Queue;
@@ -174,7 +177,8 @@ impl Engine {
         let ordinal = last.map_or(1, |last| last.ordinal + 1);
         faults::point("before:prepared").await;
         self.0.hold(&session.id).await?;
-        let started = self.0.prepare(&session, ordinal, &turn).await?;
+        let row = self.0.turn_row(ordinal, &turn)?;
+        let started = self.0.prepare(&session, row, Settings::of(&turn)).await?;
         faults::point("after:prepared").await;
         self.0.give(&session.id, Work::Turn(settings::surroundings(&turn.caller)));
         Ok(started)
@@ -313,16 +317,23 @@ impl Inner {
 
     /// The row of a turn that is to be sent.
     fn turn_row(&self, ordinal: i64, turn: &NewTurn) -> Result<talaria_store::NewTurn, Problem> {
-        let sealed = self.shelf.seal.close(&input::to_json(&turn.input));
-        let sealed = sealed.map_err(|error| {
-            Problem::new(ProblemCode::Store, format!("the prompt cannot be sealed: {error}"))
-        })?;
         Ok(talaria_store::NewTurn {
-            ordinal,
-            client_id: uuid::Uuid::now_v7().to_string(),
-            input_sealed: Some(sealed),
             input_text: input::shown(&turn.input),
             limit_ms: turn.limit_ms.and_then(|limit| i64::try_from(limit).ok()),
+            ..self.sealed_row(ordinal, &input::to_json(&turn.input))?
+        })
+    }
+
+    /// The row of a turn that is to send this.
+    fn sealed_row(&self, ordinal: i64, content: &str) -> Result<talaria_store::NewTurn, Problem> {
+        let sealed = self.shelf.seal.close(content).map_err(|error| {
+            Problem::new(ProblemCode::Store, format!("the prompt cannot be sealed: {error}"))
+        })?;
+        let client_id = uuid::Uuid::now_v7().to_string();
+        Ok(talaria_store::NewTurn {
+            ordinal,
+            client_id,
+            input_sealed: Some(sealed),
             ..talaria_store::NewTurn::default()
         })
     }
@@ -331,16 +342,17 @@ impl Inner {
     async fn prepare(
         &self,
         session: &Session,
-        ordinal: i64,
-        turn: &NewTurn,
+        row: talaria_store::NewTurn,
+        settings: Settings,
     ) -> Result<SessionStarted, Problem> {
-        let settings = Settings::of(turn);
-        let earlier = session.settings.as_deref().and_then(|json| serde_json::from_str(json).ok());
+        let earlier = Settings::kept(session);
+        let settings = settings.after(earlier.as_ref());
         let settings = if session.alias.is_some() { settings.at_home_of(earlier) } else { settings };
-        let shown = input::shown(&turn.input);
+        let ordinal = row.ordinal;
+        let said = rows::prompt(ordinal, 1, &row.input_text);
         let changes = vec![
-            Change::NewTurn(self.turn_row(ordinal, turn)?),
-            Change::Message(rows::prompt(ordinal, 1, &shown)),
+            Change::NewTurn(row),
+            Change::Message(said),
             Change::Session(SessionPatch {
                 state: Some(SessionState::Running),
                 settings: serde_json::to_string(&settings).ok(),
@@ -384,8 +396,8 @@ impl Inner {
         self.home.load_config().is_ok_and(|(config, _)| config.codex.on_loss == Some(OnLoss::Continue))
     }
 
-    /// The input of a turn that Codex does not have yet.
-    fn unseal(&self, turn: &Turn) -> Option<Vec<UserInput>> {
+    /// What a turn is to send that Codex does not have yet.
+    fn unseal(&self, turn: &Turn) -> Option<Content> {
         input::from_json(&self.shelf.seal.reveal(turn.input_sealed.as_deref()?)?)
     }
 

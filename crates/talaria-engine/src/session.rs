@@ -19,9 +19,9 @@ use talaria_core::policy::{Answers, ApprovalPolicy};
 use talaria_core::power::Standing;
 use talaria_core::request::{Answer, Who};
 use talaria_core::rules::Rules;
-use talaria_core::settle::Vantage;
+use talaria_core::settle::{Deed, Vantage};
 use talaria_core::transcript::Message;
-use talaria_core::turn::{Flight, Moment, Order, Record};
+use talaria_core::turn::{Choice, Choosing, Flight, Moment, Order, Record, ToldBy};
 use talaria_core::wire::call::{ThreadStart, UserInput};
 use talaria_core::wire::history::History;
 use tokio::sync::{mpsc, oneshot};
@@ -129,6 +129,8 @@ pub enum When {
 /// How the turns of a session are run.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
+    /// The model, if another one was chosen than the conversation was started with.
+    pub model: Option<String>,
     /// The reasoning effort, sent with each turn.
     pub effort: Option<String>,
     /// After how much silence a person is told for the first time; `None` never.
@@ -144,7 +146,9 @@ pub struct Options {
 /// What is sent, and what is to be known for it.
 #[derive(Clone, Debug)]
 pub struct Prompt {
-    /// What the person says.
+    /// What the turn is to do.
+    pub deed: Deed,
+    /// What the person says; nothing in a turn that shortens the conversation.
     pub input: Vec<UserInput>,
     /// The caller's limit; the time that a person takes to answer does not count.
     pub limit: Option<Duration>,
@@ -247,11 +251,11 @@ impl Session {
     ) -> Self {
         let OpenThread { started, bounds, standing, queue, .. } = thread;
         let notices = notices(&started, &standing);
-        Self {
+        let mut session = Self {
             id,
             current,
             asked,
-            options,
+            options: Options::default(),
             started,
             bounds,
             notices,
@@ -262,11 +266,17 @@ impl Session {
             waiting: VecDeque::new(),
             memory: Memory::of(past.messages),
             epoch: Instant::now(),
-        }
+        };
+        session.set_options(options);
+        session
     }
 
     /// Changes how further turns are run.
     pub fn set_options(&mut self, options: Options) {
+        // Another host is asked for the model that was chosen, not for the first one.
+        if options.model.is_some() {
+            self.asked.model.clone_from(&options.model);
+        }
         self.options = options;
     }
 
@@ -298,7 +308,7 @@ impl Session {
         commands: &mut mpsc::UnboundedReceiver<Command>,
         watcher: &mut impl Watcher,
     ) -> Report {
-        let prompt = Prompt { input, limit, client_id: None, escrow: Vec::new() };
+        let prompt = Prompt { deed: Deed::Words, input, limit, client_id: None, escrow: Vec::new() };
         self.run(prompt, commands, watcher).await
     }
 
@@ -346,16 +356,19 @@ impl Session {
         );
     }
 
-    fn order(&self, limit: Option<Duration>, client_id: Option<&str>, escrow: Vec<Escrow>) -> Order {
-        let keeps_ids = self.current.get().version().echoes_message_ids();
-        let mint = || client_id.map_or_else(|| uuid::Uuid::now_v7().to_string(), str::to_owned);
+    fn order(&self, prompt: &Prompt, escrow: Vec<Escrow>) -> Order {
+        let host = self.current.get();
+        // Codex keeps it with what is said.
+        let keeps_id = host.version().echoes_message_ids() && prompt.deed == Deed::Words;
+        let mint = || prompt.client_id.clone().unwrap_or_else(|| uuid::Uuid::now_v7().to_string());
         Order {
             thread: self.started.thread.clone(),
-            client_id: keeps_ids.then(mint),
+            client_id: keeps_id.then(mint),
             after: self.last_turn.clone(),
             baseline: self.total,
-            limit,
+            limit: prompt.limit,
             quiet_after: self.options.quiet_after,
+            choosing: self.choosing(prompt.deed),
             escrow: Kept::new(escrow, self.now(), u64::try_from(now_ms()).unwrap_or_default()),
             gate: Gate::new(
                 self.bounds.clone(),
@@ -364,6 +377,19 @@ impl Session {
                 std::env::var("HOME").ok(),
             ),
         }
+    }
+
+    /// What a turn has to ask for so that what was chosen is in force.
+    fn choosing(&self, deed: Deed) -> Choosing {
+        let Started { model, effort, .. } = &self.started;
+        let in_force = Choice { model: Some(model.clone()), effort: effort.clone() };
+        let wished = match deed {
+            Deed::Words => Choice { model: self.options.model.clone(), effort: self.options.effort.clone() },
+            // Nothing can be asked for with it.
+            Deed::Compaction => Choice::default(),
+        };
+        let is_told = self.current.get().version().tells_settings();
+        Choosing::new(wished, in_force, if is_told { ToldBy::Notice } else { ToldBy::File })
     }
 
     /// Moves to the host that took the conversation up again.

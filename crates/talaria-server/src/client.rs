@@ -17,10 +17,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use talaria_core::api::{
-    self, AnswerRequest, Answered, Applied, Discard, Discarded, EngineInfo, Import, Imported, Interrupt,
-    NewSession, NewTask, NewTurn, NoticeInfo, Notify, Numbered, Problem, ProblemCode, Prune, Pruned,
-    RequestInfo, Said, Say, SearchHit, SessionDetail, SessionInfo, SessionQuery, SessionStarted, Status,
-    Stop, Stopped, StoredMessage, TaskDiff, TaskInfo, TaskLine, TaskQuery, TaskSent, TaskStarted,
+    self, AnswerRequest, Answered, Applied, Compact, Discard, Discarded, EngineInfo, Import, Imported,
+    Interrupt, LookAt, NewSession, NewTask, NewTurn, NoticeInfo, Notify, Numbered, Offers, Problem,
+    ProblemCode, Prune, Pruned, RequestInfo, Said, Say, SearchHit, SessionDetail, SessionInfo, SessionQuery,
+    SessionStarted, Status, Stop, Stopped, StoredMessage, TaskDiff, TaskInfo, TaskLine, TaskQuery, TaskSent,
+    TaskStarted,
 };
 use talaria_core::principal::Principal;
 
@@ -124,6 +125,16 @@ impl Client {
     /// Asks the running turn to stop; whether it did is told by its outcome.
     pub async fn interrupt(&self, id: &str, interrupt: Interrupt) -> Result<(), ClientError> {
         self.post(&route::INTERRUPT, Some(id), &interrupt).await
+    }
+
+    /// Has a conversation shortened; how that ended is told by the outcome of its turn. Refused while a turn runs.
+    pub async fn compact(&self, id: &str, compact: &Compact) -> Result<SessionStarted, ClientError> {
+        self.post(&route::COMPACT, Some(id), compact).await
+    }
+
+    /// Asks what a conversation in a folder would start with. A Codex may have to be started for it.
+    pub async fn offers(&self, look: &LookAt) -> Result<Offers, ClientError> {
+        self.post(&route::OFFERS, None, look).await
     }
 
     /// Follows the events of a conversation that have greater numbers than `after`: what is kept, then what comes.

@@ -8,8 +8,8 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
 use serde::Serialize;
 use talaria_core::api::{
-    AnswerRequest, Discard, Import, Interrupt, NewSession, NewTask, NewTurn, Notify, Problem, ProblemCode,
-    Prune, Say, SessionQuery, Stop, TaskQuery,
+    AnswerRequest, Compact, Discard, Import, Interrupt, LookAt, NewSession, NewTask, NewTurn, Notify,
+    Problem, ProblemCode, Prune, Say, SessionQuery, Stop, TaskQuery,
 };
 use talaria_engine::engine::Engine;
 
@@ -20,7 +20,7 @@ use crate::taken::{Asked, From, Given, Id, Of, PAGE, Page, Words};
 
 /// Makes the service of every route.
 pub(crate) fn routes(engine: Engine) -> Router {
-    let handlers: [(route::Route, MethodRouter<Engine>); 26] = [
+    let handlers: [(route::Route, MethodRouter<Engine>); 28] = [
         (route::INFO, get(info)),
         (route::STATUS, get(status)),
         (route::STOP, post(stop)),
@@ -30,6 +30,7 @@ pub(crate) fn routes(engine: Engine) -> Router {
         (route::START_TURN, post(start_turn)),
         (route::SAY, post(say)),
         (route::INTERRUPT, post(interrupt)),
+        (route::COMPACT, post(compact)),
         (route::FOLLOW, get(follow)),
         (route::EVENTS, get(events)),
         (route::MESSAGES, get(messages)),
@@ -45,6 +46,7 @@ pub(crate) fn routes(engine: Engine) -> Router {
         (route::DIFF, get(diff)),
         (route::APPLY, post(apply)),
         (route::DISCARD, post(discard)),
+        (route::OFFERS, post(offers)),
         (route::NOTIFY, post(notify)),
         (route::IMPORT, post(import)),
     ];
@@ -88,6 +90,10 @@ async fn say(Of(engine): Of, Id(id): Id, Given(say): Given<Say>) -> Response {
 
 async fn interrupt(Of(engine): Of, Id(id): Id, Given(interrupt): Given<Interrupt>) -> Response {
     done(task_of(async move { engine.interrupt(&id, interrupt).await }).await)
+}
+
+async fn compact(Of(engine): Of, Id(id): Id, Given(compact): Given<Compact>) -> Response {
+    apart(async move { engine.compact(&id, compact).await }).await
 }
 
 async fn follow(Of(engine): Of, Id(id): Id, Asked(from): Asked<From>, headers: HeaderMap) -> Response {
@@ -156,6 +162,10 @@ async fn apply(Of(engine): Of, Id(id): Id) -> Response {
 
 async fn discard(Of(engine): Of, Id(id): Id, Given(discard): Given<Discard>) -> Response {
     apart(async move { engine.discard(&id, discard).await }).await
+}
+
+async fn offers(Of(engine): Of, Given(look): Given<LookAt>) -> Response {
+    apart(async move { engine.offers(look).await }).await
 }
 
 async fn notify(Of(engine): Of, Given(notify): Given<Notify>) -> Response {

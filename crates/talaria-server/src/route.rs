@@ -88,6 +88,7 @@ routes! {
     START_TURN "start_turn" Post "/v1/sessions/{id}/turns" "Starts a further turn of a conversation."
     SAY "say" Post "/v1/sessions/{id}/say" "Gives further input to a conversation."
     INTERRUPT "interrupt" Post "/v1/sessions/{id}/interrupt" "Asks the running turn to stop."
+    COMPACT "compact" Post "/v1/sessions/{id}/compact" "Has a conversation shortened, in a turn of its own."
     FOLLOW "follow" Get "/v1/sessions/{id}/stream" "Sends the events of a conversation: what is kept, then what comes."
     EVENTS "events" Get "/v1/sessions/{id}/events" "Reads kept events, a page at a time."
     MESSAGES "messages" Get "/v1/sessions/{id}/messages" "Reads kept messages, a page at a time."
@@ -103,6 +104,7 @@ routes! {
     DIFF "diff" Get "/v1/tasks/{id}/diff" "Shows what a task changed in its worktree."
     APPLY "apply" Post "/v1/tasks/{id}/apply" "Brings the work of a task into the user's checkout."
     DISCARD "discard" Post "/v1/tasks/{id}/discard" "Throws the worktree of a task away."
+    OFFERS "offers" Post "/v1/offers" "Says what a conversation in a folder would start with, and what there is to choose from."
     NOTIFY "notify" Post "/v1/notify" "Sends the notifications that are owed, or says which it would."
     IMPORT "import" Post "/v1/import" "Takes over, page by page, what another program's database has, or takes it back."
 }

@@ -28,7 +28,7 @@ pub struct NewTurn {
     pub input_text: String,
     /// The caller's deadline.
     pub limit_ms: Option<i64>,
-    /// Talaria began this turn by itself.
+    /// Talaria began this turn by itself, or nothing is said in it: nobody goes on with it when it is lost.
     pub ours: bool,
 }
 

@@ -255,6 +255,7 @@ fn order() -> Order {
         limit: None,
         quiet_after: Some(Duration::from_secs(60)),
         escrow: Kept::default(),
+        choosing: Choosing::default(),
         gate: Gate::new(bounds, Rules::default(), Answers::Everything, Some("/home/me".to_owned())),
     }
 }

@@ -186,3 +186,24 @@ proptest! {
         prop_assert!(whole.items.iter().all(|item| some.contains(&item.0.id)), "nothing told is lost");
     }
 }
+
+#[test]
+fn what_a_turn_runs_with_is_read_from_the_end_of_a_file() {
+    let context = |turn: &str, rest: &str| {
+        format!(
+            r#"{{"timestamp":"x","type":"turn_context","payload":{{"turn_id":"{turn}","cwd":"/w",{rest}}}}}"#
+        )
+    };
+    let text = [
+        r#"cut off","model":"no"}}"#.to_owned(),
+        context("u", r#""model":"first""#),
+        context("u", r#""model":"m","effort":"high""#),
+        context("v", r#""model":"other","effort":null"#),
+        r#"{"timestamp":"x","type":"turn_context","payload":{"turn_id":"u","mod"#.to_owned(),
+    ]
+    .join("\n");
+    let found = |turn: &str| settings(&text, &TurnId::new(turn)).map(|choice| (choice.model, choice.effort));
+    assert_eq!(found("u"), Some((Some("m".to_owned()), Some("high".to_owned()))));
+    assert_eq!(found("v"), Some((Some("other".to_owned()), None)));
+    assert_eq!(found("w"), None);
+}

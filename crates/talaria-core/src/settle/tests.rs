@@ -35,7 +35,7 @@ fn became(
     vantage: Vantage,
 ) -> String {
     let (last, input) = (last.map(TurnId::new), text(words));
-    let sent = Sent { client_id, last_turn: last.as_ref(), input: &input, turn: None };
+    let sent = Sent { deed: Deed::Words, client_id, last_turn: last.as_ref(), input: &input, turn: None };
     match settle(&sent, &history(turns), vantage) {
         Settlement::NotThere => "not there".to_owned(),
         Settlement::Running { turn, .. } => format!("runs as {turn}"),
@@ -147,7 +147,7 @@ fn parts_are_compared_the_way_0_130_joins_them() {
     let piece = |text: &str| UserInput::Text { text: text.to_owned() };
     let image = |path: &str| UserInput::LocalImage { path: path.to_owned() };
     let settled = |input: &[UserInput]| {
-        let sent = Sent { client_id: None, last_turn: None, input, turn: None };
+        let sent = Sent { deed: Deed::Words, client_id: None, last_turn: None, input, turn: None };
         matches!(settle(&sent, &history(turns.clone()), AfterItsEnd), Settlement::Ended(_))
     };
     assert!(settled(&[piece("a"), image("/p.png"), piece("b")]));
@@ -164,7 +164,7 @@ fn what_ended_comes_with_its_error_and_its_items() {
         .unwrap()
         .push(json!({ "type": "agentMessage", "id": "m", "text": "half" }));
     let input = text("hi");
-    let sent = Sent { client_id: None, last_turn: None, input: &input, turn: None };
+    let sent = Sent { deed: Deed::Words, client_id: None, last_turn: None, input: &input, turn: None };
     let Settlement::Ended(ended) = settle(&sent, &history(json!([broken])), SameHost) else { panic!() };
     assert_eq!((ended.error.unwrap().message.as_str(), ended.items.len()), ("no", 2));
 }
@@ -179,7 +179,8 @@ fn a_codex_that_lost_its_client_is_believed_what_it_cannot_take_back() {
     assert_eq!(became(None, None, "hi", json!([]), Reconnected), "not there");
     assert_eq!(became(None, Some("a"), "hi", at("completed"), Reconnected), "not there");
     let (input, known) = (text("hi"), TurnId::new("gone"));
-    let sent = Sent { client_id: None, last_turn: None, input: &input, turn: Some(&known) };
+    let sent =
+        Sent { deed: Deed::Words, client_id: None, last_turn: None, input: &input, turn: Some(&known) };
     assert!(matches!(settle(&sent, &history(at("completed")), Reconnected), Settlement::NotThere));
 }
 
@@ -203,7 +204,7 @@ proptest! {
         let history = history(Value::Array(told));
         let (last, input) = (last.map(|at| TurnId::new(at.to_string())), text(WORDS[words]));
         let client_id = id.and_then(|at| IDS[at]);
-        let sent = Sent { client_id, last_turn: last.as_ref(), input: &input, turn: None };
+        let sent = Sent { deed: Deed::Words, client_id, last_turn: last.as_ref(), input: &input, turn: None };
         let vantage = if after { AfterItsEnd } else { SameHost };
         let is_mine = |said: Said<'_>| match client_id {
             Some(id) => said.client_id == Some(id),
@@ -230,7 +231,13 @@ fn a_turn_that_is_known_is_looked_up_by_its_id_alone() {
     let input = text("something else");
     let look = |id: &str, vantage| {
         let turn = TurnId::new(id);
-        let sent = Sent { client_id: Some("mine"), last_turn: None, input: &input, turn: Some(&turn) };
+        let sent = Sent {
+            deed: Deed::Words,
+            client_id: Some("mine"),
+            last_turn: None,
+            input: &input,
+            turn: Some(&turn),
+        };
         match settle(&sent, &history, vantage) {
             Settlement::Ended(ended) => format!("ended {}", ended.turn),
             Settlement::Running { turn, .. } => format!("running {turn}"),
@@ -242,4 +249,38 @@ fn a_turn_that_is_known_is_looked_up_by_its_id_alone() {
     assert_eq!(look("a", SameHost), "ended a");
     assert_eq!(look("b", SameHost), "running b");
     assert_eq!(look("c", AfterItsEnd), "the thread does not have the turn");
+}
+
+#[test]
+fn a_compaction_is_a_newer_turn_that_is_plainly_one() {
+    let compaction = |id: &str, status: &str| {
+        let items = if status == "inProgress" {
+            json!([])
+        } else {
+            json!([{ "type": "contextCompaction", "id": "c" }])
+        };
+        json!({ "id": id, "status": status, "itemsView": "full", "error": null, "items": items })
+    };
+    let became = |turns: Value, vantage| {
+        let last = TurnId::new("a");
+        let sent =
+            Sent { deed: Deed::Compaction, client_id: None, last_turn: Some(&last), input: &[], turn: None };
+        match settle(&sent, &history(turns), vantage) {
+            Settlement::NotThere => "not there".to_owned(),
+            Settlement::Running { turn, .. } => format!("runs as {turn}"),
+            Settlement::Ended(ended) => format!("{} {:?}", ended.turn, ended.status),
+            Settlement::Unknown { .. } => "unknown".to_owned(),
+            Settlement::Admitted { turn, .. } => format!("is {turn}"),
+        }
+    };
+    let said = || turn("a", "completed", &[("hi", None)]);
+    let other = || turn("c", "completed", &[("ho", None)]);
+    assert_eq!(became(json!([said(), compaction("b", "completed")]), SameHost), "b Completed");
+    assert_eq!(became(json!([said(), compaction("b", "inProgress")]), Reconnected), "runs as b");
+    assert_eq!(became(json!([said(), compaction("b", "completed"), other()]), AfterItsEnd), "b Completed");
+    assert_eq!(became(json!([said()]), AfterItsEnd), "not there", "an older one is not ours");
+    assert_eq!(became(json!([said()]), SameHost), "unknown", "it may still come");
+    assert_eq!(became(json!([said(), other()]), AfterItsEnd), "unknown");
+    let twice = json!([said(), compaction("b", "completed"), compaction("c", "completed")]);
+    assert_eq!(became(twice, AfterItsEnd), "unknown");
 }

@@ -1,8 +1,9 @@
 //! The end of a turn: Codex's word fixes the outcome, then what belongs to it is waited for, each thing for a bounded
-//! time: items that come late, commands that outlive an interrupt, sub-agents that are still at work.
+//! time: items that come late, commands that outlive an interrupt, sub-agents that are still at work, what the file says.
 
 use std::time::Duration;
 
+use super::choosing::FILE_LIMIT;
 use super::deadline::Deadline;
 use super::requests::End;
 use super::{Moment, OpenItem, Output, Phase, Turn};
@@ -29,6 +30,7 @@ pub(super) struct Waits {
     items: Option<Moment>,
     terminals: Option<Moment>,
     children: Option<Deadline>,
+    pub(super) settings: Option<Moment>,
     /// The sub-agents were asked to stop.
     are_children_stopped: bool,
 }
@@ -37,15 +39,16 @@ impl Waits {
     /// When the next of them is over.
     pub(super) fn next(&self) -> Option<Moment> {
         let children = self.children.as_ref().and_then(Deadline::at);
-        [self.items, self.terminals, children].into_iter().flatten().min()
+        [self.items, self.terminals, self.settings, children].into_iter().flatten().min()
     }
 
     /// Drops what is over; says whether something is left.
     fn is_waiting(&mut self, now: Moment) -> bool {
         self.items = self.items.filter(|until| *until > now);
         self.terminals = self.terminals.filter(|until| *until > now);
+        self.settings = self.settings.filter(|until| *until > now);
         self.children = self.children.take().filter(|limit| limit.at().is_none_or(|at| at > now));
-        self.items.is_some() || self.terminals.is_some() || self.children.is_some()
+        self.next().is_some() || self.children.is_some()
     }
 }
 
@@ -87,7 +90,8 @@ impl Turn {
         let items = (!is_interrupted && !self.open_items.is_empty()).then(|| now + LATE_ITEMS);
         self.void_own_requests();
         let children = (self.children.running() > 0).then(|| self.await_children(now));
-        let waits = Waits { items, terminals, children, are_children_stopped: false };
+        let settings = self.is_looking_up.then(|| now + FILE_LIMIT);
+        let waits = Waits { items, terminals, children, settings, are_children_stopped: false };
         self.phase = Phase::Ending { outcome, waits };
         self.finish_when_nothing_is_awaited(now);
     }
@@ -212,6 +216,7 @@ impl Turn {
 
     pub(super) fn finish(&mut self, outcome: Outcome) {
         self.tell_unread(&outcome);
+        self.tell_unconfirmed(&outcome);
         let is_lost = matches!(outcome, Outcome::Lost { .. });
         self.void_requests(if is_lost { End::Lost } else { End::Ended });
         let mut abandoned: Vec<_> = std::mem::take(&mut self.open_items).into_keys().collect();

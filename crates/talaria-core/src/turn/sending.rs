@@ -18,6 +18,8 @@ use crate::settle::{EndedTurn, Found, Settlement};
 use crate::wire::item::WireBody;
 use crate::wire::notification::TurnStatus;
 
+/// How long Codex may take to begin what it took (measured: a few milliseconds).
+const BEGIN_LIMIT: Duration = Duration::from_secs(15);
 /// How long the thread may take to be read; a new Codex may have to be started for it.
 pub(super) const SETTLE_LIMIT: Duration = Duration::from_secs(90);
 
@@ -47,6 +49,8 @@ impl Turn {
         self.record(Stage::Accepted);
         self.emit(Event::TurnStarted { turn: id.clone() });
         self.id = Some(id);
+        self.begins_until = None;
+        self.look_up_settings();
         let is_awaited = matches!(
             self.phase,
             Phase::Prepared | Phase::Starting | Phase::Settling { evidence: Settling::Unanswered, .. }
@@ -54,6 +58,18 @@ impl Turn {
         if is_awaited {
             self.phase = Phase::Running;
         }
+    }
+
+    /// Codex took what was sent; `turn/started` brings the name of the turn, and may have come already.
+    pub(super) fn await_beginning(&mut self, now: Moment) {
+        if self.id.is_none() && matches!(self.phase, Phase::Starting) {
+            self.begins_until = Some(now + BEGIN_LIMIT);
+        }
+    }
+
+    pub(super) fn miss_beginning(&mut self, now: Moment) {
+        self.begins_until = None;
+        self.miss_answer(now, "Codex took what was sent, and did not begin".to_owned());
     }
 
     pub(super) fn begin(&mut self, now: Moment, id: TurnId) {

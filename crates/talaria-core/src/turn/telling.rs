@@ -103,17 +103,17 @@ impl Turn {
             },
             Notification::SettingsUpdated(p) => {
                 let settings = &p.thread_settings;
+                self.confirm_settings(settings);
                 let gate = &mut self.order.gate;
-                gate.rebind(gate.bounds().renewed(
-                    &settings.sandbox_policy,
-                    &settings.approval_policy,
-                    &settings.cwd,
-                ));
-                let (sandbox, approval) = project::in_force(&p.thread_settings);
-                format!(
-                    "in force from now on: model {}, sandbox {sandbox}, approval {approval}",
-                    p.thread_settings.model
-                )
+                let renewed =
+                    gate.bounds().renewed(&settings.sandbox_policy, &settings.approval_policy, &settings.cwd);
+                // Codex tells all of it also where only the model changed.
+                if *gate.bounds() == renewed {
+                    return;
+                }
+                gate.rebind(renewed);
+                let (sandbox, approval) = project::in_force(settings);
+                format!("in force from now on: sandbox {sandbox}, approval {approval}")
             }
             Notification::ReviewCompleted(p) if p.review.status != "approved" => {
                 let why = p.review.rationale.unwrap_or_else(|| "no reason given".to_owned());

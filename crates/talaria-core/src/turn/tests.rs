@@ -8,6 +8,7 @@ mod asking;
 mod bugs;
 mod captured;
 mod children;
+mod choosing;
 mod ends;
 mod items;
 mod properties;

@@ -5,6 +5,7 @@
 //! older ones by whoever sends it (`Version` says which have it); nothing here knows a version.
 
 mod installed;
+mod offered;
 mod terminals;
 mod thread;
 
@@ -18,12 +19,13 @@ pub use installed::{
     Marketplace, MarketplaceError, PluginList, PluginListReply, UserConfig, UserConfigRead,
     UserConfigReadReply, WirePlugin,
 };
+pub use offered::{ModelList, ModelListReply, RateLimitsRead, RateLimitsReadReply, WireEffort, WireModel};
 pub use terminals::{
     TerminalsClean, TerminalsList, TerminalsListReply, TerminalsTerminate, TerminalsTerminateReply,
     WireTerminal,
 };
 pub use thread::{
-    ApprovalsReviewer, DynamicTool, DynamicToolKind, InjectedMessage, Thread, ThreadArchive,
+    ApprovalsReviewer, DynamicTool, DynamicToolKind, InjectedMessage, Thread, ThreadArchive, ThreadCompact,
     ThreadInjectItems, ThreadLoadedList, ThreadRead, ThreadResume, ThreadStart, ThreadStartReply,
     ThreadUnsubscribe,
 };
@@ -55,6 +57,7 @@ call!(ThreadRead, "thread/read", ThreadReadReply);
 call!(ThreadInjectItems, "thread/inject_items", IgnoredAny);
 call!(ThreadUnsubscribe, "thread/unsubscribe", IgnoredAny);
 call!(ThreadArchive, "thread/archive", IgnoredAny);
+call!(ThreadCompact, "thread/compact/start", IgnoredAny);
 call!(ThreadLoadedList, "thread/loaded/list", IgnoredAny);
 call!(TerminalsClean, "thread/backgroundTerminals/clean", IgnoredAny);
 call!(TerminalsList, "thread/backgroundTerminals/list", TerminalsListReply);
@@ -63,6 +66,8 @@ call!(TurnStart, "turn/start", TurnStartReply);
 call!(TurnSteer, "turn/steer", TurnSteerReply);
 call!(TurnInterrupt, "turn/interrupt", IgnoredAny);
 call!(AccountRead, "account/read", AccountReadReply);
+call!(ModelList, "model/list", ModelListReply);
+call!(RateLimitsRead, "account/rateLimits/read", RateLimitsReadReply);
 call!(ConfigRead, "config/read", ConfigReadReply);
 call!(CommandExec, "command/exec", CommandExecReply);
 call!(UserConfigRead, "config/read", UserConfigReadReply);
@@ -77,12 +82,15 @@ pub const METHODS: &[&str] = &[
     ThreadInjectItems::METHOD,
     ThreadUnsubscribe::METHOD,
     ThreadArchive::METHOD,
+    ThreadCompact::METHOD,
     ThreadLoadedList::METHOD,
     TerminalsClean::METHOD,
     TurnStart::METHOD,
     TurnSteer::METHOD,
     TurnInterrupt::METHOD,
     AccountRead::METHOD,
+    RateLimitsRead::METHOD,
+    ModelList::METHOD,
     ConfigRead::METHOD,
     CommandExec::METHOD,
 ];
@@ -138,6 +146,9 @@ pub struct TurnStart {
     pub thread_id: ThreadId,
     /// What is said.
     pub input: Vec<UserInput>,
+    /// The model, from this turn on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
     /// The effort, from this turn on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effort: Option<String>,
@@ -257,6 +268,9 @@ pub struct Account {
     /// `chatgpt`, `apiKey`, …
     #[serde(rename = "type")]
     pub kind: String,
+    /// The address of a ChatGPT account.
+    #[serde(default)]
+    pub email: Option<String>,
     /// The plan of a ChatGPT account.
     #[serde(default)]
     pub plan_type: Option<String>,
@@ -282,6 +296,15 @@ pub struct ConfigReadReply {
 /// The part of Codex's configuration that Talaria looks at.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct EffectiveConfig {
+    /// The model, if the user said so.
+    #[serde(default)]
+    pub model: Option<String>,
+    /// How much it thinks, if the user said so.
+    #[serde(default)]
+    pub model_reasoning_effort: Option<String>,
+    /// The provider's id, if the user said so.
+    #[serde(default)]
+    pub model_provider: Option<String>,
     /// When to ask, if the user said so.
     #[serde(default)]
     pub approval_policy: Option<Value>,

@@ -142,6 +142,13 @@ impl HistoryTurn {
         })
     }
 
+    /// Does it shorten the conversation, and nothing else? One that runs has no step yet.
+    pub fn is_compaction(&self) -> bool {
+        let has_step = self.items.iter().any(|item| matches!(item.0.body, WireBody::ContextCompaction));
+        let is_beginning = self.status == TurnStatus::InProgress && self.items.is_empty();
+        self.said().next().is_none() && (has_step || is_beginning)
+    }
+
     /// Were all of its items told?
     pub fn is_whole(&self) -> bool {
         self.items_view == "full"

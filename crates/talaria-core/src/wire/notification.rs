@@ -527,6 +527,9 @@ pub struct ThreadSettings {
     pub approval_policy: Value,
     /// The model.
     pub model: String,
+    /// The effort, if one is set.
+    #[serde(default)]
+    pub effort: Option<String>,
     /// Where it works.
     #[serde(default)]
     pub cwd: String,

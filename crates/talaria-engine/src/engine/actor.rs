@@ -12,13 +12,14 @@ use talaria_core::outcome::{FailureCode, Outcome, Report};
 use talaria_core::policy::Answers;
 use talaria_core::redact::redact;
 use talaria_core::request::Who;
+use talaria_core::settle::Deed;
 use talaria_core::veil;
 use talaria_store::{Change, NewTurn, StoreError, Turn};
 use tokio::sync::mpsc;
 
 use super::Inner;
 use super::desk::{Seat, Work};
-use super::input;
+use super::input::{self, Content};
 use super::journal::{Card, Journal};
 use super::opening::{self, Opened, Purpose};
 use super::settings::{Settings, Wanted};
@@ -199,6 +200,7 @@ impl Actor {
                 } else if let Some(session) = &self.session {
                     // Nothing of what was told about the conversation has changed.
                     journal.on(&session.host().get(), session.started());
+                    journal.confirm(&row, session.started());
                 }
                 Some(flown)
             }
@@ -213,14 +215,22 @@ impl Actor {
             }
         };
         let Some(session) = &mut self.session else { return Err(StoreError::Closed) };
+        let content = self.engine.unseal(turn);
+        let is_readable = content.is_some();
+        let (deed, input) = match content {
+            Some(Content::Compaction) => (Deed::Compaction, Vec::new()),
+            Some(Content::Words(input)) => (Deed::Words, input),
+            None => (Deed::Words, Vec::new()),
+        };
         let prompt = Prompt {
-            input: self.engine.unseal(turn).unwrap_or_default(),
+            deed,
+            input,
             limit: turn.limit_ms.and_then(|limit| u64::try_from(limit).ok()).map(Duration::from_millis),
             client_id: Some(turn.client_id.clone()),
             escrow: self.engine.escrowed(&self.id).await?,
         };
         let report = match flight {
-            None if prompt.input.is_empty() => {
+            None if !is_readable => {
                 let what = "the prompt that was kept can no longer be read: the key of this home has changed";
                 return refuse(&mut journal, failed(FailureCode::NotSent, what)).await;
             }
@@ -259,10 +269,9 @@ impl Actor {
 
     /// Sees to it that the conversation is open on a host.
     async fn open(&mut self, row: &talaria_store::Session, next: Purpose) -> Result<Opened, Box<Report>> {
-        let settings: Settings =
-            row.settings.as_deref().and_then(|json| serde_json::from_str(json).ok()).ok_or_else(|| {
-                Box::new(failed(FailureCode::NotSent, "the settings of the session cannot be read"))
-            })?;
+        let settings = Settings::kept(row).ok_or_else(|| {
+            Box::new(failed(FailureCode::NotSent, "the settings of the session cannot be read"))
+        })?;
         let mut options = settings.options(self.engine.rules());
         if self.is_task {
             // Whoever resumed it with more: a task asks a person.

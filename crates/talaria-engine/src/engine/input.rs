@@ -12,9 +12,24 @@ pub(super) fn to_json(input: &[UserInput]) -> String {
     serde_json::to_string(input).unwrap_or_default()
 }
 
-/// Input that was sealed.
-pub(super) fn from_json(json: &str) -> Option<Vec<UserInput>> {
-    serde_json::from_str(json).ok()
+/// What a turn that shortens the conversation is sealed as. No input has this form: that is always a list.
+pub(super) const COMPACTION: &str = r#""compaction""#;
+
+/// What a turn is to send.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Content {
+    /// What a person says.
+    Words(Vec<UserInput>),
+    /// That the conversation is to be shortened.
+    Compaction,
+}
+
+/// What was sealed.
+pub(super) fn from_json(json: &str) -> Option<Content> {
+    if json == COMPACTION {
+        return Some(Content::Compaction);
+    }
+    serde_json::from_str(json).ok().map(Content::Words)
 }
 
 /// Text as input.
@@ -67,7 +82,10 @@ mod tests {
             UserInput::Text { text: "a\n\"b\"".to_owned() },
             UserInput::LocalImage { path: "/x".to_owned() },
         ];
-        assert_eq!(from_json(&to_json(&said)), Some(said));
+        assert_eq!(from_json(&to_json(&said)), Some(Content::Words(said)));
+        let word = text("compaction");
+        assert_eq!(from_json(&to_json(&word)), Some(Content::Words(word)));
+        assert_eq!(from_json(COMPACTION), Some(Content::Compaction));
         assert_eq!(from_json("x"), None);
     }
 }

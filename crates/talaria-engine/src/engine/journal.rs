@@ -149,6 +149,18 @@ impl Journal {
         self.started = Some(started.clone());
     }
 
+    /// Tells model and effort if the conversation that was taken up has others than those that were written down: Codex
+    /// took a choice that nobody heard of.
+    pub(super) fn confirm(&mut self, row: &talaria_store::Session, started: &Started) {
+        let known: Option<Started> = row.started.as_deref().and_then(|json| serde_json::from_str(json).ok());
+        let is_known =
+            |known: Started| (known.model, known.effort) == (started.model.clone(), started.effort.clone());
+        if !known.is_some_and(is_known) {
+            let (model, effort) = (started.model.clone(), started.effort.clone());
+            self.event(Event::SettingsConfirmed { model, effort });
+        }
+    }
+
     /// Takes up a turn in flight: its requests are there already. Those whose answer was secret, and is not known any more,
     /// are open again; the others are left alone, because somebody may be answering them right now.
     pub(super) fn recall(&mut self, requests: &[RecordedRequest], forgotten: Vec<TicketId>) {
@@ -325,6 +337,14 @@ impl Watcher for Journal {
             Event::SessionStarted(_) => self
                 .changes
                 .push(Change::Session(SessionPatch { host: self.host.clone(), ..SessionPatch::default() })),
+            Event::SettingsConfirmed { model, effort } => {
+                if let Some(started) = &mut self.started {
+                    started.model.clone_from(model);
+                    started.effort.clone_from(effort);
+                    let started = serde_json::to_string(started).ok();
+                    self.changes.push(Change::Session(SessionPatch { started, ..SessionPatch::default() }));
+                }
+            }
             Event::RequestOpened { id, ask, .. } => {
                 self.points.push("request");
                 self.request(id, ask);

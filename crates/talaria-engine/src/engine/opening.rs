@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use talaria_core::event::{Event, Started, Usage};
-use talaria_core::ids::{RequestId, SessionId, ThreadId, TicketId};
+use talaria_core::ids::{RequestId, SessionId, TicketId};
 use talaria_core::outcome::{FailureCode, Report};
 use talaria_core::request::{Answer, Who};
 use talaria_core::settle::Vantage;
@@ -79,6 +79,9 @@ pub(super) async fn open(
             Box::new(failed(FailureCode::NotSent, "what was asked of the session cannot be read"))
         })?
         .thread();
+    if let Some(model) = settings.model() {
+        asked.model = Some(model.to_owned());
+    }
     let brought = engine.servers.read(&engine.home, Ears::of(&spec));
     if !brought.config.is_empty() {
         asked.config.insert(users_servers::KEY.to_owned(), brought.config.into());
@@ -118,7 +121,7 @@ impl Opening<'_> {
     async fn take_up(self, before: Started) -> Result<(Session, Opened), Box<Report>> {
         let known = self.row.host.as_deref().and_then(|nonce| self.engine.hosts.named(nonce));
         if let Some(host) = known.filter(|host| host.is_alive()) {
-            match self.attach(&host, &before.thread).await {
+            match self.attach(&host, &before).await {
                 Ok(Some((thread, reading))) => {
                     let warnings = thread.warnings.clone();
                     let past = self.past().await;
@@ -162,16 +165,18 @@ impl Opening<'_> {
     async fn attach(
         &self,
         host: &Arc<Host>,
-        thread: &ThreadId,
+        before: &Started,
     ) -> Result<Option<(OpenThread, Option<History>)>, ThreadError> {
         let mut asks = 1;
+        let thread = &before.thread;
         loop {
             let taken = match host.attach_thread(thread).await {
                 Ok(attached) => Ok(Some((attached.thread, Some(attached.history.resumed_warm())))),
                 Err(AttachThreadError::NotLoaded) if self.needs_another(host) => Ok(None),
-                Err(AttachThreadError::NotLoaded) => {
-                    host.resume_thread(thread, &self.asked).await.map(|thread| Some((thread, None)))
-                }
+                Err(AttachThreadError::NotLoaded) => host
+                    .resume_thread(thread, &self.asked_again(before))
+                    .await
+                    .map(|thread| Some((thread, None))),
                 Err(AttachThreadError::Call(error)) => Err(error.into()),
             };
             match taken {
@@ -182,6 +187,15 @@ impl Opening<'_> {
                 taken => return taken,
             }
         }
+    }
+
+    /// Codex forgets the effort of a conversation that is resumed with a model (0.130 and 0.166).
+    fn asked_again(&self, before: &Started) -> ThreadStart {
+        let mut asked = self.asked.clone();
+        if let (Some(_), None, Some(effort)) = (&asked.model, asked.effort(), &before.effort) {
+            asked.set_effort(effort.clone());
+        }
+        asked
     }
 
     fn needs_another(&self, host: &Arc<Host>) -> bool {

@@ -32,6 +32,10 @@ pub(super) fn changes(ordinal: i64, event: &Event) -> Vec<Change> {
             state: Some(SessionState::Running),
             ..SessionPatch::default()
         })],
+        Event::SettingsConfirmed { model, .. } => vec![Change::Session(SessionPatch {
+            model: Some(model.clone()).filter(|model| !model.is_empty()),
+            ..SessionPatch::default()
+        })],
         // Of an answer that is on its way its delivery is written down, by who delivers it.
         Event::RequestClosed { id, decision: Decision::Void, .. } => {
             vec![Change::Request(RequestPatch::state(id.clone(), RequestState::Void))]

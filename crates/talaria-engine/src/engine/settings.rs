@@ -130,6 +130,9 @@ pub(super) struct Settings {
     version: String,
     path_dir: Option<PathBuf>,
     codex_home: Option<PathBuf>,
+    /// The model, if another one was chosen than the conversation was started with.
+    #[serde(default)]
+    model: Option<String>,
     effort: Option<String>,
     quiet_after_ms: Option<u64>,
     answers: Answers,
@@ -137,16 +140,50 @@ pub(super) struct Settings {
 
 impl Settings {
     pub(super) fn of(turn: &NewTurn) -> Self {
-        let Caller { codex, version, path_dir, codex_home, .. } = &turn.caller;
+        Self {
+            model: turn.model.clone(),
+            effort: turn.effort.clone(),
+            quiet_after_ms: turn.quiet_after_ms,
+            answers: turn.answers,
+            ..Self::by(&turn.caller)
+        }
+    }
+
+    /// What was kept with a session.
+    pub(super) fn kept(session: &talaria_store::Session) -> Option<Self> {
+        serde_json::from_str(session.settings.as_deref()?).ok()
+    }
+
+    /// What there is to know of whoever asks for something that is no turn.
+    pub(super) fn by(caller: &Caller) -> Self {
+        let Caller { codex, version, path_dir, codex_home, .. } = caller;
         Self {
             codex: codex.into(),
             version: version.clone(),
             path_dir: path_dir.as_ref().map(PathBuf::from),
             codex_home: codex_home.as_ref().map(PathBuf::from),
-            effort: turn.effort.clone(),
-            quiet_after_ms: turn.quiet_after_ms,
-            answers: turn.answers,
+            model: None,
+            effort: None,
+            quiet_after_ms: None,
+            answers: Answers::default(),
         }
+    }
+
+    /// The same as before, on the Codex of somebody else.
+    pub(super) fn on_codex_of(self, caller: &Caller) -> Self {
+        let Self { model, effort, quiet_after_ms, answers, .. } = self;
+        Self { model, effort, quiet_after_ms, answers, ..Self::by(caller) }
+    }
+
+    /// The same; a model that was chosen earlier goes on where none is named.
+    pub(super) fn after(mut self, earlier: Option<&Self>) -> Self {
+        self.model = self.model.or_else(|| earlier?.model.clone());
+        self
+    }
+
+    /// The model that was chosen.
+    pub(super) fn model(&self) -> Option<&str> {
+        self.model.as_deref()
     }
 
     /// The same, but where Codex keeps its things is as it was: there the conversation is.
@@ -179,6 +216,7 @@ impl Settings {
 
     pub(super) fn options(&self, rules: Rules) -> Options {
         Options {
+            model: self.model.clone(),
             effort: self.effort.clone(),
             quiet_after: self.quiet_after_ms.map(Duration::from_millis),
             rules,

@@ -10,9 +10,9 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use talaria_core::event::{Escalation, Event, Started};
 use talaria_core::ids::{ItemId, RequestId, ThreadId, TurnId};
-use talaria_core::settle::{Sent, Settlement, Vantage, settle};
+use talaria_core::settle::{Deed, Sent, Settlement, Vantage, settle};
 use talaria_core::turn::Input;
-use talaria_core::wire::call::{ThreadStart, TurnInterrupt, TurnStart, TurnSteer, UserInput};
+use talaria_core::wire::call::{ThreadCompact, ThreadStart, TurnInterrupt, TurnStart, TurnSteer, UserInput};
 use talaria_core::wire::history::History;
 use talaria_core::wire::reply::ToolResult;
 use tokio::task::JoinSet;
@@ -56,6 +56,7 @@ pub(super) enum Done {
 /// What was recorded of a turn before it was sent, and what is needed to find it again.
 #[derive(Clone, Debug)]
 pub(super) struct Recorded {
+    pub(super) deed: Deed,
     pub(super) thread: ThreadId,
     pub(super) client_id: Option<String>,
     pub(super) last_turn: Option<TurnId>,
@@ -74,6 +75,7 @@ impl Recorded {
 
     pub(super) fn settle(&self, history: &History, vantage: Vantage) -> Settlement {
         let sent = Sent {
+            deed: self.deed,
             client_id: self.client_id.as_deref(),
             last_turn: self.last_turn.as_ref(),
             input: &self.input,
@@ -135,7 +137,29 @@ impl Errands {
     }
 
     pub(super) fn start_turn(&mut self, host: Arc<Host>, start: TurnStart) {
-        self.running.spawn(async move { Done::Input(admission(host.call(&start).await.map(|r| r.turn.id))) });
+        self.running.spawn(async move {
+            let reply = host.call(&start).await;
+            Done::Input(admission(reply.map(|reply| Input::Accepted(reply.turn.id))))
+        });
+    }
+
+    /// Has the conversation shortened.
+    pub(super) fn compact(&mut self, host: Arc<Host>, thread_id: ThreadId) {
+        self.running.spawn(async move {
+            let reply = host.call(&ThreadCompact { thread_id }).await;
+            Done::Input(admission(reply.map(|_| Input::Taken)))
+        });
+    }
+
+    /// Looks into the file of the conversation for what a turn runs with, until it is there or time is up.
+    pub(super) fn look_up_settings(&mut self, path: Option<String>, turn: Option<TurnId>) {
+        self.running.spawn(async move {
+            let found = match path.zip(turn) {
+                Some((path, turn)) => rollout::settings(&path, &turn).await,
+                None => None,
+            };
+            Done::Input(Input::SettingsFound(found))
+        });
     }
 
     /// Whether it was taken shows in how the turn ends; a refusal means that it ended already.
@@ -272,10 +296,10 @@ async fn revive(ground: &Ground) -> Result<Revived, String> {
         .map_err(|error| format!("{error}; {}", error.next_step()))
 }
 
-/// What the answer to `turn/start` means. No answer is not a refusal: whether the turn runs is then not known.
-fn admission(reply: Result<TurnId, CallError>) -> Input {
+/// What the answer to what was sent means. No answer is not a refusal: whether the turn runs is then not known.
+fn admission(reply: Result<Input, CallError>) -> Input {
     match reply {
-        Ok(turn) => Input::Accepted(turn),
+        Ok(taken) => taken,
         Err(CallError::Refused { error, .. }) => Input::Refused(error),
         Err(CallError::Gone { why }) => Input::Gone(why),
         Err(error @ (CallError::TimedOut { .. } | CallError::Shape { .. })) => {

@@ -1,14 +1,25 @@
-//! Adds to what a thread tells what only its file does: 0.130 does not tell the commands of a turn that has ended.
+//! Adds to what a thread tells what only its file does: 0.130 tells neither the commands of a turn that has ended nor the
+//! model that a turn runs with.
 
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
+use std::time::Duration;
 
 use talaria_core::ids::TurnId;
 use talaria_core::rollout;
+use talaria_core::turn::Choice;
 use talaria_core::wire::history::{Extent, History};
 use talaria_core::wire::notification::TurnStatus;
 
 /// The largest file that is read.
 const LARGEST: u64 = 64 << 20;
+
+/// How much of the end of a file is read for what a turn runs with.
+const END: u64 = 4 << 20;
+/// How often it is looked for, with pauses that double: five seconds in all.
+const LOOKS: u32 = 10;
+const FIRST_PAUSE: Duration = Duration::from_millis(10);
 
 /// Adds to a turn that has ended; without a name it is the last one. A file that cannot be read adds nothing.
 pub(super) async fn complete(mut history: History, turn: Option<&TurnId>, path: Option<&str>) -> History {
@@ -28,6 +39,32 @@ pub(super) async fn complete(mut history: History, turn: Option<&TurnId>, path: 
         rollout::complete(turn, &found);
     }
     history
+}
+
+/// What a turn runs with, as soon as the file says it. It is written when the turn begins, so only the end is read.
+pub(super) async fn settings(path: &str, turn: &TurnId) -> Option<Choice> {
+    for look in 0..LOOKS {
+        if look > 0 {
+            tokio::time::sleep(FIRST_PAUSE * 2_u32.pow(look - 1)).await;
+        }
+        let (path, turn) = (path.to_owned(), turn.clone());
+        let looking = tokio::task::spawn_blocking(move || {
+            rollout::settings(&String::from_utf8_lossy(&read_end(Path::new(&path))?), &turn)
+        });
+        if let Ok(Some(found)) = looking.await {
+            return Some(found);
+        }
+    }
+    None
+}
+
+fn read_end(path: &Path) -> Option<Vec<u8>> {
+    let mut file = File::open(path).ok()?;
+    let length = file.metadata().ok().filter(std::fs::Metadata::is_file)?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(END))).ok()?;
+    let mut bytes = Vec::new();
+    file.take(END).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
 }
 
 fn read(path: &Path) -> Option<String> {

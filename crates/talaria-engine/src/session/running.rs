@@ -9,9 +9,9 @@ use talaria_core::failure;
 use talaria_core::ids::TicketId;
 use talaria_core::outcome::{Outcome, Report};
 use talaria_core::redact::redact;
-use talaria_core::settle::{Settlement, Vantage};
+use talaria_core::settle::{Deed, Settlement, Vantage};
 use talaria_core::transcript::{Limits, Message, Projector, Sent};
-use talaria_core::turn::{Input, Order, Output, Turn, sub_agents};
+use talaria_core::turn::{Choice, Input, Order, Output, Turn, sub_agents};
 use talaria_core::veil::{self, Veil};
 use talaria_core::wire::call::{TurnStart, UserInput};
 use talaria_core::wire::notification::{Notification, TurnStatus};
@@ -37,6 +37,8 @@ pub(super) struct Running<'a, W> {
     turn: Turn,
     prompt: Prompt,
     recorded: Recorded,
+    /// The model and the effort that are not in force and have to be asked for.
+    wanted: Choice,
     /// What the thread said when a turn in flight was taken up; it answers the first wish to read it.
     reading: Option<Reading>,
     /// From where the thread is read on a host that lives.
@@ -56,7 +58,7 @@ pub(super) struct Running<'a, W> {
 
 impl<'a, W: Watcher> Running<'a, W> {
     pub(super) fn new(session: &'a mut Session, prompt: Prompt, watcher: &'a mut W) -> Self {
-        let order = session.order(prompt.limit, prompt.client_id.as_deref(), prompt.escrow.clone());
+        let order = session.order(&prompt, prompt.escrow.clone());
         let turn = Turn::new(session.now(), order.clone());
         Self::with(session, prompt, order, turn, watcher)
     }
@@ -68,7 +70,7 @@ impl<'a, W: Watcher> Running<'a, W> {
         flown: Flown,
         watcher: &'a mut W,
     ) -> Self {
-        let order = session.order(prompt.limit, prompt.client_id.as_deref(), Vec::new());
+        let order = session.order(&prompt, Vec::new());
         let known = flown.flight.turn.clone();
         // The connection over which an earlier engine sent it is closed; what a later host has, it has from a file.
         let vantage = if flown.flight.gone.is_some() { Vantage::AfterItsEnd } else { Vantage::Reconnected };
@@ -89,6 +91,7 @@ impl<'a, W: Watcher> Running<'a, W> {
 
     fn with(session: &'a mut Session, prompt: Prompt, order: Order, turn: Turn, watcher: &'a mut W) -> Self {
         let recorded = Recorded {
+            deed: prompt.deed,
             thread: order.thread.clone(),
             client_id: order.client_id.clone(),
             last_turn: order.after.clone(),
@@ -100,12 +103,14 @@ impl<'a, W: Watcher> Running<'a, W> {
         let (guard, mark) = (host.enter_turn(&order.thread), host.complaints_mark());
         let mut projector = Projector::new(Limits::default());
         projector.sent(Sent::new(order.client_id, &prompt.input));
+        let wanted = order.choosing.wanted;
         Self {
             session,
             watcher,
             turn,
             prompt,
             recorded,
+            wanted,
             reading: None,
             vantage: Vantage::SameHost,
             errands: Errands::default(),
@@ -127,7 +132,9 @@ impl<'a, W: Watcher> Running<'a, W> {
         for message in std::mem::take(&mut self.session.notices) {
             self.tell(Event::Warning { message });
         }
-        self.remember_said(&text_of(&self.prompt.input));
+        if self.prompt.deed == Deed::Words {
+            self.remember_said(&text_of(&self.prompt.input));
+        }
         let host = self.session.current.get();
         if self.session.is_doubtful || !host.is_alive() {
             self.is_between_hosts = true;
@@ -241,8 +248,8 @@ impl<'a, W: Watcher> Running<'a, W> {
 
     /// The turn was ordered for the host before; nothing of it was sent.
     fn begin_again(&mut self) {
-        let Prompt { limit, client_id, escrow, .. } = &self.prompt;
-        let order = self.session.order(*limit, client_id.as_deref(), escrow.clone());
+        let order = self.session.order(&self.prompt, self.prompt.escrow.clone());
+        self.wanted = order.choosing.wanted.clone();
         self.recorded.thread = order.thread.clone();
         self.recorded.client_id.clone_from(&order.client_id);
         self.recorded.last_turn.clone_from(&order.after);
@@ -268,10 +275,12 @@ impl<'a, W: Watcher> Running<'a, W> {
                     }
                     self.tell(event);
                 }
+                Output::Start if self.prompt.deed == Deed::Compaction => self.errands.compact(host, thread),
                 Output::Start => {
                     let start = TurnStart {
                         thread_id: thread,
                         input: std::mem::take(&mut self.prompt.input),
+                        model: self.wanted.model.clone(),
                         effort: self.session.options.effort.clone(),
                         client_user_message_id: self.recorded.client_id.clone(),
                     };
@@ -292,6 +301,10 @@ impl<'a, W: Watcher> Running<'a, W> {
                     } else {
                         self.errands.revive_and_read(self.ground(), recorded);
                     }
+                }
+                Output::LookUpSettings => {
+                    let turn = self.turn.id().cloned();
+                    self.errands.look_up_settings(self.session.started.path.clone(), turn);
                 }
                 Output::Escalate => self.errands.escalate(host, thread),
                 Output::EndTerminals { thread, items } => self.errands.end_terminals(host, thread, items),
@@ -371,6 +384,10 @@ impl<'a, W: Watcher> Running<'a, W> {
                 for thread in sub_agents(item) {
                     session.current.get().adopt(thread, &session.queue);
                 }
+            }
+            if let Event::SettingsConfirmed { model, effort } = &event {
+                session.started.model.clone_from(model);
+                session.started.effort.clone_from(effort);
             }
             watcher.event(event);
         });

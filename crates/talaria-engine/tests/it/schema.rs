@@ -433,6 +433,7 @@ async fn our_own_id_for_a_message_is_a_field_where_we_send_it(codex: Codex) {
     let start = TurnStart {
         thread_id: ThreadId::new("t"),
         input: Vec::new(),
+        model: None,
         effort: None,
         client_user_message_id: Some("ours".to_owned()),
     };

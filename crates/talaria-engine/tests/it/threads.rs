@@ -11,7 +11,7 @@ use talaria_core::event::Event;
 use talaria_core::ids::{ItemId, ThreadId, TurnId};
 use talaria_core::policy::{ApprovalPolicy, Sandbox};
 use talaria_core::power::{Setting, Weight};
-use talaria_core::settle::{Sent, Settlement, Vantage, settle};
+use talaria_core::settle::{Deed, Sent, Settlement, Vantage, settle};
 use talaria_core::wire::call::{DynamicTool, ThreadStart, TurnInterrupt, TurnStart, UserInput};
 use talaria_core::wire::history::{HistoryItem, HistoryTurn, ThreadStatus};
 use talaria_core::wire::item::WireBody;
@@ -60,6 +60,7 @@ pub(crate) fn spoken(host: &Host, thread: &ThreadId, text: &str) -> TurnStart {
     TurnStart {
         thread_id: thread.clone(),
         input: words(text),
+        model: None,
         effort: None,
         client_user_message_id: host.version().echoes_message_ids().then(|| format!("id of {text}")),
     }
@@ -115,7 +116,11 @@ pub(crate) async fn runs(marker: &Marker, command: &str, wanted: bool) {
 async fn settled(host: &Host, sent: &TurnStart, last: Option<&TurnId>, vantage: Vantage) -> Settlement {
     let history = host.read_thread(&sent.thread_id).await.unwrap();
     let client_id = sent.client_user_message_id.as_deref();
-    settle(&Sent { client_id, last_turn: last, input: &sent.input, turn: None }, &history, vantage)
+    settle(
+        &Sent { deed: Deed::Words, client_id, last_turn: last, input: &sent.input, turn: None },
+        &history,
+        vantage,
+    )
 }
 
 fn signal(host: &Host, signal: Signal) {

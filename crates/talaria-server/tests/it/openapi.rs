@@ -9,10 +9,10 @@ use schemars::generate::{SchemaGenerator, SchemaSettings};
 use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 use talaria_core::api::{
-    AnswerRequest, Answered, Applied, Discard, Discarded, EngineInfo, Import, Imported, Interrupt, Kind,
-    NewSession, NewTask, NewTurn, NoticeInfo, Notify, Numbered, Problem, Prune, Pruned, RequestInfo, Said,
-    Say, SearchHit, SessionDetail, SessionInfo, SessionQuery, SessionStarted, Status, Stop, Stopped,
-    StoredMessage, TaskDiff, TaskInfo, TaskLine, TaskQuery, TaskSent, TaskStarted,
+    AnswerRequest, Answered, Applied, Compact, Discard, Discarded, EngineInfo, Import, Imported, Interrupt,
+    Kind, LookAt, NewSession, NewTask, NewTurn, NoticeInfo, Notify, Numbered, Offers, Problem, Prune, Pruned,
+    RequestInfo, Said, Say, SearchHit, SessionDetail, SessionInfo, SessionQuery, SessionStarted, Status,
+    Stop, Stopped, StoredMessage, TaskDiff, TaskInfo, TaskLine, TaskQuery, TaskSent, TaskStarted,
 };
 use talaria_server::route::{self, Route, Verb};
 
@@ -74,6 +74,8 @@ fn shape(route: &Route, schemas: &mut Schemas) -> Shape {
         "session" => schemas.gives::<SessionDetail>(),
         "start_turn" => schemas.takes::<NewTurn, SessionStarted>(),
         "say" => schemas.takes::<Say, Said>(),
+        "compact" => schemas.takes::<Compact, SessionStarted>(),
+        "offers" => schemas.takes::<LookAt, Offers>(),
         "interrupt" => Shape { answer: None, ..schemas.takes::<Interrupt, ()>() },
         "follow" => Shape {
             query: vec![number("after", "Only greater numbers; the header `Last-Event-ID` goes before it.")],

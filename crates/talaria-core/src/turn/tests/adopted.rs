@@ -4,7 +4,7 @@ use expect_test::{Expect, expect};
 
 use super::super::*;
 use super::script::{Run, check};
-use crate::settle::{Sent, Vantage, settle};
+use crate::settle::{Deed, Sent, Vantage, settle};
 use crate::wire::history::ThreadReadReply;
 
 #[test]
@@ -592,7 +592,7 @@ fn check_captured([live, reading]: [&str; 2], expected: Expect) {
     run.step("restart");
     run.shown.clear();
     let history = serde_json::from_str::<ThreadReadReply>(&named(reading)).unwrap().thread.resumed_warm();
-    let sent = Sent { client_id: None, last_turn: None, input: &[], turn: run.turn.id() };
+    let sent = Sent { deed: Deed::Words, client_id: None, last_turn: None, input: &[], turn: run.turn.id() };
     let settlement = settle(&sent, &history, Vantage::Reconnected);
     run.turn.handle(run.now, Input::Settled(settlement));
     run.drain();

@@ -17,7 +17,7 @@ use super::store::Store;
 use crate::frame::{Decoded, Frame, decode_text};
 use crate::item::ItemBody;
 use crate::request::Decision;
-use crate::settle::{Sent, Vantage, settle};
+use crate::settle::{Deed, Sent, Vantage, settle};
 use crate::wire::call::UserInput;
 use crate::wire::history::ThreadReadReply;
 
@@ -152,7 +152,7 @@ impl Case {
             json!({ "thread": { "id": self.thread, "status": state, "historyMode": mode, "turns": turns } });
         let history = serde_json::from_str::<ThreadReadReply>(&thread.to_string()).unwrap().thread;
         let input = [UserInput::Text { text: self.text.clone() }];
-        let sent = Sent { client_id: None, last_turn: None, input: &input, turn: known };
+        let sent = Sent { deed: Deed::Words, client_id: None, last_turn: None, input: &input, turn: known };
         settle(&sent, &history, Vantage::Reconnected)
     }
 

@@ -11,13 +11,20 @@ use super::super::*;
 use super::script::Run;
 
 /// Steps in time. Our turn is `u` on `t`; `v` on `t` and everything on `other` is foreign.
+/// Codex says what is in force.
+const SETTINGS: &str = "< {\"method\":\"thread/settings/updated\",\"params\":{\"threadId\":\"t\",\"threadSettings\":{\"sandboxPolicy\":{\"type\":\"readOnly\"},\"approvalPolicy\":\"on-request\",\"model\":\"m\",\"effort\":\"low\",\"cwd\":\"/w\"}}}";
+
 fn scripts() -> impl Strategy<Value = Vec<String>> {
     let limit = prop::option::of(select(vec![1u32, 100, 1000]));
     let quiet = prop::option::of(select(vec![50u32, 5000]));
     let steps = prop::collection::vec((wait(), step()), 0..40);
-    (limit, quiet, steps).prop_map(|(limit, quiet, steps)| {
+    let wants = prop::option::of(select(vec!["wants m high", "file"]));
+    (limit, quiet, wants, steps).prop_map(|(limit, quiet, wants, steps)| {
         let mut script: Vec<String> = limit.map(|ms| format!("limit {ms}ms")).into_iter().collect();
         script.extend(quiet.map(|ms| format!("quiet {ms}ms")));
+        if let Some(wants) = wants {
+            script.extend(["wants m high".to_owned(), wants.to_owned()]);
+        }
         let mut now = 0;
         let mut is_named = false;
         for (wait, step) in steps {
@@ -31,6 +38,11 @@ fn scripts() -> impl Strategy<Value = Vec<String>> {
         }
         script
     })
+}
+
+/// What is said before anything happens.
+fn is_setting(line: &str) -> bool {
+    ["limit ", "quiet ", "wants ", "file"].iter().any(|word| line.starts_with(word))
 }
 
 fn wait() -> impl Strategy<Value = u32> {
@@ -85,6 +97,10 @@ pub(super) fn step() -> impl Strategy<Value = String> {
             "escalated abandoned",
             "terminals gone",
             "unanswered late",
+            "taken",
+            "settings m high",
+            "settings unknown",
+            SETTINGS,
             "send",
         ]).prop_map(str::to_owned),
         1 => select(vec![
@@ -169,6 +185,7 @@ impl Ledger {
             | Output::Heard(_)
             | Output::Start
             | Output::Read
+            | Output::LookUpSettings
             | Output::Escalate
             | Output::EndTerminals { .. } => {}
             Output::Record(Record::Opened(opened)) => {
@@ -255,7 +272,7 @@ proptest! {
         for (at, restart) in restarts {
             let at = at.index(script.len() + 1);
             // Settings come before anything else.
-            let at = at.max(script.iter().take_while(|line| line.starts_with("limit") || line.starts_with("quiet")).count());
+            let at = at.max(script.iter().take_while(|line| is_setting(line)).count());
             script.insert(at, restart.to_owned());
         }
         let (mut run, mut ledger) = (Run::new(), Ledger::default());
@@ -316,8 +333,8 @@ proptest! {
     fn a_tick_after_every_step_changes_nothing(script in scripts()) {
         let ticked: Vec<String> = script.iter().flat_map(|line| {
             // A tick at a new time is the passing of time; one after something happened at that time is not.
-            let is_setting = ["at ", "limit ", "quiet "].iter().any(|word| line.starts_with(word));
-            std::iter::once(line.clone()).chain((!is_setting).then(|| "tick".to_owned()))
+            let is_input = !line.starts_with("at ") && !is_setting(line);
+            std::iter::once(line.clone()).chain(is_input.then(|| "tick".to_owned()))
         }).collect();
         prop_assert_eq!(run(&script).shown, run(&ticked).shown);
     }
@@ -327,7 +344,7 @@ proptest! {
         let mut run = Run::new();
         for line in &script {
             run.step(line);
-            let is_input = !["at ", "limit ", "quiet "].iter().any(|word| line.starts_with(word));
+            let is_input = !line.starts_with("at ") && !is_setting(line);
             prop_assert!(!is_input || run.turn.wake_at().is_none_or(|at| at > run.now), "after {}", line);
         }
     }

@@ -5,10 +5,12 @@
 //! baseline 100                         the thread's token total so far (before anything else)
 //! quiet 120s                           when silence is told first (before anything else)
 //! after old                            the last turn that is known (before anything else)
+//! wants M E | in-force M E | file      model and effort (`-` is none); Codex does not tell them (before anything else)
 //! unsent                               nothing has been sent (before anything else); `send` does it
 //! ledger                               shows the stages too, and what else is only written down
 //! at 250ms                             what follows happens then
-//! accepted u | refused CODE WORD       the answer to `turn/start`
+//! accepted u | taken | refused CODE WORD   the answer to what was sent
+//! settings M E | settings unknown      what the file of the conversation says is in force
 //! < u begins                           `turn/started`; `other/u` is turn `u` of the thread `other`
 //! < u ends completed                   `turn/completed` with this status, and what is said about a failure
 //! < u item started command c1          also: completed; message, final, commentary, patch, user, agents, teleport
@@ -94,6 +96,7 @@ pub(super) fn order() -> Order {
         limit: None,
         quiet_after: None,
         escrow: Kept::default(),
+        choosing: Choosing::default(),
         gate: Gate::new(
             Bounds::new(
                 &json!({ "type": "readOnly" }),
@@ -159,7 +162,8 @@ impl Run {
         match word {
             "#" => return,
             "at" => return self.now = duration(rest),
-            "limit" | "baseline" | "quiet" | "after" | "client" | "unsent" => {
+            "wants" | "in-force" | "file" | "limit" | "baseline" | "quiet" | "after" | "client"
+            | "unsent" => {
                 return self.prepare(word, rest);
             }
             "ledger" => return self.shows_ledger = true,
@@ -219,6 +223,14 @@ impl Run {
             "after" => self.order.after = Some(TurnId::new(value)),
             "client" => self.order.client_id = Some(value.to_owned()),
             "unsent" => self.is_unsent = true,
+            "file" => self.order.choosing.told_by = ToldBy::File,
+            "wants" | "in-force" => {
+                let words: Vec<&str> = value.split(' ').collect();
+                let [model, effort @ ..] = &words[..] else { panic!("no model: {value}") };
+                let choosing = &mut self.order.choosing;
+                let side = if word == "wants" { &mut choosing.wanted } else { &mut choosing.in_force };
+                *side = choice(model, effort);
+            }
             _ => self.order.baseline = project::usage(serde_json::from_value(tokens(value)).unwrap()),
         }
         self.begin_anew();
@@ -275,6 +287,9 @@ fn command(word: &str, rest: &str) -> Option<Input> {
         ("terminals", _) => Input::TerminalsEnded((!rest.is_empty()).then(|| rest.to_owned())),
         ("gone", _) => Input::Gone(rest.to_owned()),
         ("unanswered", _) => Input::Unanswered(rest.to_owned()),
+        ("taken", _) => Input::Taken,
+        ("settings", ["unknown"]) => Input::SettingsFound(None),
+        ("settings", [model, effort @ ..]) => Input::SettingsFound(Some(choice(model, effort))),
         ("accepted", [turn]) => Input::Accepted(TurnId::new(*turn)),
         ("refused", [code, why]) => Input::Refused(RpcError {
             code: code.parse().unwrap(),
@@ -297,6 +312,12 @@ fn command(word: &str, rest: &str) -> Option<Input> {
         }
         _ => return None,
     })
+}
+
+/// A model and perhaps an effort; `-` is none.
+fn choice(model: &str, effort: &[&str]) -> Choice {
+    let given = |word: &&str| (*word != "-").then(|| (*word).to_owned());
+    Choice { model: given(&model), effort: effort.first().and_then(given) }
 }
 
 fn decision_of(word: &str) -> Decision {
@@ -517,6 +538,7 @@ fn show(output: &Output) -> String {
         Output::Interrupt { thread, turn } if thread.as_str() == "t" => format!("interrupt {turn}"),
         Output::Interrupt { thread, turn } => format!("interrupt {thread}/{turn}"),
         Output::Read => "read the thread".to_owned(),
+        Output::LookUpSettings => "look up the settings".to_owned(),
         Output::Escalate => "escalate".to_owned(),
         Output::EndTerminals { thread, items } => {
             let items: Vec<&str> = items.iter().map(ItemId::as_str).collect();

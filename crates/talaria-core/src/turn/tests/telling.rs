@@ -66,7 +66,8 @@ fn warnings_of_every_kind_are_told() {
         < {"method":"thread/environment/disconnected","params":{"threadId":"t","environmentId":"e"}}
           => emit warning message="Codex lost the environment that the commands run in"
         < {"method":"thread/settings/updated","params":{"threadId":"t","threadSettings":{"sandboxPolicy":{"type":"dangerFullAccess"},"approvalPolicy":"never","model":"m"}}}
-          => emit warning message="in force from now on: model m, sandbox danger-full-access, approval never"
+          => emit settings_confirmed model=m
+          => emit warning message="in force from now on: sandbox danger-full-access, approval never"
     "#]]);
 }
 

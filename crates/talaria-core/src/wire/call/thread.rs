@@ -293,6 +293,15 @@ pub struct ThreadUnsubscribe {
     pub thread_id: ThreadId,
 }
 
+/// Has a conversation shortened. The answer says nothing; `turn/started` names the turn that does it. What runs on the
+/// thread is interrupted for it (0.130 and 0.166).
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadCompact {
+    /// The conversation.
+    pub thread_id: ThreadId,
+}
+
 /// Puts a conversation away. 0.130 refuses it for one that had no turn yet.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]

@@ -90,7 +90,13 @@ async fn an_open_request_comes_again_and_its_answer_ends_the_turn(codex: Codex) 
     let opened = first.start_thread(&asked).await.unwrap();
     let thread = opened.started.thread.clone();
     let input = vec![UserInput::Text { text: "go".to_owned() }];
-    let start = TurnStart { thread_id: thread.clone(), input, effort: None, client_user_message_id: None };
+    let start = TurnStart {
+        thread_id: thread.clone(),
+        input,
+        model: None,
+        effort: None,
+        client_user_message_id: None,
+    };
     let turn = first.call(&start).await.unwrap().turn.id;
     let asked_first = until(&opened.queue, request).await;
     drop(first);
