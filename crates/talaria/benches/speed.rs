@@ -26,7 +26,7 @@ use talaria_core::place::Bounds;
 use talaria_core::policy::Answers;
 use talaria_core::rules::Rules;
 use talaria_core::transcript::{Limits, Projector};
-use talaria_core::turn::{Input, Order, Output, Turn};
+use talaria_core::turn::{Choosing, Input, Order, Output, Turn};
 use talaria_core::wire::notification::Notification;
 use talaria_testkit::wire::Direction;
 use talaria_testkit::{Codex, wire};

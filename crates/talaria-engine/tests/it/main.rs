@@ -11,6 +11,8 @@ mod asked;
 mod asks;
 mod attaching;
 mod bare;
+mod choosing;
+mod compacting;
 mod crowd;
 mod engine;
 mod escapes;

@@ -19,10 +19,10 @@ use talaria_core::project;
 use talaria_core::request::{Answer, Ask, Content, Decision, Field, FieldKind, Grant, Question, Who, Wish};
 use talaria_core::version::Version;
 use talaria_core::wire::call::{
-    ApprovalsReviewer, Call, CommandExec, DynamicTool, DynamicToolKind, InjectedMessage, METHODS,
-    NEWER_METHODS, PluginList, SandboxPolicy, TerminalsClean, TerminalsList, TerminalsTerminate,
-    ThreadArchive, ThreadInjectItems, ThreadLoadedList, ThreadRead, ThreadResume, ThreadStart,
-    ThreadUnsubscribe, TurnStart, UserConfigRead, UserInput,
+    ApprovalsReviewer, Call, CommandExec, DynamicTool, DynamicToolKind, InjectedMessage, METHODS, ModelList,
+    NEWER_METHODS, PluginList, RateLimitsRead, SandboxPolicy, TerminalsClean, TerminalsList,
+    TerminalsTerminate, ThreadArchive, ThreadCompact, ThreadInjectItems, ThreadLoadedList, ThreadRead,
+    ThreadResume, ThreadStart, ThreadUnsubscribe, TurnStart, UserConfigRead, UserInput,
 };
 use talaria_core::wire::reply::{self, ToolContent, ToolResult};
 use talaria_core::wire::server_request::ServerRequest;
@@ -195,6 +195,11 @@ async fn send_the_rest(host: &Host) {
     host.call(&ThreadUnsubscribe { thread_id: thread_id.clone() }).await.unwrap();
     host.call(&ThreadArchive { thread_id: thread_id.clone() }).await.unwrap();
     host.call(&ThreadLoadedList {}).await.unwrap();
+    host.call(&ThreadCompact { thread_id: thread_id.clone() }).await.unwrap();
+    for cursor in [None, Some("next".to_owned())] {
+        host.call(&ModelList { cursor }).await.unwrap();
+    }
+    host.call(&RateLimitsRead).await.unwrap();
     host.call(&TerminalsClean { thread_id: thread_id.clone() }).await.unwrap();
     if version.lists_terminals() {
         let cursor = Some("next".to_owned());
@@ -231,6 +236,9 @@ async fn everything_that_we_send(version: &str) -> Vec<Value> {
         on("command/exec", [answer(json!({ "exitCode": 0, "stdout": "", "stderr": "" }))]),
         on("thread/read", [answer(json!({ "thread": { "id": THREAD, "status": { "type": "idle" } } }))]),
         on("thread/inject_items", [answer(json!({}))]),
+        on("thread/compact/start", [answer(json!({}))]),
+        on("model/list", [answer(json!({ "data": [], "nextCursor": null }))]),
+        on("account/rateLimits/read", [answer(json!({ "rateLimits": {} }))]),
         on("thread/archive", [answer(json!({}))]),
         on("thread/backgroundTerminals/terminate", [answer(json!({ "terminated": true }))]),
     ];
@@ -245,7 +253,8 @@ async fn everything_that_we_send(version: &str) -> Vec<Value> {
                 ThreadStart { cwd: "/w".to_owned(), sandbox, approval_policy, ..ThreadStart::default() };
             // One at a time: the scripted server has only one thread.
             drop(session.take());
-            let options = Options { effort: Some("high".to_owned()), ..Options::default() };
+            let (model, effort) = (Some("another".to_owned()), Some("high".to_owned()));
+            let options = Options { model, effort, ..Options::default() };
             session = Some(Session::start(host.clone(), start, options).await.unwrap());
         }
     }

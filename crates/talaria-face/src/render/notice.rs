@@ -25,6 +25,14 @@ pub(crate) fn started(started: &Started, paint: Paint) -> String {
     rows.map(|row| paint.text(Style::DIM, &one_line(&row))).join("\n")
 }
 
+/// The model that is in force from now on.
+pub(crate) fn settings(model: &str, effort: Option<&str>) -> String {
+    match effort {
+        Some(effort) => format!("model {model} ({effort})"),
+        None => format!("model {model}"),
+    }
+}
+
 /// The plan as a check list.
 pub(crate) fn plan(explanation: Option<&str>, steps: &[PlanStep], paint: Paint) -> String {
     let mut lines = vec![paint.text(Style::BOLD, "plan")];

@@ -52,6 +52,8 @@ pub struct Terminal<W: Write> {
     asked: Option<TicketId>,
     /// Where what is asked about would happen.
     places: HashMap<TicketId, Place>,
+    /// The model and the effort that were shown last.
+    model: Option<(String, Option<String>)>,
     sandbox: String,
     approval: String,
     cwd: PathBuf,
@@ -75,6 +77,7 @@ impl<W: Write> Terminal<W> {
             open_requests: 0,
             asked: None,
             places: HashMap::new(),
+            model: None,
             sandbox: UNTOLD.to_owned(),
             approval: UNTOLD.to_owned(),
             cwd: PathBuf::new(),
@@ -224,7 +227,14 @@ impl<W: Write> Renderer for Terminal<W> {
                 started.sandbox.clone_into(&mut self.sandbox);
                 started.approval.clone_into(&mut self.approval);
                 self.cwd = PathBuf::from(&started.cwd);
+                self.model = Some((started.model.clone(), started.effort.clone()));
                 self.stage.put(Section::Head, &notice::started(started, self.paint))
+            }
+            Event::SettingsConfirmed { model, effort } => {
+                let told = Some((model.clone(), effort.clone()));
+                let is_new = self.model != told;
+                self.model = told;
+                if is_new { self.stage.dim(&notice::settings(model, effort.as_deref())) } else { Ok(()) }
             }
             Event::TurnStarted { .. } => {
                 self.turn_start = Some(now);

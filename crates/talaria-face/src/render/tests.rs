@@ -403,3 +403,27 @@ fn a_question_is_covered_when_another_one_closes_below_its_choices() {
     assert_eq!(below.matches("? Codex asks").count(), 1, "{text}");
     assert!(below.contains("│ first\n") && below.ends_with("no, and stop the turn: "), "{text}");
 }
+
+#[test]
+fn another_model_gets_one_line_and_the_same_one_none() {
+    let confirmed = |model: &str, effort: Option<&str>| Event::SettingsConfirmed {
+        model: model.to_owned(),
+        effort: effort.map(str::to_owned),
+    };
+    let events = [
+        sample::session_started(),
+        confirmed("gpt-5.5", Some("high")),
+        confirmed("gpt-6-sol", Some("low")),
+        confirmed("gpt-6-sol", Some("low")),
+        confirmed("gpt-6-sol", None),
+    ];
+    expect![[r#"
+        model     gpt-5.5 (high), provider openai, Codex 0.166.0
+        cwd       /home/me/project
+        sandbox   workspace-write, approval on-request
+
+        model gpt-6-sol (low)
+        model gpt-6-sol
+    "#]]
+    .assert_eq(&rendered(sample::PIPE, &events));
+}

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 use talaria_core::api::{
-    AnswerRequest, Interrupt, Kind, Problem, ProblemCode, Prune, RequestState, SessionQuery, Stop, Stopped,
-    TaskQuery,
+    AnswerRequest, Compact, Interrupt, Kind, LookAt, Problem, ProblemCode, Prune, RequestState, SessionQuery,
+    Stop, Stopped, TaskQuery,
 };
 use talaria_core::event::Event;
 use talaria_core::request::{Decision, Who};
@@ -178,4 +178,30 @@ async fn the_server_ends_with_the_engine_and_says_so_first() {
     assert!(!scene.socket.exists());
     assert!(matches!(client.status().await, Err(ClientError::NotRunning)));
     assert!(matches!(client.stop(Stop::default()).await, Err(ClientError::NotRunning)));
+}
+
+#[tokio::test]
+async fn a_conversation_is_shortened_when_nothing_runs_and_offers_start_none() {
+    let scene = Scene::start().await;
+    let client = scene.client().await;
+    let caller = scene.turn("").caller;
+    let offers = client.offers(&LookAt { caller: caller.clone(), cwd: "/".to_owned() }).await.unwrap();
+    assert_eq!((offers.codex.as_str(), offers.models[0].id.as_str()), ("0.166.0", "gpt-7"));
+    assert!(client.sessions(&SessionQuery::default()).await.unwrap().is_empty());
+    assert!(scene.received("thread/start").is_empty());
+
+    let compact = Compact { caller };
+    assert_eq!(code(client.compact("nobody", &compact).await), ProblemCode::Unknown);
+    let first = scene.started(&client, "first words").await.0;
+    let id = first.id.as_str();
+    assert_eq!(code(client.compact(id, &compact).await), ProblemCode::Busy);
+    interrupt(&client, id).await;
+    let second = client.compact(id, &compact).await.unwrap();
+    assert_eq!((second.id.as_str(), second.turn), (id, 2));
+    let mut follow = client.follow(id, second.after).await.unwrap();
+    until(&mut follow, |event| matches!(event, Event::Outcome(report) if report.exit == 0)).await;
+    assert_eq!(client.session(id).await.unwrap().turns[1].prompt, "/compact");
+    assert_eq!(scene.received("thread/compact/start").len(), 1);
+    let model = client.on_behalf_of("model:m".parse().unwrap());
+    assert_eq!(code(model.compact(id, &compact).await), ProblemCode::Forbidden);
 }

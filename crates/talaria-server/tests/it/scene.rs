@@ -219,7 +219,16 @@ fn codex(talk: Talk, first: &[Value]) -> AppServer {
         ];
         begin.into_iter().chain(first.iter().cloned())
     });
-    AppServer::ready([on("turn/steer", steered)].into_iter().chain(turns))
+    let models = json!({ "data": [{ "id": "gpt-7", "model": "gpt-7" }], "nextCursor": null });
+    let turn = |status: &str| json!({ "id": "compaction", "items": [], "status": status, "error": null });
+    let compacted = [
+        reply(json!({})),
+        notify("turn/started", json!({ "threadId": THREAD, "turn": turn("inProgress") })),
+        notify("turn/completed", json!({ "threadId": THREAD, "turn": turn("completed") })),
+    ];
+    let handlers =
+        [on("turn/steer", steered), on("model/list", [reply(models)]), on("thread/compact/start", compacted)];
+    AppServer::ready(handlers.into_iter().chain(turns))
 }
 
 /// How many turns the Codex of a scene can have.
