@@ -9,6 +9,7 @@ mod offers;
 mod problem;
 mod request;
 mod session;
+mod shell;
 mod task;
 
 pub use engine::{EngineInfo, HostInfo, Limits, RunningTurn, Status, Stop, Stopped, TaskCounts};
@@ -21,6 +22,7 @@ pub use session::{
     SearchHit, SessionDetail, SessionInfo, SessionOrigin, SessionQuery, SessionStarted, StoredMessage,
     TurnInfo, When,
 };
+pub use shell::{Shell, ShellNews, ShellStream};
 pub use task::{
     Applied, Changes, Dirty, Discard, Discarded, FileChange, NewTask, NoticeInfo, NoticeState, Notify,
     TaskDiff, TaskEvent, TaskInfo, TaskLine, TaskQuery, TaskSent, TaskStarted, TaskStatus, WorktreeInfo,

@@ -113,6 +113,10 @@ pub enum Event {
         /// Where it would happen: inside the sandbox, outside, or nobody can tell.
         #[serde(skip_serializing_if = "Option::is_none")]
         place: Option<Place>,
+        /// Stands for the question as Codex put it, secrets included: two that look the same with their secrets masked
+        /// have different ones. `None` where what a yes would mean is not known, and in what older builds wrote.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        digest: Option<String>,
     },
     /// A request was answered, or became void.
     RequestClosed {
@@ -235,6 +239,14 @@ pub enum Event {
     Queued {
         /// How many wait, this one included.
         waiting: usize,
+        /// What waits.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        text: String,
+    },
+    /// The turn was stopped by somebody, and what waited for the next one is taken back: it will not be run.
+    Unqueued {
+        /// What it was, in order.
+        inputs: Vec<QueuedInput>,
     },
     /// Codex sent something this build does not know. Kept as it came.
     Unknown {
@@ -253,6 +265,16 @@ pub enum Event {
     },
     /// The turn is over. Always the last event of a turn.
     Outcome(Box<Report>),
+}
+
+/// Input that waited for a turn of its own. Secrets are masked: whoever wrote it has the original.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueuedInput {
+    /// The text.
+    pub text: String,
+    /// The image files that go with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<String>,
 }
 
 /// What is in force on a thread, as Codex reported it.

@@ -121,7 +121,9 @@ fn cover_event(event: &mut Event) {
         | Event::Warning { message: words }
         | Event::TerminalsEnded { message: words }
         | Event::HostReplaced { message: words }
+        | Event::Queued { text: words, .. }
         | Event::Corrupt { reason: words, .. } => text(words),
+        Event::Unqueued { inputs } => inputs.iter_mut().for_each(|input| text(&mut input.text)),
         Event::Unknown { raw, .. } => json(raw),
         Event::Outcome(report) => cover_report(report),
         Event::Gap(gap) => text(&mut gap.message),
@@ -144,8 +146,7 @@ fn cover_event(event: &mut Event) {
         | Event::Quiet { .. }
         | Event::Interrupting { .. }
         | Event::Escalated { .. }
-        | Event::Steered { .. }
-        | Event::Queued { .. } => {}
+        | Event::Steered { .. } => {}
     }
 }
 

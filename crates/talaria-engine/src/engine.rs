@@ -190,14 +190,14 @@ impl Engine {
             ApiWhen::Now => When::Now,
             ApiWhen::Next => When::Next,
         };
-        self.pass_on(id, say.text, when, None).await
+        self.pass_on(id, input::of(say.text, &say.images)?, when, None).await
     }
 
     /// Gives words to the turn that runs, or for the next one, which may take so long.
     async fn pass_on(
         &self,
         id: &str,
-        text: String,
+        input: Vec<UserInput>,
         when: When,
         limit: Option<Duration>,
     ) -> Result<Said, Problem> {
@@ -206,7 +206,7 @@ impl Engine {
         self.0.ready(&session.id).await;
         let (kept, is_kept) = oneshot::channel();
         let kept = (when == When::Next).then_some(kept);
-        if self.0.desk.tell(&session.id, Command::Say { text, when, limit, kept }) {
+        if self.0.desk.tell(&session.id, Command::Say { input, when, limit, kept }) {
             // What waits is promised only when it is written down; a turn that ends meanwhile lets go of it.
             if when == When::Next && is_kept.await.is_err() {
                 return Err(self.no_turn(&session));

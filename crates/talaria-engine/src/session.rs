@@ -64,8 +64,8 @@ pub trait Watcher: Send {
 
     /// Takes input that waits for a turn of its own, which may take so long, and says how much waits now. Gives it back
     /// if it does not keep such things.
-    fn queue(&mut self, text: String, _limit: Option<Duration>) -> Result<usize, String> {
-        Err(text)
+    fn queue(&mut self, input: Vec<UserInput>, _limit: Option<Duration>) -> Result<usize, Vec<UserInput>> {
+        Err(input)
     }
 
     /// Keeps everything that was told so far. Nothing that follows from it is done before.
@@ -106,8 +106,8 @@ pub enum Command {
     },
     /// More input.
     Say {
-        /// The text.
-        text: String,
+        /// What is said.
+        input: Vec<UserInput>,
         /// What becomes of it while a turn runs.
         when: When,
         /// How long the turn may take that it becomes, if it becomes one.
@@ -221,7 +221,7 @@ pub struct Session {
     /// The last turn left doubts whether Codex still answers.
     is_doubtful: bool,
     /// Input that waits for the next turn.
-    waiting: VecDeque<String>,
+    waiting: VecDeque<Vec<UserInput>>,
     memory: Memory,
     epoch: Instant,
 }
@@ -296,7 +296,7 @@ impl Session {
     }
 
     /// Takes the input that has waited longest for a turn of its own.
-    pub fn next_waiting(&mut self) -> Option<String> {
+    pub fn next_waiting(&mut self) -> Option<Vec<UserInput>> {
         self.waiting.pop_front()
     }
 

@@ -118,7 +118,7 @@ pub(crate) async fn run(
             Some(done) = errands.join_next() => told(&mut face, done.ok()),
             wish = wanted.recv() => match wish {
                 Some(Wish::Answer { ticket, answer, by }) => {
-                    let answer = AnswerRequest { answer: answer.revealed(), by, via: Some(via()) };
+                    let answer = AnswerRequest { answer: answer.revealed(), by, via: Some(via()), digest: face.digest(&ticket) };
                     errands.spawn(deliver(followed.client.clone(), ticket, answer));
                 }
                 Some(Wish::Interrupt) if is_onlooker => break leave(&mut face, followed, Words::Unheard),

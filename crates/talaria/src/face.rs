@@ -4,7 +4,7 @@
 //! it says through `wishes`. A face that cannot be written to any more stops the turn, because nobody would see what it
 //! does; but a terminal that was closed only ends the show.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -63,6 +63,8 @@ pub(crate) struct Face {
     past: i64,
     /// What was asked in the past and is not closed yet.
     unanswered: Vec<(TicketId, Ask)>,
+    /// What the questions that were shown stand for, to be sent with their answers.
+    digests: HashMap<TicketId, String>,
     since: Instant,
     last_event: Instant,
     /// The turn was asked to stop: nothing is asked any more.
@@ -103,6 +105,7 @@ impl Face {
             questions: VecDeque::new(),
             past,
             unanswered: Vec::new(),
+            digests: HashMap::new(),
             since: now,
             last_event: now,
             is_stopping: false,
@@ -118,7 +121,8 @@ impl Face {
         let now = self.last_event.duration_since(self.since);
         self.write(|renderer| renderer.numbered(now, numbered));
         match &numbered.event {
-            Event::RequestOpened { id, ask, .. } if ask.is_answerable() => {
+            Event::RequestOpened { id, ask, digest, .. } if ask.is_answerable() => {
+                self.digests.extend(digest.clone().map(|digest| (id.clone(), digest)));
                 self.unanswered.push((id.clone(), (**ask).clone()));
             }
             Event::RequestClosed { id, by, .. } => self.close(id, *by),
@@ -131,6 +135,11 @@ impl Face {
                 self.put(&ticket, &ask);
             }
         }
+    }
+
+    /// What a question that was shown stands for.
+    pub(crate) fn digest(&self, ticket: &TicketId) -> Option<String> {
+        self.digests.get(ticket).cloned()
     }
 
     /// Shows how a turn ended that was over before the show began.

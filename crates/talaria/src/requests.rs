@@ -65,7 +65,12 @@ pub(crate) fn open_requests(requests: &[RequestInfo], now: Timestamp, look: Look
 async fn answer(client: &Client, options: &AnswerOptions) -> Result<(), Trouble> {
     let request = find(client, &options.request).await?;
     let answer = decide(&request, options).await?;
-    let sent = AnswerRequest { answer: answer.revealed(), by: Who::User, via: Some(via()) };
+    let sent = AnswerRequest {
+        answer: answer.revealed(),
+        by: Who::User,
+        via: Some(via()),
+        digest: request.digest.clone(),
+    };
     let answered = patiently("answering", client.answer(request.id.as_str(), &sent)).await;
     let answered = answered.map_err(|error| not_answered(&error))?;
     print(&if options.json { json_lines(&[answered]) } else { words(&answered) })

@@ -195,6 +195,7 @@ mod tests {
             state: RequestState::Open,
             place: None,
             choices: Vec::new(),
+            digest: None,
             answered_by: None,
             ask: None,
         };

@@ -32,6 +32,9 @@ pub struct RequestInfo {
     /// What may be decided.
     #[serde(default)]
     pub choices: Vec<Decision>,
+    /// Stands for the question as Codex put it, secrets included; goes back with the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
     /// Who answered, if somebody did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered_by: Option<String>,
@@ -75,6 +78,9 @@ pub struct AnswerRequest {
     /// From where, for whoever comes second.
     #[serde(default)]
     pub via: Option<String>,
+    /// The digest of the question that was shown. If it is not that of this request, nothing is answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
 }
 
 /// The answer was taken.

@@ -109,6 +109,9 @@ pub struct SessionStarted {
 pub struct Say {
     /// The text.
     pub text: String,
+    /// Image files that go with it; absolute paths on the machine of the engine.
+    #[serde(default)]
+    pub images: Vec<String>,
     /// What becomes of it while a turn runs.
     pub when: When,
 }
@@ -132,7 +135,8 @@ pub struct Said {
     pub to_running_turn: bool,
 }
 
-/// Somebody wants a turn to stop.
+/// Somebody wants a turn to stop. Input that waits for the next turn is taken back with it: it is not run, and
+/// [`Event::Unqueued`] says what it was, so that whoever wrote it can send it again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interrupt {

@@ -46,6 +46,7 @@ fn request(ask: Ask) -> RequestInfo {
         state: RequestState::Open,
         place: None,
         choices: ask.choices(),
+        digest: None,
         answered_by: None,
         ask: Some(ask),
     }
@@ -404,6 +405,7 @@ fn pieces_of_text_are_no_events() {
                 id: TicketId::new("req-1"),
                 ask: Box::new(samples::command()),
                 place: None,
+                digest: None,
             },
         ),
     ];

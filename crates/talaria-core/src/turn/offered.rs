@@ -67,9 +67,10 @@ impl Turn {
         if telling == Telling::Before {
             let message = "an answer was not kept, so the question is put again".to_owned();
             self.emit(Event::Warning { message });
+            let digest = binding.as_ref().map(|binding| binding.subject.clone());
             let opened = super::Opened { ticket: ticket.clone(), asked, binding, place };
             self.outputs.push_back(Output::Record(Record::Opened(Box::new(opened))));
-            self.emit(Event::RequestOpened { id: ticket.clone(), ask: Box::new(again), place });
+            self.emit(Event::RequestOpened { id: ticket.clone(), ask: Box::new(again), place, digest });
         }
         self.ask_person(now);
         match ruling {

@@ -70,7 +70,8 @@ impl Turn {
         let asked = Asked::new(id.clone(), &request);
         let opened = Opened { ticket: ticket.clone(), asked, binding: binding.clone(), place };
         self.outputs.push_back(Output::Record(Record::Opened(Box::new(opened))));
-        self.emit(Event::RequestOpened { id: ticket.clone(), ask: Box::new(ask.clone()), place });
+        let digest = binding.as_ref().map(|binding| binding.subject.clone());
+        self.emit(Event::RequestOpened { id: ticket.clone(), ask: Box::new(ask.clone()), place, digest });
         if reply::refusal(&request).is_some() {
             return self.note_refusal(ticket);
         }

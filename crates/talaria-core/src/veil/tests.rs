@@ -117,8 +117,12 @@ fn no_question_lets_a_secret_through() {
             diff: words.clone(),
         }];
         let ask = project::ask(&request, Some(changes));
-        let told =
-            covered(Event::RequestOpened { id: TicketId::new("req-1"), ask: Box::new(ask), place: None });
+        let told = covered(Event::RequestOpened {
+            id: TicketId::new("req-1"),
+            ask: Box::new(ask),
+            place: None,
+            digest: None,
+        });
         assert!(told.iter().all(|line| !line.contains(&secret())), "{method}: {told:?}");
         assert!(told[0].contains("[redacted:"), "{method}: {told:?}");
     }

@@ -14,6 +14,7 @@ use talaria_core::redact::redact;
 use talaria_core::request::Who;
 use talaria_core::settle::Deed;
 use talaria_core::veil;
+use talaria_core::wire::call::UserInput;
 use talaria_store::{Change, NewTurn, StoreError, Turn};
 use tokio::sync::mpsc;
 
@@ -350,18 +351,28 @@ async fn unless_stopped<T>(
         };
         match command {
             Command::Interrupt { by } => return Ok(Err(by)),
-            Command::Say { text, when: When::Next, limit, kept } => match journal.queue(text, limit) {
-                Ok(waiting) => {
-                    journal.event(Event::Queued { waiting });
+            Command::Say { input, when: When::Next, limit, kept } => match queue(journal, input, limit) {
+                Ok(queued) => {
+                    journal.event(queued);
                     journal.keep().await.map_err(|_| StoreError::Closed)?;
                     // Whoever asked may have gone.
                     kept.map(|kept| kept.send(()));
                 }
-                Err(text) => others.commands.push(Command::Say { text, when: When::Next, limit, kept }),
+                Err(input) => others.commands.push(Command::Say { input, when: When::Next, limit, kept }),
             },
             other => others.commands.push(other),
         }
     }
+}
+
+/// Writes down input for the next turn; gives it back if that cannot be done.
+fn queue(
+    journal: &mut Journal,
+    input: Vec<UserInput>,
+    limit: Option<Duration>,
+) -> Result<Event, Vec<UserInput>> {
+    let text = input::shown(&input);
+    journal.queue(input, limit).map(|waiting| Event::Queued { waiting, text })
 }
 
 /// Commands that came too early; told again when this is dropped.

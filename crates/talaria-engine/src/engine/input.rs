@@ -1,5 +1,9 @@
 //! What a person says, as it is kept until Codex has it, and what is shown of it.
 
+use std::fs::File;
+use std::path::Path;
+
+use talaria_core::api::{Problem, ProblemCode};
 use talaria_core::redact::redact;
 use talaria_core::wire::call::UserInput;
 
@@ -35,6 +39,28 @@ pub(super) fn from_json(json: &str) -> Option<Content> {
 /// Text as input.
 pub(super) fn text(text: impl Into<String>) -> Vec<UserInput> {
     vec![UserInput::Text { text: text.into() }]
+}
+
+/// Further words with the images that go with them. An image that is not there is refused here: Codex would take the
+/// words and tell the model that it could not read one.
+pub(super) fn of(said: String, images: &[String]) -> Result<Vec<UserInput>, Problem> {
+    let mut input = text(said);
+    for path in images {
+        let refused = |why: &str| {
+            let problem =
+                Problem::new(ProblemCode::BadRequest, format!("cannot use the image {path:?}: {why}"));
+            problem.try_this("give the absolute path of an image file that this user can read")
+        };
+        if !Path::new(path).is_absolute() {
+            return Err(refused("it is not an absolute path"));
+        }
+        match File::open(path).and_then(|file| file.metadata()) {
+            Ok(found) if found.is_file() => input.push(UserInput::LocalImage { path: path.clone() }),
+            Ok(_) => return Err(refused("it is not a file")),
+            Err(error) => return Err(refused(&error.to_string())),
+        }
+    }
+    Ok(input)
 }
 
 /// What the person said, as text, with secrets masked; images are named.

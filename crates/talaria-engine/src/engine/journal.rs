@@ -13,6 +13,7 @@ use talaria_core::ids::{SessionId, TicketId};
 use talaria_core::request::{Answer, Decision, Who};
 use talaria_core::transcript::Message;
 use talaria_core::turn::{Fate, Opened, Record, RecordedRequest, Standing};
+use talaria_core::wire::call::UserInput;
 use talaria_store::{
     Batch, Change, NewEvent, NewRequest, NewTurn, PeerRequest, RequestPatch, RequestState, SessionPatch,
     Store, StoreError,
@@ -392,9 +393,9 @@ impl Watcher for Journal {
         }
     }
 
-    fn queue(&mut self, text: String, limit: Option<Duration>) -> Result<usize, String> {
-        let Ok(sealed) = self.shelf.seal.close(&input::to_json(&input::text(text.as_str()))) else {
-            return Err(text);
+    fn queue(&mut self, input: Vec<UserInput>, limit: Option<Duration>) -> Result<usize, Vec<UserInput>> {
+        let Ok(sealed) = self.shelf.seal.close(&input::to_json(&input)) else {
+            return Err(input);
         };
         self.queued += 1;
         let ordinal = self.ordinal + i64::try_from(self.queued).unwrap_or(i64::MAX);
@@ -402,7 +403,7 @@ impl Watcher for Journal {
             ordinal,
             client_id: uuid::Uuid::now_v7().to_string(),
             input_sealed: Some(sealed),
-            input_text: input::shown(&input::text(text)),
+            input_text: input::shown(&input),
             limit_ms: limit.and_then(|limit| i64::try_from(limit.as_millis()).ok()),
             ..NewTurn::default()
         }));

@@ -10,7 +10,6 @@ use talaria_core::api::{
 };
 use talaria_core::policy::{ApprovalPolicy, Sandbox};
 use talaria_core::principal::Principal;
-use talaria_core::wire::call::UserInput;
 use talaria_store::{Cursor, RequestFilter, RequestState, Session, StoreError, TaskFilter, TaskRow, Turn};
 
 use super::desk::Work;
@@ -110,13 +109,11 @@ impl Engine {
         if self.principal().is_model() {
             turn.answers = talaria_core::policy::Answers::Person;
         }
-        if let [UserInput::Text { text }] = turn.input.as_slice() {
-            let limit = turn.limit_ms.map(Duration::from_millis);
-            match self.pass_on(session.id.as_str(), text.clone(), When::Next, limit).await {
-                Ok(_) => return Ok(TaskSent { turn: None, waits: true, after: session.last_seq }),
-                Err(problem) if problem.code == ProblemCode::Conflict => {}
-                Err(problem) => return Err(problem),
-            }
+        let limit = turn.limit_ms.map(Duration::from_millis);
+        match self.pass_on(session.id.as_str(), turn.input.clone(), When::Next, limit).await {
+            Ok(_) => return Ok(TaskSent { turn: None, waits: true, after: session.last_seq }),
+            Err(problem) if problem.code == ProblemCode::Conflict => {}
+            Err(problem) => return Err(problem),
         }
         let started = self.start_turn(session.id.as_str(), turn).await?;
         Ok(TaskSent { turn: Some(started.turn), waits: false, after: started.after })

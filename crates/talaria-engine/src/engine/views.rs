@@ -111,6 +111,7 @@ pub(super) fn request(request: &Request, task: Option<String>) -> RequestInfo {
         state: request_state(request.state),
         place: request.place.as_deref().and_then(rows::value),
         choices: ask.as_ref().map(Ask::choices).unwrap_or_default(),
+        digest: None,
         answered_by: request.answered_by.clone(),
         ask,
     }

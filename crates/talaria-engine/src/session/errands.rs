@@ -40,9 +40,9 @@ pub(super) enum Done {
     /// Something to tell.
     Event(Event),
     /// The running turn took further input.
-    Steered { turn: TurnId, text: String },
+    Steered { turn: TurnId, input: Vec<UserInput> },
     /// Further input that the running turn did not take.
-    NotTaken { text: String, why: String },
+    NotTaken { input: Vec<UserInput>, why: String },
     /// The host is fit for a turn.
     Ready,
     /// Another host is there. If a turn was read on it, what it says.
@@ -170,13 +170,18 @@ impl Errands {
         });
     }
 
-    pub(super) fn steer(&mut self, host: Arc<Host>, thread_id: ThreadId, turn: TurnId, text: String) {
-        let input = vec![UserInput::Text { text: text.clone() }];
-        let steer = TurnSteer { thread_id, expected_turn_id: turn, input };
+    pub(super) fn steer(
+        &mut self,
+        host: Arc<Host>,
+        thread_id: ThreadId,
+        turn: TurnId,
+        input: Vec<UserInput>,
+    ) {
+        let steer = TurnSteer { thread_id, expected_turn_id: turn, input: input.clone() };
         self.steering.spawn(async move {
             match host.call(&steer).await {
-                Ok(reply) => Done::Steered { turn: reply.turn_id, text },
-                Err(CallError::Refused { error, .. }) => Done::NotTaken { text, why: error.message },
+                Ok(reply) => Done::Steered { turn: reply.turn_id, input },
+                Err(CallError::Refused { error, .. }) => Done::NotTaken { input, why: error.message },
                 // It may have been taken; saying it again in the next turn would be saying it twice.
                 Err(error) => Done::Event(Event::Warning {
                     message: format!("whether the running turn took the further input is not known: {error}"),

@@ -214,16 +214,17 @@ impl<'a, W: Watcher> Running<'a, W> {
                 self.handle(input);
             }
             Done::Event(event) => self.tell(event),
-            Done::Steered { turn, text } => {
-                self.projector.sent(Sent::new(None, &[UserInput::Text { text: text.clone() }]));
+            Done::Steered { turn, input } => {
+                self.projector.sent(Sent::new(None, &input));
+                let text = text_of(&input);
                 self.remember_said(&text);
                 self.watcher.said(&redact(&text));
                 self.tell(Event::Steered { turn });
             }
-            Done::NotTaken { text, why } => {
+            Done::NotTaken { input, why } => {
                 let message = format!("the running turn did not take this, so it waits for the next: {why}");
                 self.tell(Event::Warning { message });
-                self.queue_up(text, None);
+                self.queue_up(input, None);
             }
             Done::Ready => self.handle(Input::Send),
             Done::Moved(revived, settlement) => {
@@ -415,27 +416,28 @@ impl<'a, W: Watcher> Running<'a, W> {
         match command {
             Command::Answer { ticket, answer, by } => self.handle(Input::Answer { ticket, answer, by }),
             Command::Interrupt { by } => self.handle(Input::Interrupt { by }),
-            Command::Say { text, when: When::Next, limit, kept } => {
-                self.queue_up(text, limit);
+            Command::Say { input, when: When::Next, limit, kept } => {
+                self.queue_up(input, limit);
                 self.waiting_for_keep.extend(kept);
             }
             // Beside the turn: an answer that does not come must not hold up what else happens.
-            Command::Say { text, when: When::Now, .. } => match self.turn.steerable().cloned() {
+            Command::Say { input, when: When::Now, .. } => match self.turn.steerable().cloned() {
                 Some(turn) => {
                     let thread = self.session.started.thread.clone();
-                    self.errands.steer(self.session.current.get(), thread, turn, text);
+                    self.errands.steer(self.session.current.get(), thread, turn, input);
                 }
-                None => self.queue_up(text, None),
+                None => self.queue_up(input, None),
             },
         }
     }
 
-    fn queue_up(&mut self, text: String, limit: Option<Duration>) {
-        let waiting = self.watcher.queue(text, limit).unwrap_or_else(|text| {
-            self.session.waiting.push_back(text);
+    fn queue_up(&mut self, input: Vec<UserInput>, limit: Option<Duration>) {
+        let text = text_of(&input);
+        let waiting = self.watcher.queue(input, limit).unwrap_or_else(|input| {
+            self.session.waiting.push_back(input);
             self.session.waiting.len()
         });
-        self.tell(Event::Queued { waiting });
+        self.tell(Event::Queued { waiting, text });
     }
 
     fn look_for_login_trouble(&mut self) {

@@ -251,7 +251,7 @@ async fn input_that_waited_is_a_turn_like_any_other() {
     runs(&home, &started).await;
     home.say_next(&started, "the second thing").await;
     let mut events = home.events(&started, 0).await;
-    events.is(|event| matches!(event, Event::Queued { waiting: 1 })).await;
+    events.is(|event| matches!(event, Event::Queued { waiting: 1, .. })).await;
     let pids = home.hosts().await;
     home.crash().await;
     home.kill_codex(&pids).await;

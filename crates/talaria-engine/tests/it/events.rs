@@ -38,6 +38,7 @@ fn events_in(frame: &str) -> Vec<Event> {
             id: TicketId::new("req-0123456789ab"),
             ask: Box::new(project::ask(&request, None)),
             place: Some(Place::Outside),
+            digest: Some("5f".repeat(32)),
         }],
         Decoded::Unknown(unknown) => {
             vec![Event::Unknown { method: unknown.method, raw: unknown.raw }]

@@ -188,7 +188,7 @@ impl Home {
     }
 
     pub(crate) async fn say_next(&self, started: &SessionStarted, text: &str) {
-        let say = Say { text: text.to_owned(), when: When::Next };
+        let say = Say { text: text.to_owned(), images: Vec::new(), when: When::Next };
         self.engine().say(started.id.as_str(), say).await.unwrap();
     }
 
@@ -198,7 +198,9 @@ impl Home {
         decision: &str,
     ) -> Result<talaria_core::api::Answered, talaria_core::api::Problem> {
         let answer = serde_json::json!({ "decision": decision });
-        self.engine().answer(ticket.as_str(), AnswerRequest { answer, by: Who::User, via: None }).await
+        self.engine()
+            .answer(ticket.as_str(), AnswerRequest { answer, by: Who::User, via: None, digest: None })
+            .await
     }
 
     pub(crate) async fn detail(&self, started: &SessionStarted) -> SessionDetail {

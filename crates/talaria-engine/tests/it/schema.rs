@@ -266,8 +266,13 @@ async fn everything_that_we_send(version: &str) -> Vec<Value> {
     turn.answer(Decision::Accept, Who::User).await;
     // The refusal of the stranger leaves before it is shown, so the server is ready for what comes next.
     turn.until(|event| matches!(event, Event::Unknown { .. }).then_some(())).await;
-    turn.command(Command::Say { text: "and this".to_owned(), when: When::Now, limit: None, kept: None })
-        .await;
+    turn.command(Command::Say {
+        input: crate::stage::said("and this"),
+        when: When::Now,
+        limit: None,
+        kept: None,
+    })
+    .await;
     let ended = turn.end().await;
     let mut turn = begin(ended.session, "once more");
     turn.until(|event| matches!(event, Event::TurnStarted { .. }).then_some(())).await;

@@ -347,3 +347,8 @@ pub(crate) fn repository(at: &Path) -> PathBuf {
     fs::write(at.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
     inside
 }
+
+/// Words as input.
+pub(crate) fn said(text: &str) -> Vec<UserInput> {
+    vec![UserInput::Text { text: text.to_owned() }]
+}

@@ -168,7 +168,12 @@ fn conversation(session: &SessionId) -> SessionStarted {
 }
 
 fn yes() -> AnswerRequest {
-    AnswerRequest { answer: serde_json::json!({ "decision": "accept" }), by: Who::User, via: None }
+    AnswerRequest {
+        answer: serde_json::json!({ "decision": "accept" }),
+        by: Who::User,
+        via: None,
+        digest: None,
+    }
 }
 
 async fn accept(engine: &Engine, ticket: &TicketId) {

@@ -341,7 +341,7 @@ async fn steering_reaches_the_model_in_the_running_turn(codex: Codex) {
     let started = started.await;
     turn.until(|event| matches!(event, Event::TextDelta { .. }).then_some(())).await;
     turn.command(Command::Say {
-        text: "no, of the sea".to_owned(),
+        input: crate::stage::said("no, of the sea"),
         when: When::Now,
         limit: None,
         kept: None,
@@ -367,12 +367,13 @@ async fn input_that_no_running_turn_can_take_waits_for_the_next(codex: Codex) {
     let real = Real::start(&codex).await;
     real.model.push(Reply::say("unmoved"));
     let input = vec![UserInput::Text { text: "go".to_owned() }];
-    let steer = Command::Say { text: "too early".to_owned(), when: When::Now, limit: None, kept: None };
+    let steer =
+        Command::Say { input: crate::stage::said("too early"), when: When::Now, limit: None, kept: None };
     let mut ended = begin_with(real.session().await, input, None, vec![steer]).end().await;
     assert_eq!(ended.text(), "unmoved");
-    let is_queued = |event: &Event| matches!(event, Event::Queued { waiting: 1 });
+    let is_queued = |event: &Event| matches!(event, Event::Queued { waiting: 1, .. });
     assert!(ended.events.iter().any(is_queued), "{:#?}", ended.events);
-    assert_eq!(ended.session.next_waiting().as_deref(), Some("too early"));
+    assert_eq!(ended.session.next_waiting(), Some(crate::stage::said("too early")));
     real.close().await;
 }
 

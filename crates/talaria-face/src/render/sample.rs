@@ -358,7 +358,7 @@ pub(crate) fn ticket() -> TicketId {
 }
 
 pub(crate) fn opened(ask: Ask) -> Event {
-    Event::RequestOpened { id: ticket(), ask: Box::new(ask), place: None }
+    Event::RequestOpened { id: ticket(), ask: Box::new(ask), place: None, digest: None }
 }
 
 pub(crate) fn closed(decision: Decision, by: Who) -> Event {

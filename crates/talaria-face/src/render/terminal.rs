@@ -259,7 +259,7 @@ impl<W: Write> Renderer for Terminal<W> {
                 steps.clone_into(&mut self.plan);
                 self.stage.put(Section::Change, &notice::plan(explanation.as_deref(), steps, self.paint))
             }
-            Event::RequestOpened { id, ask, place } => {
+            Event::RequestOpened { id, ask, place, .. } => {
                 if let Some(place) = place {
                     self.places.insert(id.clone(), *place);
                 }

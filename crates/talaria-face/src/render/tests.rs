@@ -359,7 +359,9 @@ fn a_question_is_shown_again_when_another_came_after_it() {
     let (first, second) = (sample::ask_command("first"), sample::ask_command("second"));
     terminal.event(Duration::ZERO, &sample::opened(first.clone())).unwrap();
     let id = TicketId::new("req-2");
-    terminal.event(Duration::ZERO, &Event::RequestOpened { id, ask: Box::new(second), place: None }).unwrap();
+    terminal
+        .event(Duration::ZERO, &Event::RequestOpened { id, ask: Box::new(second), place: None, digest: None })
+        .unwrap();
     for _ in 0..2 {
         terminal.prompt(&sample::ticket(), &Dialog::new(first.clone())).unwrap();
         terminal.prompt_read();
@@ -383,7 +385,7 @@ fn a_question_is_covered_when_another_one_closes_below_its_choices() {
     terminal
         .event(
             Duration::ZERO,
-            &Event::RequestOpened { id: other.clone(), ask: Box::new(second), place: None },
+            &Event::RequestOpened { id: other.clone(), ask: Box::new(second), place: None, digest: None },
         )
         .unwrap();
     assert!(terminal.is_prompt_covered());

@@ -103,7 +103,7 @@ impl Caller<'_> {
         if task.status.is_terminal() {
             return Err(over(&task, "there is no turn to steer", "`send` gives it a follow-up"));
         }
-        self.engine.say(id, &Say { text, when: When::Now }).await.map_err(told)?;
+        self.engine.say(id, &Say { text, images: Vec::new(), when: When::Now }).await.map_err(told)?;
         let what = "the task was told; a turn that cannot take it yet leaves it to the next one";
         Ok(Reply::done(what, &self.task(id).await?))
     }
@@ -135,8 +135,12 @@ impl Caller<'_> {
             ));
         }
         let answer = response.to(request.ask.as_ref()).map_err(|mistake| Reply::mistake(&mistake))?;
-        let sent =
-            AnswerRequest { answer: answer.revealed(), by: Who::Model, via: Some("talaria mcp".to_owned()) };
+        let sent = AnswerRequest {
+            answer: answer.revealed(),
+            by: Who::Model,
+            via: Some("talaria mcp".to_owned()),
+            digest: None,
+        };
         let answered = self.engine.answer(request.id.as_str(), &sent).await.map_err(told)?;
         let task = self.engine.task(request.session.as_str()).await.ok();
         Ok(Reply::answered(&answered, task.as_ref()))

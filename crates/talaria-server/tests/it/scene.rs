@@ -276,7 +276,7 @@ fn serve(socket: &Path, engine: &Engine, notices: &Arc<Mutex<Vec<String>>>) -> J
 }
 
 pub(crate) fn say(text: &str) -> Say {
-    Say { text: text.to_owned(), when: When::Now }
+    Say { text: text.to_owned(), images: Vec::new(), when: When::Now }
 }
 
 /// Waits until a turn runs. Gives the number of the event that says so.

@@ -37,7 +37,10 @@ pub(crate) async fn measure() {
         };
         let answer = Answer::from(Decision::Accept).revealed();
         let begun = now();
-        engine.answer(request.id.as_str(), AnswerRequest { answer, by: Who::User, via: None }).await.unwrap();
+        engine
+            .answer(request.id.as_str(), AnswerRequest { answer, by: Who::User, via: None, digest: None })
+            .await
+            .unwrap();
         let kept = now();
         let arrived = arrivals.until("answer").await.pop().unwrap().at;
         all.take(arrived - begun);

@@ -32,6 +32,7 @@ pub(super) async fn ask(request: &RequestInfo, ask: &Ask) -> Result<Option<Answe
             id: request.id.clone(),
             ask: Box::new(ask.clone()),
             place: request.place,
+            digest: request.digest.clone(),
         },
     });
     let mut ticks = tokio::time::interval(TICK);

@@ -45,6 +45,7 @@ fn request() -> RequestInfo {
         state: RequestState::Open,
         place: None,
         choices: Vec::new(),
+        digest: None,
         answered_by: None,
         ask: None,
     }

@@ -31,7 +31,7 @@ pub(super) async fn steer(task: &One, text: &str) -> Result<(), Trouble> {
     if found.status.is_terminal() {
         return Err(over("cannot steer this task", &found));
     }
-    let say = Say { text, when: When::Now };
+    let say = Say { text, images: Vec::new(), when: When::Now };
     let said = patiently("telling the task", client.say(found.session.as_str(), &say)).await;
     said.map_err(|error| not_running("cannot steer this task", &found, &error))?;
     print(&if task.json {

@@ -80,7 +80,13 @@ async fn a_sub_agents_end_does_not_end_its_parent(codex: Codex) {
     };
     assert_eq!(turn.until(is_end).await, (child.clone(), AgentPhase::Completed));
     // Only a turn that runs takes further input.
-    turn.command(Command::Say { text: "go on".to_owned(), when: When::Now, limit: None, kept: None }).await;
+    turn.command(Command::Say {
+        input: crate::stage::said("go on"),
+        when: When::Now,
+        limit: None,
+        kept: None,
+    })
+    .await;
     let is_taken = |event: &Event| match event {
         Event::Steered { .. } => Some(true),
         Event::Queued { .. } => Some(false),

@@ -42,7 +42,7 @@ async fn listed(engine: &Engine) -> Vec<String> {
 /// Everything that names a task, tried on one.
 async fn tried(home: &Home, engine: &Engine, id: &str, ticket: &TicketId) -> Vec<Option<ProblemCode>> {
     let code = |problem: Problem| problem.code;
-    let say = Say { text: "x".to_owned(), when: When::Now };
+    let say = Say { text: "x".to_owned(), images: Vec::new(), when: When::Now };
     let query = TaskQuery { before: Some(id.to_owned()), ..TaskQuery::default() };
     let (other, turn, name) = (engine.clone(), home.turn("more"), id.to_owned());
     let sent = home.on(|_| async move { other.send(&name, turn).await });

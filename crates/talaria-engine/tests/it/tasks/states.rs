@@ -60,7 +60,7 @@ async fn words_for_a_turn_that_runs_reach_it(codex: Codex) {
     home.model.play([Reply::new().text("one ").gate(&gate), Reply::say("blue it is")]);
     let task = home.start_task(home.task("choose a colour")).await;
     gate.reached().await;
-    let say = Say { text: "make it blue".to_owned(), when: When::Now };
+    let say = Say { text: "make it blue".to_owned(), images: Vec::new(), when: When::Now };
     assert!(home.engine().say(&task.id, say).await.unwrap().to_running_turn);
     home.news(&task).await.is(|event| matches!(event, Event::Steered { .. })).await;
     gate.open();
@@ -165,7 +165,7 @@ async fn what_is_over_stays_over_and_says_what_to_do_next() {
     let quiet = async || home.engine().status().await.unwrap().tasks.working == 0;
     eventually("the turn is over", async || quiet().await.then_some(())).await;
     let refused = eventually("nothing runs", async || home.cancel(&task).await.err()).await;
-    let words = Say { text: "more".to_owned(), when: When::Now };
+    let words = Say { text: "more".to_owned(), images: Vec::new(), when: When::Now };
     let steered = eventually("nothing runs", async || home.engine().say(&task.id, words.clone()).await.err());
     for problem in [refused, steered.await] {
         assert_eq!(problem.code, ProblemCode::Conflict, "{problem:?}");

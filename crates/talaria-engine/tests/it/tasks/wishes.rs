@@ -43,7 +43,7 @@ async fn what_nobody_has_is_unknown() {
     let engine = home.engine();
     let long = "x".repeat(100_000);
     for id in ["", " ", "codex-000000000000", "%", "_", "\u{1b}[31m", "' or 1=1 --", "\0", long.as_str()] {
-        let say = Say { text: "x".to_owned(), when: When::Now };
+        let say = Say { text: "x".to_owned(), images: Vec::new(), when: When::Now };
         let codes = [
             engine.task(id).await.map(drop).unwrap_err().code,
             engine.say(id, say).await.map(drop).unwrap_err().code,
@@ -68,7 +68,7 @@ async fn an_answer_that_does_not_fit_or_comes_too_late_changes_nothing() {
     let task = home.start_task(home.task("ask-it")).await;
     let ticket = home.news(&task).await.request().await;
     let answer = async |answer: Value| {
-        let given = AnswerRequest { answer, by: Who::User, via: None };
+        let given = AnswerRequest { answer, by: Who::User, via: None, digest: None };
         home.engine().answer(ticket.as_str(), given).await.map(drop).map_err(|problem| problem.code)
     };
     let grant = json!({ "kind": "answers", "given": { "a": ["b"] } });

@@ -311,7 +311,7 @@ impl People {
                 let (client, id) = (client.clone(), request.id.clone());
                 self.tasks.spawn(async move {
                     let accept = json!({ "decision": "accept" });
-                    let answer = AnswerRequest { answer: accept, by: Who::User, via: None };
+                    let answer = AnswerRequest { answer: accept, by: Who::User, via: None, digest: None };
                     let answered = client.answer(id.as_str(), &answer).await.map(drop);
                     Done::Answered(id, answered)
                 });

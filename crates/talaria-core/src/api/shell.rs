@@ -1,0 +1,70 @@
+//! A command line of the person's own, run in the sandbox of a conversation and outside of its turns.
+
+use serde::{Deserialize, Serialize};
+
+use super::Caller;
+use crate::policy::Sandbox;
+
+/// A command line to be run. It is run by the shell that runs those of the model: `/bin/bash -lc`, or `/bin/sh -c` where
+/// there is no bash, without a terminal and without input.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Shell {
+    /// The conversation whose directory and sandbox hold; without one those below do.
+    #[serde(default)]
+    pub session: Option<String>,
+    /// Where it runs if there is no conversation; absolute.
+    pub cwd: String,
+    /// The command line.
+    pub command: String,
+    /// The sandbox if there is no conversation; without one it is what Codex's configuration says.
+    #[serde(default)]
+    pub sandbox: Option<Sandbox>,
+    /// The Codex that the caller means.
+    pub caller: Caller,
+    /// After how many milliseconds it is ended; without it, never.
+    #[serde(default)]
+    pub limit_ms: Option<u64>,
+}
+
+/// What a command printed, or how it ended. Secrets are masked, and bytes that are no text are replaced.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ShellNews {
+    /// It printed something.
+    Output {
+        /// Where.
+        stream: ShellStream,
+        /// What.
+        text: String,
+    },
+    /// It prints more than is passed on: nothing of this stream follows. It goes on running.
+    Cut {
+        /// Which stream.
+        stream: ShellStream,
+    },
+    /// It is over. Always the last.
+    Ended {
+        /// Its exit code; `None` if Codex did not tell one.
+        exit: Option<i32>,
+        /// Was something that it printed not passed on?
+        cut: bool,
+        /// How long it ran.
+        took_ms: u64,
+        /// What a person should know besides: why there is no exit code, which sandbox was taken.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        note: Option<String>,
+    },
+}
+
+/// Where a command prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ShellStream {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+}
