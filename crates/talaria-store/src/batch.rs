@@ -35,6 +35,12 @@ pub enum Change {
     NewTurn(NewTurn),
     /// A turn that is there.
     Turn(TurnPatch),
+    /// The turns behind this one that wait to be sent are taken back, as if nobody had asked for them. To be followed by
+    /// a change of a turn, which brings what is shown of a task up to date.
+    TakeBack {
+        /// The turn.
+        after: i64,
+    },
     /// A message, new or once more under the same key.
     Message(NewMessage),
     /// A new request. Its id must be new.

@@ -211,6 +211,7 @@ async fn apply(conn: &mut SqliteConnection, batch: &Batch, appended: Appended, c
         Change::Request(patch) => request::update(conn, session, at, patch).await,
         Change::TaskWorktree(worktree) => task::set_worktree(conn, session, worktree).await,
         Change::TaskNotify(notify) => task::set_notify(conn, session, &notify).await,
+        Change::TakeBack { after } => turn::take_back(conn, session, after).await,
         Change::Outbox(new) => outbox::insert(conn, session, new).await,
         // All messages of the group went in together.
         Change::Message(_) => Ok(()),

@@ -207,6 +207,20 @@ pub(crate) async fn insert(
     Ok(())
 }
 
+/// Takes back the turns behind one that wait to be sent.
+pub(crate) async fn take_back(
+    conn: &mut SqliteConnection,
+    session: &SessionId,
+    after: i64,
+) -> Result<(), StoreError> {
+    sqlx::query("delete from turn where session = $1 and ordinal > $2 and stage = 'prepared'")
+        .bind(session.as_str())
+        .bind(after)
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
 /// Changes a turn that is there.
 pub(crate) async fn update(
     conn: &mut SqliteConnection,

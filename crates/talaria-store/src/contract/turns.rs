@@ -88,3 +88,23 @@ pub async fn a_turn_is_written_down_once(store: Store) {
     let again = store.append(scene::change(&id, 2, turn)).await;
     assert!(matches!(again, Err(StoreError::Conflict(_))), "{again:?}");
 }
+
+/// What waits behind a turn can be taken back; what was sent, and what came before, stays.
+pub async fn only_what_waits_behind_a_turn_is_taken_back(store: Store) {
+    let (id, other) = (scene::session(&store, "one").await, scene::session(&store, "other").await);
+    for ordinal in 1..=4 {
+        store.append(scene::change(&id, 1, Change::NewTurn(scene::turn(ordinal)))).await.unwrap();
+        store.append(scene::change(&other, 1, Change::NewTurn(scene::turn(ordinal)))).await.unwrap();
+    }
+    store.append(scene::change(&id, 2, stage(3, Stage::Sent))).await.unwrap();
+    let changes = vec![Change::TakeBack { after: 1 }, stage(1, Stage::Settled)];
+    store.append(Batch { changes, ..scene::batch(&id, 3, &["outcome"]) }).await.unwrap();
+    let left = async |session| {
+        let turns = store.last_turns(session, None, 9).await.unwrap();
+        turns.into_iter().map(|turn| turn.ordinal).collect::<Vec<_>>()
+    };
+    assert_eq!(left(&id).await, [1, 3]);
+    assert_eq!(left(&other).await, [1, 2, 3, 4]);
+    store.append(scene::change(&id, 4, Change::NewTurn(scene::turn(2)))).await.unwrap();
+    assert_eq!(left(&id).await, [1, 2, 3], "its number is free again");
+}

@@ -6,8 +6,8 @@ use talaria_core::event::Stage;
 use talaria_core::ids::{SessionId, TicketId};
 use talaria_store::contract::scene::{self, EPOCH};
 use talaria_store::{
-    Change, NewOutbox, NewRequest, PrunePolicy, RequestPatch, RequestState, SessionPatch, Store, TaskFilter,
-    TurnPatch,
+    Batch, Change, NewOutbox, NewRequest, PrunePolicy, RequestPatch, RequestState, SessionPatch, Store,
+    TaskFilter, TurnPatch,
 };
 
 #[derive(Clone, Debug)]
@@ -15,6 +15,7 @@ enum Deed {
     Turn,
     Stage(Stage),
     Interrupted,
+    TakenBack,
     Ask(&'static str),
     Answer,
     Void,
@@ -31,6 +32,7 @@ fn deed() -> impl Strategy<Value = Deed> {
         3 => prop::sample::select(vec![Stage::Sent, Stage::Accepted, Stage::Settled, Stage::Unknown])
             .prop_map(Deed::Stage),
         1 => Just(Deed::Interrupted),
+        1 => Just(Deed::TakenBack),
         3 => prop::sample::select(vec!["command", "patch", "input", "elicitation"]).prop_map(Deed::Ask),
         2 => Just(Deed::Answer),
         2 => Just(Deed::Void),
@@ -57,6 +59,14 @@ async fn act(store: &Store, session: &SessionId, at: i64, deed: Deed) {
             code: Some("other".to_owned()),
             ..TurnPatch::default()
         }),
+        Deed::TakenBack => {
+            let Some(running) = store.next_unsettled(session).await.unwrap() else { return };
+            let ordinal = running.ordinal;
+            let settled = TurnPatch { ordinal, stage: Some(Stage::Settled), ..TurnPatch::default() };
+            let changes = vec![Change::TakeBack { after: ordinal }, Change::Turn(settled)];
+            let _ = store.append(Batch { changes, ..scene::batch(session, at, &["outcome"]) }).await;
+            return;
+        }
         Deed::Ask(kind) => Change::NewRequest(NewRequest {
             kind: kind.to_owned(),
             id: ticket(at),
