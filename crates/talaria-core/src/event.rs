@@ -439,3 +439,21 @@ impl Usage {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_older_builds_wrote_is_still_read() {
+        let opened = r#"{"type":"request_opened","id":"req-1","kind":"command","thread":"t","item":"i",
+            "approval":null,"command":"ls","cwd":"/w","reason":null,"permissions":null,"always":null}"#;
+        let queued = r#"{"type":"queued","waiting":2}"#;
+        for (old, new) in [(opened, "digest"), (queued, "text")] {
+            let event: Event = serde_json::from_str(old).unwrap();
+            let again = serde_json::to_value(&event).unwrap();
+            assert_eq!(again["type"], serde_json::from_str::<serde_json::Value>(old).unwrap()["type"]);
+            assert_eq!(again.get(new), None, "nothing is made up: {again}");
+        }
+    }
+}

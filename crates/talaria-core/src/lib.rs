@@ -10,6 +10,7 @@
 //! `notice` is what a person is told who is not looking, and where that may go.
 //! `api` is what commands and the engine tell each other; `bridge` is the tool through which other agents ask for it.
 //! `plain` makes text of others harmless.
+//! `confine` says what a command of the person's own may do, `printed` turns what it prints into text.
 //! `edit` changes one key of a TOML text, `toml_text` knows its lines.
 //! `servers` turns the MCP servers of the configuration into Codex's.
 //! `codex_config` plans what is added to Codex's own configuration, and takes it out again.
@@ -22,6 +23,7 @@ pub mod api;
 pub mod bridge;
 pub mod codex_config;
 pub mod config;
+pub mod confine;
 pub mod drift;
 pub mod duration;
 pub mod edit;
@@ -43,6 +45,7 @@ pub mod plain;
 pub mod policy;
 pub mod power;
 pub mod principal;
+pub mod printed;
 pub mod project;
 mod raw;
 pub mod redact;

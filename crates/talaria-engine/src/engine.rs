@@ -3,9 +3,9 @@
 //!
 //! Map: `desk` knows which sessions are at work, `actor` is the task of one, `opening` opens its conversation on a host,
 //! `journal` writes down what happens (`pending`, `rows`) and publishes it (`feed`, `follow`), `recovery` takes up what an
-//! engine that is gone left, `answering`, `looking`, `offering` and `compacting` are what the API asks, `tasks` is the work in the background (`queue`
-//! says when, `standing` how it stands, `worktrees` where, `owed` and `sending` who is told), `scope` says who may what, `importing`
-//! takes over tasks of the reference, `seal` keeps what
+//! engine that is gone left, `answering`, `looking`, `offering` and `compacting` are what the API asks, `tasks` is the work in
+//! the background (`queue` says when, `standing` how it stands, `worktrees` where, `owed` and `sending` who is told), `scope` says
+//! who may what, `shell` runs commands of a person's own, `importing` takes over tasks of the reference, `seal` keeps what
 //! must survive until it is sent, `ending` ends it. An engine can be killed at any moment: the next one goes on from the store.
 
 use std::path::PathBuf;
@@ -62,6 +62,7 @@ mod seal;
 mod sending;
 mod servers;
 mod settings;
+mod shell;
 mod standing;
 mod tasks;
 mod trouble;
@@ -79,6 +80,7 @@ use queue::Queue;
 pub use recovery::OpenError;
 use servers::Servers;
 use settings::{Settings, Wanted};
+pub use shell::ShellRun;
 
 /// How long a lease holds. The lock of the home is what counts; this is for people who read the file.
 const LEASE_MS: i64 = 60_000;
@@ -216,7 +218,9 @@ impl Engine {
         Err(self.no_turn(&session))
     }
 
-    /// Asks the turn that runs to stop.
+    /// Asks the turn that runs to stop. Once it has, what waits for the next one is taken back and told
+    /// (`Event::Unqueued`), in one with the outcome: nobody who stops a conversation wants it to go on by itself. A turn
+    /// that had completed already is followed by what waits.
     pub async fn interrupt(&self, id: &str, interrupt: Interrupt) -> Result<(), Problem> {
         let session = self.find(id).await?;
         self.0.ready(&session.id).await;

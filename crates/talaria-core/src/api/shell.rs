@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 use super::Caller;
 use crate::policy::Sandbox;
 
-/// A command line to be run. It is run by the shell that runs those of the model: `/bin/bash -lc`, or `/bin/sh -c` where
-/// there is no bash, without a terminal and without input.
+/// A command line to be run, outside of every turn: the model does not hear of it, and nothing of it is kept. It is run by
+/// `/bin/bash -c`, or `/bin/sh -c` where there is no bash, with the environment of the person's terminal (so the profile
+/// is not read again), without a terminal and without input.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Shell {

@@ -133,6 +133,7 @@ impl Turn {
             | Notification::ReasoningTextDelta(_)
             | Notification::ReasoningPartAdded(_)
             | Notification::CommandOutputDelta(_)
+            | Notification::CommandPrinted(_)
             | Notification::PatchOutputDelta(_)
             | Notification::PlanDelta(_)
             | Notification::ItemStarted(_)

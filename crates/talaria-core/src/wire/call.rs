@@ -4,6 +4,7 @@
 //! the tests against the JSON schema that the installed Codex generates. What only newer versions have is left out for
 //! older ones by whoever sends it (`Version` says which have it); nothing here knows a version.
 
+mod command;
 mod installed;
 mod offered;
 mod terminals;
@@ -15,6 +16,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
+pub use command::{CommandExec, CommandExecReply, CommandTerminate, SandboxPolicy, Streaming};
 pub use installed::{
     Marketplace, MarketplaceError, PluginList, PluginListReply, UserConfig, UserConfigRead,
     UserConfigReadReply, WirePlugin,
@@ -70,6 +72,7 @@ call!(ModelList, "model/list", ModelListReply);
 call!(RateLimitsRead, "account/rateLimits/read", RateLimitsReadReply);
 call!(ConfigRead, "config/read", ConfigReadReply);
 call!(CommandExec, "command/exec", CommandExecReply);
+call!(CommandTerminate, "command/exec/terminate", IgnoredAny);
 call!(UserConfigRead, "config/read", UserConfigReadReply);
 call!(PluginList, "plugin/list", PluginListReply);
 
@@ -93,6 +96,7 @@ pub const METHODS: &[&str] = &[
     ModelList::METHOD,
     ConfigRead::METHOD,
     CommandExec::METHOD,
+    CommandTerminate::METHOD,
 ];
 
 /// The methods that Talaria calls only where the version has them.
@@ -314,12 +318,29 @@ pub struct EffectiveConfig {
     /// The permission profile, if the user chose one; it is used where no sandbox is asked for.
     #[serde(default)]
     pub default_permissions: Option<String>,
+    /// What a sandbox that can be written in is like, if the user said so.
+    #[serde(default)]
+    pub sandbox_workspace_write: Option<WorkspaceConfig>,
     /// What the user said about directories.
     #[serde(default)]
     pub projects: Option<Map<String, Value>>,
     /// The MCP servers of the user's own.
     #[serde(default)]
     pub mcp_servers: Option<UsersServers>,
+}
+
+/// What a sandbox that can be written in is like.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct WorkspaceConfig {
+    /// Directories that can be written besides the working directory.
+    pub writable_roots: Vec<String>,
+    /// Whether commands may use the network.
+    pub network_access: bool,
+    /// Whether `$TMPDIR` is read-only.
+    pub exclude_tmpdir_env_var: bool,
+    /// Whether `/tmp` is read-only.
+    pub exclude_slash_tmp: bool,
 }
 
 /// MCP servers by their names. There are secrets among their values, so only the names are shown.
@@ -338,47 +359,4 @@ impl std::fmt::Debug for UsersServers {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_set().entries(self.0.keys()).finish()
     }
-}
-
-/// Runs a command in Codex's sandbox, outside any conversation.
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct CommandExec {
-    /// Program and arguments.
-    pub command: Vec<String>,
-    /// Where.
-    pub cwd: String,
-    /// How long at most.
-    pub timeout_ms: u64,
-    /// What it may do. The writable roots must be named: the default is the server's own directory.
-    pub sandbox_policy: SandboxPolicy,
-}
-
-/// What a command may do.
-#[derive(Clone, Debug, Serialize)]
-#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
-pub enum SandboxPolicy {
-    /// Write below these directories.
-    WorkspaceWrite {
-        /// The directories.
-        writable_roots: Vec<String>,
-        /// Whether it may use the network.
-        network_access: bool,
-        /// Whether `$TMPDIR` is read-only too.
-        exclude_tmpdir_env_var: bool,
-        /// Whether `/tmp` is read-only too.
-        exclude_slash_tmp: bool,
-    },
-}
-
-/// How a command ended.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct CommandExecReply {
-    /// Its exit code.
-    pub exit_code: i32,
-    /// What it printed.
-    pub stdout: String,
-    /// What it complained about.
-    pub stderr: String,
 }

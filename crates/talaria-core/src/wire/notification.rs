@@ -6,8 +6,10 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::Deserialize;
-use serde::de::MapAccess;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use serde::de::{self, MapAccess};
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -62,6 +64,7 @@ macro_rules! notifications {
 notifications! {
     "item/agentMessage/delta" => AgentMessageDelta(Delta<'a>),
     "item/commandExecution/outputDelta" => CommandOutputDelta(Delta<'a>),
+    "command/exec/outputDelta" => CommandPrinted(Box<CommandPrintedParams>),
     "item/reasoning/summaryTextDelta" => ReasoningSummaryDelta(Delta<'a>),
     "item/reasoning/textDelta" => ReasoningTextDelta(Delta<'a>),
     "item/started" => ItemStarted(Box<ItemParams>),
@@ -196,6 +199,7 @@ scoped! {
     ReroutedParams: |p| Some(&p.thread_id), |p| Some(&p.turn_id);
     RecoveryParams: |p| Some(&p.thread_id), |p| Some(&p.turn_id);
     HookParams: |p| Some(&p.thread_id), |p| p.turn_id.as_ref();
+    CommandPrintedParams: |_| None, |_| None;
     RateLimitsParams: |_| None, |_| None;
     ThreadStartedParams: |p| Some(&p.thread.id), |_| None;
     ResolvedParams: |p| Some(&p.thread_id), |_| None;
@@ -639,6 +643,36 @@ pub struct HookRun {
     /// For people.
     #[serde(default)]
     pub status_message: Option<String>,
+}
+
+/// A command that runs in no conversation printed something.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CommandPrintedParams {
+    /// Our name for it.
+    pub process_id: String,
+    /// `stdout` or `stderr`.
+    pub stream: PrintedStream,
+    /// The bytes.
+    #[serde(rename = "deltaBase64", deserialize_with = "from_base64")]
+    pub bytes: Vec<u8>,
+    /// Nothing of this stream follows: it printed as much as was agreed.
+    pub cap_reached: bool,
+}
+
+/// Where a command prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum PrintedStream {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+}
+
+fn from_base64<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
+    let text = Cow::<str>::deserialize(deserializer)?;
+    BASE64.decode(text.as_bytes()).map_err(de::Error::custom)
 }
 
 /// How much of the account's allowance is used.

@@ -101,6 +101,12 @@ impl Client {
         serde_json::from_str(answer.get()).map_err(|error| CallError::Shape { method: C::METHOD, error })
     }
 
+    /// Sends a request and waits for the answer for as long as it takes: whoever asked ends what it is about.
+    pub(crate) async fn call_without_limit<C: Call>(&self, params: &C) -> Result<C::Reply, CallError> {
+        let answer = self.call_until_heard(params).await?;
+        serde_json::from_str(answer.get()).map_err(|error| CallError::Shape { method: C::METHOD, error })
+    }
+
     /// Waits for any answer at all to one request: a refusal is a sign of life too.
     pub(crate) async fn is_heard<C: Call>(&self, params: &C, limit: Duration) -> Result<(), CallError> {
         match tokio::time::timeout(limit, self.call_once(params)).await {

@@ -9,11 +9,13 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 use talaria_core::frame::{Decoded, Frame, RpcError};
 use talaria_core::wire::call::{Capabilities, ClientInfo, Initialize, InitializeReply};
+use talaria_core::wire::notification::Notification;
 use talaria_core::wire::reply;
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinHandle;
 
 use super::client::{CallError, Client};
+use super::commands::Commands;
 use super::process::{EXIT_GRACE, Process};
 use super::queue::Delivery;
 use super::router::Router;
@@ -28,6 +30,7 @@ pub(crate) struct Connection {
     pub(crate) process: Process,
     pub(crate) client: Client,
     pub(crate) router: Router,
+    pub(crate) commands: Commands,
     tally: Tally,
     gone: OnceLock<String>,
     hang_up: Notify,
@@ -53,6 +56,7 @@ impl Connection {
             process,
             client: Client::new(sender),
             router: Router::default(),
+            commands: Commands::default(),
             tally: Tally::default(),
             gone: OnceLock::new(),
             hang_up: Notify::new(),
@@ -157,6 +161,9 @@ impl Connection {
         match message {
             Decoded::Known(Frame::Response { id, result }) => {
                 self.client.resolve(&id, result.map(RawValue::to_owned));
+            }
+            Decoded::Known(Frame::Notification(Notification::CommandPrinted(printed))) => {
+                self.commands.deliver(*printed);
             }
             Decoded::Known(Frame::Notification(notification)) => {
                 self.router.deliver(Delivery::Notification(notification));

@@ -9,10 +9,12 @@ use std::time::Duration;
 
 use serde_json::Value;
 use talaria_core::ids::{RequestId, ThreadId};
+use talaria_core::power::SandboxInForce;
 use talaria_core::version::Version;
 use talaria_core::wire::call::{AccountRead, AccountReadReply, Call, InitializeReply, ThreadLoadedList};
 
 use super::client::CallError;
+use super::commands::Commands;
 use super::complaints::Mark;
 use super::connection::{CALL_LIMIT, Connection};
 use super::directory::HostDirectory;
@@ -176,6 +178,11 @@ impl Host {
         self.seats.has(thread)
     }
 
+    /// What commands of a thread may touch that was opened here, as Codex said it.
+    pub(crate) fn confinement(&self, thread: &ThreadId) -> Option<SandboxInForce> {
+        self.seats.confinement(thread)
+    }
+
     /// Takes no new conversation from now on, for this reason; a pool ends it between turns.
     pub fn drain(&self, why: &str) {
         self.seats.drain(why);
@@ -223,6 +230,16 @@ impl Host {
     /// Sends a request and waits for the answer, for an ordinary time.
     pub async fn call<C: Call>(&self, params: &C) -> Result<C::Reply, CallError> {
         self.connection.client.call(params, CALL_LIMIT).await
+    }
+
+    /// Sends a request and waits for the answer for as long as it takes.
+    pub(crate) async fn call_without_limit<C: Call>(&self, params: &C) -> Result<C::Reply, CallError> {
+        self.connection.client.call_without_limit(params).await
+    }
+
+    /// Who is told what commands print.
+    pub(crate) fn commands(&self) -> &Commands {
+        &self.connection.commands
     }
 
     /// Asks who is logged in. Does not talk to the network.

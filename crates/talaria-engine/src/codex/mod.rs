@@ -3,6 +3,7 @@
 pub mod attach;
 mod boot;
 pub mod client;
+pub mod commands;
 pub(crate) mod complaints;
 mod connection;
 pub mod current;
@@ -29,7 +30,7 @@ mod sweep;
 pub mod terminals;
 pub mod threads;
 mod transport;
-mod trust;
+pub(crate) mod trust;
 pub(crate) mod users_servers;
 
 pub use transport::Transport;

@@ -2,11 +2,12 @@
 //!
 //! A promise lapses when nobody makes use of it, so that a caller that went away does not hold a place for ever.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use talaria_core::ids::ThreadId;
+use talaria_core::power::SandboxInForce;
 use tokio::time::Instant;
 
 /// How long a promised place is held.
@@ -19,8 +20,8 @@ pub(crate) struct Seats(Mutex<State>);
 #[derive(Debug, Default)]
 struct State {
     promised: VecDeque<Instant>,
-    /// The threads that Codex has loaded, or had: it alone may write to them.
-    loaded: HashSet<ThreadId>,
+    /// The threads that Codex has loaded, or had, and what holds on them: it alone may write to them.
+    loaded: HashMap<ThreadId, SandboxInForce>,
     /// Why no new thread is taken.
     draining: Option<String>,
 }
@@ -44,13 +45,18 @@ impl Seats {
     }
 
     /// Codex has loaded this thread here.
-    pub(crate) fn loaded(&self, thread: &ThreadId) {
-        self.lock().loaded.insert(thread.clone());
+    pub(crate) fn loaded(&self, thread: &ThreadId, sandbox: SandboxInForce) {
+        self.lock().loaded.insert(thread.clone(), sandbox);
     }
 
     /// Was this thread loaded here?
     pub(crate) fn has(&self, thread: &ThreadId) -> bool {
-        self.lock().loaded.contains(thread)
+        self.lock().loaded.contains_key(thread)
+    }
+
+    /// What commands of a thread may touch that was loaded here.
+    pub(crate) fn confinement(&self, thread: &ThreadId) -> Option<SandboxInForce> {
+        self.lock().loaded.get(thread).cloned()
     }
 
     /// Takes no new thread from now on; the first reason stays.
@@ -89,7 +95,7 @@ mod tests {
         seats.promise();
         seats.promise();
         let taking = seats.take();
-        seats.loaded(&ThreadId::new("t"));
+        seats.loaded(&ThreadId::new("t"), SandboxInForce::FullAccess);
         assert_eq!(seats.promised(), 2, "held until the thread is open");
         drop(taking);
         assert_eq!((seats.promised(), seats.has(&ThreadId::new("t"))), (1, true));

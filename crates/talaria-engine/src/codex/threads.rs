@@ -206,7 +206,7 @@ impl Host {
         let bounds = Bounds::new(&reply.sandbox, &reply.approval_policy, &reply.cwd, self.version().clone());
         let started = project::started(reply, self.version().to_string());
         let queue = self.router().follow(started.thread.clone());
-        self.seats().loaded(&started.thread);
+        self.seats().loaded(&started.thread, standing.in_force.sandbox.clone());
         OpenThread { started, bounds, standing, raw_events, warnings: Vec::new(), queue }
     }
 }

@@ -11,6 +11,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
+use talaria_core::confine::Trust;
 use talaria_core::policy::{ApprovalPolicy, Sandbox};
 use talaria_core::wire::call::{EffectiveConfig, ThreadStart};
 
@@ -42,6 +43,14 @@ fn is_writable(start: &ThreadStart, config: &EffectiveConfig) -> bool {
             mode.is_some_and(|mode| mode != Sandbox::ReadOnly.as_str())
                 || profile.is_some_and(|profile| profile != READ_ONLY_PROFILE)
         }
+    }
+}
+
+/// Has the user said anything about a directory?
+pub(crate) fn of(config: &EffectiveConfig, cwd: &str) -> Trust {
+    match recorded_level(config, cwd, &git_roots(Path::new(cwd))) {
+        Some(_) => Trust::Recorded,
+        None => Trust::Unknown,
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use talaria_core::event::{Event, Stage, Usage};
+use talaria_core::event::{Event, QueuedInput, Stage, Usage};
 use talaria_core::ids::SessionId;
 use talaria_core::outcome::{FailureCode, Outcome, Report};
 use talaria_core::policy::Answers;
@@ -156,7 +156,8 @@ impl Actor {
         let mut journal =
             Journal::new(shelf.clone(), self.seat.feed.clone(), self.id.clone(), turn.ordinal, task);
         let last = shelf.store.last_turns(&self.id, None, 1).await?.pop();
-        journal.follow_up(last.map_or(0, |last| last.ordinal - turn.ordinal));
+        let behind = last.map_or(0, |last| last.ordinal - turn.ordinal);
+        journal.follow_up(self.waiting(behind).await?);
         let seat = self.seat.clone();
         if let Some(owner) = owner {
             let (queue, id) = (self.engine.queue.clone(), self.id.clone());
@@ -243,6 +244,20 @@ impl Actor {
             return Err(StoreError::Closed);
         }
         Ok(report)
+    }
+
+    /// The input of the last so many turns, which wait.
+    async fn waiting(&self, count: i64) -> Result<Vec<QueuedInput>, StoreError> {
+        let count = u32::try_from(count).unwrap_or_default();
+        if count == 0 {
+            return Ok(Vec::new());
+        }
+        let rows = self.engine.shelf.store.last_turns(&self.id, None, count).await?;
+        let input = |row: &Turn| match self.engine.unseal(row) {
+            Some(Content::Words(words)) => words,
+            _ => input::text(row.input_text.as_str()),
+        };
+        Ok(rows.iter().map(|row| input::queued(&input(row))).collect())
     }
 
     /// What the journal has to know of a task.

@@ -41,6 +41,11 @@ impl Engine {
         if answer.decision == Decision::Void {
             return Err(Problem::new(ProblemCode::BadRequest, "nobody can decide that nobody decided"));
         }
+        if given.digest.is_some() && given.digest != views::digest(&request, &self.0.shelf.seal) {
+            let message =
+                format!("{} asks something else than what was shown, so nothing was answered", request.id);
+            return Err(Problem::new(ProblemCode::Misfit, message).try_this("look at it again, then answer"));
+        }
         if let Ok(ask) = serde_json::from_str::<Ask>(&request.ask) {
             let fit = ask.check(&answer);
             fit.map_err(|misfit| Problem::new(ProblemCode::Misfit, misfit.to_string()))?;
@@ -107,7 +112,7 @@ impl Engine {
     async fn tell(&self, request: &Request) -> Result<RequestInfo, Problem> {
         let session = self.0.shelf.store.session(&request.session).await;
         let task = session.map_err(|error| views::problem(&error))?.and_then(|session| session.alias);
-        Ok(views::request(request, task))
+        Ok(views::request(request, task, &self.0.shelf.seal))
     }
 }
 

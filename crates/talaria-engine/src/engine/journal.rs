@@ -8,8 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use talaria_core::escrow;
-use talaria_core::event::{Event, Stage, Started};
+use talaria_core::event::{Event, QueuedInput, Stage, Started};
 use talaria_core::ids::{SessionId, TicketId};
+use talaria_core::outcome::Outcome;
 use talaria_core::request::{Answer, Decision, Who};
 use talaria_core::transcript::Message;
 use talaria_core::turn::{Fate, Opened, Record, RecordedRequest, Standing};
@@ -89,8 +90,8 @@ pub(super) struct Journal {
     unnamed: usize,
     /// How often the person spoke.
     said: usize,
-    /// Turns that wait behind this one.
-    queued: usize,
+    /// What waits behind this one.
+    waiting: Vec<QueuedInput>,
     broken: bool,
 }
 
@@ -120,14 +121,25 @@ impl Journal {
             unnamed: 0,
             // The prompt was written down with the turn.
             said: 1,
-            queued: 0,
+            waiting: Vec::new(),
             broken: false,
         }
     }
 
-    /// Says how many turns were written down behind this one before it began.
-    pub(super) fn follow_up(&mut self, count: i64) {
-        self.queued = usize::try_from(count).unwrap_or_default();
+    /// Says what was written down behind this turn before it began.
+    pub(super) fn follow_up(&mut self, waiting: Vec<QueuedInput>) {
+        self.waiting = waiting;
+    }
+
+    /// Somebody stopped the turn: what waits is theirs again, and is not run behind their back. A deadline, a loss, or an
+    /// engine that ends takes nothing back.
+    fn take_back(&mut self) {
+        if self.waiting.is_empty() {
+            return;
+        }
+        let inputs = std::mem::take(&mut self.waiting);
+        self.changes.push(Change::TakeBack { after: self.ordinal });
+        self.pending.push(Instant::now().into_std(), Event::Unqueued { inputs });
     }
 
     /// Holds a place until the turn is over.
@@ -328,7 +340,10 @@ fn end_of_escrow() -> i64 {
 }
 
 impl Watcher for Journal {
-    fn event(&mut self, event: Event) {
+    fn event(&mut self, mut event: Event) {
+        if let Event::RequestOpened { digest: Some(digest), .. } = &mut event {
+            *digest = self.shelf.seal.mark(digest);
+        }
         match &event {
             Event::Ledger { stage: Stage::Sent, .. } => self.points.push("sent"),
             Event::Ledger { stage: Stage::Accepted, .. } => {
@@ -353,8 +368,11 @@ impl Watcher for Journal {
             }
             Event::RequestClosed { id, .. } => self.ask(|asking| asking.retain(|open| open != id)),
             Event::ItemCompleted { .. } => self.points.push("item"),
-            Event::Outcome(_) => {
+            Event::Outcome(report) => {
                 self.points.push("outcome");
+                if matches!(report.outcome, Outcome::Interrupted { by: Who::User | Who::Model }) {
+                    self.take_back();
+                }
                 if let Some(task) = &self.task {
                     self.changes.extend(owed::outcome(task, self.ordinal).map(Change::Outbox));
                 }
@@ -397,8 +415,8 @@ impl Watcher for Journal {
         let Ok(sealed) = self.shelf.seal.close(&input::to_json(&input)) else {
             return Err(input);
         };
-        self.queued += 1;
-        let ordinal = self.ordinal + i64::try_from(self.queued).unwrap_or(i64::MAX);
+        self.waiting.push(input::queued(&input));
+        let ordinal = self.ordinal + i64::try_from(self.waiting.len()).unwrap_or(i64::MAX);
         self.changes.push(Change::NewTurn(NewTurn {
             ordinal,
             client_id: uuid::Uuid::now_v7().to_string(),
@@ -407,7 +425,7 @@ impl Watcher for Journal {
             limit_ms: limit.and_then(|limit| i64::try_from(limit.as_millis()).ok()),
             ..NewTurn::default()
         }));
-        Ok(self.queued)
+        Ok(self.waiting.len())
     }
 
     async fn keep(&mut self) -> Result<(), NotKept> {

@@ -3,6 +3,7 @@
 //! XChaCha20-Poly1305 with a key of 32 bytes in the home, readable by its owner alone. This protects backups and copies
 //! of the database, not against somebody who can read the home. What was sealed is erased once it was sent.
 
+use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -10,6 +11,7 @@ use std::path::Path;
 
 use chacha20poly1305::aead::{Aead, KeyInit};
 use chacha20poly1305::{Key, XChaCha20Poly1305, XNonce};
+use sha2::{Digest, Sha256};
 
 /// The length of the key.
 const KEY: usize = 32;
@@ -18,7 +20,11 @@ const NONCE: usize = 24;
 
 /// Seals and opens.
 #[derive(Clone)]
-pub(crate) struct Seal(XChaCha20Poly1305);
+pub(crate) struct Seal {
+    cipher: XChaCha20Poly1305,
+    /// For marks; made of the key, which cannot be found out from it.
+    marking: [u8; KEY],
+}
 
 impl Seal {
     /// Reads the key, or makes one where there is none.
@@ -40,14 +46,15 @@ impl Seal {
     }
 
     fn with(key: [u8; KEY]) -> Self {
-        Self(XChaCha20Poly1305::new(&Key::from(key)))
+        let marking = Sha256::new().chain_update(b"talaria marks").chain_update(key).finalize().into();
+        Self { cipher: XChaCha20Poly1305::new(&Key::from(key)), marking }
     }
 
     /// Seals text.
     pub(crate) fn close(&self, text: &str) -> io::Result<Vec<u8>> {
         let mut nonce = [0; NONCE];
         random(&mut nonce)?;
-        let sealed = self.0.encrypt(&XNonce::from(nonce), text.as_bytes());
+        let sealed = self.cipher.encrypt(&XNonce::from(nonce), text.as_bytes());
         let sealed = sealed.map_err(|_| io::Error::other("it cannot be sealed"))?;
         Ok([nonce.as_slice(), &sealed].concat())
     }
@@ -55,8 +62,19 @@ impl Seal {
     /// Opens what was sealed; `None` if the key is another one, or it was changed.
     pub(crate) fn reveal(&self, sealed: &[u8]) -> Option<String> {
         let (nonce, sealed) = sealed.split_first_chunk::<NONCE>()?;
-        let text = self.0.decrypt(&XNonce::from(*nonce), sealed).ok()?;
+        let text = self.cipher.decrypt(&XNonce::from(*nonce), sealed).ok()?;
         String::from_utf8(text).ok()
+    }
+
+    /// Stands for a digest of something secret, and is told and exported: without the key of the home nobody can find
+    /// out by trying which text the digest is of.
+    pub(crate) fn mark(&self, digest: &str) -> String {
+        let sum = Sha256::new().chain_update(self.marking).chain_update(digest).finalize();
+        sum.iter().fold(String::new(), |mut hex, byte| {
+            // Writing to a text cannot fail.
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        })
     }
 }
 
@@ -92,6 +110,16 @@ mod tests {
         let other = Seal::open(&home.path().join("other")).unwrap();
         assert_eq!(other.reveal(&first), None);
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_mark_is_the_same_for_the_same_digest_in_the_same_home_only() {
+        let home = tempfile::tempdir().unwrap();
+        let [own, again, other] =
+            ["key", "key", "other"].map(|name| Seal::open(&home.path().join(name)).unwrap());
+        assert_eq!(own.mark("a"), again.mark("a"));
+        assert_ne!(own.mark("a"), own.mark("b"));
+        assert_ne!(own.mark("a"), other.mark("a"));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use talaria_core::api::{Caller, Kind, NewSession, NewTurn, Problem, ProblemCode}
 use talaria_core::policy::{Answers, ApprovalPolicy, Sandbox};
 use talaria_core::rules::Rules;
 use talaria_core::version::Version;
-use talaria_core::wire::call::{ApprovalsReviewer, ThreadStart};
+use talaria_core::wire::call::{ApprovalsReviewer, ThreadStart, WorkspaceConfig};
 
 use crate::codex::Transport;
 use crate::codex::host::HostSpec;
@@ -98,6 +98,16 @@ impl Wanted {
 
     pub(super) fn approval(&self) -> Option<ApprovalPolicy> {
         self.approval
+    }
+
+    /// Changes what the user's Codex says about a sandbox as the overrides of the thread do.
+    pub(super) fn override_workspace(&self, config: &mut WorkspaceConfig) {
+        if self.is_task || !self.writable_roots.is_empty() {
+            config.writable_roots.clone_from(&self.writable_roots);
+        }
+        if self.is_task || self.network {
+            config.network_access = self.network;
+        }
     }
 
     pub(super) fn thread(&self) -> ThreadStart {

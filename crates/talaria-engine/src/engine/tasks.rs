@@ -214,7 +214,10 @@ impl Engine {
             outcome: report,
             files,
             commands,
-            requests: requests.iter().map(|request| views::request(request, Some(alias.clone()))).collect(),
+            requests: requests
+                .iter()
+                .map(|request| views::request(request, Some(alias.clone()), &self.0.shelf.seal))
+                .collect(),
             created_at: views::time(session.created_at),
             completed_at: completed_at(turn.as_ref()),
             updated_at: views::time(session.updated_at),

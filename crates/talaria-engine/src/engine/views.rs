@@ -5,6 +5,7 @@ use talaria_core::api::RequestState as Told;
 use talaria_core::api::{
     Kind, Problem, ProblemCode, RequestInfo, RunningTurn, SessionInfo, SessionOrigin, TurnInfo,
 };
+use talaria_core::escrow::Binding;
 use talaria_core::event::Event;
 use talaria_core::item::ItemBody;
 use talaria_core::outcome::Report;
@@ -13,6 +14,7 @@ use talaria_store::legacy::hermes::Origin;
 use talaria_store::{Request, RequestState, Session, SessionKind, SessionState, StoreError, Turn};
 
 use super::rows;
+use super::seal::Seal;
 
 /// Who runs turns in this build.
 pub(super) const RUNTIME: &str = "codex_app_server";
@@ -99,7 +101,13 @@ fn request_state(state: RequestState) -> Told {
     }
 }
 
-pub(super) fn request(request: &Request, task: Option<String>) -> RequestInfo {
+/// Stands for what a request asks, as it is told with it; `None` if what a yes would mean is not known.
+pub(super) fn digest(request: &Request, seal: &Seal) -> Option<String> {
+    let binding: Binding = serde_json::from_str(request.binding.as_deref()?).ok()?;
+    Some(seal.mark(&binding.subject))
+}
+
+pub(super) fn request(request: &Request, task: Option<String>, seal: &Seal) -> RequestInfo {
     let ask: Option<Ask> = serde_json::from_str(&request.ask).ok();
     RequestInfo {
         id: request.id.clone(),
@@ -111,7 +119,7 @@ pub(super) fn request(request: &Request, task: Option<String>) -> RequestInfo {
         state: request_state(request.state),
         place: request.place.as_deref().and_then(rows::value),
         choices: ask.as_ref().map(Ask::choices).unwrap_or_default(),
-        digest: None,
+        digest: digest(request, seal),
         answered_by: request.answered_by.clone(),
         ask,
     }

@@ -8,6 +8,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command as Program;
 use std::sync::Arc;
+use std::time::Duration;
 
 use jsonschema::Validator;
 use serde_json::{Map, Value, json};
@@ -19,13 +20,14 @@ use talaria_core::project;
 use talaria_core::request::{Answer, Ask, Content, Decision, Field, FieldKind, Grant, Question, Who, Wish};
 use talaria_core::version::Version;
 use talaria_core::wire::call::{
-    ApprovalsReviewer, Call, CommandExec, DynamicTool, DynamicToolKind, InjectedMessage, METHODS, ModelList,
-    NEWER_METHODS, PluginList, RateLimitsRead, SandboxPolicy, TerminalsClean, TerminalsList,
-    TerminalsTerminate, ThreadArchive, ThreadCompact, ThreadInjectItems, ThreadLoadedList, ThreadRead,
-    ThreadResume, ThreadStart, ThreadUnsubscribe, TurnStart, UserConfigRead, UserInput,
+    ApprovalsReviewer, Call, CommandExec, CommandTerminate, DynamicTool, DynamicToolKind, InjectedMessage,
+    METHODS, ModelList, NEWER_METHODS, PluginList, RateLimitsRead, SandboxPolicy, TerminalsClean,
+    TerminalsList, TerminalsTerminate, ThreadArchive, ThreadCompact, ThreadInjectItems, ThreadLoadedList,
+    ThreadRead, ThreadResume, ThreadStart, ThreadUnsubscribe, TurnStart, UserConfigRead, UserInput,
 };
 use talaria_core::wire::reply::{self, ToolContent, ToolResult};
 use talaria_core::wire::server_request::ServerRequest;
+use talaria_engine::codex::commands::{Happened, Line};
 use talaria_engine::codex::host::Host;
 use talaria_engine::session::{Command, Options, Session, When};
 use talaria_testkit::app_server::directive::{expect, expect_answer, on, reply as answer, send};
@@ -178,7 +180,7 @@ fn full_start(version: &Version) -> ThreadStart {
 }
 
 /// Sends what no session sends, each in its fullest form.
-async fn send_the_rest(host: &Host) {
+async fn send_the_rest(host: &Arc<Host>) {
     let version = host.version();
     let thread_id = ThreadId::new(THREAD);
     let start = full_start(version);
@@ -215,8 +217,17 @@ async fn send_the_rest(host: &Host) {
         exclude_slash_tmp: true,
     };
     let command = vec!["true".to_owned()];
-    let exec = CommandExec { command, cwd: "/w".to_owned(), timeout_ms: 1000, sandbox_policy };
-    host.call(&exec).await.unwrap();
+    host.call(&CommandExec::new(command.clone(), "/w".to_owned(), 1000, sandbox_policy.clone()))
+        .await
+        .unwrap();
+    let policies =
+        [sandbox_policy, SandboxPolicy::ReadOnly { network_access: true }, SandboxPolicy::DangerFullAccess];
+    host.call(&CommandTerminate { process_id: "command-7".to_owned() }).await.unwrap();
+    for (policy, limit) in policies.into_iter().zip([None, Some(Duration::from_secs(1)), None]) {
+        let line = Line { command: command.clone(), cwd: "/w".to_owned(), policy, limit };
+        let mut execution = host.execute(line).unwrap();
+        assert!(matches!(execution.next().await, Happened::Ended(Ok(0))));
+    }
 }
 
 /// Makes a host and its sessions send everything that they can send to this version; gives what arrived.
@@ -234,6 +245,7 @@ async fn everything_that_we_send(version: &str) -> Vec<Value> {
     let handlers = vec![
         on("config/read", [answer(config)]),
         on("command/exec", [answer(json!({ "exitCode": 0, "stdout": "", "stderr": "" }))]),
+        on("command/exec/terminate", [answer(json!({}))]),
         on("thread/read", [answer(json!({ "thread": { "id": THREAD, "status": { "type": "idle" } } }))]),
         on("thread/inject_items", [answer(json!({}))]),
         on("thread/compact/start", [answer(json!({}))]),

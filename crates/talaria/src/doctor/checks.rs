@@ -149,17 +149,14 @@ async fn sandbox(host: &Host) -> Check {
         }
     };
     let script = "touch inside && echo inside; touch ../outside 2>/dev/null && echo outside; true";
-    let exec = CommandExec {
-        command: ["/bin/sh", "-c", script].map(str::to_owned).to_vec(),
-        cwd: place.writable.clone(),
-        timeout_ms: 20_000,
-        sandbox_policy: SandboxPolicy::WorkspaceWrite {
-            writable_roots: vec![place.writable.clone()],
-            network_access: false,
-            exclude_tmpdir_env_var: true,
-            exclude_slash_tmp: true,
-        },
+    let policy = SandboxPolicy::WorkspaceWrite {
+        writable_roots: vec![place.writable.clone()],
+        network_access: false,
+        exclude_tmpdir_env_var: true,
+        exclude_slash_tmp: true,
     };
+    let command = ["/bin/sh", "-c", script].map(str::to_owned).to_vec();
+    let exec = CommandExec::new(command, place.writable.clone(), 20_000, policy);
     match host.call(&exec).await {
         Err(error) => Check::problem("sandbox", error.to_string(), remedy),
         Ok(reply) => match (reply.exit_code, reply.stdout.as_str()) {

@@ -1,0 +1,288 @@
+//! Runs a command line of the person's own, with what a command of the conversation may do and no more.
+//!
+//! It runs on the host that has the conversation, or would have it. Floor and deny rules hold, because a slip of the hand
+//! does as much harm as a model. Nothing is written down: it is no part of the conversation. The command ends when nobody
+//! reads what it prints any more, and when the engine ends. Called by the server for `POST /v1/shell`.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use talaria_core::api::{Problem, ProblemCode, Shell, ShellNews, ShellStream};
+use talaria_core::confine::Confined;
+use talaria_core::event::Started;
+use talaria_core::place::Place;
+use talaria_core::policy::Sandbox;
+use talaria_core::power::SandboxInForce;
+use talaria_core::printed::Printed;
+use talaria_core::redact::redact;
+use talaria_core::rules::{Ground, Subject, Verdict};
+use talaria_core::wire::call::{ConfigRead, EffectiveConfig};
+use talaria_core::wire::notification::PrintedStream;
+use tokio::sync::{mpsc, watch};
+
+use super::servers::Ears;
+use super::settings::{self, Settings, Wanted};
+use super::{Engine, Inner, importing};
+use crate::codex::client::CallError;
+use crate::codex::commands::{Execution, Happened, Line, NotRun};
+use crate::codex::host::Host;
+use crate::codex::trust;
+
+/// How many pieces wait for whoever reads them. What comes meanwhile waits on the host, where it is bounded too.
+const WAITING: usize = 32;
+/// How often another host is asked for when the one that was given is about to be ended.
+const TRIES: u32 = 3;
+
+/// A command that runs. Dropping this ends it, with everything that it started.
+#[derive(Debug)]
+pub struct ShellRun(mpsc::Receiver<ShellNews>);
+
+impl ShellRun {
+    /// What happens next; `None` after its end, or if the engine ended.
+    pub async fn next(&mut self) -> Option<ShellNews> {
+        self.0.recv().await
+    }
+}
+
+/// Where a command runs, and of which conversation it is.
+struct Whereabouts {
+    cwd: String,
+    session: Option<talaria_store::Session>,
+}
+
+impl Engine {
+    /// Runs a command line.
+    pub async fn shell(&self, shell: Shell) -> Result<ShellRun, Problem> {
+        let caller = self.0.enter()?;
+        self.only_people("run a command outside of a turn")?;
+        if shell.command.trim().is_empty() {
+            return Err(Problem::new(ProblemCode::BadRequest, "the command line is empty"));
+        }
+        let session = match &shell.session {
+            Some(id) => Some(self.find(id).await?),
+            None => None,
+        };
+        if let Some(session) = &session {
+            importing::only_to_be_read(session)?;
+        }
+        let cwd = session.as_ref().map_or(&shell.cwd, |session| &session.cwd).clone();
+        if !Path::new(&cwd).is_absolute() || !Path::new(&cwd).is_dir() {
+            let message = format!("{cwd:?} is not the absolute path of a directory");
+            return Err(Problem::new(ProblemCode::BadRequest, message));
+        }
+        self.0.permit(&shell.command, &cwd)?;
+        let whereabouts = Whereabouts { cwd, session };
+        let limit = shell.limit_ms.map(Duration::from_millis);
+        let (execution, note) = self.0.execute(&shell, &whereabouts, limit).await?;
+        let (sender, receiver) = mpsc::channel(WAITING);
+        let telling = Telling { news: sender, ended: self.0.ended.subscribe(), note, limit };
+        self.0.tasks.spawn(async move {
+            telling.tell(execution).await;
+            drop(caller);
+        });
+        Ok(ShellRun(receiver))
+    }
+}
+
+impl Inner {
+    /// Refuses what the hard floor or a rule of the user's forbids.
+    fn permit(&self, command: &str, cwd: &str) -> Result<(), Problem> {
+        let home = std::env::var("HOME").ok();
+        let ground = Ground { cwd: Some(cwd), home: home.as_deref() };
+        // A person who types a line that is not understood here has decided already.
+        match self.rules().judge(&Subject::Command { line: command, ground }, Place::Inside) {
+            Verdict::Forbidden { by, why } => {
+                let message = redact(&format!("this is not run: {by}: {why}")).into_owned();
+                Err(Problem::new(ProblemCode::Forbidden, message)
+                    .try_this("run it in a terminal of your own if you mean it"))
+            }
+            Verdict::Allowed { .. } | Verdict::Ask { .. } => Ok(()),
+        }
+    }
+
+    async fn execute(
+        &self,
+        shell: &Shell,
+        whereabouts: &Whereabouts,
+        limit: Option<Duration>,
+    ) -> Result<(Execution, Option<String>), Problem> {
+        let named =
+            whereabouts.session.as_ref().and_then(|session| self.hosts.named(session.host.as_deref()?));
+        let mut known = named.filter(|host| host.draining().is_none());
+        for _ in 0..TRIES {
+            let host = match known.take() {
+                Some(host) => host,
+                None => self.host_of(shell).await?,
+            };
+            let confined = self.confined(&host, shell.sandbox, whereabouts).await?;
+            let line = Line {
+                command: vec![interpreter().to_owned(), "-c".to_owned(), shell.command.clone()],
+                cwd: whereabouts.cwd.clone(),
+                policy: confined.policy,
+                limit,
+            };
+            match host.execute(line) {
+                Ok(execution) => return Ok((execution, confined.note)),
+                Err(NotRun::Retired) => {}
+                Err(NotRun::TooMany) => {
+                    let problem = Problem::new(ProblemCode::Overloaded, NotRun::TooMany.to_string());
+                    return Err(problem.try_this("wait until one has ended"));
+                }
+            }
+        }
+        Err(Problem::new(ProblemCode::Codex, "Codex is being replaced").try_this("try again in a moment"))
+    }
+
+    /// The host that would run a conversation of this caller's.
+    async fn host_of(&self, shell: &Shell) -> Result<Arc<Host>, Problem> {
+        let surroundings = settings::surroundings(&shell.caller);
+        let mut spec = Settings::by(&shell.caller).spec(&self.hosts_dir, surroundings)?;
+        spec.referred = self.servers.read(&self.home, Ears::of(&spec)).variables;
+        let host = self.hosts.get(&spec).await.map_err(|error| {
+            Problem::new(ProblemCode::Codex, format!("cannot start Codex: {error}"))
+                .try_this(error.next_step())
+        })?;
+        // No conversation takes the place that was held for one.
+        drop(host.seats().take());
+        Ok(host)
+    }
+
+    /// What holds on the conversation, or would hold on one that begins there.
+    async fn confined(
+        &self,
+        host: &Host,
+        sandbox: Option<Sandbox>,
+        whereabouts: &Whereabouts,
+    ) -> Result<Confined, Problem> {
+        let (cwd, started, wanted) = (&whereabouts.cwd, whereabouts.started(), whereabouts.wanted());
+        if let Some(sandbox) = started.as_ref().and_then(|started| host.confinement(&started.thread)) {
+            return Ok(Confined::in_force(&sandbox, cwd));
+        }
+        let asked = match started.map(|started| started.sandbox) {
+            Some(word) => match word.parse() {
+                Ok(sandbox) => Some(sandbox),
+                Err(_) => return Ok(Confined::in_force(&SandboxInForce::Unknown(word), cwd)),
+            },
+            None if whereabouts.session.is_some() => wanted.as_ref().and_then(Wanted::sandbox),
+            None => sandbox,
+        };
+        let mut config = match host.call(&ConfigRead { cwd: cwd.clone(), include_layers: false }).await {
+            Ok(reply) => reply.config,
+            Err(CallError::Refused { .. }) => EffectiveConfig::default(),
+            Err(error) => {
+                let message = format!("cannot ask Codex for its sandbox: {error}");
+                return Err(Problem::new(ProblemCode::Codex, message));
+            }
+        };
+        if let Some(wanted) = &wanted {
+            wanted.override_workspace(config.sandbox_workspace_write.get_or_insert_default());
+        }
+        Ok(Confined::asked(asked, &config, trust::of(&config, cwd), cwd))
+    }
+}
+
+impl Whereabouts {
+    /// What Codex said of the conversation when it was opened last.
+    fn started(&self) -> Option<Started> {
+        serde_json::from_str(self.session.as_ref()?.started.as_deref()?).ok()
+    }
+
+    /// What was asked of it.
+    fn wanted(&self) -> Option<Wanted> {
+        serde_json::from_str(self.session.as_ref()?.asked.as_deref()?).ok()
+    }
+}
+
+/// The shell that understands what people type; not every system has bash there.
+fn interpreter() -> &'static str {
+    ["/bin/bash", "/bin/sh"].into_iter().find(|path| Path::new(path).exists()).unwrap_or("/bin/sh")
+}
+
+/// Tells what a command prints to whoever started it.
+struct Telling {
+    news: mpsc::Sender<ShellNews>,
+    ended: watch::Receiver<bool>,
+    note: Option<String>,
+    limit: Option<Duration>,
+}
+
+/// Nobody is told any more.
+struct Gone;
+
+impl Telling {
+    /// Tells until the command has ended; ends it if nobody reads that, or if the engine ends.
+    async fn tell(mut self, mut execution: Execution) {
+        let began = Instant::now();
+        let mut streams =
+            [ShellStream::Stdout, ShellStream::Stderr].map(|stream| (stream, Printed::default()));
+        let mut cut = false;
+        loop {
+            let news = self.news.clone();
+            let happened = tokio::select! {
+                happened = execution.next() => Some(happened),
+                () = news.closed() => None,
+                _ = self.ended.wait_for(|ended| *ended) => None,
+            };
+            let Some(happened) = happened else { return execution.end().await };
+            let told = match happened {
+                Happened::Printed(printed) => {
+                    let at = usize::from(printed.stream == PrintedStream::Stderr);
+                    let (stream, text) = &mut streams[at];
+                    let mut told = self.output(*stream, text.push(&printed.bytes)).await;
+                    if printed.cap_reached && told.is_ok() {
+                        cut = true;
+                        told = self.output(*stream, text.finish()).await;
+                        if told.is_ok() {
+                            told = self.give(ShellNews::Cut { stream: *stream }).await;
+                        }
+                    }
+                    told
+                }
+                Happened::Ended(result) => {
+                    for (stream, text) in &mut streams {
+                        if self.output(*stream, text.finish()).await.is_err() {
+                            return;
+                        }
+                    }
+                    let ended = self.end(result, cut, began.elapsed());
+                    // It is over, whether anybody hears that or not.
+                    let _ = self.give(ended).await;
+                    return;
+                }
+            };
+            if told.is_err() {
+                return execution.end().await;
+            }
+        }
+    }
+
+    async fn output(&mut self, stream: ShellStream, text: String) -> Result<(), Gone> {
+        if text.is_empty() { Ok(()) } else { self.give(ShellNews::Output { stream, text }).await }
+    }
+
+    /// A reader that is slow is waited for, but not by an engine that ends.
+    async fn give(&mut self, news: ShellNews) -> Result<(), Gone> {
+        tokio::select! {
+            sent = self.news.send(news) => sent.map_err(|_| Gone),
+            _ = self.ended.wait_for(|ended| *ended) => Err(Gone),
+        }
+    }
+
+    fn end(&mut self, result: Result<i32, CallError>, cut: bool, took: Duration) -> ShellNews {
+        let (exit, why) = match result {
+            // What 0.130 says of a command that was killed.
+            Ok(code) if code < 0 => (None, Some("it was killed".to_owned())),
+            Ok(code) => (Some(code), None),
+            Err(CallError::Refused { error, .. }) => {
+                (None, Some(format!("Codex did not run it: {}", error.message)))
+            }
+            Err(error) => (None, Some(format!("how it ended is not known: {error}"))),
+        };
+        let late = self.limit.filter(|limit| took >= *limit);
+        let late = late.map(|limit| format!("it was ended after its limit of {} ms", limit.as_millis()));
+        let notes: Vec<String> = [self.note.take(), late, why].into_iter().flatten().collect();
+        let note = (!notes.is_empty()).then(|| redact(&notes.join("; ")).into_owned());
+        ShellNews::Ended { exit, cut, took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX), note }
+    }
+}

@@ -1,0 +1,118 @@
+//! Input that waits for the next turn, with images, and what becomes of it when somebody stops the turn.
+
+use talaria_core::api::{Interrupt, NewTurn, ProblemCode, Say, SessionStarted, When};
+use talaria_core::event::{Event, QueuedInput};
+use talaria_core::outcome::Outcome;
+use talaria_core::policy::ApprovalPolicy;
+use talaria_core::request::Who;
+use talaria_scripted::{Gate, Reply};
+use talaria_testkit::Codex;
+
+use crate::home::{Events, Home};
+use crate::stage::both_versions;
+
+both_versions!(
+    stopping_a_turn_takes_back_what_waits_and_says_what_it_was,
+    a_deadline_takes_nothing_back,
+    images_go_with_what_is_said_to_a_turn_and_with_what_waits,
+);
+
+const PICTURE: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x02\0\0\0\x90wS\xde\0\0\0\x0cIDATx\x9cc\xf8\xcf\xc0\0\0\x03\x01\x01\0\xc9\xfe\x92\xef\0\0\0\0IEND\xaeB`\x82";
+
+/// A turn that says something and then waits at the gate.
+async fn begun(home: &Home, gate: &Gate) -> (SessionStarted, Events) {
+    home.model.push(Reply::new().text("half an ").gate(gate).text("answer"));
+    let started = home.start(ApprovalPolicy::Never, "first").await;
+    let mut events = home.events(&started, 0).await;
+    events.is(|event| matches!(event, Event::TextDelta { .. })).await;
+    (started, events)
+}
+
+async fn stopping_a_turn_takes_back_what_waits_and_says_what_it_was(codex: Codex) {
+    let mut home = Home::real(&codex).await;
+    home.open().await;
+    let gate = Gate::new();
+    let (started, mut events) = begun(&home, &gate).await;
+    let key = format!("sk-proj-{}", "a".repeat(40));
+    home.say_next(&started, "then this").await;
+    home.say_next(&started, &format!("and this with {key}")).await;
+    let queued = events.until(|event| match event {
+        Event::Queued { waiting: 2, text } => Some(text.clone()),
+        _ => None,
+    });
+    assert!(queued.await.starts_with("and this with "));
+    let id = started.id.as_str();
+    home.engine().interrupt(id, Interrupt { by: Who::User }).await.unwrap();
+    assert_eq!(events.outcome().await.outcome, Outcome::Interrupted { by: Who::User });
+    let [.., Event::Unqueued { inputs }, Event::Outcome(_)] = events.seen.as_slice() else {
+        panic!("{:#?}", events.seen)
+    };
+    assert_eq!(inputs[0], QueuedInput { text: "then this".to_owned(), images: Vec::new() });
+    assert!(inputs[1].text.starts_with("and this with ") && !inputs[1].text.contains("aaaa"), "{inputs:?}");
+    assert_eq!(inputs.len(), 2);
+    // It is as if nobody had asked for them: the next turn is the second, at once.
+    let prompts: Vec<_> = home.detail(&started).await.turns.into_iter().map(|turn| turn.prompt).collect();
+    assert_eq!(prompts, ["first"]);
+    home.model.push(Reply::say("here"));
+    let turn: NewTurn = home.turn("second");
+    let second = home.engine().start_turn(id, turn).await.unwrap();
+    assert_eq!(second.turn, 2);
+    assert_eq!(events.outcome().await.text.as_deref(), Some("here"));
+    let prompts: Vec<_> = home.detail(&started).await.turns.into_iter().map(|turn| turn.prompt).collect();
+    assert_eq!(prompts, ["first", "second"]);
+    gate.open();
+    home.close().await;
+}
+
+async fn a_deadline_takes_nothing_back(codex: Codex) {
+    let mut home = Home::real(&codex).await;
+    home.open().await;
+    let gate = Gate::new();
+    home.model.push(Reply::say("ready"));
+    let (started, _) = home.run("warm up").await;
+    home.model.push(Reply::new().text("half").gate(&gate));
+    home.model.push(Reply::say("the next"));
+    let after = home.detail(&started).await.info.last_seq;
+    let turn = NewTurn { limit_ms: Some(1500), ..home.turn("first") };
+    home.engine().start_turn(started.id.as_str(), turn).await.unwrap();
+    home.say_next(&started, "second").await;
+    let mut events = home.events(&started, after).await;
+    assert_eq!(events.outcome().await.outcome, Outcome::Interrupted { by: Who::Deadline });
+    assert_eq!(events.outcome().await.text.as_deref(), Some("the next"));
+    assert!(!events.seen.iter().any(|event| matches!(event, Event::Unqueued { .. })));
+    gate.open();
+    home.close().await;
+}
+
+async fn images_go_with_what_is_said_to_a_turn_and_with_what_waits(codex: Codex) {
+    let mut home = Home::real(&codex).await;
+    home.open().await;
+    let picture = home.codex_home.work().join("dot.png");
+    std::fs::write(&picture, PICTURE).unwrap();
+    let path = picture.to_str().unwrap().to_owned();
+    let gate = Gate::new();
+    let (started, mut events) = begun(&home, &gate).await;
+    let say = async |text: &str, images: &[&str], when| {
+        let images = images.iter().map(|path| (*path).to_owned()).collect();
+        home.engine().say(started.id.as_str(), Say { text: text.to_owned(), images, when }).await
+    };
+    for bad in ["/no/such/file.png", "dot.png", home.codex_home.work().to_str().unwrap()] {
+        for when in [When::Now, When::Next] {
+            let refused = say("look", &[bad], when).await.unwrap_err();
+            assert_eq!(refused.code, ProblemCode::BadRequest);
+            assert!(refused.message.contains(bad), "{}", refused.message);
+        }
+    }
+    home.model.push(Reply::say("a dot"));
+    home.model.push(Reply::say("another dot"));
+    say("and this?", &[&path], When::Now).await.unwrap();
+    events.is(|event| matches!(event, Event::Steered { .. })).await;
+    say("and that?", &[&path], When::Next).await.unwrap();
+    events.is(|event| matches!(event, Event::Queued { text, .. } if text.contains("dot.png"))).await;
+    gate.open();
+    assert_eq!(events.outcome().await.text.as_deref(), Some("a dot"));
+    assert_eq!(events.outcome().await.text.as_deref(), Some("another dot"));
+    let pictures = |at: usize| home.model.requests()[at].body.to_string().matches("data:image/png").count();
+    assert_eq!([pictures(0), pictures(1), pictures(2)], [0, 1, 2]);
+    home.close().await;
+}
