@@ -6,6 +6,7 @@
 mod error;
 mod event;
 mod follow;
+mod shell;
 mod wire;
 
 use std::path::{Path, PathBuf};
@@ -20,13 +21,14 @@ use talaria_core::api::{
     self, AnswerRequest, Answered, Applied, Compact, Discard, Discarded, EngineInfo, Import, Imported,
     Interrupt, LookAt, NewSession, NewTask, NewTurn, NoticeInfo, Notify, Numbered, Offers, Problem,
     ProblemCode, Prune, Pruned, RequestInfo, Said, Say, SearchHit, SessionDetail, SessionInfo, SessionQuery,
-    SessionStarted, Status, Stop, Stopped, StoredMessage, TaskDiff, TaskInfo, TaskLine, TaskQuery, TaskSent,
-    TaskStarted,
+    SessionStarted, Shell, Status, Stop, Stopped, StoredMessage, TaskDiff, TaskInfo, TaskLine, TaskQuery,
+    TaskSent, TaskStarted,
 };
 use talaria_core::principal::Principal;
 
 pub use error::ClientError;
 pub use follow::Follow;
+pub use shell::ShellRun;
 
 use crate::launch::Launcher;
 use crate::route::{self, BODY_LIMIT, Route, Verb, percent_encoded};
@@ -144,6 +146,21 @@ impl Client {
             Err(ClientError::NotRunning) if self.launcher.is_some() => {
                 self.revive().await?;
                 Follow::start(self, id, after).await
+            }
+            result => result,
+        }
+    }
+
+    /// Runs a command line in the sandbox of a conversation, and gives what it prints. Dropping that ends the command.
+    pub async fn shell(&self, shell: &Shell) -> Result<ShellRun, ClientError> {
+        let question = Question {
+            principal: self.principal.clone(),
+            ..Question::post(route::SHELL.path.to_owned(), written(shell)?)
+        };
+        match ShellRun::start(&self.socket, &question).await {
+            Err(ClientError::NotRunning) if self.launcher.is_some() => {
+                self.revive().await?;
+                ShellRun::start(&self.socket, &question).await
             }
             result => result,
         }

@@ -9,7 +9,7 @@ use axum::routing::{MethodRouter, get, post};
 use serde::Serialize;
 use talaria_core::api::{
     AnswerRequest, Compact, Discard, Import, Interrupt, LookAt, NewSession, NewTask, NewTurn, Notify,
-    Problem, ProblemCode, Prune, Say, SessionQuery, Stop, TaskQuery,
+    Problem, ProblemCode, Prune, Say, SessionQuery, Shell, Stop, TaskQuery,
 };
 use talaria_engine::engine::Engine;
 
@@ -20,7 +20,7 @@ use crate::taken::{Asked, From, Given, Id, Of, PAGE, Page, Words};
 
 /// Makes the service of every route.
 pub(crate) fn routes(engine: Engine) -> Router {
-    let handlers: [(route::Route, MethodRouter<Engine>); 28] = [
+    let handlers: [(route::Route, MethodRouter<Engine>); 29] = [
         (route::INFO, get(info)),
         (route::STATUS, get(status)),
         (route::STOP, post(stop)),
@@ -32,6 +32,7 @@ pub(crate) fn routes(engine: Engine) -> Router {
         (route::INTERRUPT, post(interrupt)),
         (route::COMPACT, post(compact)),
         (route::FOLLOW, get(follow)),
+        (route::SHELL, post(shell)),
         (route::EVENTS, get(events)),
         (route::MESSAGES, get(messages)),
         (route::SEARCH, get(search)),
@@ -103,6 +104,13 @@ async fn follow(Of(engine): Of, Id(id): Id, Asked(from): Asked<From>, headers: H
     };
     match engine.follow(&id, after).await {
         Ok(follow) => stream::response(follow),
+        Err(problem) => refusal(&problem),
+    }
+}
+
+async fn shell(Of(engine): Of, Given(shell): Given<Shell>) -> Response {
+    match engine.shell(shell).await {
+        Ok(run) => stream::shell(run),
         Err(problem) => refusal(&problem),
     }
 }

@@ -90,6 +90,7 @@ routes! {
     INTERRUPT "interrupt" Post "/v1/sessions/{id}/interrupt" "Asks the running turn to stop."
     COMPACT "compact" Post "/v1/sessions/{id}/compact" "Has a conversation shortened, in a turn of its own."
     FOLLOW "follow" Get "/v1/sessions/{id}/stream" "Sends the events of a conversation: what is kept, then what comes."
+    SHELL "shell" Post "/v1/shell" "Runs a command line in the sandbox of a conversation, and sends what it prints."
     EVENTS "events" Get "/v1/sessions/{id}/events" "Reads kept events, a page at a time."
     MESSAGES "messages" Get "/v1/sessions/{id}/messages" "Reads kept messages, a page at a time."
     SEARCH "search" Get "/v1/search" "Finds words in everything said and done."

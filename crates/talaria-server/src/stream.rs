@@ -1,4 +1,4 @@
-//! The events of one conversation as an event stream (`text/event-stream`).
+//! The events of one conversation, or what one command prints, as an event stream (`text/event-stream`).
 //!
 //! A reader that is slow or asleep holds up nobody: a few lines wait here, the rest stays with the engine's `Follow`,
 //! which reads them from what is kept once they are wanted.
@@ -10,7 +10,7 @@ use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, header};
 use axum::response::Response;
 use futures_util::stream;
-use talaria_engine::engine::{Follow, Line};
+use talaria_engine::engine::{Follow, Line, ShellRun};
 use tokio::sync::mpsc;
 
 /// After so much silence a comment says that the stream is alive.
@@ -23,6 +23,17 @@ pub(crate) fn response(follow: Follow) -> Response {
     let (sender, receiver) = mpsc::channel(WAITING);
     // A task of its own: the comment that interrupts the wait must not interrupt `Follow::next`.
     tokio::spawn(pump(follow, sender));
+    stream_of(receiver)
+}
+
+/// Answers with what a command prints, until it has ended. When the reader is gone, so is the command.
+pub(crate) fn shell(run: ShellRun) -> Response {
+    let (sender, receiver) = mpsc::channel(WAITING);
+    tokio::spawn(pump_shell(run, sender));
+    stream_of(receiver)
+}
+
+fn stream_of(receiver: Waiting) -> Response {
     let mut response = Response::new(Body::from_stream(stream::unfold(receiver, next_bytes)));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
@@ -38,6 +49,19 @@ async fn pump(mut follow: Follow, sender: mpsc::Sender<Line>) {
         };
         let Some(line) = line else { return };
         if sender.send(line).await.is_err() {
+            return;
+        }
+    }
+}
+
+async fn pump_shell(mut run: ShellRun, sender: mpsc::Sender<Line>) {
+    for seq in 1.. {
+        let news = tokio::select! {
+            news = run.next() => news,
+            () = sender.closed() => return,
+        };
+        let Some(json) = news.and_then(|news| serde_json::to_string(&news).ok()) else { return };
+        if sender.send(Line { seq, json: json.into() }).await.is_err() {
             return;
         }
     }

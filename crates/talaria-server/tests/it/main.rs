@@ -15,4 +15,5 @@ mod openapi;
 mod resume;
 mod routes;
 mod scene;
+mod shell;
 mod sockets;

@@ -11,8 +11,9 @@ use serde_json::{Value, json};
 use talaria_core::api::{
     AnswerRequest, Answered, Applied, Compact, Discard, Discarded, EngineInfo, Import, Imported, Interrupt,
     Kind, LookAt, NewSession, NewTask, NewTurn, NoticeInfo, Notify, Numbered, Offers, Problem, Prune, Pruned,
-    RequestInfo, Said, Say, SearchHit, SessionDetail, SessionInfo, SessionQuery, SessionStarted, Status,
-    Stop, Stopped, StoredMessage, TaskDiff, TaskInfo, TaskLine, TaskQuery, TaskSent, TaskStarted,
+    RequestInfo, Said, Say, SearchHit, SessionDetail, SessionInfo, SessionQuery, SessionStarted, Shell,
+    ShellNews, Status, Stop, Stopped, StoredMessage, TaskDiff, TaskInfo, TaskLine, TaskQuery, TaskSent,
+    TaskStarted,
 };
 use talaria_server::route::{self, Route, Verb};
 
@@ -81,6 +82,7 @@ fn shape(route: &Route, schemas: &mut Schemas) -> Shape {
             query: vec![number("after", "Only greater numbers; the header `Last-Event-ID` goes before it.")],
             ..schemas.gives::<Numbered>()
         },
+        "shell" => schemas.takes::<Shell, ShellNews>(),
         "events" => Shape { query: page(), ..schemas.gives::<Vec<Numbered>>() },
         "messages" => Shape { query: page(), ..schemas.gives::<Vec<StoredMessage>>() },
         "search" => {
@@ -133,10 +135,16 @@ fn operation(route: &Route, shape: Shape) -> Value {
             "description": "An id, or the beginning of exactly one."
         }));
     }
-    let kind = if route == &route::FOLLOW { "text/event-stream" } else { "application/json" };
+    let is_stream = [route::FOLLOW, route::SHELL].contains(route);
+    let kind = if is_stream { "text/event-stream" } else { "application/json" };
     let (code, done) = match shape.answer {
         Some(schema) if route == &route::FOLLOW => {
             let means = "For each event its number as `id` and this as `data`, until the engine ends.";
+            ("200", json!({"description": means, "content": {kind: {"schema": schema}}}))
+        }
+        Some(schema) if route == &route::SHELL => {
+            let means =
+                "Each piece as `data`, until `ended`. Whoever closes the connection ends the command.";
             ("200", json!({"description": means, "content": {kind: {"schema": schema}}}))
         }
         Some(schema) => ("200", json!({"description": "Done.", "content": {kind: {"schema": schema}}})),

@@ -66,7 +66,8 @@ impl Scene {
         Self::with(codex(Talk::default(), &[send(ask)])).await
     }
 
-    async fn with(server: AppServer) -> Self {
+    /// Its Codex is this one.
+    pub(crate) async fn with(server: AppServer) -> Self {
         let home = tempfile::tempdir().unwrap();
         let engine = open(home.path()).await;
         Self::of(home, engine, &server)
