@@ -6,6 +6,7 @@
 
 mod approvals;
 mod bridge;
+mod chat;
 mod effect;
 mod keys;
 mod notify;
@@ -23,6 +24,7 @@ use crate::rules::Rules;
 use crate::runtime::Choice;
 use crate::servers::Server;
 pub use bridge::{BridgeConfig, REQUEST_KINDS, Rights};
+pub use chat::{ChatConfig, Enter, Theme};
 pub use effect::Effect;
 pub(crate) use keys::article;
 use keys::{Meaning, Section};
@@ -49,6 +51,8 @@ pub struct Config {
     pub notify: NotifyConfig,
     /// What models that call Talaria's tools may do.
     pub bridge: BridgeConfig,
+    /// How the conversation in the terminal behaves.
+    pub chat: ChatConfig,
     /// The MCP servers that Codex gets, in the order of the file.
     pub servers: Vec<Server>,
 }

@@ -14,6 +14,8 @@ pub enum Effect {
     NextTurn,
     /// When a conversation is opened on Codex.
     NextOpening,
+    /// When the conversation in the terminal is opened.
+    NextChat,
     /// When the engine starts.
     EngineStart,
 }
@@ -36,6 +38,7 @@ impl Effect {
         match parts.first().map(String::as_str) {
             _ if AT_START.contains(&name.as_str()) => Self::EngineStart,
             Some("mcp_servers") => Self::NextOpening,
+            Some("chat") => Self::NextChat,
             Some("notify" | "sessions" | "bridge") => Self::AtOnce,
             _ if name == "codex.on_loss" => Self::AtOnce,
             _ => Self::NextTurn,
@@ -48,6 +51,7 @@ impl Effect {
             Self::AtOnce => "takes effect at once",
             Self::NextTurn => "takes effect from the next turn; what a conversation has of its own stays",
             Self::NextOpening => "takes effect when a conversation is opened on Codex",
+            Self::NextChat => "takes effect when `talaria` is opened the next time",
             Self::EngineStart => "takes effect when the engine starts",
         }
     }
@@ -58,6 +62,7 @@ impl Effect {
             Self::AtOnce => "at_once",
             Self::NextTurn => "next_turn",
             Self::NextOpening => "next_opening",
+            Self::NextChat => "next_chat",
             Self::EngineStart => "engine_start",
         }
     }

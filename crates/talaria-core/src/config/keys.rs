@@ -5,7 +5,7 @@
 
 use toml_edit::Item;
 
-use super::{Config, OnLoss, approvals, bridge, notify};
+use super::{Config, Enter, OnLoss, Theme, approvals, bridge, notify};
 use crate::duration::{from_seconds, parse_duration};
 use crate::nearest::nearest;
 use crate::policy::{ApprovalPolicy, Mode, Sandbox, UnknownName};
@@ -128,6 +128,8 @@ const KEYS: &[(&str, Meaning)] = &[
     ("bridge.answers", Meaning::ReadList(bridge::answers)),
     ("bridge.notify_targets", Meaning::ReadList(bridge::notify_targets)),
     ("bridge.callers", Meaning::ReadList(bridge::callers)),
+    ("chat.enter", Meaning::Read(|item, config| set(&mut config.chat.enter, one_of(item, &Enter::NAMES)))),
+    ("chat.theme", Meaning::Read(|item, config| set(&mut config.chat.theme, one_of(item, &Theme::NAMES)))),
     ("model.default", Meaning::Read(|item, config| set(&mut config.model.default, text(item)))),
     ("model.effort", Meaning::Read(|item, config| set(&mut config.model.effort, text(item)))),
     ("model.provider", Meaning::Read(|item, config| set(&mut config.model.provider, text(item)))),
@@ -143,6 +145,7 @@ const SECTIONS: &[(&str, Section)] = &[
     ("approvals", Section::Read),
     ("engine", Section::Read),
     ("bridge", Section::Read),
+    ("chat", Section::Read),
     ("auxiliary", Section::Later),
     ("compression", Section::Later),
     ("mcp_servers", Section::Servers),

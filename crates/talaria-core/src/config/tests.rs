@@ -212,6 +212,21 @@ fn the_choice_of_the_runtime_is_read_in_any_case() {
 }
 
 #[test]
+fn how_the_chat_behaves_is_read_and_a_wrong_word_is_told_with_the_allowed_ones() {
+    let config = check("[chat]\nenter = \"queue\"\ntheme = \"mono\"\n", &expect![""]);
+    assert_eq!(config.chat, ChatConfig { enter: Some(Enter::Queue), theme: Some(Theme::Mono) });
+    for name in Theme::NAMES {
+        assert_eq!(name.parse::<Theme>().unwrap().name(), name);
+    }
+    check(
+        "[chat]\nenter = \"steers\"\n",
+        &expect![[r#"
+            error line 2: chat.enter: "steers" is not known; allowed: steer, queue; did you mean steer?
+        "#]],
+    );
+}
+
+#[test]
 fn the_limits_of_engine_and_hosts_are_read() {
     let text = r#"
 [codex]
