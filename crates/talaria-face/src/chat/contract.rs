@@ -3,7 +3,8 @@
 //! The driver sends one `News` for every `Wish` that promises one, also when the engine refused. Nothing here is an
 //! effect: a wish is only a word until the driver has carried it out, and the chat shows it as such.
 
-use talaria_core::api::{Numbered, RequestInfo, SessionInfo, TaskCounts, When};
+use talaria_core::api::{Numbered, Offers, RequestInfo, SessionInfo, TaskCounts, When};
+use talaria_core::config::Theme;
 use talaria_core::ids::{SessionId, TicketId};
 use talaria_core::request::Answer;
 
@@ -168,6 +169,35 @@ pub enum News {
         /// The request whose answer was not taken.
         ticket: Option<TicketId>,
     },
+    /// The shell command printed something; not yet made harmless.
+    ShellOutput(String),
+    /// The shell command is over.
+    ShellEnded {
+        /// Its exit code, if there is one.
+        exit: Option<i32>,
+        /// How long it ran, in milliseconds.
+        took_ms: u64,
+        /// What a person should know besides.
+        note: Option<String>,
+    },
+    /// What a conversation here would start with, and what can be chosen.
+    Offers(Box<Offers>),
+    /// No turn can run here until the person has done something about it: no Codex, no login.
+    Missing {
+        /// What is missing.
+        what: String,
+        /// What to do.
+        remedy: String,
+    },
+    /// What the person chose for the turns to come; what is in force is told by an event.
+    Chosen {
+        /// The model, if one was chosen.
+        model: Option<String>,
+        /// The effort, if one was chosen.
+        effort: Option<String>,
+    },
+    /// It looks like this from now on.
+    Theme(Theme),
     /// A list to choose from; the choice is run as a command.
     Pick {
         /// What is chosen.
