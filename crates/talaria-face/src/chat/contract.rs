@@ -17,15 +17,6 @@ pub enum Input {
     Key(Key),
     /// Text that was pasted; only bracketed paste is a paste.
     Paste(String),
-    /// The wheel was turned; negative is up.
-    Wheel(i16),
-    /// The window has this size now.
-    Resize {
-        /// Its width.
-        columns: u16,
-        /// Its height.
-        rows: u16,
-    },
 }
 
 /// A key with what was held down.
@@ -118,6 +109,8 @@ pub enum Wish {
     StopShell,
     /// A slash command that needs the engine. Answered by `News::Reply`, `News::Pick`, `News::Opened`, …
     Run(Command),
+    /// A line was said; it is to be offered again in later conversations.
+    Remember(String),
     /// The person leaves. Nothing stops.
     Leave,
 }

@@ -46,6 +46,7 @@ mod screen;
 mod tests;
 
 pub use json::JsonLines;
+pub(crate) use notice::short;
 pub use notice::tokens;
 pub use quiet::{Quiet, complaint};
 pub use style::{Color, Paint, Style, cut};

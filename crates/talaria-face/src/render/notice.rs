@@ -173,7 +173,7 @@ fn moment(seconds: i64) -> String {
 }
 
 /// A count that fits a glance: `12`, `9.6k`, `1.2M`.
-fn short(count: u64) -> String {
+pub(crate) fn short(count: u64) -> String {
     match count {
         0..1000 => count.to_string(),
         1000..1_000_000 => format!("{}.{}k", count / 1000, count % 1000 / 100),

@@ -69,6 +69,36 @@ impl Style {
         Self { color: Some(color), ..self }
     }
 
+    /// Does it stand out?
+    pub const fn is_bold(self) -> bool {
+        self.bold
+    }
+
+    /// Does it stand back?
+    pub const fn is_dim(self) -> bool {
+        self.dim
+    }
+
+    /// Is it italic?
+    pub const fn is_italic(self) -> bool {
+        self.italic
+    }
+
+    /// Is there a line below?
+    pub const fn is_underlined(self) -> bool {
+        self.underline
+    }
+
+    /// Is there a line through it?
+    pub const fn is_struck(self) -> bool {
+        self.strike
+    }
+
+    /// Its colour, if it has one.
+    pub const fn hue(self) -> Option<Color> {
+        self.color
+    }
+
     /// Reads the numbers between `ESC [` and `m`, as `codes` gives them.
     pub fn from_codes(codes: &str) -> Self {
         codes.split(';').fold(Self::PLAIN, |style, code| match code {

@@ -1,0 +1,185 @@
+//! What is known about the conversation and its surroundings, and from whom: the status line, the first screen and the
+//! approval panel show it.
+//!
+//! Nothing is guessed. What Codex reported wins over what was asked for, and that over what its configuration names.
+
+use talaria_core::api::{Offers, SessionInfo, TaskCounts};
+use talaria_core::event::{Event, RateLimits, Started, Usage};
+
+/// What the person asked for with flags.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// The model.
+    pub model: Option<String>,
+    /// How much it thinks.
+    pub effort: Option<String>,
+    /// The sandbox, as Codex calls it.
+    pub sandbox: Option<String>,
+    /// When Codex asks, as Codex calls it.
+    pub approval: Option<String>,
+}
+
+/// Something that has to be done before a turn can run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Missing {
+    pub(super) what: String,
+    pub(super) remedy: String,
+}
+
+/// A setting, and where it comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Setting<'a> {
+    /// Codex reported it for this conversation.
+    InForce(&'a str),
+    /// It was asked for; the next turn brings it.
+    Asked(&'a str),
+    /// The configuration that Codex reads names it.
+    Configured(&'a str),
+    /// Codex has answered, and not told it.
+    Untold,
+    /// Codex has not answered yet.
+    Unknown,
+}
+
+impl<'a> Setting<'a> {
+    /// The value, if there is one.
+    pub(super) fn value(self) -> Option<&'a str> {
+        match self {
+            Self::InForce(value) | Self::Asked(value) | Self::Configured(value) => Some(value),
+            Self::Untold | Self::Unknown => None,
+        }
+    }
+}
+
+/// All of it.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    /// The version of Talaria.
+    pub(super) version: String,
+    /// Where a new conversation works, as it is shown.
+    pub(super) cwd: String,
+    /// Flags, and what was chosen since.
+    pub(super) asked: Asked,
+    pub(super) session: Option<Box<SessionInfo>>,
+    pub(super) started: Option<Box<Started>>,
+    pub(super) offers: Option<Box<Offers>>,
+    pub(super) missing: Vec<Missing>,
+    pub(super) is_away: bool,
+    pub(super) tasks: TaskCounts,
+    pub(super) usage: Usage,
+    /// Tokens in the context, and how many fit.
+    pub(super) context: Option<(u64, u64)>,
+    pub(super) limits: Option<RateLimits>,
+}
+
+impl Known {
+    /// Another conversation: what was known of the last one does not hold for it.
+    pub(super) fn open(&mut self, session: Option<Box<SessionInfo>>) {
+        self.session = session;
+        self.started = None;
+        self.usage = Usage::default();
+        self.context = None;
+    }
+
+    /// Learns from an event.
+    pub(super) fn event(&mut self, event: &Event) {
+        match event {
+            Event::SessionStarted(started) => {
+                self.started = Some(started.clone());
+            }
+            Event::SettingsConfirmed { model, effort } => {
+                if let Some(started) = &mut self.started {
+                    started.model.clone_from(model);
+                    started.effort.clone_from(effort);
+                }
+                // What was asked for has been done, or was refused with a warning of its own.
+                self.asked.model = None;
+                self.asked.effort = None;
+            }
+            Event::UsageUpdated { turn, context, window } => {
+                self.usage = *turn;
+                self.context = window.filter(|&window| window > 0).map(|window| (*context, window));
+            }
+            Event::RateLimits(limits) => self.limits = Some((**limits).clone()),
+            _ => {}
+        }
+    }
+
+    /// Codex says what there is.
+    pub(super) fn offered(&mut self, offers: Box<Offers>) {
+        self.missing.clear();
+        if offers.limits.is_some() {
+            self.limits.clone_from(&offers.limits);
+        }
+        self.offers = Some(offers);
+    }
+
+    pub(super) fn model(&self) -> Setting<'_> {
+        let running = self.started.as_ref().map(|started| started.model.as_str());
+        let listed = self.session.as_ref().and_then(|session| session.model.as_deref());
+        let offered = self.offers.as_ref().and_then(|offers| {
+            let default =
+                || offers.models.iter().find(|model| model.is_default).map(|model| model.id.as_str());
+            offers.model.as_deref().or_else(default)
+        });
+        self.setting(self.asked.model.as_deref(), running.or(listed), offered)
+    }
+
+    pub(super) fn effort(&self) -> Setting<'_> {
+        let running = self.started.as_ref().and_then(|started| started.effort.as_deref());
+        let offered = self.offers.as_ref().and_then(|offers| {
+            let model = self.model().value();
+            let chosen = offers.models.iter().find(|offer| Some(offer.id.as_str()) == model);
+            let default = || chosen.and_then(|offer| offer.default_effort.as_deref());
+            offers.effort.as_deref().or_else(default)
+        });
+        // A conversation that runs and names no effort has none that could be told.
+        let offered = offered.filter(|_| self.started.is_none());
+        self.setting(self.asked.effort.as_deref(), running, offered)
+    }
+
+    pub(super) fn sandbox(&self) -> Setting<'_> {
+        let running = self.started.as_ref().map(|started| started.sandbox.as_str());
+        let offered = self.offers.as_ref().and_then(|offers| offers.sandbox.as_deref());
+        self.setting(self.asked.sandbox.as_deref().filter(|_| running.is_none()), running, offered)
+    }
+
+    pub(super) fn approval(&self) -> Setting<'_> {
+        let running = self.started.as_ref().map(|started| started.approval.as_str());
+        let offered = self.offers.as_ref().and_then(|offers| offers.approval.as_deref());
+        self.setting(self.asked.approval.as_deref().filter(|_| running.is_none()), running, offered)
+    }
+
+    /// Where the conversation works.
+    pub(super) fn folder(&self) -> &str {
+        let running = self.started.as_ref().map(|started| started.cwd.as_str());
+        running.or(self.session.as_ref().map(|session| session.cwd.as_str())).unwrap_or(&self.cwd)
+    }
+
+    /// The version of Codex.
+    pub(super) fn codex(&self) -> Option<&str> {
+        let running = self.started.as_ref().map(|started| started.codex.as_str());
+        running.or(self.offers.as_ref().map(|offers| offers.codex.as_str()))
+    }
+
+    /// How full the model's context is, in percent.
+    pub(super) fn context_percent(&self) -> Option<u64> {
+        self.context.map(|(used, window)| (used.saturating_mul(100) / window).min(100))
+    }
+
+    fn setting<'a>(
+        &self,
+        asked: Option<&'a str>,
+        running: Option<&'a str>,
+        configured: Option<&'a str>,
+    ) -> Setting<'a> {
+        match (asked, running, configured) {
+            (Some(asked), Some(running), _) if asked == running => Setting::InForce(running),
+            (Some(asked), ..) => Setting::Asked(asked),
+            (None, Some(running), _) => Setting::InForce(running),
+            (None, None, Some(configured)) => Setting::Configured(configured),
+            (None, None, None) if self.offers.is_some() || self.started.is_some() => Setting::Untold,
+            (None, None, None) => Setting::Unknown,
+        }
+    }
+}

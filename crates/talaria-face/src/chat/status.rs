@@ -1,0 +1,148 @@
+//! The last row: what runs on what, with which permissions, how full, how much, and what waits.
+//!
+//! Parts that do not fit are left out, the least important first; none is cut while another could go.
+
+use std::time::Duration;
+
+use talaria_core::event::{RateLimits, RateWindow};
+use talaria_core::plain::one_line;
+
+use super::known::{Known, Setting};
+use super::line::Line;
+use super::turn::Turn;
+use crate::render::{Color, Paint, Style, cut, short};
+
+/// From how many percent on a limit is worth a look.
+const NEARLY_FULL: f64 = 80.0;
+
+/// What the row is made of, besides what is known.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Moment {
+    pub(super) turn: Turn,
+    /// Does a shell command of the person run?
+    pub(super) has_shell: bool,
+    /// Requests of other conversations that wait.
+    pub(super) waiting: usize,
+    pub(super) now: Duration,
+}
+
+/// A part of the row; of two that do not fit together the one with the higher rank goes.
+struct Part {
+    rank: u8,
+    style: Style,
+    text: String,
+}
+
+/// The row.
+pub(super) fn row(known: &Known, moment: Moment, width: usize, paint: Paint) -> Line {
+    let mut parts = parts(known, moment, paint);
+    let gap = paint.sign(" · ", " | ");
+    let columns = |parts: &[Part]| -> usize {
+        let words: usize = parts.iter().map(|part| unicode_width::UnicodeWidthStr::width(&*part.text)).sum();
+        words + 3 * parts.len().saturating_sub(1)
+    };
+    while parts.len() > 1 && columns(&parts) > width {
+        let least = parts.iter().enumerate().max_by_key(|(_, part)| part.rank).map(|(at, _)| at);
+        parts.remove(least.unwrap_or(0));
+    }
+    let mut line = Line::default();
+    for (at, part) in parts.iter().enumerate() {
+        if at > 0 {
+            line.push(Style::DIM, gap);
+        }
+        line.push(part.style, &cut(&part.text, width, paint));
+    }
+    line
+}
+
+fn parts(known: &Known, moment: Moment, paint: Paint) -> Vec<Part> {
+    let mut parts = Vec::new();
+    let mut add = |rank: u8, style: Style, text: String| parts.push(Part { rank, style, text });
+    if known.is_away {
+        add(0, Style::BOLD.color(Color::Red), "engine away".to_owned());
+    }
+    if let Some(work) = work(moment, paint) {
+        add(2, Style::PLAIN.color(Color::Cyan), work);
+    }
+    if moment.waiting > 0 {
+        let noun = if moment.waiting == 1 { "request waits" } else { "requests wait" };
+        add(1, Style::BOLD.color(Color::Yellow), format!("{} {noun}: F2", moment.waiting));
+    }
+    if let Some(model) = model(known, paint) {
+        add(3, Style::PLAIN, model);
+    }
+    if let Some((style, rules)) = rules(known) {
+        add(4, style, rules);
+    }
+    if let Some(percent) = known.context_percent() {
+        let style = if percent >= 80 { Style::PLAIN.color(Color::Yellow) } else { Style::DIM };
+        add(5, style, format!("context {percent}%"));
+    }
+    if let Some((style, limit)) = limit(known.limits.as_ref()) {
+        add(7, style, limit);
+    }
+    let tasks = known.tasks;
+    if tasks.working + tasks.waiting + tasks.queued > 0 {
+        let count = tasks.working + tasks.waiting + tasks.queued;
+        let noun = if count == 1 { "task" } else { "tasks" };
+        add(6, Style::DIM, format!("{count} {noun}"));
+    }
+    if known.usage.total > 0 {
+        add(8, Style::DIM, format!("{} tokens", short(known.usage.total)));
+    }
+    parts
+}
+
+/// What is going on, with a sign that turns.
+fn work(moment: Moment, paint: Paint) -> Option<String> {
+    const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+    const ASCII: [&str; 4] = ["|", "/", "-", "\\"];
+    let word = match moment.turn {
+        Turn::Idle if moment.has_shell => "shell",
+        Turn::Idle => return None,
+        Turn::Asked { .. } => "sending",
+        Turn::Running { is_stopping: true, .. } => "stopping",
+        Turn::Running { .. } => "working",
+    };
+    let beat = usize::try_from(moment.now.as_millis() / 100).unwrap_or(0);
+    let sign = paint.sign(FRAMES[beat % FRAMES.len()], ASCII[beat % ASCII.len()]);
+    let time = moment.turn.elapsed(moment.now).map(|time| match time.as_secs() {
+        seconds @ 0..60 => format!(" {seconds}s"),
+        seconds @ 60..3600 => format!(" {}m {:02}s", seconds / 60, seconds % 60),
+        seconds => format!(" {}h {:02}m", seconds / 3600, seconds / 60 % 60),
+    });
+    Some(format!("{sign} {word}{}", time.unwrap_or_default()))
+}
+
+fn model(known: &Known, paint: Paint) -> Option<String> {
+    let model = known.model();
+    let next =
+        if matches!(model, Setting::Asked(_)) && known.started.is_some() { " (next turn)" } else { "" };
+    let joint = paint.sign("·", "/");
+    let runtime = known.codex().map(|_| format!("codex{joint}")).unwrap_or_default();
+    let effort = known.effort().value().map(|effort| format!("{joint}{effort}")).unwrap_or_default();
+    Some(one_line(&format!("{runtime}{}{effort}{next}", model.value()?)).into_owned())
+}
+
+/// Who may do what; no sandbox stands out.
+fn rules(known: &Known) -> Option<(Style, String)> {
+    let sandbox = known.sandbox().value()?;
+    let approval = known.approval().value().map(|approval| format!("/{approval}")).unwrap_or_default();
+    let is_open = sandbox == "danger-full-access";
+    let style = if is_open { Style::BOLD.color(Color::Red) } else { Style::DIM };
+    Some((style, one_line(&format!("{sandbox}{approval}")).into_owned()))
+}
+
+/// The window of which most is used.
+fn limit(limits: Option<&RateLimits>) -> Option<(Style, String)> {
+    let limits = limits?;
+    let alarm = Style::BOLD.color(Color::Red);
+    if limits.reached.is_some() {
+        return Some((alarm, "limit reached".to_owned()));
+    }
+    let windows = [limits.primary.as_ref(), limits.secondary.as_ref()];
+    let fuller = |a: &&RateWindow, b: &&RateWindow| a.used_percent.total_cmp(&b.used_percent);
+    let window = windows.into_iter().flatten().max_by(fuller)?;
+    let style = if window.used_percent >= NEARLY_FULL { alarm } else { Style::DIM };
+    Some((style, format!("limit {:.0}%", window.used_percent)))
+}

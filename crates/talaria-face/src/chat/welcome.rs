@@ -1,0 +1,149 @@
+//! The first screen: what would run, where, with which permissions, what to type next, and what is missing.
+//!
+//! It says only what is known, and that Codex is being asked as long as that is so. It asks nothing.
+
+use talaria_core::plain::one_line;
+
+use super::known::{Known, Setting};
+use super::line::Line;
+use crate::render::{Color, Paint, Style, cut};
+
+/// How far in the values stand.
+const NAMES: usize = 12;
+/// In narrower windows the names stand above the values.
+const NARROW: usize = 40;
+
+/// The rows, at most `height` of them: where there are too few, what is missing comes first.
+pub(super) fn rows(known: &Known, width: usize, height: usize, paint: Paint) -> Vec<Line> {
+    let mut page = Page { width, paint, lines: Vec::new() };
+    page.plain(Style::BOLD, &format!("Talaria {}", known.version));
+    for missing in missing(known) {
+        page.pair("missing", &missing.0, Style::BOLD.color(Color::Red));
+        page.pair("", &missing.1, Style::PLAIN);
+    }
+    page.pair("folder", known.folder(), Style::PLAIN);
+    page.pair("runtime", &runtime(known), Style::PLAIN);
+    page.pair("model", &model(known), Style::PLAIN);
+    page.pair("permissions", &permissions(known), Style::PLAIN);
+    for note in known.offers.iter().flat_map(|offers| &offers.notes) {
+        page.pair("note", note, Style::DIM);
+    }
+    let hints = [
+        "Say what you want done and press Enter.",
+        "/ lists commands, @ names a file, ! runs a shell command, ? shows the keys.",
+        "Ctrl-D leaves and stops nothing: `talaria --last` comes back.",
+    ];
+    if page.lines.len() + hints.len() < height {
+        page.lines.push(Line::default());
+    }
+    for hint in hints {
+        page.plain(Style::DIM, hint);
+    }
+    page.lines.truncate(height);
+    page.lines
+}
+
+/// What has to be done before a turn can run, and how.
+fn missing(known: &Known) -> Vec<(String, String)> {
+    let away = known.is_away.then(|| {
+        let what = "Talaria's engine is away; it is being called again".to_owned();
+        (what, "see what is wrong with `talaria doctor`".to_owned())
+    });
+    let told = known.missing.iter().map(|missing| (missing.what.clone(), missing.remedy.clone()));
+    let login = known.offers.as_ref().filter(|offers| offers.account.needed && known.missing.is_empty());
+    let login = login.map(|_| ("nobody is logged in at Codex".to_owned(), "run `codex login`".to_owned()));
+    away.into_iter().chain(told).chain(login).collect()
+}
+
+fn runtime(known: &Known) -> String {
+    let Some(codex) = known.codex() else {
+        return match (known.missing.is_empty(), known.is_away) {
+            (true, false) => "Codex is being asked".to_owned(),
+            _ => "Codex has not answered".to_owned(),
+        };
+    };
+    let who = known.offers.as_ref().map(|offers| &offers.account).and_then(|account| {
+        let kind = account.kind.as_deref()?;
+        let parts = [account.name.as_deref(), Some(kind), account.plan.as_deref()];
+        Some(parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
+    });
+    let who = who.map(|who| format!(" ({who})")).unwrap_or_default();
+    format!("Codex {codex}{who}")
+}
+
+fn model(known: &Known) -> String {
+    let provider = known.offers.as_ref().and_then(|offers| offers.provider.as_deref());
+    let provider = provider.map(|name| format!(" at {name}")).unwrap_or_default();
+    let effort = match known.effort().value() {
+        Some(effort) => format!(", effort {effort}"),
+        None => String::new(),
+    };
+    format!("{}{effort}{provider}", words(known, known.model(), "the one that Codex chooses"))
+}
+
+fn permissions(known: &Known) -> String {
+    let sandbox = words(known, known.sandbox(), "Codex's own");
+    let approval = words(known, known.approval(), "Codex's own");
+    if known.sandbox() == Setting::Unknown && known.approval() == Setting::Unknown {
+        return sandbox;
+    }
+    format!("sandbox {sandbox}, approvals {approval}")
+}
+
+/// A setting in words; `untold` is what happens if nobody says anything.
+fn words(known: &Known, setting: Setting<'_>, untold: &str) -> String {
+    match setting {
+        Setting::InForce(value) | Setting::Configured(value) => value.to_owned(),
+        Setting::Asked(value) => format!("{value} (asked for)"),
+        Setting::Untold => format!("{untold} (not told)"),
+        Setting::Unknown if known.missing.is_empty() && !known.is_away => "not known yet".to_owned(),
+        Setting::Unknown => "not known".to_owned(),
+    }
+}
+
+struct Page {
+    width: usize,
+    paint: Paint,
+    lines: Vec<Line>,
+}
+
+impl Page {
+    fn plain(&mut self, style: Style, text: &str) {
+        for row in wrapped(text, self.width) {
+            self.lines.push(Line::of(style, row));
+        }
+    }
+
+    /// A name and its value; the value may be somebody else's words. A value that is too long is cut once.
+    fn pair(&mut self, name: &str, value: &str, style: Style) {
+        let indent = if self.width < NARROW { 2 } else { NAMES + 2 };
+        let value = one_line(value);
+        let mut line = Line::of(Style::DIM, format!("  {name:<NAMES$}"));
+        if self.width < NARROW {
+            if !name.is_empty() {
+                self.lines.push(Line::of(Style::DIM, name.to_owned()));
+            }
+            line = Line::of(Style::PLAIN, "  ");
+        }
+        for row in wrapped(&value, self.width.saturating_sub(indent).max(1)) {
+            line.push(style, &cut(&row, self.width.saturating_sub(indent), self.paint));
+            self.lines.push(std::mem::replace(&mut line, Line::of(Style::PLAIN, " ".repeat(indent))));
+        }
+    }
+}
+
+/// Words in rows; a word that is longer than a row has one of its own.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    use unicode_width::UnicodeWidthStr;
+    let mut rows: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match rows.last_mut() {
+            Some(row) if row.width() + 1 + word.width() <= width => {
+                row.push(' ');
+                row.push_str(word);
+            }
+            _ => rows.push(word.to_owned()),
+        }
+    }
+    rows
+}
