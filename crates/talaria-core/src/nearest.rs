@@ -1,12 +1,12 @@
 //! Finds the name a person probably meant.
 //!
 //! Owns the edit distance and how far a guess may go; a guess is only ever shown, never acted upon.
-//! Called by the configuration reader for keys and values.
+//! Called by the configuration reader for keys and values, and by the chat for its commands.
 
 /// Returns the candidate closest to `word`, if one is close enough to be a likely slip of the keyboard.
 ///
 /// Of equally close candidates the first wins.
-pub(crate) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // One slip in three letters: more would suggest names that merely have the same length.
     let limit = (word.chars().count() / 3).max(1);
     candidates

@@ -7,10 +7,13 @@ use std::time::Duration;
 use talaria_core::config::Theme;
 
 pub mod commands;
+pub mod completion;
+pub mod composer;
 pub mod contract;
 pub mod draw;
 mod frame;
 mod known;
+pub mod history;
 pub mod line;
 mod setup;
 mod status;

@@ -1,4 +1,20 @@
-//! What can be typed after a slash.
+//! What can be typed after a slash: one table gives reading, help, completion and the plain mode.
+//!
+//! A command is only read here; whoever gets it carries it out. Nothing is guessed: a word that is not known is a
+//! mistake with a suggestion, never the nearest command. Called by the composer and by the plain mode.
+
+mod help;
+mod table;
+mod words;
+
+use std::fmt;
+
+use talaria_core::nearest::nearest;
+use talaria_core::request::Decision;
+
+pub use help::help;
+pub use table::TABLE;
+pub use words::{split, within_word};
 
 /// A slash command with its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,8 +43,13 @@ pub enum Command {
     Task(Vec<String>),
     /// List what waits for a person.
     Requests,
-    /// Say yes to a request; the one on the screen if none is named.
-    Approve(Option<String>),
+    /// Say yes to a request.
+    Approve {
+        /// Which; the one on the screen if none is named.
+        request: Option<String>,
+        /// One of the three kinds of yes.
+        decision: Decision,
+    },
     /// Say no to a request, perhaps with a reason.
     Deny {
         /// Which; the one on the screen if none is named.
@@ -53,3 +74,289 @@ pub enum Command {
     /// Leave.
     Quit,
 }
+
+/// What a person typed, once it is sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// Words for the model.
+    Say(String),
+    /// A slash command.
+    Command(Command),
+    /// A shell command, without its `!`.
+    Shell(String),
+}
+
+/// One command: everything that is known about it.
+#[derive(Debug)]
+pub struct Definition {
+    /// Its name, without the slash.
+    pub name: &'static str,
+    /// Other names.
+    pub aliases: &'static [&'static str],
+    /// Its arguments, as they are shown.
+    pub usage: &'static str,
+    /// What it does, in one line.
+    pub help: &'static str,
+    /// One use of it.
+    pub example: &'static str,
+    /// Where it makes sense.
+    pub needs: Needs,
+    /// What its arguments may be, by their place.
+    pub arguments: &'static [&'static [Source]],
+    /// How its arguments become a command.
+    shape: Shape,
+}
+
+/// What must be there for a command to make sense.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// Nothing.
+    Nothing,
+    /// A conversation.
+    Session,
+    /// A running turn.
+    Turn,
+}
+
+/// Where the candidates for an argument come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Source {
+    /// The ids of conversations.
+    Sessions,
+    /// The models that are offered.
+    Models,
+    /// The efforts that the model offers.
+    Efforts,
+    /// The ids of open requests.
+    Requests,
+    /// The ids of tasks.
+    Tasks,
+    /// Files.
+    Files,
+    /// The commands themselves.
+    Commands,
+    /// These words, each with a line of help.
+    Words(&'static [(&'static str, &'static str)]),
+}
+
+/// How arguments become a command.
+#[derive(Debug)]
+enum Shape {
+    /// There are none.
+    Bare(Command),
+    /// One word, or none.
+    Word(fn(Option<String>) -> Command),
+    /// One of the words that the definition names, or none.
+    Choice(fn(Option<String>) -> Command),
+    /// All of the rest as it was typed, and there must be something.
+    Text(fn(String) -> Command),
+    /// Words as a shell splits them.
+    Words(fn(Vec<String>) -> Command),
+    /// A request, and for how long.
+    Approve,
+    /// A request, and why not.
+    Deny,
+}
+
+/// Why something typed is no command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mistake {
+    /// What is wrong.
+    pub what: String,
+    /// What to do about it.
+    pub hint: String,
+}
+
+impl fmt::Display for Mistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; {}", self.what, self.hint)
+    }
+}
+
+/// Reads what a person sent: `/…` is a command, `!…` a shell command, everything else is said.
+///
+/// `//…` says a text that begins with one slash, and a space before `/` or `!` makes a text of it. A path such as
+/// `/usr/bin/env …` is a text, because no command has a second slash in its name.
+pub fn read(text: &str) -> Result<Entry, Mistake> {
+    if let Some(rest) = text.strip_prefix(' ').filter(|rest| rest.starts_with(['/', '!'])) {
+        return Ok(Entry::Say(rest.to_owned()));
+    }
+    if let Some(shell) = text.strip_prefix('!') {
+        return match shell.trim() {
+            "" => Err(mistake(
+                "there is nothing to run",
+                "type a shell command behind the !, such as !git status",
+            )),
+            command => Ok(Entry::Shell(command.to_owned())),
+        };
+    }
+    match text.strip_prefix('/') {
+        Some(rest) if rest.starts_with('/') => Ok(Entry::Say(rest.to_owned())),
+        Some(rest) if !first_word(rest).0.contains('/') => parse(text).map(Entry::Command),
+        _ => Ok(Entry::Say(text.to_owned())),
+    }
+}
+
+/// Reads a command with its slash.
+pub fn parse(line: &str) -> Result<Command, Mistake> {
+    let (name, rest) = first_word(line.strip_prefix('/').unwrap_or(line));
+    let definition = named(name)?;
+    definition.read(rest.trim())
+}
+
+/// Finds a command by its name or another name of it; case does not count.
+pub fn find(name: &str) -> Option<&'static Definition> {
+    let name = name.strip_prefix('/').unwrap_or(name).to_ascii_lowercase();
+    TABLE.iter().find(|one| one.name == name || one.aliases.contains(&name.as_str()))
+}
+
+/// Finds the definition of a command.
+pub fn definition(command: &Command) -> Option<&'static Definition> {
+    find(match command {
+        Command::New => "new",
+        Command::Resume(_) => "resume",
+        Command::Sessions => "sessions",
+        Command::Search(_) => "search",
+        Command::Model(_) => "model",
+        Command::Reasoning(_) => "reasoning",
+        Command::Compact => "compact",
+        Command::Usage => "usage",
+        Command::Status => "status",
+        Command::Tasks => "tasks",
+        Command::Task(_) => "task",
+        Command::Requests => "requests",
+        Command::Approve { .. } => "approve",
+        Command::Deny { .. } => "deny",
+        Command::Stop => "stop",
+        Command::Steer(_) => "steer",
+        Command::Queue(_) => "queue",
+        Command::CodexRuntime(_) => "codex-runtime",
+        Command::Export(_) => "export",
+        Command::Theme(_) => "theme",
+        Command::Help(_) => "help",
+        Command::Quit => "quit",
+    })
+}
+
+/// Finds a command by name, or says which was probably meant.
+fn named(name: &str) -> Result<&'static Definition, Mistake> {
+    let name = name.strip_prefix('/').unwrap_or(name);
+    if let Some(definition) = find(name) {
+        return Ok(definition);
+    }
+    if name.is_empty() {
+        return Err(mistake("there is no command behind the slash", "/help lists them; // sends a slash"));
+    }
+    let names = TABLE.iter().flat_map(|one| std::iter::once(one.name).chain(one.aliases.iter().copied()));
+    let hint = match nearest(name, names) {
+        Some(near) => format!("did you mean /{near}? // at the start sends the line as text"),
+        None => "/help lists the commands; // at the start sends the line as text".to_owned(),
+    };
+    Err(mistake(format!("there is no command /{}", shortened(name)), hint))
+}
+
+impl Definition {
+    /// The command as it is typed, with the names of its arguments.
+    pub fn synopsis(&self) -> String {
+        format!("/{} {}", self.name, self.usage).trim_end().to_owned()
+    }
+
+    fn read(&self, rest: &str) -> Result<Command, Mistake> {
+        match &self.shape {
+            Shape::Bare(command) if rest.is_empty() => Ok(command.clone()),
+            Shape::Bare(_) => Err(self.misused(format!("/{} takes nothing behind it", self.name))),
+            Shape::Word(make) => Ok(make(self.one_word(rest)?)),
+            Shape::Choice(make) => Ok(make(self.choice(rest)?)),
+            Shape::Text(_) if rest.is_empty() => {
+                Err(self.misused(format!("/{} needs something behind it", self.name)))
+            }
+            Shape::Text(make) => Ok(make(rest.to_owned())),
+            Shape::Words(make) => match self.words(rest)? {
+                words if words.is_empty() => {
+                    Err(self.misused(format!("/{} needs something behind it", self.name)))
+                }
+                words => Ok(make(words)),
+            },
+            Shape::Approve => self.approve(rest),
+            Shape::Deny => Ok(deny(rest)),
+        }
+    }
+
+    fn words(&self, rest: &str) -> Result<Vec<String>, Mistake> {
+        split(rest).ok_or_else(|| self.misused("a quote is not closed"))
+    }
+
+    fn one_word(&self, rest: &str) -> Result<Option<String>, Mistake> {
+        let mut words = self.words(rest)?;
+        if words.len() > 1 {
+            return Err(self.misused(format!("/{} takes one word", self.name)));
+        }
+        Ok(words.pop())
+    }
+
+    fn choice(&self, rest: &str) -> Result<Option<String>, Mistake> {
+        let Some(word) = self.one_word(rest)?.map(|word| word.to_ascii_lowercase()) else { return Ok(None) };
+        let sources = self.arguments.iter().flat_map(|place| place.iter());
+        let mut known = sources.filter_map(|source| match source {
+            Source::Words(words) => Some(words.iter().map(|(word, _)| *word)),
+            _ => None,
+        });
+        if known.any(|mut words| words.any(|one| one == word)) {
+            return Ok(Some(word));
+        }
+        Err(self.misused(format!("/{} does not take {}", self.name, shortened(&word))))
+    }
+
+    fn approve(&self, rest: &str) -> Result<Command, Mistake> {
+        let (mut request, mut decision) = (None, None);
+        for word in rest.split_whitespace() {
+            match word.to_ascii_lowercase().as_str() {
+                "once" if decision.is_none() => decision = Some(Decision::Accept),
+                "session" if decision.is_none() => decision = Some(Decision::AcceptForSession),
+                "always" if decision.is_none() => decision = Some(Decision::AcceptAlways),
+                _ if is_request(word) && request.is_none() => request = Some(word.to_owned()),
+                _ => {
+                    return Err(self.misused(format!(
+                        "{} is neither a request nor once, session or always",
+                        shortened(word)
+                    )));
+                }
+            }
+        }
+        Ok(Command::Approve { request, decision: decision.unwrap_or(Decision::Accept) })
+    }
+
+    fn misused(&self, what: impl Into<String>) -> Mistake {
+        mistake(what, format!("usage: {}", self.synopsis()))
+    }
+}
+
+fn deny(rest: &str) -> Command {
+    let (word, behind) = first_word(rest);
+    let (request, reason) =
+        if is_request(word) { (Some(word.to_owned()), behind.trim()) } else { (None, rest) };
+    Command::Deny { request, reason: (!reason.is_empty()).then(|| reason.to_owned()) }
+}
+
+fn is_request(word: &str) -> bool {
+    word.starts_with("req-")
+}
+
+fn first_word(text: &str) -> (&str, &str) {
+    let end = text.find(char::is_whitespace).unwrap_or(text.len());
+    text.split_at(end)
+}
+
+fn mistake(what: impl Into<String>, hint: impl Into<String>) -> Mistake {
+    Mistake { what: what.into(), hint: hint.into() }
+}
+
+/// What a person typed, fit for a message of ours.
+fn shortened(word: &str) -> String {
+    let shown: String = word.chars().take(40).collect();
+    let dots = if shown.len() < word.len() { "…" } else { "" };
+    talaria_core::plain::reveal_line(&shown).into_owned() + dots
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,115 @@
+//! Words as a shell splits them: spaces part, quotes hold together. Nothing is expanded and nothing is run.
+
+/// Splits a text into words; `None` if a quote is not closed.
+pub fn split(text: &str) -> Option<Vec<String>> {
+    let mut reader = Reader::default();
+    text.chars().for_each(|c| reader.push(c));
+    if reader.quote.is_some() || reader.is_escaped {
+        return None;
+    }
+    reader.words.extend(reader.word);
+    Some(reader.words)
+}
+
+/// Gives the finished words of an unfinished text, and where in it the last word begins.
+///
+/// The last word is empty if the text ends in a space. A quote that is not closed belongs to it.
+pub fn within_word(text: &str) -> (Vec<String>, usize) {
+    let mut reader = Reader::default();
+    let mut start = 0;
+    for (at, c) in text.char_indices() {
+        let was_between = reader.word.is_none();
+        reader.push(c);
+        if was_between && reader.word.is_some() {
+            start = at;
+        } else if reader.word.is_none() {
+            start = at + c.len_utf8();
+        }
+    }
+    (reader.words, start)
+}
+
+#[derive(Default)]
+struct Reader {
+    words: Vec<String>,
+    word: Option<String>,
+    quote: Option<char>,
+    is_escaped: bool,
+}
+
+impl Reader {
+    fn push(&mut self, c: char) {
+        match (self.quote, c) {
+            _ if self.is_escaped => {
+                self.is_escaped = false;
+                // In double quotes a backslash stays, except before what it protects.
+                if self.quote == Some('"') && !matches!(c, '"' | '\\' | '$' | '`') {
+                    self.letter('\\');
+                }
+                self.letter(c);
+            }
+            (Some('\''), '\'') | (Some('"'), '"') => self.quote = None,
+            (None | Some('"'), '\\') => {
+                self.is_escaped = true;
+                self.word.get_or_insert_default();
+            }
+            (Some(_), c) => self.letter(c),
+            (None, '\'' | '"') => {
+                self.quote = Some(c);
+                self.word.get_or_insert_default();
+            }
+            (None, c) if c.is_whitespace() => self.words.extend(self.word.take()),
+            (None, c) => self.letter(c),
+        }
+    }
+
+    fn letter(&mut self, c: char) {
+        self.word.get_or_insert_default().push(c);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use talaria_core::request::shell_words;
+
+    use super::*;
+
+    #[test]
+    fn words_are_split_like_a_shell_does() {
+        let cases = [
+            ("", Some(vec![])),
+            ("  a  b ", Some(vec!["a", "b"])),
+            ("send x 'two words' \"and \\\"more\\\"\"", Some(vec!["send", "x", "two words", "and \"more\""])),
+            ("a''b \"\" \\ c", Some(vec!["ab", "", " c"])),
+            ("'open", None),
+            ("end\\", None),
+        ];
+        for (text, words) in cases {
+            let words = words.map(|words| words.into_iter().map(str::to_owned).collect());
+            assert_eq!(split(text), words, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_unfinished_word_is_found() {
+        let cases = [
+            ("", 0, 0),
+            ("sh", 0, 0),
+            ("show ", 1, 5),
+            ("show co", 1, 5),
+            ("show 'my f", 1, 5),
+            ("a b  c", 2, 5),
+        ];
+        for (text, finished, start) in cases {
+            let (words, at) = within_word(text);
+            assert_eq!((words.len(), at), (finished, start), "{text}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn what_is_quoted_comes_back(words in proptest::collection::vec("\\PC{0,12}", 0..5)) {
+            proptest::prop_assert_eq!(split(&shell_words(&words)), Some(words));
+        }
+    }
+}

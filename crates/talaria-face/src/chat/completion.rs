@@ -1,0 +1,83 @@
+//! The list of what could be meant, while it is typed: commands, their arguments, files.
+//!
+//! Nothing is put in by itself. Enter is for sending, unless one of the list was chosen with an arrow or Tab.
+
+mod context;
+mod fuzzy;
+mod popup;
+
+pub(crate) use context::{Context, What, context};
+pub use fuzzy::{Rank, rank};
+pub(crate) use popup::Popup;
+
+use crate::chat::commands::{Source, TABLE};
+
+/// Something that could be meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// What is put in.
+    pub value: String,
+    /// A line about it.
+    pub about: String,
+}
+
+impl Choice {
+    /// A choice with a line about it.
+    pub fn new(value: impl Into<String>, about: impl Into<String>) -> Self {
+        Self { value: value.into(), about: about.into() }
+    }
+}
+
+/// What is known beyond the commands: ids, models, efforts, files.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Known {
+    lists: Vec<(Source, Vec<Choice>)>,
+}
+
+impl Known {
+    /// Takes a list in the place of the one before.
+    pub(crate) fn set(&mut self, source: Source, choices: Vec<Choice>) {
+        self.lists.retain(|(one, _)| *one != source);
+        self.lists.push((source, choices));
+    }
+
+    /// What fits here, the best first.
+    pub(crate) fn fitting(&self, context: &Context) -> Vec<Choice> {
+        let all: Vec<Choice> = match context.what {
+            What::Name => commands(&context.letters),
+            What::File => self.of(Source::Files),
+            What::Argument(sources) => sources.iter().flat_map(|source| self.of(*source)).collect(),
+        };
+        let mut ranked: Vec<_> =
+            all.into_iter().filter_map(|one| Some((rank(&context.letters, &one.value)?, one))).collect();
+        // Ids and models come in an order that means something; it stays where the letters do not decide.
+        if context.letters.is_empty() {
+            return ranked.into_iter().map(|(_, one)| one).collect();
+        }
+        ranked.sort_by_key(|(rank, _)| *rank);
+        ranked.into_iter().map(|(_, one)| one).collect()
+    }
+
+    fn of(&self, source: Source) -> Vec<Choice> {
+        match source {
+            Source::Words(words) => words.iter().map(|(word, about)| Choice::new(*word, *about)).collect(),
+            Source::Commands => TABLE.iter().map(|one| Choice::new(one.name, one.help)).collect(),
+            _ => self
+                .lists
+                .iter()
+                .find(|(one, _)| *one == source)
+                .map(|(_, list)| list.clone())
+                .unwrap_or_default(),
+        }
+    }
+}
+
+/// The commands, each by its name; by another name only if that is what is typed.
+fn commands(letters: &str) -> Vec<Choice> {
+    let names = TABLE.iter().flat_map(|one| {
+        let alias = one.aliases.iter().find(|alias| letters.len() > 1 && alias.starts_with(letters));
+        let name = alias.filter(|_| rank(letters, one.name).is_none()).unwrap_or(&one.name);
+        std::iter::once(Choice::new(*name, one.help))
+    });
+    names.collect()
+}

@@ -1,0 +1,284 @@
+//! Where a person writes: keys and pastes in, rows and reactions out.
+//!
+//! Enter sends, unless one of a list was chosen; only bracketed paste is a paste, and an end of line in a paste never
+//! sends. What was typed and pasted is what is sent; only on the screen it is made harmless. Called by `Chat`.
+
+mod buffer;
+mod edit;
+mod fragment;
+mod layout;
+mod motion;
+mod paste;
+mod recall;
+mod send;
+mod undo;
+mod view;
+
+pub use view::Rows;
+
+use buffer::Buffer;
+use fragment::Fragment;
+use recall::{Search, Walk};
+use undo::Reason;
+
+use super::commands::{Command, Source};
+use super::completion::{Choice, Context, Known, Popup, What, context};
+use super::contract::{Code, Key, Prompt};
+use super::history::History;
+use crate::render::Look;
+
+/// What a key led to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reaction {
+    /// Nothing.
+    Nothing,
+    /// Something on the screen.
+    Changed,
+    /// This is to be said to the model.
+    Submit(Prompt),
+    /// This is to be carried out.
+    Command(Command),
+    /// What was typed could not be sent, and why; it stays where it is.
+    Mistake(String),
+    /// This is to be run by a shell.
+    Shell(String),
+    /// Something on the screen; and files with these letters are wanted, by `offer`.
+    WantFiles(String),
+    /// Something on the screen; and whether this path is an image file is wanted, by `image`.
+    WantImage(String),
+    /// The key means nothing here.
+    NotMine,
+}
+
+/// The input with everything around it.
+#[derive(Clone, Debug)]
+pub struct Composer {
+    look: Look,
+    buffer: Buffer,
+    /// What was cut last, and whether the next cut adds to it.
+    killed: Fragment,
+    kills: bool,
+    history: History,
+    walk: Option<Walk>,
+    search: Option<Search>,
+    known: Known,
+    popup: Option<Popup>,
+    /// The list that was closed by hand; it stays closed as long as the same word is typed.
+    dismissed: Option<Context>,
+    placeholder: String,
+    /// The room that the text had when it was shown last: Up and Down follow the rows that a person sees.
+    room: usize,
+    top: usize,
+    /// The column that Up and Down aim at.
+    aim: Option<usize>,
+}
+
+impl Composer {
+    /// An empty input.
+    pub fn new(look: Look) -> Self {
+        Self {
+            look,
+            buffer: Buffer::default(),
+            killed: Fragment::default(),
+            kills: false,
+            history: History::default(),
+            walk: None,
+            search: None,
+            known: Known::default(),
+            popup: None,
+            dismissed: None,
+            placeholder: "say what to do   / commands   @ files   ! shell".to_owned(),
+            room: 80,
+            top: 0,
+            aim: None,
+        }
+    }
+
+    /// Takes a key.
+    pub fn key(&mut self, key: Key) -> Reaction {
+        if self.search.is_some() {
+            return self.search_key(key);
+        }
+        if let Some(reaction) = self.popup_key(key) {
+            return reaction;
+        }
+        self.edit_key(key)
+    }
+
+    /// Takes a paste.
+    pub fn paste(&mut self, text: &str) -> Reaction {
+        let text = paste::with_line_ends(text);
+        if text.is_empty() {
+            return Reaction::Nothing;
+        }
+        if self.search.is_some() {
+            return self.search_letters(text.lines().next().unwrap_or_default());
+        }
+        self.settle();
+        let image = paste::image_path(&text);
+        self.buffer.insert(paste::fragment(text), Reason::Other);
+        match (image, self.refresh()) {
+            (Some(path), _) => Reaction::WantImage(path),
+            (None, reaction) => reaction,
+        }
+    }
+
+    /// Answers `Reaction::WantImage`: the absolute path if it is an image file. It takes the place of the pasted path if
+    /// that still stands there.
+    pub fn image(&mut self, pasted: &str, path: Option<&str>) {
+        let Some(path) = path else { return };
+        let Some(range) = self.pasted_path(pasted) else { return };
+        let cursor = self.buffer.cursor();
+        let (end, before) = (range.end, self.buffer.text().len());
+        self.buffer.replace(range, Fragment::image(path), Reason::Other);
+        if cursor > end {
+            self.buffer.move_to(cursor + self.buffer.text().len() - before);
+        }
+        self.popup = None;
+    }
+
+    /// Answers `Reaction::WantFiles`. Answers to letters that have changed since are passed over.
+    pub fn offer(&mut self, letters: &str, paths: Vec<String>) {
+        let Some(now) = self.context().filter(|now| now.wants_files() && now.letters == letters) else {
+            return;
+        };
+        self.known.set(Source::Files, paths.into_iter().map(|path| Choice::new(path, "")).collect());
+        self.show_choices(now);
+    }
+
+    /// Takes what can be completed: conversations, models, efforts, requests, tasks.
+    pub fn know(&mut self, source: Source, choices: Vec<Choice>) {
+        self.known.set(source, choices);
+        if let Some(now) = self.popup.as_ref().map(|popup| popup.context.clone()) {
+            self.show_choices(now);
+        }
+    }
+
+    /// Takes what was sent before.
+    pub fn remember(&mut self, history: History) {
+        self.history = history;
+        self.walk = None;
+        self.search = None;
+    }
+
+    /// What was sent before.
+    pub fn history(&self) -> &History {
+        &self.history
+    }
+
+    /// Says what stands there while nothing is written.
+    pub fn placeholder(&mut self, text: impl Into<String>) {
+        self.placeholder = text.into();
+    }
+
+    /// Changes the looks.
+    pub fn look(&mut self, look: Look) {
+        self.look = look;
+    }
+
+    /// Is nothing written?
+    pub fn is_empty(&self) -> bool {
+        self.buffer.is_empty()
+    }
+
+    /// The text, with pastes, without images.
+    pub fn text(&self) -> String {
+        self.buffer.content().sent()
+    }
+
+    /// Throws away what is written; undoing brings it back.
+    pub fn clear(&mut self) {
+        self.settle();
+        self.search = None;
+        self.popup = None;
+        if !self.buffer.is_empty() {
+            self.buffer.set(Fragment::default());
+        }
+    }
+
+    /// Ends what only the next key of the same kind would continue.
+    fn settle(&mut self) {
+        self.aim = None;
+        self.kills = false;
+        self.walk = None;
+    }
+
+    fn context(&self) -> Option<Context> {
+        let cursor = self.buffer.cursor();
+        let units = self.buffer.units();
+        let from = units.iter().map(|unit| unit.end).filter(|&end| end <= cursor).max().unwrap_or(0);
+        let to = units.iter().map(|unit| unit.start).filter(|&start| start >= cursor).min();
+        context(&self.buffer.text()[..to.unwrap_or(self.buffer.text().len())], from, cursor)
+    }
+
+    /// Opens, renews or closes the list after the text has changed.
+    fn refresh(&mut self) -> Reaction {
+        let Some(now) = self.context() else {
+            (self.popup, self.dismissed) = (None, None);
+            return Reaction::Changed;
+        };
+        if self.dismissed.as_ref().is_some_and(|gone| gone.is_same_place(&now)) {
+            return Reaction::Changed;
+        }
+        self.dismissed = None;
+        self.popup = None;
+        let letters = now.wants_files().then(|| now.letters.clone());
+        self.show_choices(now);
+        letters.map_or(Reaction::Changed, Reaction::WantFiles)
+    }
+
+    fn show_choices(&mut self, context: Context) {
+        if self.dismissed.is_some() {
+            return;
+        }
+        let choices = self.known.fitting(&context);
+        match &mut self.popup {
+            Some(popup) if popup.context == context => popup.renew(choices),
+            _ => self.popup = Some(Popup::new(context, choices)),
+        }
+        self.popup.take_if(|popup| popup.is_empty());
+    }
+
+    fn popup_key(&mut self, key: Key) -> Option<Reaction> {
+        let popup = self.popup.as_mut()?;
+        match (key.code, key.ctrl, key.alt) {
+            (Code::Down, false, false) | (Code::Char('n'), true, false) => popup.down(),
+            (Code::Up, false, false) | (Code::Char('p'), true, false) | (Code::BackTab, ..) => popup.up(),
+            (Code::Tab, ..) => match popup.chosen().or(popup.only()).cloned() {
+                Some(choice) => return Some(self.put_in(&choice, Code::Tab)),
+                None => popup.down(),
+            },
+            (Code::Enter, false, false) if !key.shift => {
+                let choice = popup.chosen().cloned()?;
+                return Some(self.put_in(&choice, Code::Enter));
+            }
+            (Code::Esc, ..) => self.dismissed = self.popup.take().map(|popup| popup.context),
+            _ => return None,
+        }
+        Some(Reaction::Changed)
+    }
+
+    /// Puts a choice in the place of what was typed of it.
+    fn put_in(&mut self, choice: &Choice, by: Code) -> Reaction {
+        let Some(popup) = self.popup.take() else { return Reaction::Nothing };
+        let quoted = talaria_core::request::shell_words(std::slice::from_ref(&choice.value));
+        let text = match popup.context.what {
+            What::Name => format!("/{} ", choice.value),
+            // A folder is gone into, as long as it stays one word.
+            What::File if by == Code::Tab && quoted == choice.value && quoted.ends_with('/') => {
+                format!("@{quoted}")
+            }
+            What::File | What::Argument(_) => format!("{quoted} "),
+        };
+        let mut range = popup.context.range;
+        if text.ends_with(' ') && self.buffer.text()[range.end..].starts_with(' ') {
+            range.end += 1;
+        }
+        self.settle();
+        self.buffer.replace(range, Fragment::plain(text), Reason::Other);
+        self.refresh()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,105 @@
+//! Text with units in it: pieces that the cursor does not enter. What is cut, kept for undoing and pasted has this form.
+
+/// A piece of text that is one to the cursor and is shown by its label.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Unit {
+    /// Where it begins, in bytes.
+    pub(crate) start: usize,
+    /// Where it ends.
+    pub(crate) end: usize,
+    /// What is shown instead of its text.
+    pub(crate) label: String,
+    /// What it is.
+    pub(crate) kind: Kind,
+}
+
+/// What a unit stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A long paste, whose text is sent.
+    Paste,
+    /// An image with its absolute path; the text below it is only its label and is not sent.
+    Image(String),
+}
+
+/// Text with units.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Fragment {
+    /// The text, pastes included.
+    pub(crate) text: String,
+    /// The units, from left to right; they do not overlap.
+    pub(crate) units: Vec<Unit>,
+}
+
+impl Fragment {
+    /// Text without units.
+    pub(crate) fn plain(text: impl Into<String>) -> Self {
+        Self { text: text.into(), units: Vec::new() }
+    }
+
+    /// Text that is one unit.
+    pub(crate) fn pasted(text: String) -> Self {
+        let lines = text.trim_end_matches('\n').split('\n').count();
+        let label = if lines > 1 {
+            format!("[pasted {lines} lines]")
+        } else {
+            format!("[pasted {} characters]", text.chars().count())
+        };
+        Self::unit(text, label, Kind::Paste)
+    }
+
+    /// An image.
+    pub(crate) fn image(path: &str) -> Self {
+        let name = path.rsplit('/').find(|part| !part.is_empty()).unwrap_or(path);
+        let label = format!("[image {}]", talaria_core::plain::reveal_line(name));
+        Self::unit(label.clone(), label, Kind::Image(path.to_owned()))
+    }
+
+    fn unit(text: String, label: String, kind: Kind) -> Self {
+        let unit = Unit { start: 0, end: text.len(), label, kind };
+        Self { text, units: vec![unit] }
+    }
+
+    /// Appends another fragment.
+    pub(crate) fn push(&mut self, other: Self) {
+        let shift = self.text.len();
+        self.text.push_str(&other.text);
+        self.units.extend(other.units.into_iter().map(|unit| unit.moved(shift)));
+    }
+
+    /// The text that is sent: without the labels of images.
+    pub(crate) fn sent(&self) -> String {
+        let mut out = String::with_capacity(self.text.len());
+        let mut from = 0;
+        for unit in self.units.iter().filter(|unit| matches!(unit.kind, Kind::Image(_))) {
+            out.push_str(&self.text[from..unit.start]);
+            from = unit.end;
+        }
+        out + &self.text[from..]
+    }
+
+    /// The images, in their order.
+    pub(crate) fn images(&self) -> Vec<String> {
+        let path = |unit: &Unit| match &unit.kind {
+            Kind::Image(path) => Some(path.clone()),
+            Kind::Paste => None,
+        };
+        self.units.iter().filter_map(path).collect()
+    }
+}
+
+impl Unit {
+    /// The same unit further right.
+    pub(crate) fn moved(mut self, shift: usize) -> Self {
+        self.start += shift;
+        self.end += shift;
+        self
+    }
+
+    /// The same unit further left.
+    pub(crate) fn moved_back(mut self, shift: usize) -> Self {
+        self.start -= shift;
+        self.end -= shift;
+        self
+    }
+}

@@ -1,0 +1,139 @@
+//! What was sent before comes back: walking with Up and Down, searching with Ctrl-R. The draft is never lost.
+
+use super::buffer::Buffer;
+use super::fragment::Fragment;
+use super::layout::Layout;
+use super::{Code, Composer, Key, Reaction};
+
+/// What is longer comes back as one unit: nobody edits that by hand, and laying it out would take long.
+const LONG: usize = 20_000;
+
+/// A walk through what was sent before.
+#[derive(Clone, Debug)]
+pub(super) struct Walk {
+    at: usize,
+    draft: Fragment,
+}
+
+/// A search in what was sent before.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Search {
+    /// What is looked for.
+    pub(super) letters: String,
+    /// What was found.
+    pub(super) found: Option<usize>,
+    /// The same, for the screen.
+    pub(super) preview: Buffer,
+}
+
+impl Composer {
+    /// Brings back the line before.
+    pub(super) fn recall_older(&mut self) -> Reaction {
+        let before = self.walk.as_ref().map_or(self.history.len(), |walk| walk.at);
+        let Some(at) = before.checked_sub(1) else { return Reaction::NotMine };
+        let Some(line) = self.history.get(at).map(recalled) else { return Reaction::NotMine };
+        let draft = self.walk.take().map_or_else(|| self.buffer.content().clone(), |walk| walk.draft);
+        self.show_recalled(line);
+        // At the end of the first row: the next Up goes on, and a short line can be edited at its end.
+        let layout = Layout::of(&self.buffer, self.room, self.look);
+        let place = layout.place_at(&self.buffer, 0, usize::MAX, self.look);
+        self.buffer.move_to(place);
+        self.walk = Some(Walk { at, draft });
+        Reaction::Changed
+    }
+
+    /// Brings back the line after, and at last the draft.
+    pub(super) fn recall_newer(&mut self) -> Reaction {
+        let Some(walk) = self.walk.take() else { return Reaction::NotMine };
+        match self.history.get(walk.at + 1).map(recalled) {
+            Some(line) => {
+                self.show_recalled(line);
+                self.walk = Some(Walk { at: walk.at + 1, ..walk });
+            }
+            None => self.show_recalled(walk.draft),
+        }
+        Reaction::Changed
+    }
+
+    fn show_recalled(&mut self, what: Fragment) {
+        self.settle();
+        self.popup = None;
+        self.buffer.set(what);
+    }
+
+    /// Opens the search.
+    pub(super) fn begin_search(&mut self) -> Reaction {
+        self.settle();
+        self.popup = None;
+        self.search = Some(Search::default());
+        Reaction::Changed
+    }
+
+    /// Adds letters to what is looked for.
+    pub(super) fn search_letters(&mut self, letters: &str) -> Reaction {
+        let Some(mut search) = self.search.take() else { return Reaction::Nothing };
+        search.letters.push_str(letters);
+        // What was found already may fit the longer word, too.
+        let from = search.found.map_or(self.history.len(), |at| at + 1);
+        search.show(self, from);
+        self.search = Some(search);
+        Reaction::Changed
+    }
+
+    /// Takes a key while searching.
+    pub(super) fn search_key(&mut self, key: Key) -> Reaction {
+        let Some(mut search) = self.search.take() else { return Reaction::Nothing };
+        match (key.code, key.ctrl, key.alt) {
+            (Code::Char('r'), true, _) | (Code::Up, ..) => {
+                let from = search.found.unwrap_or(self.history.len());
+                if self.history.find_older(&search.letters, from).is_some() {
+                    search.show(self, from);
+                }
+            }
+            (Code::Char('s'), true, _) | (Code::Down, ..) => {
+                let from = search.found.and_then(|at| self.history.find_newer(&search.letters, at));
+                if let Some(at) = from {
+                    search.show(self, at + 1);
+                }
+            }
+            (Code::Char('c' | 'g'), true, _) | (Code::Esc, ..) => return Reaction::Changed,
+            (Code::Char(c), false, false) if !c.is_control() => {
+                self.search = Some(search);
+                return self.search_letters(c.encode_utf8(&mut [0; 4]));
+            }
+            (Code::Backspace, ..) | (Code::Char('h'), true, _) => {
+                if search.letters.pop().is_none() {
+                    return Reaction::Changed;
+                }
+                search.show(self, self.history.len());
+            }
+            (Code::Enter | Code::Tab | Code::Left | Code::Right | Code::Home | Code::End, ..) => {
+                if let Some(line) = search.found.and_then(|at| self.history.get(at)).map(recalled) {
+                    self.buffer.set(line);
+                }
+                return Reaction::Changed;
+            }
+            _ => {
+                self.search = Some(search);
+                return Reaction::NotMine;
+            }
+        }
+        self.search = Some(search);
+        Reaction::Changed
+    }
+}
+
+impl Search {
+    /// Finds the newest line before this one, and shows it.
+    fn show(&mut self, composer: &Composer, before: usize) {
+        self.found =
+            if self.letters.is_empty() { None } else { composer.history.find_older(&self.letters, before) };
+        let line = self.found.and_then(|at| composer.history.get(at)).map(recalled);
+        self.preview.set(line.unwrap_or_default());
+        self.preview.move_to(0);
+    }
+}
+
+fn recalled(line: &str) -> Fragment {
+    if line.len() > LONG { Fragment::pasted(line.to_owned()) } else { Fragment::plain(line) }
+}

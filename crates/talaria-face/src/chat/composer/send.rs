@@ -1,0 +1,93 @@
+//! What is sent: said to the model, carried out, or run. And how it comes back when it was refused.
+
+use super::fragment::Fragment;
+use super::paste;
+use super::undo::Reason;
+use super::{Composer, Prompt, Reaction};
+use crate::chat::commands::{self, Entry};
+
+/// The longest input that Codex takes, in characters.
+const INPUT_LIMIT: usize = 1_048_576;
+
+impl Composer {
+    /// Sends what is written, if it can be sent.
+    pub(super) fn send(&mut self) -> Reaction {
+        let content = self.buffer.content();
+        let (text, images) = (content.sent(), content.images());
+        if text.trim().is_empty() && images.is_empty() {
+            return Reaction::Nothing;
+        }
+        // What begins with a paste is never a command: nobody typed that slash.
+        let entry = if self.buffer.is_unit(0) { Ok(Entry::Say(text.clone())) } else { commands::read(&text) };
+        let reaction = match entry {
+            Err(mistake) => return Reaction::Mistake(mistake.to_string()),
+            Ok(Entry::Command(_) | Entry::Shell(_)) if !images.is_empty() => {
+                let what = "a command takes no image; delete the image, or put a space in front to say it";
+                return Reaction::Mistake(what.to_owned());
+            }
+            Ok(Entry::Command(command)) => Reaction::Command(command),
+            Ok(Entry::Shell(command)) => Reaction::Shell(command),
+            Ok(Entry::Say(text)) => Reaction::Submit(Prompt { text, images }),
+        };
+        if let Some(length) = too_long(&text) {
+            return Reaction::Mistake(format!(
+                "the input is too long: {length} characters, and Codex takes at most {INPUT_LIMIT}; \
+                 put the text into a file and ask Codex to read it"
+            ));
+        }
+        self.history.push(&text);
+        self.buffer.take();
+        self.settle();
+        (self.popup, self.dismissed, self.top) = (None, None, 0);
+        reaction
+    }
+
+    /// Takes back what was sent and refused; it comes before what was written since.
+    pub fn put_back(&mut self, prompt: Prompt) {
+        self.settle();
+        self.popup = None;
+        let mut back = said(&prompt.text);
+        for image in &prompt.images {
+            back.push(Fragment::image(image));
+        }
+        if !self.buffer.is_empty() {
+            back.push(Fragment::plain("\n"));
+        }
+        let cursor = self.buffer.cursor() + back.text.len();
+        self.buffer.replace(0..0, back, Reason::Other);
+        self.buffer.move_to(cursor);
+    }
+
+    /// Where a pasted path stands that was asked for as an image, quotes included.
+    pub(super) fn pasted_path(&self, path: &str) -> Option<std::ops::Range<usize>> {
+        let text = self.buffer.text();
+        let spellings = [
+            path.to_owned(),
+            path.replace(' ', "\\ "),
+            format!("'{path}'"),
+            format!("\"{path}\""),
+            talaria_core::request::shell_words(&[path.to_owned()]),
+        ];
+        let found = spellings.iter().filter_map(|one| text.rfind(one).map(|at| at..at + one.len()));
+        let range = found.max_by_key(|range| (range.end, range.len()))?;
+        let is_free =
+            self.buffer.units().iter().all(|unit| unit.end <= range.start || unit.start >= range.end);
+        is_free.then_some(range)
+    }
+}
+
+/// How a text is written so that it is said, and said exactly so.
+fn said(text: &str) -> Fragment {
+    let is_said = |typed: &String| commands::read(typed) == Ok(Entry::Say(text.to_owned()));
+    let spellings = [text.to_owned(), format!("/{text}"), format!(" {text}")];
+    match spellings.into_iter().find(is_said) {
+        Some(typed) if typed == text => paste::fragment(typed),
+        Some(typed) => Fragment::plain(typed),
+        None => Fragment::pasted(text.to_owned()),
+    }
+}
+
+fn too_long(text: &str) -> Option<usize> {
+    // Characters are at least a byte: short texts are not counted.
+    (text.len() > INPUT_LIMIT).then(|| text.chars().count()).filter(|&length| length > INPUT_LIMIT)
+}

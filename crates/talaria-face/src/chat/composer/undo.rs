@@ -1,0 +1,89 @@
+//! What can be taken back: the changes themselves, not copies of the text, and no more than a bounded number of bytes.
+
+use std::collections::VecDeque;
+
+use super::fragment::Fragment;
+
+const MOST: usize = 1_000;
+const MOST_BYTES: usize = 8 * 1024 * 1024;
+
+/// A change: at this place so many bytes stand where these stood before.
+#[derive(Clone, Debug)]
+pub(crate) struct Edit {
+    /// Where.
+    pub(crate) at: usize,
+    /// How many bytes are there now.
+    pub(crate) added: usize,
+    /// What was there.
+    pub(crate) removed: Fragment,
+    /// Where the cursor was.
+    pub(crate) cursor: usize,
+}
+
+/// Why a change was made. What is typed in one go is taken back in one go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Reason {
+    /// A key was typed.
+    Typing,
+    /// Anything else.
+    #[default]
+    Other,
+}
+
+/// Changes that can be taken back, and changes that were.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Undo {
+    done: VecDeque<Edit>,
+    undone: Vec<Edit>,
+    bytes: usize,
+    last: Reason,
+}
+
+impl Undo {
+    /// Notes a change; `text` is what is there now.
+    pub(crate) fn record(&mut self, edit: Edit, reason: Reason, text: &str) {
+        self.undone.clear();
+        let goes_on = reason == Reason::Typing && self.last == Reason::Typing;
+        self.last = reason;
+        if goes_on && let Some(last) = self.done.back_mut() {
+            let end = last.at + last.added;
+            let is_new_word =
+                text[..end].ends_with(char::is_whitespace) && !text[end..].starts_with(char::is_whitespace);
+            if end == edit.at && edit.removed.text.is_empty() && !is_new_word {
+                last.added += edit.added;
+                return;
+            }
+        }
+        self.bytes += edit.removed.text.len();
+        self.done.push_back(edit);
+        while self.done.len() > MOST || (self.bytes > MOST_BYTES && self.done.len() > 1) {
+            let oldest = self.done.pop_front();
+            self.bytes -= oldest.map_or(0, |edit| edit.removed.text.len());
+        }
+    }
+
+    /// Gives the change that is to be taken back.
+    pub(crate) fn back(&mut self) -> Option<Edit> {
+        self.last = Reason::Other;
+        let edit = self.done.pop_back()?;
+        self.bytes -= edit.removed.text.len();
+        Some(edit)
+    }
+
+    /// Gives the change that is to be made again.
+    pub(crate) fn forth(&mut self) -> Option<Edit> {
+        self.last = Reason::Other;
+        self.undone.pop()
+    }
+
+    /// Notes how a change that was taken back is made again.
+    pub(crate) fn undone(&mut self, inverse: Edit) {
+        self.undone.push(inverse);
+    }
+
+    /// Notes how a change that was made again is taken back.
+    pub(crate) fn redone(&mut self, inverse: Edit) {
+        self.bytes += inverse.removed.text.len();
+        self.done.push_back(inverse);
+    }
+}

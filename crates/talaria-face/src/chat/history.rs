@@ -1,0 +1,142 @@
+//! What was sent before: walking through it, and searching in it. Given and returned as data; whoever drives the chat
+//! keeps it in a file. What leaves for that file has no secrets in it.
+
+use std::collections::VecDeque;
+
+use talaria_core::redact::redact;
+
+/// The most lines that are remembered.
+pub const MOST: usize = 1_000;
+/// The most bytes of all of them; the newest is always remembered.
+const MOST_BYTES: usize = 2 * 1024 * 1024;
+/// What is longer is remembered until the end, but not kept.
+const LONGEST_KEPT: usize = 16 * 1024;
+
+/// What was sent before, the newest last.
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    lines: VecDeque<Line>,
+    bytes: usize,
+}
+
+#[derive(Clone, Debug)]
+struct Line {
+    typed: String,
+    /// As it may be written down.
+    kept: Option<String>,
+}
+
+impl History {
+    /// Takes what was kept, the newest last.
+    pub fn new(kept: Vec<String>) -> Self {
+        let mut history = Self::default();
+        for line in kept {
+            history.push(&line);
+        }
+        history
+    }
+
+    /// Remembers a line. An equal one before it is forgotten.
+    pub fn push(&mut self, typed: &str) {
+        if typed.trim().is_empty() {
+            return;
+        }
+        if let Some(at) = self.lines.iter().position(|line| line.typed == typed) {
+            self.forget(at);
+        }
+        let kept = (typed.len() <= LONGEST_KEPT).then(|| redact(typed).into_owned());
+        self.bytes += typed.len();
+        self.lines.push_back(Line { typed: typed.to_owned(), kept });
+        while self.lines.len() > MOST || (self.bytes > MOST_BYTES && self.lines.len() > 1) {
+            self.forget(0);
+        }
+    }
+
+    /// The lines as they may be written down: without secrets and without repeats, the newest last.
+    pub fn kept(&self) -> Vec<String> {
+        let mut kept: Vec<String> = Vec::with_capacity(self.lines.len());
+        let mut seen = std::collections::HashSet::new();
+        for line in self.lines.iter().rev().filter_map(|line| line.kept.as_ref()) {
+            if seen.insert(line) {
+                kept.push(line.clone());
+            }
+        }
+        kept.reverse();
+        kept
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// Is there none?
+    pub fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
+    /// One of them; 0 is the oldest.
+    pub fn get(&self, at: usize) -> Option<&str> {
+        self.lines.get(at).map(|line| line.typed.as_str())
+    }
+
+    /// Finds the newest line older than `before` that has these letters in it, whatever their case.
+    pub fn find_older(&self, letters: &str, before: usize) -> Option<usize> {
+        let letters = letters.to_lowercase();
+        (0..before.min(self.len())).rev().find(|&at| self.has(at, &letters))
+    }
+
+    /// Finds the oldest line newer than `behind` that has these letters in it, whatever their case.
+    pub fn find_newer(&self, letters: &str, behind: usize) -> Option<usize> {
+        let letters = letters.to_lowercase();
+        (behind + 1..self.len()).find(|&at| self.has(at, &letters))
+    }
+
+    fn has(&self, at: usize, letters: &str) -> bool {
+        self.get(at).is_some_and(|line| line.to_lowercase().contains(letters))
+    }
+
+    fn forget(&mut self, at: usize) {
+        self.bytes -= self.lines.remove(at).map_or(0, |line| line.typed.len());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_remembered_once_and_in_order() {
+        let history = History::new(["a", "b", " ", "a", "c"].map(str::to_owned).to_vec());
+        assert_eq!(history.kept(), ["b", "a", "c"]);
+    }
+
+    #[test]
+    fn what_is_remembered_is_bounded() {
+        let mut history = History::new((0..MOST + 5).map(|at| at.to_string()).collect());
+        assert_eq!((history.len(), history.get(0)), (MOST, Some("5")));
+        history.push(&"x".repeat(MOST_BYTES + 1));
+        assert_eq!(history.len(), 1);
+        assert_eq!(history.kept(), Vec::<String>::new());
+        history.push("y");
+        assert_eq!(history.kept(), ["y"]);
+    }
+
+    #[test]
+    fn secrets_are_recalled_but_not_kept() {
+        let mut history = History::default();
+        let secret = format!("ghp_{}", "a1B2".repeat(9));
+        history.push(&format!("use {secret}"));
+        assert!(history.get(0).is_some_and(|line| line.contains(&secret)));
+        assert!(history.kept().iter().all(|line| !line.contains(&secret)), "{:?}", history.kept());
+    }
+
+    #[test]
+    fn search_goes_both_ways_and_ignores_case() {
+        let history = History::new(["Fix it", "look", "fix that"].map(str::to_owned).to_vec());
+        assert_eq!(history.find_older("FIX", 3), Some(2));
+        assert_eq!(history.find_older("fix", 2), Some(0));
+        assert_eq!(history.find_older("fix", 0), None);
+        assert_eq!(history.find_newer("fix", 0), Some(2));
+    }
+}
