@@ -69,3 +69,16 @@ pub(crate) fn limit_disk(store: &Store) {
         }
     });
 }
+
+/// Does a test want a panic at this place of a command?
+#[cfg(not(feature = "faults"))]
+#[inline]
+pub fn is_panic_wanted(_name: &str) -> bool {
+    false
+}
+
+/// Does a test want a panic at this place of a command? `TALARIA_PANIC` names it.
+#[cfg(feature = "faults")]
+pub fn is_panic_wanted(name: &str) -> bool {
+    std::env::var_os("TALARIA_PANIC").is_some_and(|wanted| wanted == name)
+}

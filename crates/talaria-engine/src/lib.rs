@@ -17,3 +17,5 @@ pub mod revival;
 pub mod session;
 pub mod user_file;
 pub mod worktree;
+
+pub use faults::is_panic_wanted;

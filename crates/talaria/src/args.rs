@@ -2,6 +2,7 @@
 
 use clap::{Args, Parser, Subcommand};
 
+mod chat;
 mod codex_runtime;
 mod config;
 mod engine;
@@ -15,6 +16,7 @@ mod sessions;
 mod start_task;
 mod tasks;
 
+pub(crate) use chat::Chat;
 pub(crate) use codex_runtime::CodexRuntime;
 pub(crate) use config::{Config, ConfigAction};
 pub(crate) use engine::{Serve, Service, ServiceAction, Status, Stop};
@@ -44,13 +46,15 @@ Examples:
   talaria setup
   TALARIA_HOME=/opt/talaria talaria setup";
 
-/// An agent runtime for people who use Codex.
+/// An agent runtime for people who use Codex. Without a command it opens a conversation.
 #[derive(Debug, Parser)]
 #[command(name = "talaria", version, max_term_width = 100, disable_help_subcommand = true)]
-#[command(after_help = "New here? `talaria demo` runs a real Codex turn without an account.")]
+#[command(args_conflicts_with_subcommands = true, after_help = chat::EXAMPLES)]
 pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) chat: Chat,
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: Option<Command>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -5,7 +5,6 @@
 
 use std::borrow::Cow;
 use std::io;
-use std::time::Duration;
 
 use talaria_core::api::{AnswerRequest, Interrupt, Numbered};
 use talaria_core::event::{Event, Started, Usage};
@@ -16,20 +15,17 @@ use talaria_server::client::{Client, ClientError};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use crate::engine::{may_come_back, refused};
+use crate::engine::refused;
 use crate::face::{Answerer, Face, TICK, Wish};
+use crate::insist::insist;
 use crate::keyboard::{Lines, Typed};
 use crate::stops::{Stop, Stops};
 use crate::trouble::{Trouble, complain, exit};
 use talaria_face::render::Renderer;
 
-mod news;
+pub(crate) mod news;
 
 use news::{News, Stream};
-
-/// How often a word to the engine is said again while that is away, and how long is waited in between.
-const TRIES: u32 = 40;
-const BETWEEN_TRIES: Duration = Duration::from_millis(250);
 
 /// A turn that is to be followed.
 #[derive(Debug)]
@@ -235,30 +231,12 @@ fn leave(face: &mut Face, followed: &Followed<'_>, words: Words) -> Report {
 }
 
 async fn deliver(client: Client, ticket: TicketId, answer: AnswerRequest) -> Done {
-    let mut tries = 0;
-    loop {
-        match client.answer(ticket.as_str(), &answer).await {
-            // Said twice it is still one answer: the engine takes the first.
-            Err(error) if may_come_back(&error) && tries < TRIES => {
-                tries += 1;
-                tokio::time::sleep(BETWEEN_TRIES).await;
-            }
-            result => return Done::Answer(ticket, result.map(drop)),
-        }
-    }
+    let result = insist(|| client.answer(ticket.as_str(), &answer)).await;
+    Done::Answer(ticket, result.map(drop))
 }
 
 async fn interrupt(client: Client, session: SessionId) -> Done {
-    let mut tries = 0;
-    loop {
-        match client.interrupt(session.as_str(), Interrupt { by: Who::User }).await {
-            Err(error) if may_come_back(&error) && tries < TRIES => {
-                tries += 1;
-                tokio::time::sleep(BETWEEN_TRIES).await;
-            }
-            result => return Done::Interrupt(result),
-        }
-    }
+    Done::Interrupt(insist(|| client.interrupt(session.as_str(), Interrupt { by: Who::User })).await)
 }
 
 /// From where an answer comes, for whoever comes second.

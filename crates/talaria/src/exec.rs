@@ -4,11 +4,11 @@ use std::io;
 use std::time::Duration;
 
 use serde::Serialize;
-use talaria_core::api::{Kind, NewSession, NewTurn, SessionDetail, SessionStarted};
+use talaria_core::api::{Kind, NewTurn, SessionDetail, SessionStarted};
 use talaria_core::event::Usage;
 use talaria_core::ids::SessionId;
 use talaria_core::outcome::{FailureCode, Outcome, Report};
-use talaria_core::policy::{Answers, Mode};
+use talaria_core::policy::Answers;
 use talaria_core::request::Who;
 use talaria_core::wire::call::UserInput;
 use talaria_engine::codex::locate::{CodexBinary, Origin};
@@ -24,6 +24,7 @@ use crate::patience::patiently;
 use crate::settings::{Settings, login_hint};
 use crate::stops::{Stops, unless_stopped};
 use crate::trouble::{Trouble, complain, exit};
+use crate::wanted::Wanted;
 use crate::{caller, input, look};
 use talaria_face::render::{JsonLines, Quiet, Renderer, Terminal, complaint};
 
@@ -120,19 +121,25 @@ async fn follow(options: &Exec, followed: &Followed<'_>, stops: &mut Stops) -> R
     Ok(conversation::run(followed, renderer, answerer, lines, stops).await?.report)
 }
 
+/// What was typed about model and permissions.
+fn wanted(options: &Exec) -> Wanted {
+    let Exec { sandbox, approval, mode, .. } = *options;
+    Wanted { model: options.model.clone(), effort: options.effort.clone(), sandbox, approval, mode }
+}
+
 /// The turn as it was typed and configured.
 fn turn(options: &Exec, settings: &Settings, codex: &CodexBinary, input: Vec<UserInput>) -> NewTurn {
     let config = &settings.config;
-    let mode = options.mode.or(config.approvals.mode).map(Mode::settings);
+    let wanted = wanted(options);
     let answers = match options.approve {
         Approve::All => Answers::Everything,
         Approve::Decline | Approve::Wait => Answers::Person,
-        Approve::Ask => mode.map_or(Answers::Person, |mode| mode.answers),
+        Approve::Ask => wanted.answers(config),
     };
     NewTurn {
         input,
         model: None,
-        effort: options.effort.clone().or_else(|| config.model.effort.clone()),
+        effort: wanted.effort(config),
         limit_ms: options.timeout.or(config.codex.turn_timeout).map(milliseconds),
         quiet_after_ms: Some(milliseconds(config.codex.idle_warning.unwrap_or(QUIET))),
         answers,
@@ -154,26 +161,7 @@ async fn start(
             Err(error) => Err(refused_id("cannot go on with this conversation", id, client, &error).await),
         };
     }
-    let config = &settings.config;
-    // A mode that was typed is for this turn, so it goes before what the file says of sandbox and policy.
-    let typed = options.mode.map(Mode::settings);
-    let written = config.approvals.mode.map(Mode::settings);
-    let new = NewSession {
-        kind: Kind::Exec,
-        cwd,
-        model: options.model.clone().or_else(|| config.model.default.clone()),
-        sandbox: options
-            .sandbox
-            .or(typed.map(|mode| mode.sandbox))
-            .or(config.codex.sandbox)
-            .or(written.map(|mode| mode.sandbox)),
-        approval: options
-            .approval
-            .or(typed.map(|mode| mode.approval_policy))
-            .or(config.codex.approval_policy)
-            .or(written.map(|mode| mode.approval_policy)),
-        turn,
-    };
+    let new = wanted(options).session(Kind::Exec, cwd, &settings.config, turn);
     client.start_session(&new).await.map_err(|error| engine::refused("cannot start the turn", &error))
 }
 

@@ -14,7 +14,12 @@ const INPUT_LIMIT: usize = 1_048_576;
 /// Reads the prompt, from standard input if it is `-`, and the images.
 pub(crate) fn read(prompt: &str, images: &[PathBuf]) -> Result<Vec<UserInput>, Trouble> {
     let text = if prompt == "-" { read_prompt()? } else { prompt.to_owned() };
-    if text.trim().is_empty() {
+    parts(text, images)
+}
+
+/// Checks a prompt and its images.
+pub(crate) fn parts(text: String, images: &[PathBuf]) -> Result<Vec<UserInput>, Trouble> {
+    if text.trim().is_empty() && images.is_empty() {
         return Err(Trouble::new(exit::USAGE, "the prompt is empty")
             .try_this("say what Codex should do: talaria exec \"explain this repo\""));
     }
@@ -22,7 +27,10 @@ pub(crate) fn read(prompt: &str, images: &[PathBuf]) -> Result<Vec<UserInput>, T
     if length > INPUT_LIMIT {
         return Err(too_long(length.to_string()));
     }
-    let mut input = vec![UserInput::Text { text }];
+    let mut input = Vec::new();
+    if !text.trim().is_empty() {
+        input.push(UserInput::Text { text });
+    }
     for image in images {
         input.push(UserInput::LocalImage { path: image_path(image)? });
     }
@@ -53,7 +61,8 @@ fn read_prompt() -> Result<String, Trouble> {
     })
 }
 
-fn image_path(image: &Path) -> Result<String, Trouble> {
+/// An image file that can be sent, as an absolute path.
+pub(crate) fn image_path(image: &Path) -> Result<String, Trouble> {
     let trouble = |cause: String| {
         Trouble::new(exit::USAGE, format!("cannot use the image {}", image.display())).because(cause)
     };

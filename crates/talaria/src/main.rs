@@ -13,6 +13,7 @@ mod amounts;
 mod args;
 mod bar;
 mod caller;
+mod chat;
 mod config;
 mod conversation;
 mod demo;
@@ -23,6 +24,7 @@ mod exec;
 mod face;
 mod import;
 mod input;
+mod insist;
 mod keyboard;
 mod look;
 mod mcp;
@@ -41,13 +43,14 @@ mod stop;
 mod stops;
 mod tasks;
 mod trouble;
+mod wanted;
 
 /// How long tasks may take to end after the command did. They wait for nothing, so this is only a net.
 const LAST_TASKS: Duration = Duration::from_secs(2);
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    match run(cli.command) {
+    match run(cli) {
         Ok(code) => ExitCode::from(code),
         Err(trouble) => {
             trouble.tell();
@@ -56,7 +59,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(command: Command) -> Result<u8, Trouble> {
+fn run(cli: Cli) -> Result<u8, Trouble> {
     // Two threads at least: one may wait for a slow terminal while the other reads what Codex says.
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -64,6 +67,7 @@ fn run(command: Command) -> Result<u8, Trouble> {
         .build()
         .map_err(|error| Trouble::new(exit::FAILED, "cannot start").because(error))?;
     let result = runtime.block_on(async {
+        let Some(command) = cli.command else { return chat::run(cli.chat).await };
         match command {
             Command::Exec(options) => exec::run(*options).await,
             Command::Task(options) => tasks::run(&options).await,

@@ -1,9 +1,18 @@
 //! Tells a waiting person what is going on: after a second, on a terminal, in one line that goes away again.
 
 use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use unicode_width::UnicodeWidthStr;
+
+/// Nothing is to be written beside what is on the screen.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// From now on nobody is told: the screen belongs to somebody else.
+pub(crate) fn keep_quiet() {
+    QUIET.store(true, Ordering::Relaxed);
+}
 
 /// From when on a person wonders.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -39,7 +48,7 @@ struct Note {
 
 impl Note {
     fn show(what: &str) -> Self {
-        if !io::stderr().is_terminal() {
+        if !io::stderr().is_terminal() || QUIET.load(Ordering::Relaxed) {
             return Self { columns: 0 };
         }
         let text = format!("{what} …");

@@ -20,7 +20,7 @@ use crate::trouble::{Trouble, exit};
 use talaria_face::render::Look;
 use talaria_face::sheet::Sheet;
 
-mod build;
+pub(crate) mod build;
 mod person;
 
 /// The longest answers that are read from standard input.
@@ -47,6 +47,13 @@ pub(crate) async fn run(options: &Requests) -> Result<u8, Trouble> {
 
 /// What waits for a person, as a table, with the command that answers.
 pub(crate) fn open_requests(requests: &[RequestInfo], now: Timestamp, look: Look) -> String {
+    let first = requests.first().map(|request| request.id.to_string()).unwrap_or_default();
+    let how = format!("answer with: talaria requests answer {first} accept (or decline, …)\n");
+    table(requests, now).show(look) + &how
+}
+
+/// What waits for a person.
+pub(crate) fn table(requests: &[RequestInfo], now: Timestamp) -> Sheet {
     let mut sheet = Sheet::new(&["request", "kind", "asked", "for", "about"], "about");
     for request in requests {
         let whose = request.task.clone().unwrap_or_else(|| request.session.to_string());
@@ -58,8 +65,7 @@ pub(crate) fn open_requests(requests: &[RequestInfo], now: Timestamp, look: Look
             request.summary.clone(),
         ]);
     }
-    let first = requests.first().map(|request| request.id.to_string()).unwrap_or_default();
-    format!("{}answer with: talaria requests answer {first} accept (or decline, …)\n", sheet.show(look))
+    sheet
 }
 
 async fn answer(client: &Client, options: &AnswerOptions) -> Result<(), Trouble> {
@@ -77,7 +83,7 @@ async fn answer(client: &Client, options: &AnswerOptions) -> Result<(), Trouble>
 }
 
 /// Finds a request by its id, or an open one by the beginning of it.
-async fn find(client: &Client, id: &str) -> Result<RequestInfo, Trouble> {
+pub(crate) async fn find(client: &Client, id: &str) -> Result<RequestInfo, Trouble> {
     let error = match client.request(id).await {
         Ok(request) => return Ok(request),
         Err(error) => error,
@@ -97,7 +103,7 @@ async fn find(client: &Client, id: &str) -> Result<RequestInfo, Trouble> {
     }
 }
 
-fn not_answered(error: &ClientError) -> Trouble {
+pub(crate) fn not_answered(error: &ClientError) -> Trouble {
     let trouble = refused("the answer was not taken", error);
     match error.next_step() {
         Some(_) => trouble,

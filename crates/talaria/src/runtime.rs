@@ -24,10 +24,12 @@ use talaria_face::render::plain;
 /// Runs the command.
 pub(crate) async fn run(options: &CodexRuntime) -> Result<u8, Trouble> {
     let mut stops = Stops::listen()?;
-    unless_stopped(&mut stops, decided(options)).await
+    print(&unless_stopped(&mut stops, decided(options)).await?)?;
+    Ok(0)
 }
 
-async fn decided(options: &CodexRuntime) -> Result<u8, Trouble> {
+/// Shows or changes it, and gives the words for it.
+pub(crate) async fn decided(options: &CodexRuntime) -> Result<String, Trouble> {
     let settings = Settings::load()?;
     let current = current(&settings);
     let codex =
@@ -38,15 +40,14 @@ async fn decided(options: &CodexRuntime) -> Result<u8, Trouble> {
     match decide(Facts { current, wanted: options.wanted, codex: found, running: &running }) {
         Decision::Report => {
             let state = look::state(&settings, current, codex).await;
-            print(&if options.json { page::json(&state) } else { page::text(&state) })?;
-            Ok(0)
+            Ok(if options.json { page::json(&state) } else { page::text(&state) })
         }
-        Decision::Unchanged(choice) => done(&settings, choice, current, options.json.into()),
+        Decision::Unchanged(choice) => Ok(done(&settings, choice, current, options.json.into())),
         Decision::NoCodex => Err(no_codex(codex)),
         Decision::TurnsRun => Err(turns_run(&running)),
         Decision::Write(choice) => {
             write(&settings, choice)?;
-            done(&settings, choice, current, options.json.into())
+            Ok(done(&settings, choice, current, options.json.into()))
         }
     }
 }
@@ -97,10 +98,10 @@ fn write(settings: &Settings, choice: Choice) -> Result<(), Trouble> {
     replace(locked, &new).map(drop)
 }
 
-fn done(settings: &Settings, choice: Choice, before: Option<Choice>, form: Form) -> Result<u8, Trouble> {
+fn done(settings: &Settings, choice: Choice, before: Option<Choice>, form: Form) -> String {
     let changed = before != Some(choice);
     let verdict = look::verdict(settings, choice);
-    let text = if form == Form::Json {
+    if form == Form::Json {
         let effect = changed.then_some("next_turn");
         let object = json!({
             "openai_runtime": choice, "before": before, "changed": changed, "effect": effect, "verdict": verdict,
@@ -108,7 +109,5 @@ fn done(settings: &Settings, choice: Choice, before: Option<Choice>, form: Form)
         object.to_string() + "\n"
     } else {
         plain(&page::changed(&settings.home.config_file(), choice, before, verdict)).into_owned()
-    };
-    print(&text)?;
-    Ok(0)
+    }
 }

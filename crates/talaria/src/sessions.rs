@@ -20,6 +20,8 @@ mod export;
 mod prune;
 mod show;
 
+pub(crate) use export::to_file;
+
 /// Runs the command.
 pub(crate) async fn run(options: &Sessions) -> Result<u8, Trouble> {
     let settings = Settings::load()?.accept()?;
@@ -61,7 +63,8 @@ pub(crate) fn json_lines(rows: &[impl Serialize]) -> String {
     rows.iter().map(|row| serde_json::to_string(row).unwrap_or_default() + "\n").collect()
 }
 
-fn list(sessions: &[SessionInfo], now: Timestamp, look: Look) -> String {
+/// Conversations as a table.
+pub(crate) fn list(sessions: &[SessionInfo], now: Timestamp, look: Look) -> String {
     if sessions.is_empty() {
         return "no conversations yet; `talaria exec \"…\"` starts one\n".to_owned();
     }
@@ -82,7 +85,7 @@ async fn search(client: &Client, options: &Search) -> Result<(), Trouble> {
 }
 
 /// Where words were found, grouped by conversation.
-fn hits(found: &[SearchHit], words: &str, look: Look) -> String {
+pub(crate) fn hits(found: &[SearchHit], words: &str, look: Look) -> String {
     if found.is_empty() {
         return format!("nothing was said or done with {}\n", plain_line(words));
     }

@@ -46,7 +46,7 @@ fn json_line(status: &Status) -> String {
 }
 
 /// The status for people.
-fn page(status: &Status, now: Timestamp, look: Look) -> String {
+pub(crate) fn page(status: &Status, now: Timestamp, look: Look) -> String {
     let engine = &status.engine;
     let mut out = format!(
         "engine    Talaria {}, process {}, for {}\nhome      {}\n",

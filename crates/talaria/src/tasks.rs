@@ -17,7 +17,7 @@ use crate::patience::patiently;
 use crate::sessions::json_lines;
 use crate::settings::Settings;
 use crate::trouble::{Trouble, exit};
-use talaria_face::render::plain_line;
+use talaria_face::render::{Look, plain_line};
 
 mod attend;
 mod list;
@@ -28,59 +28,63 @@ mod start;
 mod words;
 
 use attend::View;
+pub(crate) use start::{start, started, turn};
+pub(crate) use words::sent;
 
 /// Runs the command. The number is the exit code.
 pub(crate) async fn run(options: &Tasks) -> Result<u8, Trouble> {
     match &options.action {
-        TaskAction::Start(start) => return start::run(start).await,
+        TaskAction::Start(start) => start::run(start).await,
         TaskAction::Watch { id, json } => {
-            return attend::watch(id, if *json { View::Events } else { View::Live }).await;
+            attend::watch(id, if *json { View::Events } else { View::Live }).await
         }
-        TaskAction::Send(options) => return words::send(options).await,
+        TaskAction::Send(options) => words::send(options).await,
+        action => {
+            let client = reach().await?;
+            print(&told(action, &client, look::of_stdout()).await?).map(|()| 0)
+        }
+    }
+}
+
+/// Carries out what is done at once, and gives the words for it. What starts or follows turns is not told here.
+pub(crate) async fn told(action: &TaskAction, client: &Client, look: Look) -> Result<String, Trouble> {
+    Ok(match action {
+        TaskAction::Start(_) | TaskAction::Watch { .. } | TaskAction::Send(_) => String::new(),
         TaskAction::List { active, limit, json } => {
             let query = TaskQuery { limit: *limit as usize, active: *active, before: None };
-            let client = reach().await?;
             let refused = |error| refused("cannot list tasks", &error);
             if *json {
-                let tasks = patiently("listing", client.tasks_in_json(&query)).await.map_err(refused)?;
-                return print(&json_lines(&tasks)).map(|()| 0);
+                json_lines(&patiently("listing", client.tasks_in_json(&query)).await.map_err(refused)?)
+            } else {
+                let tasks = patiently("listing", client.tasks(&query)).await.map_err(refused)?;
+                list::list(&tasks, &query, Timestamp::now(), look)
             }
-            let tasks = patiently("listing", client.tasks(&query)).await.map_err(refused)?;
-            print(&list::list(&tasks, &query, Timestamp::now(), look::of_stdout()))?;
         }
         TaskAction::Show { task, diff: false } => {
-            let found = find("cannot show this task", &reach().await?, &task.id).await?;
-            print(&if task.json {
-                json_lines(&[found])
-            } else {
-                page::page(&found, Timestamp::now(), look::of_stdout())
-            })?;
+            let found = find("cannot show this task", client, &task.id).await?;
+            if task.json { json_lines(&[found]) } else { page::page(&found, Timestamp::now(), look) }
         }
         TaskAction::Show { task, diff: true } => {
-            let diff = of_task("cannot show what it changed", task, async |client, id| client.diff(id).await);
-            let diff = diff.await?;
-            print(&if task.json { json_lines(&[diff]) } else { patch::show(&diff.diff, look::of_stdout()) })?;
+            let diff = of_task("cannot show what it changed", task, client, client.diff(&task.id)).await?;
+            if task.json { json_lines(&[diff]) } else { patch::show(&diff.diff, look) }
         }
-        TaskAction::Steer { task, text } => words::steer(task, text).await?,
-        TaskAction::Interrupt { task } => words::interrupt(task).await?,
-        TaskAction::Notify(options) => notices::run(options).await?,
+        TaskAction::Steer { task, text } => words::steer(task, text, client).await?,
+        TaskAction::Interrupt { task } => words::interrupt(task, client).await?,
+        TaskAction::Notify(options) => notices::told(options, client, look).await?,
         TaskAction::Apply { task } => {
-            let applied = of_task("cannot apply it", task, async |client, id| client.apply(id).await).await?;
-            print(&if task.json { json_lines(&[applied]) } else { patch::applied(&applied) })?;
+            let applied = of_task("cannot apply it", task, client, client.apply(&task.id)).await?;
+            if task.json { json_lines(&[applied]) } else { patch::applied(&applied) }
         }
         TaskAction::Discard { task, force } => {
-            let discard = Discard { force: *force };
-            let discarded =
-                of_task("cannot discard it", task, async |client, id| client.discard(id, discard).await);
-            let discarded = discarded.await?;
-            print(&if task.json {
+            let discard = client.discard(&task.id, Discard { force: *force });
+            let discarded = of_task("cannot discard it", task, client, discard).await?;
+            if task.json {
                 json_lines(&[discarded])
             } else {
                 format!("{}: {}\n", plain_line(&discarded.branch), plain_line(&discarded.message))
-            })?;
+            }
         }
-    }
-    Ok(0)
+    })
 }
 
 async fn reach() -> Result<Client, Trouble> {
@@ -92,17 +96,17 @@ async fn reach() -> Result<Client, Trouble> {
 async fn of_task<T>(
     what: &str,
     task: &One,
-    ask: impl AsyncFn(&Client, &str) -> Result<T, ClientError>,
+    client: &Client,
+    asking: impl Future<Output = Result<T, ClientError>>,
 ) -> Result<T, Trouble> {
-    let client = reach().await?;
-    match patiently("asking the engine", ask(&client, &task.id)).await {
+    match patiently("asking the engine", asking).await {
         Ok(answer) => Ok(answer),
-        Err(error) => Err(refused_id(what, &task.id, &client, &error).await),
+        Err(error) => Err(refused_id(what, &task.id, client, &error).await),
     }
 }
 
 /// Finds a task by what was typed.
-async fn find(what: &str, client: &Client, id: &str) -> Result<TaskInfo, Trouble> {
+pub(crate) async fn find(what: &str, client: &Client, id: &str) -> Result<TaskInfo, Trouble> {
     match patiently("asking the engine", client.task(id)).await {
         Ok(task) => Ok(task),
         Err(error) => Err(refused_id(what, id, client, &error).await),

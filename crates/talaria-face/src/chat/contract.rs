@@ -103,6 +103,8 @@ pub enum Wish {
     },
     /// Files whose path has these letters. Answered by `News::Files`.
     Files(String),
+    /// A path that was pasted, perhaps of an image file. Answered by `News::Image`.
+    Image(String),
     /// A shell command of the person. Answered by many `News::Shell`.
     Shell(String),
     /// The shell command is to stop.
@@ -150,6 +152,13 @@ pub enum News {
         letters: String,
         /// The best first.
         paths: Vec<String>,
+    },
+    /// What the pasted path is.
+    Image {
+        /// As it was pasted.
+        pasted: String,
+        /// The image file, absolute, if it is one.
+        path: Option<String>,
     },
     /// What a slash command has to say; styled as `render` does.
     Reply(String),

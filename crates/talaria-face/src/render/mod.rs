@@ -56,6 +56,11 @@ pub use talaria_core::plain::one_line as plain_line;
 pub use talaria_core::plain::sanitize as plain;
 pub use terminal::Terminal;
 
+/// What is wanted next of a person who answers a question line by line, as it stands before the cursor.
+pub fn wanted(dialog: &Dialog, look: Look) -> String {
+    prompt::show(dialog, Paint::new(look), look.width)
+}
+
 /// Shows what happens in a session.
 pub trait Renderer {
     /// Shows one event; `now` is the time since the start of the program. Visible at the latest after `flush`.

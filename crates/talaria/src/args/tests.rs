@@ -45,22 +45,38 @@ fn an_option_that_would_have_no_effect_is_refused() {
         "migrate --dry-run --yes",
         "migrate --undo --no-tools",
         "migrate --undo --permissions :workspace",
+        "--resume a --cwd /",
+        "--resume a --last",
+        "--last --mode auto",
+        "--plain exec prompt",
     ] {
         assert_eq!(parse(line).unwrap_err(), ErrorKind::ArgumentConflict, "{line}");
     }
     for line in ["exec", "exec --resume a", "sessions prune", "sessions prune --yes", "sessions search"] {
         assert_eq!(parse(line).unwrap_err(), ErrorKind::MissingRequiredArgument, "{line}");
     }
-    for line in
-        ["exec --attach a", "exec --attach a --json --approve wait", "exec --resume a --effort low go"]
-    {
+    for line in [
+        "exec --attach a",
+        "exec --attach a --json --approve wait",
+        "exec --resume a --effort low go",
+        "--plain --resume a --model m",
+        "--last --effort low",
+        "--cwd / --mode yolo",
+    ] {
         assert!(parse(line).is_ok(), "{line}");
     }
 }
 
 #[test]
+fn no_command_is_the_conversation_and_takes_no_prompt() {
+    let Ok(Cli { chat, command: None }) = Cli::try_parse_from(["talaria"]) else { panic!("a command") };
+    assert!(chat.resume.is_none() && !chat.last && !chat.plain);
+    assert_eq!(parse("hello").unwrap_err(), ErrorKind::InvalidSubcommand);
+}
+
+#[test]
 fn a_task_has_a_sandbox_and_is_asked() {
-    let Ok(Cli { command: Command::Task(Tasks { action: TaskAction::Start(start) }) }) =
+    let Ok(Cli { command: Some(Command::Task(Tasks { action: TaskAction::Start(start) })), .. }) =
         parse("task start go")
     else {
         panic!("not a task")
@@ -88,7 +104,7 @@ fn a_worktree_needs_a_word_only_where_there_is_something_to_lose() {
         ("--worktree=copy", Dirty::Copy),
     ] {
         // What stands behind it is the prompt, not its value.
-        let Ok(Cli { command: Command::Task(Tasks { action: TaskAction::Start(start) }) }) =
+        let Ok(Cli { command: Some(Command::Task(Tasks { action: TaskAction::Start(start) })), .. }) =
             parse(&format!("task start {option} leave"))
         else {
             panic!("not a task: {option}")
@@ -99,8 +115,9 @@ fn a_worktree_needs_a_word_only_where_there_is_something_to_lose() {
 
 #[test]
 fn what_is_pruned_may_be_said_in_several_ways_at_once() {
-    let Ok(Cli { command: Command::Sessions(Sessions { action: SessionsAction::Prune(prune) }) }) =
-        parse("sessions prune --older-than 30d --max-size 500MB --keep 3")
+    let Ok(Cli {
+        command: Some(Command::Sessions(Sessions { action: SessionsAction::Prune(prune) })), ..
+    }) = parse("sessions prune --older-than 30d --max-size 500MB --keep 3")
     else {
         panic!("not a prune")
     };

@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What comes.
 #[derive(Debug)]
-pub(super) enum News {
+pub(crate) enum News {
     /// Something happened in the conversation.
     Event(Box<Numbered>),
     /// The engine is away, for longer than a moment.
@@ -29,7 +29,7 @@ pub(super) enum News {
 
 /// News of one conversation; it ends when this is dropped.
 #[derive(Debug)]
-pub(super) struct Stream {
+pub(crate) struct Stream {
     news: mpsc::Receiver<News>,
     reader: JoinHandle<()>,
 }
@@ -42,19 +42,19 @@ impl Drop for Stream {
 
 impl Stream {
     /// Follows a conversation from behind the number `after`.
-    pub(super) fn follow(client: &Client, session: &SessionId, after: i64) -> Self {
+    pub(crate) fn follow(client: &Client, session: &SessionId, after: i64) -> Self {
         let (sender, news) = mpsc::channel(AHEAD);
         let reader = tokio::spawn(read(client.clone(), session.clone(), after, sender));
         Self { news, reader }
     }
 
     /// Waits for the next news.
-    pub(super) async fn next(&mut self) -> News {
+    pub(crate) async fn next(&mut self) -> News {
         self.news.recv().await.unwrap_or(News::Over(None))
     }
 
     /// Gives what is there already.
-    pub(super) fn waiting(&mut self) -> Option<News> {
+    pub(crate) fn waiting(&mut self) -> Option<News> {
         self.news.try_recv().ok()
     }
 }

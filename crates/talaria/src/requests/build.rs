@@ -5,11 +5,11 @@ use talaria_core::request::{Answer, Ask, Decision, Typed, Unfit, compose};
 use crate::trouble::{Trouble, exit};
 
 /// How answers are written.
-pub(super) const EXAMPLE: &str =
+pub(crate) const EXAMPLE: &str =
     "write them as {\"question or field\": \"text\"}, or [\"…\", \"…\"] for several";
 
 /// Makes the answer. Without the question nothing can be checked here, and the engine does.
-pub(super) fn answer(ask: Option<&Ask>, typed: Typed) -> Result<Answer, Trouble> {
+pub(crate) fn answer(ask: Option<&Ask>, typed: Typed) -> Result<Answer, Trouble> {
     let usage = |what: &str| Trouble::new(exit::USAGE, what);
     compose(ask, typed).map_err(|unfit| match unfit {
         Unfit::Reason => usage("--reason says why not: it goes with decline or cancel"),

@@ -3,7 +3,7 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use talaria_core::api::{SessionDetail, StoredMessage};
 use talaria_core::transcript::markdown;
@@ -21,6 +21,20 @@ const PAGE: usize = 500;
 
 /// Runs the command.
 pub(super) async fn run(client: &Client, options: &Export) -> Result<(), Trouble> {
+    if let Some(words) = export(client, options).await? {
+        complain(&words);
+    }
+    Ok(())
+}
+
+/// Writes a conversation into a file, and says so.
+pub(crate) async fn to_file(client: &Client, id: &str, path: PathBuf) -> Result<String, Trouble> {
+    let options = Export { id: id.to_owned(), format: Format::Markdown, output: Some(path) };
+    Ok(export(client, &options).await?.unwrap_or_default())
+}
+
+/// Writes it; a file is named.
+async fn export(client: &Client, options: &Export) -> Result<Option<String>, Trouble> {
     let detail = match client.session(&options.id).await {
         Ok(detail) => detail,
         Err(error) => {
@@ -106,12 +120,11 @@ impl<'a> Target<'a> {
         }
     }
 
-    fn finish(self) -> Result<(), Trouble> {
-        let Self::File { path, file } = self else { return Ok(()) };
+    fn finish(self) -> Result<Option<String>, Trouble> {
+        let Self::File { path, file } = self else { return Ok(None) };
         file.as_file().sync_all().map_err(|error| unwritable(path, &error))?;
         file.persist(path).map_err(|error| unwritable(path, &error.error))?;
-        complain(&format!("wrote {}\n", path.display()));
-        Ok(())
+        Ok(Some(format!("wrote {}\n", path.display())))
     }
 }
 

@@ -2,13 +2,11 @@
 
 use jiff::Timestamp;
 use talaria_core::api::{NoticeInfo, NoticeState, Notify};
+use talaria_server::client::Client;
 
-use super::reach;
 use crate::amounts::{ago, since};
 use crate::args::NotifyTasks;
 use crate::engine::refused;
-use crate::look;
-use crate::output::print;
 use crate::patience::patiently;
 use crate::sessions::json_lines;
 use crate::trouble::Trouble;
@@ -16,16 +14,11 @@ use talaria_face::render::{Look, Paint, Style, plain};
 use talaria_face::sheet::Sheet;
 
 /// Sends what is owed, or says what would be sent.
-pub(super) async fn run(options: &NotifyTasks) -> Result<(), Trouble> {
-    let client = reach().await?;
+pub(super) async fn told(options: &NotifyTasks, client: &Client, look: Look) -> Result<String, Trouble> {
     let notify = Notify { limit: options.limit as usize, dry_run: options.dry_run };
     let notices = patiently("telling", client.notify(notify)).await;
     let notices = notices.map_err(|error| refused("cannot send notifications", &error))?;
-    print(&if options.json {
-        json_lines(&notices)
-    } else {
-        page(&notices, Timestamp::now(), look::of_stdout())
-    })
+    Ok(if options.json { json_lines(&notices) } else { page(&notices, Timestamp::now(), look) })
 }
 
 fn page(notices: &[NoticeInfo], now: Timestamp, look: Look) -> String {

@@ -8,6 +8,7 @@ use talaria_core::api::{NewTask, NewTurn, TaskStarted, TaskStatus};
 use talaria_core::policy::Answers;
 use talaria_core::wire::call::UserInput;
 use talaria_engine::codex::locate::CodexBinary;
+use talaria_server::client::Client;
 
 use super::attend::{self, From, View};
 use crate::args::StartTask;
@@ -25,24 +26,22 @@ use talaria_face::render::plain_line;
 /// Starts a task. The number is the exit code.
 pub(super) async fn run(options: &StartTask) -> Result<u8, Trouble> {
     // Before signals are taken over: Ctrl-C must end a wait for standard input.
-    let input = input::read(&options.prompt, &[])?;
-    let cwd = input::working_directory(options.cwd.as_deref())?;
-    let roots = options.writable_root.iter().map(|root| directory(root)).collect::<Result<_, _>>()?;
+    let start = start(options)?;
     let settings = Settings::load()?.accept()?;
     let mut stops = if options.wait { Some(Stops::listen()?) } else { None };
     let starting = async {
         let codex = settings.codex().await?;
         let client = engine::reach(&settings.home).await?;
-        let new = new_task(options, &settings, &codex, Place { cwd, roots }, input);
-        let started = client.start_task(&new).await;
-        Ok((client, started.map_err(|error| refused("cannot start the task", &error))?))
+        let new = new_task(options, &settings, turn(&settings, &codex), start);
+        let started = hand_over(&client, &new).await?;
+        Ok((client, started))
     };
     let starting = patiently("starting the task", starting);
     let (client, started) = match &mut stops {
         Some(stops) => unless_stopped(stops, starting).await?,
         None => starting.await?,
     };
-    let words = if options.json { json_lines(&[&started]) } else { words(&started) };
+    let words = told(options, &started);
     let Some(stops) = &mut stops else {
         print(&words)?;
         return Ok(0);
@@ -60,27 +59,49 @@ pub(super) async fn run(options: &StartTask) -> Result<u8, Trouble> {
     attend::attend(&client, from, view, stops).await
 }
 
-/// Where a task works and what else it may write.
-struct Place {
+/// What a task begins with: what it is told, where it works and what else it may write.
+pub(crate) struct Start {
+    input: Vec<UserInput>,
     cwd: String,
     roots: Vec<String>,
 }
 
-fn new_task(
+/// Checks what was typed for a new task.
+pub(crate) fn start(options: &StartTask) -> Result<Start, Trouble> {
+    let input = input::read(&options.prompt, &[])?;
+    let cwd = input::working_directory(options.cwd.as_deref())?;
+    let roots = options.writable_root.iter().map(|root| directory(root)).collect::<Result<_, _>>()?;
+    Ok(Start { input, cwd, roots })
+}
+
+/// Starts a task, and says so; its end is not waited for.
+pub(crate) async fn started(
     options: &StartTask,
+    start: Start,
     settings: &Settings,
-    codex: &CodexBinary,
-    place: Place,
-    input: Vec<UserInput>,
-) -> NewTask {
-    let configured = turn(settings, codex);
+    turn: NewTurn,
+    client: &Client,
+) -> Result<String, Trouble> {
+    let started = hand_over(client, &new_task(options, settings, turn, start)).await?;
+    Ok(told(options, &started))
+}
+
+async fn hand_over(client: &Client, new: &NewTask) -> Result<TaskStarted, Trouble> {
+    client.start_task(new).await.map_err(|error| refused("cannot start the task", &error))
+}
+
+fn told(options: &StartTask, started: &TaskStarted) -> String {
+    if options.json { json_lines(&[started]) } else { words(started) }
+}
+
+fn new_task(options: &StartTask, settings: &Settings, configured: NewTurn, start: Start) -> NewTask {
     let is_local = options.notify.iter().any(|target| target == "local");
     NewTask {
-        cwd: place.cwd,
+        cwd: start.cwd,
         model: options.model.clone().or_else(|| settings.config.model.default.clone()),
         sandbox: Some(options.sandbox),
         approval: Some(options.approval),
-        writable_roots: place.roots,
+        writable_roots: start.roots,
         network: options.network,
         worktree: options.worktree,
         notify: options.notify.clone(),
@@ -88,7 +109,7 @@ fn new_task(
         started_in: None,
         terminal: if is_local { terminal() } else { None },
         turn: NewTurn {
-            input,
+            input: start.input,
             effort: options.effort.clone().or(configured.effort),
             limit_ms: options.deadline.map(milliseconds).or(configured.limit_ms),
             ..configured
@@ -97,7 +118,7 @@ fn new_task(
 }
 
 /// A turn of a task without words, as it is configured.
-pub(super) fn turn(settings: &Settings, codex: &CodexBinary) -> NewTurn {
+pub(crate) fn turn(settings: &Settings, codex: &CodexBinary) -> NewTurn {
     let config = &settings.config;
     NewTurn {
         input: Vec::new(),

@@ -10,7 +10,7 @@ use talaria_core::wire::call::UserInput;
 use talaria_server::client::{Client, ClientError};
 
 use super::attend::{self, From, View};
-use super::{find, reach, standing, start, status_words};
+use super::{find, standing, start, status_words};
 use crate::args::{One, SendTask};
 use crate::engine::{self, refused};
 use crate::input;
@@ -24,17 +24,16 @@ use crate::trouble::{Trouble, complain, exit};
 const STOPPING: Duration = Duration::from_secs(20);
 
 /// Says something to the turn that runs.
-pub(super) async fn steer(task: &One, text: &str) -> Result<(), Trouble> {
+pub(super) async fn steer(task: &One, text: &str, client: &Client) -> Result<String, Trouble> {
     let text = read(text)?;
-    let client = reach().await?;
-    let found = find("cannot steer this task", &client, &task.id).await?;
+    let found = find("cannot steer this task", client, &task.id).await?;
     if found.status.is_terminal() {
         return Err(over("cannot steer this task", &found));
     }
     let say = Say { text, images: Vec::new(), when: When::Now };
     let said = patiently("telling the task", client.say(found.session.as_str(), &say)).await;
     said.map_err(|error| not_running("cannot steer this task", &found, &error))?;
-    print(&if task.json {
+    Ok(if task.json {
         format!("{}\n", standing(&found))
     } else {
         format!(
@@ -45,9 +44,8 @@ pub(super) async fn steer(task: &One, text: &str) -> Result<(), Trouble> {
 }
 
 /// Stops a task, and waits for a while until it has.
-pub(super) async fn interrupt(task: &One) -> Result<(), Trouble> {
-    let client = reach().await?;
-    let found = find("cannot stop this task", &client, &task.id).await?;
+pub(super) async fn interrupt(task: &One, client: &Client) -> Result<String, Trouble> {
+    let found = find("cannot stop this task", client, &task.id).await?;
     if found.status.is_terminal() {
         let what = format!("{} is not under way: it is {}", found.id, status_words(found.status));
         return Err(Trouble::new(exit::FAILED, "cannot stop this task")
@@ -57,14 +55,14 @@ pub(super) async fn interrupt(task: &One) -> Result<(), Trouble> {
     let stop = Interrupt { by: Who::User };
     let asked = patiently("stopping the task", client.interrupt(found.session.as_str(), stop)).await;
     asked.map_err(|error| refused("cannot stop this task", &error))?;
-    let waiting = tokio::time::timeout(STOPPING, end_of(&client, &found));
+    let waiting = tokio::time::timeout(STOPPING, end_of(client, &found));
     let seen = patiently("waiting until it has stopped", waiting).await;
-    let now = find("cannot look at the task any more", &client, &found.id).await?;
+    let now = find("cannot look at the task any more", client, &found.id).await?;
     if task.json {
-        return print(&format!("{}\n", standing(&now)));
+        return Ok(format!("{}\n", standing(&now)));
     }
     let id = &now.id;
-    print(&match (seen, now.status) {
+    Ok(match (seen, now.status) {
         (Ok(()), TaskStatus::Cancelled) => format!("{id} was stopped\n"),
         (_, status) if status.is_terminal() => format!("{id} is {}\n", status_words(status)),
         _ => format!("{id} was asked to stop; see whether it has: talaria task show {id}\n"),
@@ -92,10 +90,7 @@ pub(super) async fn send(options: &SendTask) -> Result<u8, Trouble> {
     let sending = async {
         let codex = settings.codex().await?;
         let client = engine::reach(&settings.home).await?;
-        let found = find("cannot go on with this task", &client, &task.id).await?;
-        let turn = NewTurn { input: vec![UserInput::Text { text }], ..start::turn(&settings, &codex) };
-        let sent = client.send(&found.id, &turn).await;
-        let sent = sent.map_err(|error| refused("cannot go on with this task", &error))?;
+        let (found, sent) = hand_over(&task.id, text, start::turn(&settings, &codex), &client).await?;
         Ok((client, found, sent))
     };
     let sending = patiently("handing it to the task", sending);
@@ -103,16 +98,7 @@ pub(super) async fn send(options: &SendTask) -> Result<u8, Trouble> {
         Some(stops) => unless_stopped(stops, sending).await?,
         None => sending.await?,
     };
-    let id = &found.id;
-    let words = match (task.json, &sent) {
-        (true, TaskSent { turn, waits, .. }) => {
-            json!({ "id": id, "session": found.session, "turn": turn, "waits": waits }).to_string() + "\n"
-        }
-        (false, TaskSent { waits: true, .. }) => {
-            format!("it waits until the turn that runs has ended\nwatch it: talaria task watch {id}\n")
-        }
-        (false, _) => format!("{id} goes on\nwatch it: talaria task watch {id}\n"),
-    };
+    let words = sent_words(task, &found, &sent);
     let Some(stops) = &mut stops else {
         print(&words)?;
         return Ok(0);
@@ -129,6 +115,38 @@ pub(super) async fn send(options: &SendTask) -> Result<u8, Trouble> {
     let from = From { id, session, turn, after, past: after };
     let view = if task.json { View::Outcome } else { View::Answer };
     attend::attend(&client, from, view, stops).await
+}
+
+/// Gives a task its next turn, and says so; its end is not waited for.
+pub(crate) async fn sent(options: &SendTask, turn: NewTurn, client: &Client) -> Result<String, Trouble> {
+    let text = read(&options.text)?;
+    let (found, sent) = hand_over(&options.task.id, text, turn, client).await?;
+    Ok(sent_words(&options.task, &found, &sent))
+}
+
+async fn hand_over(
+    id: &str,
+    text: String,
+    turn: NewTurn,
+    client: &Client,
+) -> Result<(TaskInfo, TaskSent), Trouble> {
+    let found = find("cannot go on with this task", client, id).await?;
+    let turn = NewTurn { input: vec![UserInput::Text { text }], ..turn };
+    let sent = client.send(&found.id, &turn).await;
+    Ok((found, sent.map_err(|error| refused("cannot go on with this task", &error))?))
+}
+
+fn sent_words(task: &One, found: &TaskInfo, sent: &TaskSent) -> String {
+    let id = &found.id;
+    match (task.json, sent) {
+        (true, TaskSent { turn, waits, .. }) => {
+            json!({ "id": id, "session": found.session, "turn": turn, "waits": waits }).to_string() + "\n"
+        }
+        (false, TaskSent { waits: true, .. }) => {
+            format!("it waits until the turn that runs has ended\nwatch it: talaria task watch {id}\n")
+        }
+        (false, _) => format!("{id} goes on\nwatch it: talaria task watch {id}\n"),
+    }
 }
 
 /// The text of a prompt, as typed or from standard input.

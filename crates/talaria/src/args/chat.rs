@@ -1,0 +1,50 @@
+//! `talaria` without a command: the conversation in the terminal.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use talaria_core::policy::{ApprovalPolicy, Mode, Sandbox};
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  talaria                          # a conversation in this directory; /help says what can be typed
+  talaria --last                   # go on where you left
+  talaria --resume 0199a
+  talaria --plain                  # line by line, for screen readers and slow terminals
+  echo \"what is this?\" | talaria   # every line is a turn
+  talaria exec \"explain this repo\" # one turn, for scripts
+
+New here? `talaria demo` runs a real Codex turn without an account.";
+
+/// Options of the conversation in the terminal.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Options of the conversation")]
+pub(crate) struct Chat {
+    /// Go on with this conversation: a session or task id, or the beginning of one
+    #[arg(long, value_name = "ID", conflicts_with_all = ["last", "cwd", "sandbox", "approval", "mode"])]
+    pub(crate) resume: Option<String>,
+    /// Go on with the conversation in which something happened last
+    #[arg(long, conflicts_with_all = ["cwd", "sandbox", "approval", "mode"])]
+    pub(crate) last: bool,
+    /// Line by line, without redrawing: for screen readers, pipes and slow terminals
+    #[arg(long)]
+    pub(crate) plain: bool,
+    /// Work in this directory instead of the current one
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cwd: Option<PathBuf>,
+    /// Use this model
+    #[arg(long, short)]
+    pub(crate) model: Option<String>,
+    /// How much the model thinks: minimal, low, medium, high, … as the model offers
+    #[arg(long)]
+    pub(crate) effort: Option<String>,
+    /// What commands may touch: read-only, workspace-write or danger-full-access
+    #[arg(long)]
+    pub(crate) sandbox: Option<Sandbox>,
+    /// When Codex asks: untrusted, on-request or never (on-failure with old versions of Codex)
+    #[arg(long, value_name = "POLICY")]
+    pub(crate) approval: Option<ApprovalPolicy>,
+    /// How much is done without you: auto, approval-required or unrestricted (also: yolo)
+    #[arg(long)]
+    pub(crate) mode: Option<Mode>,
+}

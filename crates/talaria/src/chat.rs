@@ -1,0 +1,110 @@
+//! `talaria` without a command: a conversation in the terminal, as a client of the engine. Leaving it stops nothing.
+//!
+//! Two faces have one engine room (`driver`): the screen, and the plain mode for pipes, screen readers and terminals that
+//! cannot be drawn on. What can be wrong is told before either of them begins.
+
+use std::io::{self, IsTerminal};
+
+use talaria_core::api::{Kind, SessionInfo, SessionQuery};
+use talaria_server::client::Client;
+
+use crate::args;
+use crate::engine::{self, refused, refused_id};
+use crate::input;
+use crate::patience::patiently;
+use crate::settings::Settings;
+use crate::trouble::{Trouble, complain, exit};
+use crate::wanted::Wanted;
+
+mod commands;
+mod desk;
+mod driver;
+mod errand;
+mod farewell;
+mod files;
+mod history;
+mod plain;
+mod progress;
+mod screen;
+mod shell;
+mod signals;
+mod watch;
+mod words;
+
+use desk::Desk;
+use driver::Driver;
+use history::History;
+use signals::Signals;
+
+/// So many conversations are looked at for the last one.
+const LOOKED_AT: usize = 100;
+
+/// Runs the command. The number is the exit code.
+pub(crate) async fn run(options: args::Chat) -> Result<u8, Trouble> {
+    let cwd = input::working_directory(options.cwd.as_deref())?;
+    let settings = Settings::load()?.accept()?;
+    let client = engine::reach(&settings.home).await?;
+    let opened = opened(&client, &options).await?;
+    let face = face(&options);
+    if let Face::Plain { because: Some(why) } = &face {
+        complain(&format!("{why}; this is the plain mode\n"));
+    }
+    let args::Chat { model, effort, sandbox, approval, mode, .. } = options;
+    let wanted = Wanted { model, effort, sandbox, approval, mode };
+    let history = History::in_home(settings.home.root());
+    let signals = Signals::listen()?;
+    let said = history.read();
+    let driver = Driver::new(Desk::new(client, settings, wanted, cwd), history, opened);
+    match face {
+        Face::Screen => screen::run(driver, said, signals).await,
+        Face::Plain { .. } => plain::run(driver, signals).await,
+    }
+}
+
+/// How the conversation is shown.
+#[derive(Debug, PartialEq, Eq)]
+enum Face {
+    Screen,
+    /// Line by line; if that was not asked for, it is said why.
+    Plain {
+        because: Option<&'static str>,
+    },
+}
+
+fn face(options: &args::Chat) -> Face {
+    let term = std::env::var("TERM").ok().filter(|term| !term.is_empty());
+    if options.plain {
+        Face::Plain { because: None }
+    } else if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
+        // A pipe is what was asked for.
+        Face::Plain { because: None }
+    } else {
+        match term.as_deref() {
+            None => Face::Plain { because: Some("TERM is not set") },
+            Some("dumb") => Face::Plain { because: Some("this terminal (TERM=dumb) cannot be drawn on") },
+            Some(_) => Face::Screen,
+        }
+    }
+}
+
+/// The conversation that was asked for.
+async fn opened(client: &Client, options: &args::Chat) -> Result<Option<SessionInfo>, Trouble> {
+    if let Some(id) = &options.resume {
+        return match patiently("looking for the conversation", client.session(id)).await {
+            Ok(detail) => Ok(Some(detail.info)),
+            Err(error) => Err(refused_id("cannot open this conversation", id, client, &error).await),
+        };
+    }
+    if !options.last {
+        return Ok(None);
+    }
+    let query = SessionQuery { limit: LOOKED_AT, ..SessionQuery::default() };
+    let found = patiently("looking for the last conversation", client.sessions(&query)).await;
+    let found = found.map_err(|error| refused("cannot find the last conversation", &error))?;
+    let last = found.into_iter().find(|info| info.kind != Kind::Task);
+    match last {
+        Some(info) => Ok(Some(info)),
+        None => Err(Trouble::new(exit::USAGE, "there is no conversation to go on with")
+            .try_this("`talaria` begins one")),
+    }
+}

@@ -1,0 +1,116 @@
+//! What each slash command does: the one implementation for the screen and for the plain mode.
+//!
+//! Where `talaria` has the same command, it is asked for the same words. What changes the conversation on the screen is
+//! handed back to the driver.
+
+use jiff::Timestamp;
+use talaria_core::api::{Compact, SessionQuery, TaskQuery};
+use talaria_face::chat::commands::{self, Command};
+use talaria_face::chat::contract::News;
+
+use super::desk::{reply_look, typed_path};
+use super::errand::{Done, Place};
+use crate::args::{CodexRuntime, TaskAction};
+use crate::engine::{refused, refused_id};
+use crate::trouble::{Trouble, exit};
+use crate::{runtime, sessions, status, tasks};
+use talaria_core::ids::SessionId;
+
+mod answer;
+mod choice;
+mod resume;
+mod task;
+mod theme;
+mod usage;
+
+/// So many conversations are listed.
+const SESSIONS: usize = 30;
+/// So many places are shown that were searched for.
+const HITS: usize = 30;
+
+/// Carries a command out.
+pub(super) async fn run(command: Command, place: &Place) -> Result<Vec<Done>, Trouble> {
+    let client = &place.desk.client;
+    let look = reply_look();
+    let text = match command {
+        Command::Resume(id) => return resume::run(id, place).await,
+        Command::Model(model) => return choice::model(model, place).await,
+        Command::Reasoning(effort) => return choice::effort(effort, place).await,
+        Command::Theme(theme) => return theme::run(theme.as_deref(), &place.desk.settings),
+        Command::Task(words) => return task::run(&words, place).await,
+        Command::Compact => return compact(place).await,
+        Command::Sessions => {
+            let query = SessionQuery { limit: SESSIONS, ..SessionQuery::default() };
+            let found = client.sessions(&query).await;
+            let found = found.map_err(|error| refused("cannot list conversations", &error))?;
+            sessions::list(&found, Timestamp::now(), look) + "open one with: /resume ID\n"
+        }
+        Command::Search(words) => {
+            let found = client.search(&words, HITS).await;
+            sessions::hits(&found.map_err(|error| refused("cannot search", &error))?, &words, look)
+        }
+        Command::Usage => usage::page(place).await?,
+        Command::Status => {
+            let status = client.status().await.map_err(|error| refused("cannot ask the engine", &error))?;
+            status::page(&status, Timestamp::now(), look)
+        }
+        Command::Tasks => {
+            let TaskQuery { limit, active, .. } = TaskQuery::default();
+            let limit = u32::try_from(limit).unwrap_or(u32::MAX);
+            tasks::told(&TaskAction::List { active, limit, json: false }, client, look).await?
+        }
+        Command::Requests => answer::list(place).await?,
+        Command::Approve { request, decision } => answer::give(request, decision, None, place).await?,
+        Command::Deny { request, reason } => {
+            answer::give(request, talaria_core::request::Decision::Decline, reason, place).await?
+        }
+        Command::CodexRuntime(wanted) => {
+            let wanted = wanted.map(|word| talaria_core::runtime::Choice::typed(&word)).transpose();
+            let wanted = wanted.map_err(|problem| {
+                Trouble::new(exit::USAGE, "the runtime was not changed").because(problem)
+            })?;
+            runtime::decided(&CodexRuntime { wanted, json: false }).await?
+        }
+        Command::Export(path) => export(path, place).await?,
+        Command::Help(about) => {
+            let help = commands::help(about.as_deref(), look);
+            help.map_err(|mistake| Trouble::new(exit::USAGE, mistake.to_string()))?
+        }
+        // These are the driver's, or the face's own.
+        Command::New | Command::Stop | Command::Steer(_) | Command::Queue(_) | Command::Quit => {
+            return Ok(Vec::new());
+        }
+    };
+    Ok(vec![Done::News(News::Reply(text))])
+}
+
+/// The conversation on the screen; some commands are about nothing else.
+fn session(place: &Place) -> Result<&SessionId, Trouble> {
+    place.session.as_ref().ok_or_else(|| {
+        Trouble::new(exit::USAGE, "there is no conversation yet")
+            .try_this("say something first, or /resume an old one")
+    })
+}
+
+async fn compact(place: &Place) -> Result<Vec<Done>, Trouble> {
+    let id = session(place)?.as_str();
+    let compact = Compact { caller: place.desk.caller().await? };
+    match place.desk.client.compact(id, &compact).await {
+        Ok(started) => Ok(vec![Done::Started { started, epoch: place.epoch }]),
+        Err(error) => {
+            Err(refused_id("the conversation was not shortened", id, &place.desk.client, &error).await)
+        }
+    }
+}
+
+/// Without a name the file is called after the conversation.
+async fn export(path: Option<String>, place: &Place) -> Result<String, Trouble> {
+    let id = session(place)?;
+    let path = path.unwrap_or_else(|| format!("talaria-{id}.md"));
+    let path = typed_path(&path, &place.cwd);
+    if path.exists() {
+        return Err(Trouble::new(exit::USAGE, format!("{} is there already", path.display()))
+            .try_this("name another file: /export FILE"));
+    }
+    sessions::to_file(&place.desk.client, id.as_str(), path).await
+}

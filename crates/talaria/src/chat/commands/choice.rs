@@ -1,0 +1,116 @@
+//! `/model` and `/reasoning`: what Codex offers, and what is asked for from the next turn on. What is in force is told by
+//! an event, when Codex has said so.
+
+use talaria_core::api::{ModelOffer, Offers};
+use talaria_core::nearest::nearest;
+use talaria_face::chat::commands::Command;
+use talaria_face::chat::contract::News;
+use talaria_face::render::plain_line;
+
+use super::super::desk::Chosen;
+use super::super::errand::{Done, Place};
+use crate::trouble::{Trouble, exit};
+
+/// Lists models, or chooses one.
+pub(super) async fn model(wanted: Option<String>, place: &Place) -> Result<Vec<Done>, Trouble> {
+    let offers = place.desk.offers(&place.cwd).await?;
+    let Some(wanted) = wanted else { return Ok(vec![Done::News(models(&offers, &place.chosen))]) };
+    let (model, mut reply) = match find(&offers, &wanted) {
+        Some(model) => (model.id.clone(), format!("{} is asked for from the next turn\n", model.id)),
+        None => {
+            let mut reply =
+                format!("{wanted} is asked for from the next turn, though Codex does not list it\n");
+            if let Some(near) = nearest(&wanted, offers.models.iter().map(|model| model.id.as_str())) {
+                reply += &format!("did you mean {near}?\n");
+            }
+            (wanted, reply)
+        }
+    };
+    let mut chosen = Chosen { model: Some(model), ..place.chosen.clone() };
+    // An effort that the new model does not know would make its first turn fail.
+    if let (Some(effort), Some(offer)) =
+        (&chosen.effort, find(&offers, chosen.model.as_deref().unwrap_or_default()))
+        && !offer.efforts.is_empty()
+        && !offer.efforts.iter().any(|known| known.effort == *effort)
+    {
+        reply += &format!("it does not know the effort {effort}; its own is taken\n");
+        chosen.effort = None;
+    }
+    Ok(vec![Done::Chosen(chosen, plain_lines(&reply))])
+}
+
+/// Lists efforts, or chooses one.
+pub(super) async fn effort(wanted: Option<String>, place: &Place) -> Result<Vec<Done>, Trouble> {
+    let offers = place.desk.offers(&place.cwd).await?;
+    let used = used_model(&offers, place).await;
+    let offer = used.as_deref().and_then(|model| find(&offers, model));
+    let Some(wanted) = wanted else {
+        return match offer {
+            Some(offer) => Ok(vec![Done::News(efforts(offer))]),
+            None => Err(Trouble::new(exit::USAGE, "Codex does not say how much this model can think")
+                .try_this("name it: /reasoning low, medium, high, …")),
+        };
+    };
+    let wanted = wanted.to_lowercase();
+    if let Some(offer) = offer.filter(|offer| !offer.efforts.is_empty())
+        && !offer.efforts.iter().any(|known| known.effort == wanted)
+    {
+        let known: Vec<&str> = offer.efforts.iter().map(|known| known.effort.as_str()).collect();
+        return Err(Trouble::new(exit::USAGE, format!("{} does not know {wanted}", offer.id))
+            .try_this(format!("one of {}", known.join(", "))));
+    }
+    let reply = format!("reasoning {wanted} is asked for from the next turn\n");
+    let chosen = Chosen { effort: Some(wanted), ..place.chosen.clone() };
+    Ok(vec![Done::Chosen(chosen, plain_lines(&reply))])
+}
+
+/// The model that the next turn would use, as far as that is known.
+async fn used_model(offers: &Offers, place: &Place) -> Option<String> {
+    if let Some(model) = &place.chosen.model {
+        return Some(model.clone());
+    }
+    if let Some(session) = &place.session {
+        let detail = place.desk.client.session(session.as_str()).await.ok()?;
+        if detail.info.model.is_some() {
+            return detail.info.model;
+        }
+    }
+    let config = &place.desk.settings.config;
+    let default = || offers.models.iter().find(|model| model.is_default).map(|model| model.id.clone());
+    config.model.default.clone().or_else(|| offers.model.clone()).or_else(default)
+}
+
+fn find<'a>(offers: &'a Offers, model: &str) -> Option<&'a ModelOffer> {
+    offers.models.iter().find(|offer| offer.id.eq_ignore_ascii_case(model))
+}
+
+fn models(offers: &Offers, chosen: &Chosen) -> News {
+    let row = |model: &ModelOffer| {
+        let efforts: Vec<&str> = model.efforts.iter().map(|effort| effort.effort.as_str()).collect();
+        let mark = if chosen.model.as_deref() == Some(model.id.as_str()) { " (chosen)" } else { "" };
+        let usual = if model.is_default { " (usual)" } else { "" };
+        let thinks = if efforts.is_empty() { String::new() } else { format!(" [{}]", efforts.join(", ")) };
+        let text = format!("{}{mark}{usual}{thinks}  {}", model.id, model.description);
+        (plain_line(&text).into_owned(), Command::Model(Some(model.id.clone())))
+    };
+    News::Pick {
+        title: "Model, from the next turn".to_owned(),
+        rows: offers.models.iter().map(row).collect(),
+    }
+}
+
+fn efforts(offer: &ModelOffer) -> News {
+    let rows = offer.efforts.iter().map(|effort| {
+        let usual = if offer.default_effort.as_ref() == Some(&effort.effort) { " (usual)" } else { "" };
+        let text = format!("{}{usual}  {}", effort.effort, effort.description);
+        (plain_line(&text).into_owned(), Command::Reasoning(Some(effort.effort.clone())))
+    });
+    News::Pick {
+        title: format!("Reasoning of {}, from the next turn", plain_line(&offer.id)),
+        rows: rows.collect(),
+    }
+}
+
+fn plain_lines(text: &str) -> String {
+    talaria_face::render::plain(text).into_owned()
+}

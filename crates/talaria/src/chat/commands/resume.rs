@@ -1,0 +1,41 @@
+//! `/resume`: another conversation on the screen.
+
+use jiff::Timestamp;
+use talaria_core::api::{SessionInfo, SessionQuery};
+use talaria_face::chat::commands::Command;
+use talaria_face::chat::contract::News;
+use talaria_face::render::plain_line;
+
+use super::super::errand::{Done, Place};
+use crate::amounts::ago;
+use crate::engine::{refused, refused_id};
+use crate::trouble::{Trouble, exit};
+
+/// So many are offered.
+const OFFERED: usize = 50;
+
+/// Opens a conversation, or lists those that can be opened.
+pub(super) async fn run(id: Option<String>, place: &Place) -> Result<Vec<Done>, Trouble> {
+    let client = &place.desk.client;
+    if let Some(id) = id {
+        return match client.session(&id).await {
+            Ok(detail) => Ok(vec![Done::Open(Box::new(detail.info))]),
+            Err(error) => Err(refused_id("cannot open this conversation", &id, client, &error).await),
+        };
+    }
+    let query = SessionQuery { limit: OFFERED, ..SessionQuery::default() };
+    let found = client.sessions(&query).await;
+    let found = found.map_err(|error| refused("cannot list conversations", &error))?;
+    if found.is_empty() {
+        return Err(Trouble::new(exit::USAGE, "there are no conversations yet"));
+    }
+    let rows = found.iter().map(|info| row(info, Timestamp::now())).collect();
+    Ok(vec![Done::News(News::Pick { title: "Conversations, the newest first".to_owned(), rows })])
+}
+
+fn row(info: &SessionInfo, now: Timestamp) -> (String, Command) {
+    let id = info.task.clone().unwrap_or_else(|| info.id.to_string());
+    let running = if info.running { ", running" } else { "" };
+    let text = format!("{}  ({}{running})", info.title.trim(), ago(info.updated_at, now));
+    (plain_line(&text).into_owned(), Command::Resume(Some(id)))
+}

@@ -1,0 +1,224 @@
+//! One errand for each wish: asks the engine, and says what came of it. Runs beside the loop of the face.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use talaria_core::api::{
+    AnswerRequest, Interrupt, Numbered, ProblemCode, Say, SessionInfo, SessionStarted, When,
+};
+use talaria_core::ids::{SessionId, TicketId};
+use talaria_core::request::{Answer, Who};
+use talaria_face::chat::commands::Command;
+use talaria_face::chat::contract::{News, Prompt};
+use talaria_server::client::ClientError;
+use tokio::sync::{Notify, mpsc};
+
+use super::desk::{Chosen, Desk, typed_path};
+use super::files::Files;
+use super::words::{self, given_back};
+use super::{commands, shell};
+use crate::conversation::via;
+use crate::engine::refused;
+use crate::input;
+use crate::insist::insist;
+use crate::settings::login_hint;
+use crate::trouble::{Trouble, exit};
+
+/// So many events make one page of older ones.
+const PAGE: i64 = 1000;
+/// So many files are offered.
+const FILES: usize = 50;
+
+/// What is to be done.
+#[derive(Debug)]
+pub(super) enum Errand {
+    Send(Prompt),
+    Say(Prompt, When),
+    Interrupt,
+    Answer { ticket: TicketId, answer: Answer, digest: Option<String> },
+    Older { before: i64 },
+    Files(String),
+    Image(String),
+    Shell(String),
+    Command(Command),
+}
+
+/// Where it is done.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    pub(super) desk: Arc<Desk>,
+    pub(super) files: Arc<Files>,
+    pub(super) session: Option<SessionId>,
+    /// The directory of the conversation, or of the one that would begin.
+    pub(super) cwd: String,
+    pub(super) chosen: Chosen,
+    /// Which conversation was on the screen when it was wished for.
+    pub(super) epoch: u64,
+    pub(super) look_again: Arc<Notify>,
+}
+
+/// What came of something.
+#[derive(Debug)]
+pub(super) enum Done {
+    /// It is told as it is.
+    News(News),
+    /// A turn was written down.
+    Started { started: SessionStarted, epoch: u64 },
+    /// It was not.
+    NotStarted { news: News, epoch: u64 },
+    /// This conversation is to be opened.
+    Open(Box<SessionInfo>),
+    /// This was chosen for the turns to come.
+    Chosen(Chosen, String),
+    /// It is time to follow the conversation again.
+    FollowAgain { epoch: u64 },
+    /// The engine was there, or not, when it was looked for.
+    EngineSeen(bool),
+    /// An errand is over; always its last.
+    Over,
+}
+
+/// Runs one errand to its end. Nobody listens any more when the person has left.
+pub(super) async fn run(errand: Errand, place: Place, teller: mpsc::Sender<Done>) {
+    if let Errand::Shell(command) = &errand {
+        shell::run(command, &place, &teller).await;
+    } else {
+        for done in carry_out(errand, &place).await {
+            let _ = teller.send(done).await;
+        }
+    }
+    let _ = teller.send(Done::Over).await;
+}
+
+async fn carry_out(errand: Errand, place: &Place) -> Vec<Done> {
+    let one = |news| vec![Done::News(news)];
+    match errand {
+        Errand::Send(prompt) => vec![send(prompt, place).await],
+        Errand::Say(prompt, when) => say(prompt, when, place).await.into_iter().collect(),
+        Errand::Interrupt => {
+            interrupt(place).await.err().map(|trouble| words::refused(&trouble)).map_or_else(Vec::new, one)
+        }
+        Errand::Answer { ticket, answer, digest } => {
+            let answered = reply(place, &ticket, answer, digest).await;
+            place.look_again.notify_one();
+            match answered {
+                Ok(()) => Vec::new(),
+                Err(error) => {
+                    let what = words::of(&refused("your answer was not taken", &error));
+                    one(News::Refused { what, prompt: None, ticket: Some(ticket) })
+                }
+            }
+        }
+        Errand::Older { before } => one(News::Older(older(before, place).await)),
+        Errand::Files(letters) => {
+            let paths = place.files.fitting(&place.cwd, &letters, FILES).await;
+            one(News::Files { letters, paths })
+        }
+        Errand::Image(pasted) => {
+            let path = input::image_path(&typed_path(pasted.trim(), &place.cwd)).ok();
+            one(News::Image { path: path.filter(|path| is_image(path)), pasted })
+        }
+        Errand::Command(command) => match commands::run(command, place).await {
+            Ok(done) => done,
+            Err(trouble) => one(words::refused(&trouble)),
+        },
+        Errand::Shell(_) => Vec::new(),
+    }
+}
+
+async fn send(prompt: Prompt, place: &Place) -> Done {
+    let epoch = place.epoch;
+    match place.desk.start(place.session.as_ref(), &prompt, &place.chosen).await {
+        Ok(started) => Done::Started { started, epoch },
+        Err(trouble) => Done::NotStarted { news: given_back(&trouble, prompt), epoch },
+    }
+}
+
+/// Says it to the turn that runs; if none does any more, it begins one.
+async fn say(prompt: Prompt, when: When, place: &Place) -> Option<Done> {
+    let Some(session) = &place.session else { return Some(send(prompt, place).await) };
+    let say = Say { text: prompt.text.clone(), images: prompt.images.clone(), when };
+    match place.desk.client.say(session.as_str(), &say).await {
+        Ok(_) => None,
+        Err(ClientError::Problem(problem)) if problem.code == ProblemCode::Conflict => {
+            Some(send(prompt, place).await)
+        }
+        Err(error) => Some(Done::News(given_back(&refused("it was not said", &error), prompt))),
+    }
+}
+
+/// Asks the running turn to stop.
+async fn interrupt(place: &Place) -> Result<(), Trouble> {
+    let Some(session) = &place.session else {
+        return Err(Trouble::new(exit::USAGE, "no turn runs here"));
+    };
+    let client = &place.desk.client;
+    let asked = insist(|| client.interrupt(session.as_str(), Interrupt { by: Who::User }));
+    asked.await.map_err(|error| refused("the turn was not stopped", &error))
+}
+
+/// Gives an answer to the engine.
+pub(super) async fn reply(
+    place: &Place,
+    ticket: &TicketId,
+    answer: Answer,
+    digest: Option<String>,
+) -> Result<(), ClientError> {
+    let answer = AnswerRequest { answer: answer.revealed(), by: Who::User, via: Some(via()), digest };
+    insist(|| place.desk.client.answer(ticket.as_str(), &answer)).await.map(drop)
+}
+
+/// The page of events before this number; none if it cannot be read, and it can be asked for again.
+async fn older(before: i64, place: &Place) -> Vec<Numbered> {
+    let Some(session) = &place.session else { return Vec::new() };
+    let after = before.saturating_sub(PAGE + 1).max(0);
+    let limit = usize::try_from(before - after - 1).unwrap_or(0);
+    if limit == 0 {
+        return Vec::new();
+    }
+    let mut events = place.desk.client.events(session.as_str(), after, limit).await.unwrap_or_default();
+    events.retain(|event| event.seq < before);
+    events
+}
+
+/// Finds out what a conversation here would begin with, and what is missing for that.
+pub(super) async fn look_around(place: Place, teller: mpsc::Sender<Done>) {
+    let desk = &place.desk;
+    let mut told = Vec::new();
+    match desk.offers(&place.cwd).await {
+        Ok(offers) => {
+            let needs_login = offers.account.needed;
+            told.push(News::Offers(Box::new(offers)));
+            if needs_login && let Ok(codex) = desk.codex().await {
+                told.push(News::Missing {
+                    what: "nobody is logged in".to_owned(),
+                    remedy: login_hint(codex),
+                });
+            }
+        }
+        Err(trouble) => {
+            let (what, remedy) = (trouble.summary(), trouble.hint().to_owned());
+            told.push(News::Missing { what, remedy });
+        }
+    }
+    for news in told {
+        let _ = teller.send(Done::News(news)).await;
+    }
+}
+
+/// Does the name say that it is an image that models take?
+fn is_image(path: &str) -> bool {
+    let ending = Path::new(path).extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    ["png", "jpg", "jpeg", "gif", "webp"].iter().any(|known| ending.eq_ignore_ascii_case(known))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_files_that_models_take_as_images_are_images() {
+        assert!(is_image("/a/b.PNG") && is_image("c.jpeg"));
+        assert!(!is_image("/a/png") && !is_image("x.svg") && !is_image("x.png.txt"));
+    }
+}

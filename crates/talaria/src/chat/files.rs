@@ -1,0 +1,141 @@
+//! The files that `@` offers: those that git knows or would know, and outside of a repository those that a short walk finds.
+//!
+//! Listed off the loop, kept for a few seconds, and bounded: a directory with more files than anybody can choose from is
+//! not read to its end.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use tokio::io::{AsyncReadExt, BufReader};
+use tokio::process::Command;
+use tokio::sync::Mutex;
+
+mod rank;
+
+pub(crate) use rank::best;
+
+/// So many files are listed at most.
+const MOST: usize = 50_000;
+/// So much text of git is read at most.
+const MOST_BYTES: u64 = 8 * 1024 * 1024;
+/// How long a list holds.
+const FRESH: Duration = Duration::from_secs(5);
+/// How long listing may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The last list, and what it is of.
+#[derive(Debug, Default)]
+pub(crate) struct Files(Mutex<Option<Listed>>);
+
+#[derive(Debug)]
+struct Listed {
+    cwd: String,
+    at: Instant,
+    paths: Vec<String>,
+}
+
+impl Files {
+    /// The files in `cwd` that fit these letters, the best first.
+    pub(crate) async fn fitting(&self, cwd: &str, letters: &str, most: usize) -> Vec<String> {
+        let mut listed = self.0.lock().await;
+        let is_fresh = |listed: &Listed| listed.cwd == cwd && listed.at.elapsed() < FRESH;
+        if !listed.as_ref().is_some_and(is_fresh) {
+            let paths = list(Path::new(cwd)).await;
+            *listed = Some(Listed { cwd: cwd.to_owned(), at: Instant::now(), paths });
+        }
+        listed.as_ref().map(|listed| best(&listed.paths, letters, most)).unwrap_or_default()
+    }
+}
+
+async fn list(cwd: &Path) -> Vec<String> {
+    if let Ok(Some(paths)) = tokio::time::timeout(PATIENCE, known_to_git(cwd)).await {
+        return paths;
+    }
+    let root = cwd.to_owned();
+    tokio::task::spawn_blocking(move || walk(&root)).await.unwrap_or_default()
+}
+
+/// What git knows, and what it would know; `None` where there is no git or no repository.
+async fn known_to_git(cwd: &Path) -> Option<Vec<String>> {
+    let mut command = Command::new("git");
+    command.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]).current_dir(cwd);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
+    let mut child = command.spawn().ok()?;
+    let mut output = Vec::new();
+    let pipe = BufReader::new(child.stdout.take()?);
+    pipe.take(MOST_BYTES).read_to_end(&mut output).await.ok()?;
+    if (output.len() as u64) < MOST_BYTES && !child.wait().await.ok()?.success() {
+        return None;
+    }
+    let names = output.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+    let mut paths: Vec<String> =
+        names.filter_map(|name| String::from_utf8(name.to_vec()).ok()).take(MOST).collect();
+    // A file with a conflict is listed once for each side.
+    paths.dedup();
+    Some(paths)
+}
+
+/// The nearest files first, hidden ones and links to elsewhere left out.
+fn walk(root: &Path) -> Vec<String> {
+    let (mut found, mut directories) = (Vec::new(), std::collections::VecDeque::from([PathBuf::new()]));
+    let began = Instant::now();
+    while let Some(directory) = directories.pop_front() {
+        let Ok(entries) = std::fs::read_dir(root.join(&directory)) else { continue };
+        for entry in entries.flatten() {
+            if found.len() >= MOST || began.elapsed() > PATIENCE {
+                return found;
+            }
+            let (name, Ok(kind)) = (entry.file_name(), entry.file_type()) else { continue };
+            let Some(name) = name.to_str().filter(|name| !name.starts_with('.')) else { continue };
+            let path = directory.join(name);
+            if kind.is_dir() {
+                directories.push_back(path);
+            } else if let Some(path) = path.to_str() {
+                found.push(path.to_owned());
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn tree() -> tempfile::TempDir {
+        let directory = tempfile::tempdir().unwrap();
+        for path in ["src/main.rs", "src/deep/er.rs", "target/made", ".hidden/x", "a b.txt"] {
+            let path = directory.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        }
+        directory
+    }
+
+    #[tokio::test]
+    async fn a_walk_finds_near_files_first_and_no_hidden_ones() {
+        let tree = tree();
+        std::os::unix::fs::symlink("/", tree.path().join("loop")).unwrap();
+        let mut found = walk(tree.path());
+        assert_eq!(found.last().map(String::as_str), Some("src/deep/er.rs"));
+        found.sort();
+        assert_eq!(found, ["a b.txt", "loop", "src/deep/er.rs", "src/main.rs", "target/made"]);
+    }
+
+    #[tokio::test]
+    async fn in_a_repository_what_is_ignored_is_not_offered() {
+        let tree = tree();
+        let made = std::process::Command::new("git").args(["init", "-q"]).current_dir(tree.path()).status();
+        assert!(made.unwrap().success());
+        fs::write(tree.path().join(".gitignore"), "target\n").unwrap();
+        let files = Files::default();
+        let cwd = tree.path().to_str().unwrap();
+        let found = files.fitting(cwd, "", 50).await;
+        assert!(found.contains(&"src/main.rs".to_owned()), "{found:?}");
+        assert!(!found.iter().any(|path| path.contains("made")), "{found:?}");
+        assert_eq!(files.fitting(cwd, "er.rs", 1).await, ["src/deep/er.rs"]);
+    }
+}

@@ -1,0 +1,107 @@
+//! What was typed in earlier conversations, kept in Talaria's home: for the person alone, without secrets, and not for ever.
+//!
+//! One JSON string per line, since what is typed may have several. The file is replaced as a whole, so it is never half
+//! there; of two conversations that write at the same moment one line may be lost, and nothing else.
+
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use talaria_core::redact::redact;
+use tempfile::NamedTempFile;
+
+/// So many lines are kept.
+const LINES: usize = 1000;
+/// A line that is longer than this is not kept: nobody looks for a pasted file here.
+const LONGEST: usize = 16 * 1024;
+/// A file that is larger than this is not ours.
+const LARGEST: u64 = 32 * 1024 * 1024;
+
+/// The file.
+#[derive(Debug)]
+pub(crate) struct History {
+    path: PathBuf,
+    /// Held while it is written.
+    writing: Mutex<()>,
+}
+
+impl History {
+    /// The one in this home.
+    pub(crate) fn in_home(root: &Path) -> Self {
+        Self { path: root.join("chat_history.jsonl"), writing: Mutex::new(()) }
+    }
+
+    /// What was typed, the oldest first. A file that cannot be read is none.
+    pub(crate) fn read(&self) -> Vec<String> {
+        let is_small = fs::metadata(&self.path).is_ok_and(|metadata| metadata.len() <= LARGEST);
+        let text = if is_small { fs::read_to_string(&self.path).unwrap_or_default() } else { String::new() };
+        let mut lines: Vec<String> =
+            text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        lines.drain(..lines.len().saturating_sub(LINES));
+        lines
+    }
+
+    /// Adds what was typed, unless it was typed last already.
+    pub(crate) fn add(&self, line: &str) -> io::Result<()> {
+        let line = redact(line);
+        if line.trim().is_empty() || line.len() > LONGEST {
+            return Ok(());
+        }
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lines = self.read();
+        if lines.last().is_some_and(|last| *last == line) {
+            return Ok(());
+        }
+        lines.push(line.into_owned());
+        lines.drain(..lines.len().saturating_sub(LINES));
+        self.replace(&lines)
+    }
+
+    fn replace(&self, lines: &[String]) -> io::Result<()> {
+        let directory = self.path.parent().unwrap_or(Path::new("."));
+        let mut file = NamedTempFile::new_in(directory)?;
+        file.as_file().set_permissions(fs::Permissions::from_mode(0o600))?;
+        for line in lines {
+            serde_json::to_writer(&mut file, line)?;
+            file.write_all(b"\n")?;
+        }
+        file.persist(&self.path).map_err(|error| error.error)?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_typed_is_kept_for_its_owner_without_secrets_and_bounded() {
+        let home = tempfile::tempdir().unwrap();
+        let history = History::in_home(home.path());
+        assert!(history.read().is_empty());
+        let secret = format!("sk-{}", "proj-a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6");
+        for line in ["two\nlines", "again", "again", "  ", &format!("use {secret}")] {
+            history.add(line).unwrap();
+        }
+        let kept = history.read();
+        assert_eq!(kept[..2], ["two\nlines", "again"]);
+        assert!(kept.len() == 3 && !kept[2].contains(&secret), "{kept:?}");
+        let mode = fs::metadata(&history.path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        history.replace(&vec!["x".to_owned(); LINES]).unwrap();
+        history.add("last").unwrap();
+        assert_eq!((history.read().len(), history.read().last().map(String::as_str)), (LINES, Some("last")));
+        history.add(&"x".repeat(LONGEST + 1)).unwrap();
+        assert_eq!(history.read().last().map(String::as_str), Some("last"));
+    }
+
+    #[test]
+    fn a_damaged_file_loses_only_its_damaged_lines() {
+        let home = tempfile::tempdir().unwrap();
+        let history = History::in_home(home.path());
+        fs::write(&history.path, "\"a\"\n{ broken\n\"b\"\n").unwrap();
+        assert_eq!(history.read(), ["a", "b"]);
+    }
+}

@@ -1,0 +1,116 @@
+//! What Codex asks in this conversation and nobody has answered yet, in order. Pure.
+
+use std::collections::VecDeque;
+
+use talaria_core::event::Event;
+use talaria_core::ids::TicketId;
+use talaria_core::request::Answer;
+use talaria_face::chat::contract::Wish;
+use talaria_face::dialog::{Dialog, Next};
+
+/// Open questions.
+#[derive(Debug, Default)]
+pub(super) struct Questions(VecDeque<Question>);
+
+#[derive(Debug)]
+struct Question {
+    ticket: TicketId,
+    digest: Option<String>,
+    dialog: Dialog,
+    /// The answer is on its way.
+    is_answered: bool,
+}
+
+/// What came of a line.
+#[derive(Debug)]
+pub(super) enum Taken {
+    /// The person is asked again, or the next thing.
+    Ask,
+    /// The answer goes to the engine.
+    Wish(Wish),
+}
+
+impl Questions {
+    /// Learns of a question, or that one is closed.
+    pub(super) fn event(&mut self, event: &Event) {
+        match event {
+            Event::RequestOpened { id, ask, digest, .. } if ask.is_answerable() => {
+                self.0.push_back(Question {
+                    ticket: id.clone(),
+                    digest: digest.clone(),
+                    dialog: Dialog::new((**ask).clone()),
+                    is_answered: false,
+                })
+            }
+            Event::RequestClosed { id, .. } => self.0.retain(|question| question.ticket != *id),
+            Event::Outcome(_) => self.0.clear(),
+            _ => {}
+        }
+    }
+
+    /// The question that waits for a line.
+    pub(super) fn first(&self) -> Option<(&TicketId, &Dialog)> {
+        let question = self.0.front().filter(|question| !question.is_answered)?;
+        Some((&question.ticket, &question.dialog))
+    }
+
+    /// Takes a line for the first question.
+    pub(super) fn take(&mut self, line: &str) -> Taken {
+        let Some(question) = self.0.front_mut() else { return Taken::Ask };
+        match question.dialog.take(line) {
+            Next::Ask => Taken::Ask,
+            Next::Answer(answer) => question.answer(answer),
+        }
+    }
+
+    /// The answer was not taken: it is asked again.
+    pub(super) fn refused(&mut self, ticket: &TicketId) {
+        if let Some(question) = self.0.iter_mut().find(|question| question.ticket == *ticket) {
+            question.dialog = Dialog::new(question.dialog.ask().clone());
+            question.is_answered = false;
+        }
+    }
+
+    /// Another conversation.
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+impl Question {
+    fn answer(&mut self, answer: Answer) -> Taken {
+        self.is_answered = true;
+        Taken::Wish(Wish::Answer { ticket: self.ticket.clone(), answer, digest: self.digest.clone() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use talaria_core::request::Decision;
+
+    use super::*;
+
+    fn opened(id: &str) -> Event {
+        serde_json::from_value(json!({ "type": "request_opened", "id": id, "digest": "d-1", "kind": "permissions",
+            "thread": "t", "item": "i", "cwd": null, "reason": null, "permissions": { "network": true, "files": [] } }))
+        .unwrap()
+    }
+
+    #[test]
+    fn a_line_answers_the_first_question_with_what_was_shown_and_only_once() {
+        let mut questions = Questions::default();
+        questions.event(&opened("req-1"));
+        questions.event(&opened("req-2"));
+        assert!(matches!(questions.take("perhaps"), Taken::Ask));
+        let Taken::Wish(Wish::Answer { ticket, answer, digest }) = questions.take("n") else { panic!() };
+        assert_eq!((ticket.as_str(), digest.as_deref()), ("req-1", Some("d-1")));
+        assert_eq!(answer.decision(), Decision::Decline);
+        assert!(questions.first().is_none(), "the second is not asked before the first is settled");
+        questions.refused(&ticket);
+        assert_eq!(questions.first().unwrap().0.as_str(), "req-1");
+        let closed = json!({ "type": "request_closed", "id": "req-1", "decision": "decline", "by": "user" });
+        questions.event(&serde_json::from_value(closed).unwrap());
+        assert_eq!(questions.first().unwrap().0.as_str(), "req-2");
+    }
+}

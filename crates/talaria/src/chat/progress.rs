@@ -1,0 +1,119 @@
+//! How far the conversation on the screen is: the last event that was told, whether a turn runs, whether everything that
+//! was there at the opening has come. Pure.
+
+use talaria_core::api::{Numbered, SessionInfo};
+use talaria_core::event::Event;
+
+/// How far a conversation is.
+#[derive(Debug, Default)]
+pub(super) struct Progress {
+    last_seq: i64,
+    /// The last event that was there when it was opened, until that has come.
+    at_opening: Option<i64>,
+    /// The last turn that has begun.
+    begun: i64,
+    /// The last turn that has an outcome.
+    ended: i64,
+    /// A turn ran at the opening, and nothing of it has come yet.
+    ran: bool,
+}
+
+impl Progress {
+    /// A conversation is opened; its events are told from behind the number `after`.
+    pub(super) fn open(&mut self, info: &SessionInfo, after: i64) {
+        *self =
+            Self { last_seq: after, at_opening: Some(info.last_seq), ran: info.running, ..Self::default() };
+    }
+
+    /// A turn was written down.
+    pub(super) fn started(&mut self, turn: i64) {
+        self.begun = self.begun.max(turn);
+    }
+
+    /// Something happened.
+    pub(super) fn take(&mut self, numbered: &Numbered) {
+        self.last_seq = numbered.seq;
+        let Some(turn) = numbered.turn else { return };
+        self.begun = self.begun.max(turn);
+        if matches!(numbered.event, Event::Outcome(_)) {
+            self.ended = self.ended.max(turn);
+        }
+    }
+
+    /// The last event that was told.
+    pub(super) fn last_seq(&self) -> i64 {
+        self.last_seq
+    }
+
+    /// Does a turn run?
+    pub(super) fn is_running(&self) -> bool {
+        self.begun > self.ended || (self.ran && self.at_opening.is_some())
+    }
+
+    /// Has everything come that was there at the opening? Says yes once.
+    pub(super) fn has_just_caught_up(&mut self) -> bool {
+        self.at_opening.take_if(|last| *last <= self.last_seq).is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+    use talaria_core::api::Kind;
+    use talaria_core::event::Usage;
+    use talaria_core::ids::SessionId;
+    use talaria_core::outcome::{Outcome, Report};
+
+    use super::*;
+
+    fn event(seq: i64, turn: i64, event: Event) -> Numbered {
+        Numbered { session: SessionId::new("s"), seq, at: Timestamp::UNIX_EPOCH, turn: Some(turn), event }
+    }
+
+    fn outcome() -> Event {
+        Event::Outcome(Box::new(Report::new(Outcome::Completed, None, Usage::default(), 0)))
+    }
+
+    #[test]
+    fn a_turn_that_ended_before_its_start_was_told_does_not_run() {
+        let mut progress = Progress::default();
+        assert!(!progress.is_running());
+        progress.take(&event(1, 1, Event::Compacted));
+        assert!(progress.is_running());
+        progress.take(&event(2, 1, outcome()));
+        progress.started(1);
+        assert!(!progress.is_running());
+        progress.started(2);
+        assert!(progress.is_running(), "it was written down");
+        progress.take(&event(3, 1, outcome()));
+        assert!(progress.is_running(), "a late outcome of an older turn ends nothing");
+    }
+
+    #[test]
+    fn the_opening_is_over_when_its_last_event_came_and_is_told_once() {
+        let mut progress = Progress::default();
+        let at = Timestamp::UNIX_EPOCH;
+        let info = SessionInfo {
+            id: SessionId::new("s"),
+            title: String::new(),
+            runtime: String::new(),
+            updated_at: at,
+            running: true,
+            kind: Kind::Chat,
+            task: None,
+            cwd: "/".to_owned(),
+            model: None,
+            created_at: at,
+            last_seq: 7,
+        };
+        progress.open(&info, 5);
+        assert!(progress.is_running() && !progress.has_just_caught_up());
+        progress.take(&event(6, 1, outcome()));
+        assert!(!progress.has_just_caught_up());
+        progress.take(&event(7, 2, Event::Compacted));
+        assert!(progress.has_just_caught_up() && !progress.has_just_caught_up());
+        assert!(progress.is_running());
+        progress.open(&SessionInfo { last_seq: 0, running: false, ..info }, 0);
+        assert!(progress.has_just_caught_up(), "an empty one is there at once");
+    }
+}

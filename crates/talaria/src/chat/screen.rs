@@ -1,0 +1,271 @@
+//! The screen: keys and news go into the chat, its frames onto the terminal, its wishes to the driver.
+//!
+//! A frame is drawn when something has changed, and not more often than eyes can follow. While nothing happens nothing
+//! is done, except that a running turn lets its clocks tick.
+
+use std::io::{self, Stdout};
+use std::time::{Duration, Instant};
+
+use crossterm::event::EventStream;
+use futures_util::StreamExt;
+use ratatui_core::terminal::Terminal;
+use ratatui_crossterm::CrosstermBackend;
+use rustix::process::{Signal, kill_current_process_group};
+use talaria_core::config::Theme;
+use talaria_face::chat::contract::{Code, Input, Key, Wish};
+use talaria_face::chat::draw::draw;
+use talaria_face::chat::{Asked, Chat, Frame, Setup};
+use talaria_face::render::Look;
+
+use super::driver::Driver;
+use super::farewell;
+use super::signals::{Called, Signals};
+use crate::trouble::{Trouble, complain, exit};
+use crate::{look, patience};
+
+mod guard;
+mod keys;
+
+pub(crate) use guard::restore;
+
+use guard::Guard;
+use keys::Came;
+
+/// How long a frame stands at least.
+const FRAME: Duration = Duration::from_millis(16);
+/// How often clocks tick.
+const TICK: Duration = Duration::from_millis(100);
+
+/// Runs the conversation until the person leaves. The number is the exit code.
+pub(crate) async fn run(driver: Driver, said: Vec<String>, mut signals: Signals) -> Result<u8, Trouble> {
+    let cannot = |error: io::Error| {
+        Trouble::new(exit::FAILED, "cannot use the terminal")
+            .because(error)
+            .try_this("`talaria --plain` needs nothing of it")
+    };
+    let chat = Chat::new(setup(&driver, said));
+    // What is told beside the screen would be written into it.
+    patience::keep_quiet();
+    let guard = Guard::take().map_err(cannot)?;
+    let terminal = Terminal::new(CrosstermBackend::new(io::stdout())).map_err(cannot)?;
+    let mut screen = Screen { chat, driver, terminal, guard, since: Instant::now(), shown: None };
+    let ended = screen.run(&mut signals).await;
+    let Screen { driver, guard, terminal, .. } = screen;
+    drop(guard);
+    // It would show the cursor again, on a screen that is no longer its own.
+    drop(terminal);
+    let words = farewell::words(&driver);
+    driver.leave().await;
+    complain(&words.unwrap_or_default());
+    ended.map(|()| 0).map_err(cannot)
+}
+
+fn setup(driver: &Driver, history: Vec<String>) -> Setup {
+    let desk = driver.desk();
+    let config = &desk.settings.config;
+    let found = look::of_stdout();
+    // Without colours there is one theme; with them the person chooses.
+    let theme = if found.color { config.chat.theme.unwrap_or_default() } else { Theme::Mono };
+    let asked = Asked {
+        model: desk.wanted.model(config),
+        effort: desk.wanted.effort(config),
+        sandbox: desk.wanted.sandbox(config).map(|sandbox| sandbox.as_str().to_owned()),
+        approval: desk.wanted.approval(config).map(|approval| approval.as_str().to_owned()),
+    };
+    Setup {
+        look: Look { color: true, live: true, ..found },
+        theme,
+        enter: config.chat.enter.unwrap_or_default(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        cwd: shown_path(&desk.cwd, std::env::var("HOME").ok().as_deref()),
+        asked,
+        history,
+    }
+}
+
+/// A path as people write it.
+fn shown_path(path: &str, home: Option<&str>) -> String {
+    let below = home.filter(|home| home.len() > 1).and_then(|home| path.strip_prefix(home));
+    match below {
+        Some("") => "~".to_owned(),
+        Some(rest) if rest.starts_with('/') => format!("~{rest}"),
+        _ => path.to_owned(),
+    }
+}
+
+/// Does the conversation go on?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Flow {
+    GoOn,
+    Leave,
+}
+
+struct Screen {
+    chat: Chat,
+    driver: Driver,
+    terminal: Terminal<CrosstermBackend<Stdout>>,
+    guard: Guard,
+    since: Instant,
+    /// What stands on the terminal.
+    shown: Option<(Frame, Theme)>,
+}
+
+impl Screen {
+    async fn run(&mut self, signals: &mut Signals) -> io::Result<()> {
+        let mut events = EventStream::new();
+        let mut ticks = tokio::time::interval(TICK);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        // Something may have changed since the last frame.
+        let mut is_stale = true;
+        let mut drawn = Instant::now() - FRAME;
+        loop {
+            if is_stale && drawn.elapsed() >= FRAME {
+                is_stale = false;
+                self.show()?;
+                drawn = Instant::now();
+                // Drawing may show that older events are needed.
+                self.grant();
+            }
+            let frame_is_due = tokio::time::sleep_until((drawn + FRAME).into());
+            let is_ticking = self.chat.is_ticking();
+            let flow = tokio::select! {
+                () = frame_is_due, if is_stale => Flow::GoOn,
+                came = events.next() => {
+                    is_stale = true;
+                    match came {
+                        Some(Ok(event)) => self.came(keys::read(event))?,
+                        // The terminal is gone, or can no longer be read.
+                        Some(Err(_)) | None => Flow::Leave,
+                    }
+                }
+                news = self.driver.next() => {
+                    is_stale |= self.take_news(news);
+                    self.grant()
+                }
+                _ = ticks.tick(), if is_ticking => {
+                    is_stale = true;
+                    self.chat.tick(self.since.elapsed());
+                    self.grant()
+                }
+                called = signals.next() => {
+                    is_stale = true;
+                    self.called(called)?
+                }
+            };
+            if flow == Flow::Leave {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Takes everything that is there; says whether there was something.
+    fn take_news(&mut self, news: Option<talaria_face::chat::contract::News>) -> bool {
+        let now = self.since.elapsed();
+        let mut next = news;
+        let mut has_come = false;
+        // A flood is shown in parts, so that keys are heard in between.
+        for _ in 0..1024 {
+            let Some(news) = next else { break };
+            has_come = true;
+            self.chat.news(now, news);
+            next = self.driver.waiting();
+        }
+        if let Some(news) = next {
+            self.chat.news(now, news);
+        }
+        has_come
+    }
+
+    fn came(&mut self, came: Came) -> io::Result<Flow> {
+        match came {
+            Came::Input(input) => {
+                fault_at(&input);
+                self.chat.input(self.since.elapsed(), input);
+                Ok(self.grant())
+            }
+            Came::Suspend => {
+                // A group that nobody could wake up again is not stopped by the system.
+                self.guard.lend(|| _ = kill_current_process_group(Signal::TSTP))?;
+                self.redraw()
+            }
+            Came::Resized => self.redraw(),
+            Came::Nothing => Ok(Flow::GoOn),
+        }
+    }
+
+    fn called(&mut self, called: Called) -> io::Result<Flow> {
+        match called {
+            Called::End => Ok(Flow::Leave),
+            Called::GoOn => {
+                self.guard.retake()?;
+                self.redraw()
+            }
+            // The terminal sends no such signal now: somebody else did, and means the key.
+            Called::Interrupt => {
+                let key = Key { code: Code::Char('c'), ctrl: true, alt: false, shift: false };
+                self.chat.input(self.since.elapsed(), Input::Key(key));
+                Ok(self.grant())
+            }
+        }
+    }
+
+    fn redraw(&mut self) -> io::Result<Flow> {
+        self.shown = None;
+        self.terminal.clear()?;
+        Ok(Flow::GoOn)
+    }
+
+    /// Hands the wishes of the chat to the driver.
+    fn grant(&mut self) -> Flow {
+        for wish in self.chat.wishes() {
+            if matches!(wish, Wish::Leave | Wish::Run(talaria_face::chat::commands::Command::Quit)) {
+                return Flow::Leave;
+            }
+            self.driver.wish(wish);
+        }
+        Flow::GoOn
+    }
+
+    /// Draws the chat, if it looks different.
+    fn show(&mut self) -> io::Result<()> {
+        let size = self.terminal.size()?;
+        let frame = self.chat.frame(size.width, size.height, self.since.elapsed());
+        let theme = self.chat.theme();
+        if self.shown.as_ref().is_some_and(|(shown, as_theme)| *shown == frame && *as_theme == theme) {
+            return Ok(());
+        }
+        self.terminal.draw(|target| {
+            draw(&frame, theme, target.buffer_mut());
+            if let Some(cursor) = frame.cursor {
+                target.set_cursor_position(cursor);
+            }
+        })?;
+        self.shown = Some((frame, theme));
+        Ok(())
+    }
+}
+
+/// Lets a test see what becomes of the terminal when the program panics.
+fn fault_at(input: &Input) {
+    let is_enter = matches!(input, Input::Key(Key { code: Code::Enter, .. }));
+    if is_enter && talaria_engine::is_panic_wanted("chat") {
+        #[expect(clippy::panic, reason = "a test wants to see it; never in a release")]
+        {
+            panic!("a fault that a test asked for");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shown_path;
+
+    #[test]
+    fn a_path_below_home_is_shown_as_people_write_it() {
+        let home = Some("/home/ada");
+        assert_eq!(shown_path("/home/ada/src", home), "~/src");
+        assert_eq!(shown_path("/home/ada", home), "~");
+        assert_eq!(shown_path("/home/adam", home), "/home/adam");
+        assert_eq!(shown_path("/x", Some("/")), "/x");
+    }
+}

@@ -1,0 +1,69 @@
+//! The terminal as the chat needs it, and as it was before: whoever leaves, by whatever door, restores it first.
+//!
+//! Restoring is safe to do twice and from any thread: a panic, a signal and the ordinary end may all come to it.
+
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crossterm::cursor::{SetCursorStyle, Show};
+use crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
+use crossterm::queue;
+use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+
+/// Is the terminal ours?
+static TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// The terminal is ours for as long as this lives.
+pub(super) struct Guard(());
+
+impl Guard {
+    /// Takes the terminal over. A panic gives it back before it is told.
+    pub(super) fn take() -> io::Result<Self> {
+        let told = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            restore();
+            told(panic);
+        }));
+        take()?;
+        Ok(Self(()))
+    }
+
+    /// Gives the terminal back while `away` runs, and takes it again.
+    pub(super) fn lend(&self, away: impl FnOnce()) -> io::Result<()> {
+        restore();
+        away();
+        take()
+    }
+
+    /// Takes the terminal again after somebody else may have changed it.
+    pub(super) fn retake(&self) -> io::Result<()> {
+        restore();
+        take()
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        restore();
+    }
+}
+
+fn take() -> io::Result<()> {
+    enable_raw_mode()?;
+    TAKEN.store(true, Ordering::SeqCst);
+    let mut out = io::stdout().lock();
+    queue!(out, EnterAlternateScreen, EnableBracketedPaste)?;
+    out.flush()
+}
+
+/// Gives the terminal back, if it was taken.
+pub(crate) fn restore() {
+    if !TAKEN.swap(false, Ordering::SeqCst) {
+        return;
+    }
+    // A terminal that is gone needs nothing. Not through the lock of standard output: whoever panicked may hold it.
+    let mut text = Vec::new();
+    let _ = queue!(text, DisableBracketedPaste, SetCursorStyle::DefaultUserShape, Show, LeaveAlternateScreen);
+    let _ = rustix::io::write(rustix::stdio::stdout(), &text);
+    let _ = disable_raw_mode();
+}
