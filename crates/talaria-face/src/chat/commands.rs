@@ -3,6 +3,7 @@
 //! A command is only read here; whoever gets it carries it out. Nothing is guessed: a word that is not known is a
 //! mistake with a suggestion, never the nearest command. Called by the composer and by the plain mode.
 
+mod arguments;
 mod help;
 mod table;
 mod words;
@@ -12,7 +13,7 @@ use std::fmt;
 use talaria_core::nearest::nearest;
 use talaria_core::request::Decision;
 
-pub use help::help;
+pub use help::{help, keys};
 pub use table::TABLE;
 pub use words::{split, within_word};
 
@@ -253,93 +254,6 @@ fn named(name: &str) -> Result<&'static Definition, Mistake> {
         None => "/help lists the commands; // at the start sends the line as text".to_owned(),
     };
     Err(mistake(format!("there is no command /{}", shortened(name)), hint))
-}
-
-impl Definition {
-    /// The command as it is typed, with the names of its arguments.
-    pub fn synopsis(&self) -> String {
-        format!("/{} {}", self.name, self.usage).trim_end().to_owned()
-    }
-
-    fn read(&self, rest: &str) -> Result<Command, Mistake> {
-        match &self.shape {
-            Shape::Bare(command) if rest.is_empty() => Ok(command.clone()),
-            Shape::Bare(_) => Err(self.misused(format!("/{} takes nothing behind it", self.name))),
-            Shape::Word(make) => Ok(make(self.one_word(rest)?)),
-            Shape::Choice(make) => Ok(make(self.choice(rest)?)),
-            Shape::Text(_) if rest.is_empty() => {
-                Err(self.misused(format!("/{} needs something behind it", self.name)))
-            }
-            Shape::Text(make) => Ok(make(rest.to_owned())),
-            Shape::Words(make) => match self.words(rest)? {
-                words if words.is_empty() => {
-                    Err(self.misused(format!("/{} needs something behind it", self.name)))
-                }
-                words => Ok(make(words)),
-            },
-            Shape::Approve => self.approve(rest),
-            Shape::Deny => Ok(deny(rest)),
-        }
-    }
-
-    fn words(&self, rest: &str) -> Result<Vec<String>, Mistake> {
-        split(rest).ok_or_else(|| self.misused("a quote is not closed"))
-    }
-
-    fn one_word(&self, rest: &str) -> Result<Option<String>, Mistake> {
-        let mut words = self.words(rest)?;
-        if words.len() > 1 {
-            return Err(self.misused(format!("/{} takes one word", self.name)));
-        }
-        Ok(words.pop())
-    }
-
-    fn choice(&self, rest: &str) -> Result<Option<String>, Mistake> {
-        let Some(word) = self.one_word(rest)?.map(|word| word.to_ascii_lowercase()) else { return Ok(None) };
-        let sources = self.arguments.iter().flat_map(|place| place.iter());
-        let mut known = sources.filter_map(|source| match source {
-            Source::Words(words) => Some(words.iter().map(|(word, _)| *word)),
-            _ => None,
-        });
-        if known.any(|mut words| words.any(|one| one == word)) {
-            return Ok(Some(word));
-        }
-        Err(self.misused(format!("/{} does not take {}", self.name, shortened(&word))))
-    }
-
-    fn approve(&self, rest: &str) -> Result<Command, Mistake> {
-        let (mut request, mut decision) = (None, None);
-        for word in rest.split_whitespace() {
-            match word.to_ascii_lowercase().as_str() {
-                "once" if decision.is_none() => decision = Some(Decision::Accept),
-                "session" if decision.is_none() => decision = Some(Decision::AcceptForSession),
-                "always" if decision.is_none() => decision = Some(Decision::AcceptAlways),
-                _ if is_request(word) && request.is_none() => request = Some(word.to_owned()),
-                _ => {
-                    return Err(self.misused(format!(
-                        "{} is neither a request nor once, session or always",
-                        shortened(word)
-                    )));
-                }
-            }
-        }
-        Ok(Command::Approve { request, decision: decision.unwrap_or(Decision::Accept) })
-    }
-
-    fn misused(&self, what: impl Into<String>) -> Mistake {
-        mistake(what, format!("usage: {}", self.synopsis()))
-    }
-}
-
-fn deny(rest: &str) -> Command {
-    let (word, behind) = first_word(rest);
-    let (request, reason) =
-        if is_request(word) { (Some(word.to_owned()), behind.trim()) } else { (None, rest) };
-    Command::Deny { request, reason: (!reason.is_empty()).then(|| reason.to_owned()) }
-}
-
-fn is_request(word: &str) -> bool {
-    word.starts_with("req-")
 }
 
 fn first_word(text: &str) -> (&str, &str) {

@@ -10,7 +10,7 @@ pub(crate) use context::{Context, What, context};
 pub use fuzzy::{Rank, rank};
 pub(crate) use popup::Popup;
 
-use crate::chat::commands::{Source, TABLE};
+use crate::chat::commands::{Definition, Source, TABLE};
 
 /// Something that could be meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,13 +48,18 @@ impl Known {
             What::File => self.of(Source::Files),
             What::Argument(sources) => sources.iter().flat_map(|source| self.of(*source)).collect(),
         };
-        let mut ranked: Vec<_> =
-            all.into_iter().filter_map(|one| Some((rank(&context.letters, &one.value)?, one))).collect();
-        // Ids and models come in an order that means something; it stays where the letters do not decide.
-        if context.letters.is_empty() {
-            return ranked.into_iter().map(|(_, one)| one).collect();
+        let fits = |one: Choice| Some((rank(&context.letters, &one.value)?, one));
+        let mut ranked: Vec<_> = all.into_iter().filter_map(fits).collect();
+        // Commands, ids and models come in an order that means something; it stays where the letters do not decide.
+        match context.what {
+            What::File => ranked.sort_by_key(|(rank, _)| *rank),
+            _ if context.letters.is_empty() => {}
+            _ => ranked.sort_by_key(|(rank, _)| rank.without_length()),
         }
-        ranked.sort_by_key(|(rank, _)| *rank);
+        // A few letters are in nearly every name: of commands only those that begin so, if any does.
+        if context.what == What::Name && ranked.first().is_some_and(|(rank, _)| rank.is_beginning()) {
+            ranked.retain(|(rank, _)| rank.is_beginning());
+        }
         ranked.into_iter().map(|(_, one)| one).collect()
     }
 
@@ -74,10 +79,10 @@ impl Known {
 
 /// The commands, each by its name; by another name only if that is what is typed.
 fn commands(letters: &str) -> Vec<Choice> {
-    let names = TABLE.iter().flat_map(|one| {
-        let alias = one.aliases.iter().find(|alias| letters.len() > 1 && alias.starts_with(letters));
-        let name = alias.filter(|_| rank(letters, one.name).is_none()).unwrap_or(&one.name);
-        std::iter::once(Choice::new(*name, one.help))
-    });
-    names.collect()
+    let choice = |one: &Definition| {
+        let typed = one.aliases.iter().find(|alias| !letters.is_empty() && alias.starts_with(letters));
+        let name = typed.filter(|_| rank(letters, one.name).is_none()).unwrap_or(&one.name);
+        Choice::new(*name, one.help)
+    };
+    TABLE.iter().map(choice).collect()
 }

@@ -7,6 +7,7 @@ mod buffer;
 mod edit;
 mod fragment;
 mod layout;
+mod lists;
 mod motion;
 mod paste;
 mod recall;
@@ -21,8 +22,8 @@ use fragment::Fragment;
 use recall::{Search, Walk};
 use undo::Reason;
 
-use super::commands::{Command, Source};
-use super::completion::{Choice, Context, Known, Popup, What, context};
+use super::commands::Command;
+use super::completion::{Context, Known, Popup};
 use super::contract::{Code, Key, Prompt};
 use super::history::History;
 use crate::render::Look;
@@ -66,8 +67,8 @@ pub struct Composer {
     /// The list that was closed by hand; it stays closed as long as the same word is typed.
     dismissed: Option<Context>,
     placeholder: String,
-    /// The room that the text had when it was shown last: Up and Down follow the rows that a person sees.
-    room: usize,
+    /// The columns that the text had when it was shown last: Up and Down follow the rows that a person sees.
+    columns: usize,
     top: usize,
     /// The column that Up and Down aim at.
     aim: Option<usize>,
@@ -88,7 +89,7 @@ impl Composer {
             popup: None,
             dismissed: None,
             placeholder: "say what to do   / commands   @ files   ! shell".to_owned(),
-            room: 80,
+            columns: 80,
             top: 0,
             aim: None,
         }
@@ -135,23 +136,6 @@ impl Composer {
             self.buffer.move_to(cursor + self.buffer.text().len() - before);
         }
         self.popup = None;
-    }
-
-    /// Answers `Reaction::WantFiles`. Answers to letters that have changed since are passed over.
-    pub fn offer(&mut self, letters: &str, paths: Vec<String>) {
-        let Some(now) = self.context().filter(|now| now.wants_files() && now.letters == letters) else {
-            return;
-        };
-        self.known.set(Source::Files, paths.into_iter().map(|path| Choice::new(path, "")).collect());
-        self.show_choices(now);
-    }
-
-    /// Takes what can be completed: conversations, models, efforts, requests, tasks.
-    pub fn know(&mut self, source: Source, choices: Vec<Choice>) {
-        self.known.set(source, choices);
-        if let Some(now) = self.popup.as_ref().map(|popup| popup.context.clone()) {
-            self.show_choices(now);
-        }
     }
 
     /// Takes what was sent before.
@@ -201,82 +185,6 @@ impl Composer {
         self.aim = None;
         self.kills = false;
         self.walk = None;
-    }
-
-    fn context(&self) -> Option<Context> {
-        let cursor = self.buffer.cursor();
-        let units = self.buffer.units();
-        let from = units.iter().map(|unit| unit.end).filter(|&end| end <= cursor).max().unwrap_or(0);
-        let to = units.iter().map(|unit| unit.start).filter(|&start| start >= cursor).min();
-        context(&self.buffer.text()[..to.unwrap_or(self.buffer.text().len())], from, cursor)
-    }
-
-    /// Opens, renews or closes the list after the text has changed.
-    fn refresh(&mut self) -> Reaction {
-        let Some(now) = self.context() else {
-            (self.popup, self.dismissed) = (None, None);
-            return Reaction::Changed;
-        };
-        if self.dismissed.as_ref().is_some_and(|gone| gone.is_same_place(&now)) {
-            return Reaction::Changed;
-        }
-        self.dismissed = None;
-        self.popup = None;
-        let letters = now.wants_files().then(|| now.letters.clone());
-        self.show_choices(now);
-        letters.map_or(Reaction::Changed, Reaction::WantFiles)
-    }
-
-    fn show_choices(&mut self, context: Context) {
-        if self.dismissed.is_some() {
-            return;
-        }
-        let choices = self.known.fitting(&context);
-        match &mut self.popup {
-            Some(popup) if popup.context == context => popup.renew(choices),
-            _ => self.popup = Some(Popup::new(context, choices)),
-        }
-        self.popup.take_if(|popup| popup.is_empty());
-    }
-
-    fn popup_key(&mut self, key: Key) -> Option<Reaction> {
-        let popup = self.popup.as_mut()?;
-        match (key.code, key.ctrl, key.alt) {
-            (Code::Down, false, false) | (Code::Char('n'), true, false) => popup.down(),
-            (Code::Up, false, false) | (Code::Char('p'), true, false) | (Code::BackTab, ..) => popup.up(),
-            (Code::Tab, ..) => match popup.chosen().or(popup.only()).cloned() {
-                Some(choice) => return Some(self.put_in(&choice, Code::Tab)),
-                None => popup.down(),
-            },
-            (Code::Enter, false, false) if !key.shift => {
-                let choice = popup.chosen().cloned()?;
-                return Some(self.put_in(&choice, Code::Enter));
-            }
-            (Code::Esc, ..) => self.dismissed = self.popup.take().map(|popup| popup.context),
-            _ => return None,
-        }
-        Some(Reaction::Changed)
-    }
-
-    /// Puts a choice in the place of what was typed of it.
-    fn put_in(&mut self, choice: &Choice, by: Code) -> Reaction {
-        let Some(popup) = self.popup.take() else { return Reaction::Nothing };
-        let quoted = talaria_core::request::shell_words(std::slice::from_ref(&choice.value));
-        let text = match popup.context.what {
-            What::Name => format!("/{} ", choice.value),
-            // A folder is gone into, as long as it stays one word.
-            What::File if by == Code::Tab && quoted == choice.value && quoted.ends_with('/') => {
-                format!("@{quoted}")
-            }
-            What::File | What::Argument(_) => format!("{quoted} "),
-        };
-        let mut range = popup.context.range;
-        if text.ends_with(' ') && self.buffer.text()[range.end..].starts_with(' ') {
-            range.end += 1;
-        }
-        self.settle();
-        self.buffer.replace(range, Fragment::plain(text), Reason::Other);
-        self.refresh()
     }
 }
 

@@ -11,8 +11,25 @@ const DEFAULT_WIDTH: usize = 80;
 
 const SIGNS: &[(&str, &str)] = &[
     ("!COMMAND", "run a shell command in the conversation's sandbox"),
-    ("@FILE", "name a file; Tab or an arrow chooses, Enter puts it in"),
+    ("@FILE", "name a file; Tab or an arrow chooses one"),
     ("//TEXT", "say a text that begins with a slash"),
+];
+
+const KEYS: &[(&str, &str)] = &[
+    ("Enter", "send"),
+    ("Alt-Enter, Ctrl-J", "begin a new line; so does a backslash before Enter"),
+    ("Esc", "close a list, or stop the running turn"),
+    ("Ctrl-C", "stop the running turn; twice: leave"),
+    ("Up, Down", "move between rows, then through what was sent before"),
+    ("Ctrl-R", "search in what was sent before"),
+    ("Tab", "choose from a list and put it in"),
+    ("PageUp, PageDown", "scroll"),
+    ("Ctrl-A, Ctrl-E", "go to the beginning or the end of the line"),
+    ("Alt-B, Alt-F", "go a word back or on"),
+    ("Ctrl-W, Alt-D", "cut the word before or behind the cursor"),
+    ("Ctrl-U, Ctrl-K", "cut the line up to or from the cursor"),
+    ("Ctrl-Y", "put in what was cut"),
+    ("Ctrl-Z, Alt-Z", "take a change back, make it again"),
 ];
 
 /// Tells about all commands, or about one.
@@ -25,11 +42,20 @@ pub fn help(name: Option<&str>, look: Look) -> Result<String, Mistake> {
     })
 }
 
+/// Tells about the keys, which only a screen has.
+pub fn keys(look: Look) -> String {
+    let rows = KEYS.iter().map(|(key, help)| ((*key).to_owned(), *help)).collect();
+    listed(rows, Paint::new(look), look.width.unwrap_or(DEFAULT_WIDTH))
+}
+
 fn all(paint: Paint, width: usize) -> String {
     let commands = TABLE.iter().map(|one| (one.synopsis(), one.help));
     let signs = SIGNS.iter().map(|(sign, help)| ((*sign).to_owned(), *help));
-    let rows: Vec<_> = commands.chain(signs).collect();
-    let column = rows.iter().map(|(synopsis, _)| synopsis.width()).filter(|&width| width <= 24).max();
+    listed(commands.chain(signs).collect(), paint, width)
+}
+
+fn listed(rows: Vec<(String, &str)>, paint: Paint, width: usize) -> String {
+    let column = rows.iter().map(|(synopsis, _)| synopsis.width()).filter(|&width| width <= 26).max();
     let column = column.unwrap_or(0) + 2;
     let mut out = String::new();
     for (synopsis, help) in rows {

@@ -240,7 +240,7 @@ pub const TABLE: &[Definition] = &[
         name: "help",
         aliases: &["?"],
         usage: "[COMMAND]",
-        help: "list commands and keys, or tell about one command",
+        help: "list the commands, or tell about one",
         example: "/help task",
         needs: Needs::Nothing,
         arguments: &[&[Source::Commands]],

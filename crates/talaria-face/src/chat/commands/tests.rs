@@ -14,36 +14,186 @@ fn every_example_of_the_table_is_read_as_its_own_command() {
 }
 
 #[test]
+fn no_name_stands_for_two_commands() {
+    let mut names: Vec<_> =
+        TABLE.iter().flat_map(|one| std::iter::once(&one.name).chain(one.aliases)).collect();
+    let count = names.len();
+    names.sort();
+    names.dedup();
+    assert_eq!(names.len(), count);
+}
+
+#[test]
 fn help_lists_every_command() {
     expect![[r#"
-        /new                      begin a new conversation; the old one stays
-        /resume [SESSION]         go on with a conversation, or choose one
-        /sessions                 list the conversations, the latest first
-        /search WORDS             find words in everything that was said and done
-        /model [MODEL]            choose the model from the next turn on
-        /reasoning [EFFORT]       choose how much the model thinks, from the next turn
-        /compact                  shorten what the model keeps in mind
-        /usage                    show the tokens used and the limits of the account
-        /status                   show what runs, where, and what it may do
-        /tasks                    list the tasks in the background
-        /task ACTION [TASK] …     do what `talaria task` does
-        /requests                 list everything that waits for your answer
+        /new                       begin a new conversation; the old one stays
+        /resume [SESSION]          go on with a conversation, or choose one
+        /sessions                  list the conversations, the latest first
+        /search WORDS              find words in everything that was said and done
+        /model [MODEL]             choose the model from the next turn on
+        /reasoning [EFFORT]        choose how much the model thinks, from the next turn
+        /compact                   shorten what the model keeps in mind
+        /usage                     show the tokens used and the limits of the account
+        /status                    show what runs, where, and what it may do
+        /tasks                     list the tasks in the background
+        /task ACTION [TASK] …      do what `talaria task` does
+        /requests                  list everything that waits for your answer
         /approve [REQUEST] [once|session|always]
-                                  say yes to a request; else to the one shown
-        /deny [REQUEST] [REASON]  say no to a request; the model is told why
-        /stop                     stop the running turn; the conversation stays
-        /steer TEXT               say something to the running turn
-        /queue TEXT               say something when the running turn has ended
+                                   say yes to a request; else to the one shown
+        /deny [REQUEST] [REASON]   say no to a request; the model is told why
+        /stop                      stop the running turn; the conversation stays
+        /steer TEXT                say something to the running turn
+        /queue TEXT                say something when the running turn has ended
         /codex-runtime [auto|codex_app_server|on|off]
-                                  show or choose who runs the turns
-        /export [FILE]            write the conversation into a file
-        /theme [auto|color|plain]
-                                  show or choose the looks
-        /help [COMMAND]           list commands and keys, or tell about one command
-        /quit                     leave; nothing stops
-        !COMMAND                  run a shell command in the conversation's sandbox
-        @FILE                     name a file; Tab or an arrow chooses, Enter puts it in
-        //TEXT                    say a text that begins with a slash
+                                   show or choose who runs the turns
+        /export [FILE]             write the conversation into a file
+        /theme [auto|color|plain]  show or choose the looks
+        /help [COMMAND]            list the commands, or tell about one
+        /quit                      leave; nothing stops
+        !COMMAND                   run a shell command in the conversation's sandbox
+        @FILE                      name a file; Tab or an arrow chooses one
+        //TEXT                     say a text that begins with a slash
     "#]]
     .assert_eq(&help(None, PIPE).unwrap());
+}
+
+#[test]
+fn keys_are_told_in_a_row_each() {
+    expect![[r#"
+        Enter              send
+        Alt-Enter, Ctrl-J  begin a new line; so does a backslash before Enter
+        Esc                close a list, or stop the running turn
+        Ctrl-C             stop the running turn; twice: leave
+        Up, Down           move between rows, then through what was sent before
+        Ctrl-R             search in what was sent before
+        Tab                choose from a list and put it in
+        PageUp, PageDown   scroll
+        Ctrl-A, Ctrl-E     go to the beginning or the end of the line
+        Alt-B, Alt-F       go a word back or on
+        Ctrl-W, Alt-D      cut the word before or behind the cursor
+        Ctrl-U, Ctrl-K     cut the line up to or from the cursor
+        Ctrl-Y             put in what was cut
+        Ctrl-Z, Alt-Z      take a change back, make it again
+    "#]]
+    .assert_eq(&keys(PIPE));
+}
+
+#[test]
+fn help_fits_a_narrow_window() {
+    let text = help(None, Look { width: Some(32), ..PIPE }).unwrap();
+    expect![[r#"
+        /new
+          begin a new conversation; the
+          old one stays
+        /resume [SESSION]
+          go on with a conversation, or
+          choose one"#]]
+    .assert_eq(&text.lines().take(6).collect::<Vec<_>>().join("\n"));
+}
+
+#[test]
+fn help_tells_about_one_command() {
+    let mut text = String::new();
+    for name in ["approve", "/q", "steer", "stp"] {
+        text += &help(Some(name), PIPE).unwrap_or_else(|mistake| format!("{mistake}\n"));
+    }
+    expect![[r#"
+        /approve [REQUEST] [once|session|always]
+          say yes to a request; else to the one shown
+          also: /yes
+          example: /approve req-1a2b3c session
+        /quit
+          leave; nothing stops
+          also: /exit, /q
+          example: /quit
+        /steer TEXT
+          say something to the running turn
+          needs a turn that runs
+          example: /steer leave the tests alone
+        there is no command /stp; did you mean /stop? // at the start sends the line as text
+    "#]]
+    .assert_eq(&text);
+}
+
+#[test]
+fn arguments_are_read() {
+    let mut told = String::new();
+    for line in [
+        "/NEW",
+        "/resume",
+        "/resume 'a b'",
+        "/search  two  words ",
+        "/task send codex-1 \"two words\" --wait",
+        "/approve",
+        "/approve req-1",
+        "/approve always req-1",
+        "/deny",
+        "/deny req-1",
+        "/deny req-1 not here",
+        "/deny too dangerous",
+        "/steer a\nb",
+        "/codex-runtime ON",
+        "/exit",
+    ] {
+        told += &format!("{line:?} {:?}\n", parse(line).unwrap());
+    }
+    expect![[r#"
+        "/NEW" New
+        "/resume" Resume(None)
+        "/resume 'a b'" Resume(Some("a b"))
+        "/search  two  words " Search("two  words")
+        "/task send codex-1 \"two words\" --wait" Task(["send", "codex-1", "two words", "--wait"])
+        "/approve" Approve { request: None, decision: Accept }
+        "/approve req-1" Approve { request: Some("req-1"), decision: Accept }
+        "/approve always req-1" Approve { request: Some("req-1"), decision: AcceptAlways }
+        "/deny" Deny { request: None, reason: None }
+        "/deny req-1" Deny { request: Some("req-1"), reason: None }
+        "/deny req-1 not here" Deny { request: Some("req-1"), reason: Some("not here") }
+        "/deny too dangerous" Deny { request: None, reason: Some("too dangerous") }
+        "/steer a\nb" Steer("a\nb")
+        "/codex-runtime ON" CodexRuntime(Some("on"))
+        "/exit" Quit
+    "#]]
+    .assert_eq(&told);
+}
+
+#[test]
+fn mistakes_say_what_to_do() {
+    let mut told = String::new();
+    for line in [
+        "/",
+        "/ new",
+        "/sesions",
+        "/xyzzy",
+        "/new now",
+        "/search",
+        "/task",
+        "/task send 'open",
+        "/model a b",
+        "/theme dark",
+        "/approve maybe",
+        "/approve req-1 req-2",
+        "/approve once always",
+        "!",
+        "/\u{1b}[2J",
+    ] {
+        told += &format!("{line:?} {}\n", read(line).unwrap_err());
+    }
+    expect![[r#"
+        "/" there is no command behind the slash; /help lists them; // sends a slash
+        "/ new" there is no command behind the slash; /help lists them; // sends a slash
+        "/sesions" there is no command /sesions; did you mean /sessions? // at the start sends the line as text
+        "/xyzzy" there is no command /xyzzy; /help lists the commands; // at the start sends the line as text
+        "/new now" /new takes nothing behind it; usage: /new
+        "/search" /search needs something behind it; usage: /search WORDS
+        "/task" /task needs something behind it; usage: /task ACTION [TASK] …
+        "/task send 'open" a quote is not closed; usage: /task ACTION [TASK] …
+        "/model a b" /model takes one word; usage: /model [MODEL]
+        "/theme dark" /theme does not take dark; usage: /theme [auto|color|plain]
+        "/approve maybe" /approve cannot use maybe; usage: /approve [REQUEST] [once|session|always]
+        "/approve req-1 req-2" /approve cannot use req-2; usage: /approve [REQUEST] [once|session|always]
+        "/approve once always" /approve cannot use always; usage: /approve [REQUEST] [once|session|always]
+        "!" there is nothing to run; type a shell command behind the !, such as !git status
+        "/\u{1b}[2J" there is no command /␛[2J; /help lists the commands; // at the start sends the line as text
+    "#]].assert_eq(&told);
 }

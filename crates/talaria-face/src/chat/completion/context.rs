@@ -60,7 +60,11 @@ fn command(text: &str, cursor: usize) -> Option<Context> {
     let typed = &text[end..cursor];
     let (words, start) = within_word(typed);
     let sources = *definition.arguments.get(words.len())?;
-    let letters = typed[start..].trim_start_matches(['\'', '"']).to_owned();
+    let mut letters = typed[start..].trim_start_matches(['\'', '"']);
+    if sources.contains(&Source::Commands) {
+        letters = letters.trim_start_matches('/');
+    }
+    let letters = letters.to_owned();
     Some(Context { what: What::Argument(sources), letters, range: end + start..word_end(text, cursor) })
 }
 

@@ -37,6 +37,18 @@ pub struct Rank {
     length: usize,
 }
 
+impl Rank {
+    /// The same, where the longer is as good as the shorter.
+    pub fn without_length(self) -> Self {
+        Self { length: 0, ..self }
+    }
+
+    /// Did the letters begin it?
+    pub fn is_beginning(self) -> bool {
+        self.class <= 2
+    }
+}
+
 /// How many characters stand between the first and the last letter, if all of them follow each other.
 fn spread(letters: &str, text: &str) -> Option<usize> {
     let mut wanted = letters.chars().peekable();

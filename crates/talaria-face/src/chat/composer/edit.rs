@@ -29,6 +29,7 @@ impl Composer {
             (Code::End, ..) => self.go(Place::LineEnd),
             (Code::Up, false, false) => self.up(),
             (Code::Down, false, false) => self.down(),
+            (Code::Tab, false, false) => self.reopen(),
             _ => Reaction::NotMine,
         }
     }
@@ -152,7 +153,7 @@ impl Composer {
     }
 
     fn up(&mut self) -> Reaction {
-        let layout = Layout::of(&self.buffer, self.room, self.look);
+        let layout = Layout::of(&self.buffer, self.columns, self.look);
         match layout.row_of(self.buffer.cursor()).checked_sub(1) {
             Some(row) => self.enter_row(&layout, row),
             None => self.recall_older(),
@@ -160,7 +161,7 @@ impl Composer {
     }
 
     fn down(&mut self) -> Reaction {
-        let layout = Layout::of(&self.buffer, self.room, self.look);
+        let layout = Layout::of(&self.buffer, self.columns, self.look);
         let row = layout.row_of(self.buffer.cursor()) + 1;
         if row < layout.count() { self.enter_row(&layout, row) } else { self.recall_newer() }
     }

@@ -33,10 +33,18 @@ struct Step<'a> {
     is_end: bool,
 }
 
+impl Step<'_> {
+    /// May it stand in the last column? Not at the end of a line, where the cursor stands behind it.
+    fn hangs(&self, buffer: &Buffer) -> bool {
+        let behind = &buffer.text()[self.range.end..];
+        self.is_space && self.width == 1 && !behind.is_empty() && !behind.starts_with(['\n', '\r'])
+    }
+}
+
 impl Layout {
-    /// Lays a text out in so many columns.
-    pub(crate) fn of(buffer: &Buffer, room: usize, look: Look) -> Self {
-        let room = room.max(1);
+    /// Lays a text out in so many columns. The last one is for the cursor, or for a space at which the row ends.
+    pub(crate) fn of(buffer: &Buffer, columns: usize, look: Look) -> Self {
+        let room = columns.saturating_sub(1).max(1);
         let mut rows = Vec::new();
         let (mut start, mut column) = (0, 0);
         // Where the row may end, and how wide it is up to there.
@@ -48,7 +56,7 @@ impl Layout {
                 continue;
             }
             // Twice at most: what is left of the row may still be too wide for a wide character.
-            while column + step.width > room {
+            while column + step.width > if step.hangs(buffer) { columns.max(1) } else { room } {
                 let (end, used) = gap.filter(|_| !step.is_space).unwrap_or((step.range.start, column));
                 rows.push(start..end);
                 (start, column, gap) = (end, column - used, None);
@@ -137,7 +145,7 @@ fn step(buffer: &Buffer, at: usize, room: usize, look: Look) -> Step<'_> {
     }
     let range = at..buffer.after(at);
     let text = &buffer.text()[range.clone()];
-    let is_end = text == "\n";
+    let is_end = matches!(text, "\n" | "\r\n");
     let shown = fitting(harmless(text), room, paint);
     let strange = look.color && shown != text && text != "\t";
     let style = if strange { Style::PLAIN.color(Color::Yellow) } else { Style::PLAIN };
@@ -150,7 +158,7 @@ fn harmless(text: &str) -> Cow<'_, str> {
         return Cow::Borrowed(TAB);
     }
     let shown = plain::sanitize(text);
-    if shown.width() > 0 || text == "\n" {
+    if shown.width() > 0 {
         return shown;
     }
     Cow::Owned(text.chars().map(|c| format!("⟨U+{:04X}⟩", u32::from(c))).collect())

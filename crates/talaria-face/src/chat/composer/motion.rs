@@ -87,7 +87,7 @@ impl Buffer {
     }
 
     fn is_line_end(&self, at: usize) -> bool {
-        &self.text()[at..self.after(at)] == "\n" && !self.is_unit(at)
+        matches!(&self.text()[at..self.after(at)], "\n" | "\r\n") && !self.is_unit(at)
     }
 
     /// Does a unit begin here?

@@ -35,7 +35,7 @@ impl Composer {
         let draft = self.walk.take().map_or_else(|| self.buffer.content().clone(), |walk| walk.draft);
         self.show_recalled(line);
         // At the end of the first row: the next Up goes on, and a short line can be edited at its end.
-        let layout = Layout::of(&self.buffer, self.room, self.look);
+        let layout = Layout::of(&self.buffer, self.columns, self.look);
         let place = layout.place_at(&self.buffer, 0, usize::MAX, self.look);
         self.buffer.move_to(place);
         self.walk = Some(Walk { at, draft });

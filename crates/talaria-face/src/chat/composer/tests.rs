@@ -2,7 +2,13 @@
 //! `<A-b>` Alt-B, `<S-Enter>` Shift and Enter; `<lt>` is `<`.
 
 mod editing;
+mod lists;
+mod promises;
+mod recalling;
+mod sending;
 
+use super::super::commands::Source;
+use super::super::completion::Choice;
 use super::*;
 
 pub(super) const LOOK: Look = Look { color: false, width: Some(80), live: true, unicode: true };

@@ -45,11 +45,12 @@ impl Undo {
         self.undone.clear();
         let goes_on = reason == Reason::Typing && self.last == Reason::Typing;
         self.last = reason;
-        if goes_on && let Some(last) = self.done.back_mut() {
-            let end = last.at + last.added;
+        let last = self.done.back_mut().filter(|last| goes_on && last.at + last.added == edit.at);
+        if let Some(last) = last.filter(|_| edit.removed.text.is_empty()) {
+            let (before, behind) = text.split_at(edit.at);
             let is_new_word =
-                text[..end].ends_with(char::is_whitespace) && !text[end..].starts_with(char::is_whitespace);
-            if end == edit.at && edit.removed.text.is_empty() && !is_new_word {
+                before.ends_with(char::is_whitespace) && !behind.starts_with(char::is_whitespace);
+            if !is_new_word {
                 last.added += edit.added;
                 return;
             }

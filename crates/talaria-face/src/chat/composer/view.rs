@@ -28,11 +28,11 @@ impl Composer {
         if width == 0 || most == 0 {
             return Rows::default();
         }
-        self.room = room(width);
+        self.columns = width - sign_width(width);
         if let Some(search) = self.search.clone() {
             return self.search_rows(&search, width, most);
         }
-        let layout = Layout::of(&self.buffer, self.room, self.look);
+        let layout = Layout::of(&self.buffer, self.columns, self.look);
         let cursor = self.buffer.cursor();
         let row = layout.row_of(cursor);
         let seen = layout.count().min(most);
@@ -42,7 +42,7 @@ impl Composer {
         if self.buffer.is_empty()
             && let Some(first) = lines.first_mut()
         {
-            first.push(self.style(Style::DIM), &cut(&self.placeholder, self.room, Paint::new(self.look)));
+            first.push(self.style(Style::DIM), &cut(&self.placeholder, self.columns, Paint::new(self.look)));
         }
         let column = sign_width(width) + layout.column_of(&self.buffer, cursor, self.look);
         Rows { lines, cursor: at(column, row - self.top, width) }
@@ -94,7 +94,7 @@ impl Composer {
         if found.is_empty() {
             return Vec::new();
         }
-        let layout = Layout::of(found, room(width), self.look);
+        let layout = Layout::of(found, width - sign_width(width), self.look);
         let indent = " ".repeat(sign_width(width));
         let line = |row| {
             let mut line = Line::default();
@@ -112,11 +112,6 @@ impl Composer {
 
 fn sign_width(width: usize) -> usize {
     if width >= SIGN_NEEDS { 2 } else { 0 }
-}
-
-/// The columns for the text: behind it there is one for the cursor.
-fn room(width: usize) -> usize {
-    (width - sign_width(width)).saturating_sub(1).max(1)
 }
 
 fn at(column: usize, row: usize, width: usize) -> (u16, u16) {

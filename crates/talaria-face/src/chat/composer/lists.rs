@@ -1,0 +1,112 @@
+//! The list at the cursor: when it opens, what its keys do, what is put in.
+
+use super::fragment::Fragment;
+use super::undo::Reason;
+use super::{Code, Composer, Key, Reaction};
+use crate::chat::commands::Source;
+use crate::chat::completion::{Choice, Context, Popup, What, context};
+
+impl Composer {
+    /// Answers `Reaction::WantFiles`. Answers to letters that have changed since are passed over.
+    pub fn offer(&mut self, letters: &str, paths: Vec<String>) {
+        let Some(now) = self.context().filter(|now| now.wants_files() && now.letters == letters) else {
+            return;
+        };
+        self.known.set(Source::Files, paths.into_iter().map(|path| Choice::new(path, "")).collect());
+        self.show_choices(now);
+    }
+
+    /// Takes what can be completed: conversations, models, efforts, requests, tasks.
+    pub fn know(&mut self, source: Source, choices: Vec<Choice>) {
+        self.known.set(source, choices);
+        if let Some(now) = self.popup.as_ref().map(|popup| popup.context.clone()) {
+            self.show_choices(now);
+        }
+    }
+
+    fn context(&self) -> Option<Context> {
+        let cursor = self.buffer.cursor();
+        let units = self.buffer.units();
+        let from = units.iter().map(|unit| unit.end).filter(|&end| end <= cursor).max().unwrap_or(0);
+        let to = units.iter().map(|unit| unit.start).filter(|&start| start >= cursor).min();
+        context(&self.buffer.text()[..to.unwrap_or(self.buffer.text().len())], from, cursor)
+    }
+
+    /// Opens the list at the cursor, also one that was closed.
+    pub(super) fn reopen(&mut self) -> Reaction {
+        self.dismissed = None;
+        match self.refresh() {
+            Reaction::Changed if self.popup.is_none() => Reaction::NotMine,
+            reaction => reaction,
+        }
+    }
+
+    /// Opens, renews or closes the list after the text has changed.
+    pub(super) fn refresh(&mut self) -> Reaction {
+        let Some(now) = self.context() else {
+            (self.popup, self.dismissed) = (None, None);
+            return Reaction::Changed;
+        };
+        if self.dismissed.as_ref().is_some_and(|gone| gone.is_same_place(&now)) {
+            return Reaction::Changed;
+        }
+        self.dismissed = None;
+        self.popup = None;
+        let letters = now.wants_files().then(|| now.letters.clone());
+        self.show_choices(now);
+        letters.map_or(Reaction::Changed, Reaction::WantFiles)
+    }
+
+    fn show_choices(&mut self, context: Context) {
+        if self.dismissed.is_some() {
+            return;
+        }
+        let choices = self.known.fitting(&context);
+        match &mut self.popup {
+            Some(popup) if popup.context == context => popup.renew(choices),
+            _ => self.popup = Some(Popup::new(context, choices)),
+        }
+        self.popup.take_if(|popup| popup.is_empty());
+    }
+
+    /// Takes a key that is for the open list.
+    pub(super) fn popup_key(&mut self, key: Key) -> Option<Reaction> {
+        let popup = self.popup.as_mut()?;
+        match (key.code, key.ctrl, key.alt) {
+            (Code::Down, false, false) | (Code::Char('n'), true, false) => popup.down(),
+            (Code::Up, false, false) | (Code::Char('p'), true, false) | (Code::BackTab, ..) => popup.up(),
+            (Code::Tab, ..) => match popup.chosen().or(popup.only()).cloned() {
+                Some(choice) => return Some(self.put_in(&choice, Code::Tab)),
+                None => popup.down(),
+            },
+            (Code::Enter, false, false) if !key.shift => {
+                let choice = popup.chosen().cloned()?;
+                return Some(self.put_in(&choice, Code::Enter));
+            }
+            (Code::Esc, ..) => self.dismissed = self.popup.take().map(|popup| popup.context),
+            _ => return None,
+        }
+        Some(Reaction::Changed)
+    }
+
+    /// Puts a choice in the place of what was typed of it.
+    fn put_in(&mut self, choice: &Choice, by: Code) -> Reaction {
+        let Some(popup) = self.popup.take() else { return Reaction::Nothing };
+        let quoted = talaria_core::request::shell_words(std::slice::from_ref(&choice.value));
+        let text = match popup.context.what {
+            What::Name => format!("/{} ", choice.value),
+            // A folder is gone into, as long as it stays one word.
+            What::File if by == Code::Tab && quoted == choice.value && quoted.ends_with('/') => {
+                format!("@{quoted}")
+            }
+            What::File | What::Argument(_) => format!("{quoted} "),
+        };
+        let mut range = popup.context.range;
+        if text.ends_with(' ') && self.buffer.text()[range.end..].starts_with(' ') {
+            range.end += 1;
+        }
+        self.settle();
+        self.buffer.replace(range, Fragment::plain(text), Reason::Other);
+        self.refresh()
+    }
+}

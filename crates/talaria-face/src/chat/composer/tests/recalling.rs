@@ -1,0 +1,124 @@
+//! Up, Down and Ctrl-R.
+
+use expect_test::expect;
+
+use super::*;
+
+fn with_history() -> Composer {
+    let mut composer = Composer::new(LOOK);
+    let lines = ["fix the build", "first line\nsecond line", "/model gpt-5", "why does it FIX that?"];
+    composer.remember(History::new(lines.map(str::to_owned).to_vec()));
+    composer
+}
+
+/// The screen after each of these, one after the other.
+fn story(composer: &mut Composer, scripts: &[&str]) -> String {
+    let mut out = String::new();
+    for script in scripts {
+        type_in(composer, script);
+        out += &format!("-- {script}\n{}", screen(composer, 40, 4));
+    }
+    out
+}
+
+#[test]
+fn up_and_down_walk_and_the_draft_comes_back() {
+    let mut composer = with_history();
+    let scripts = ["a draft<Up>", "<Up>", "<Up>", "<Up>", "<Up>", "<Down><Down><Down>", "<Down>", "<Down>"];
+    expect![[r#"
+        -- a draft<Up>
+        › why does it FIX that?▏
+        -- <Up>
+        › /model gpt-5▏
+        -- <Up>
+        › first line▏
+          second line
+        -- <Up>
+        › fix the build▏
+        -- <Up>
+        › fix the build▏
+        -- <Down><Down><Down>
+        › why does it FIX that?▏
+        -- <Down>
+        › a draft▏
+        -- <Down>
+        › a draft▏
+    "#]]
+    .assert_eq(&story(&mut composer, &scripts));
+}
+
+#[test]
+fn units_of_a_draft_come_back_as_units() {
+    let mut composer = with_history();
+    let long = "x\n".repeat(30);
+    composer.paste(&long);
+    type_in(&mut composer, "<Up><Down>");
+    expect![[r#"
+        › [pasted 30 lines]▏
+    "#]]
+    .assert_eq(&screen(&mut composer, 40, 4));
+    assert_eq!(composer.text(), long);
+}
+
+#[test]
+fn what_was_sent_can_be_recalled_and_changed() {
+    let mut composer = typed("one<Enter>two<Enter>");
+    assert_eq!(
+        type_in(&mut composer, "<Up><Up>!<Enter>"),
+        Reaction::Submit(Prompt { text: "one!".to_owned(), images: vec![] })
+    );
+    assert_eq!(composer.history().kept(), ["one", "two", "one!"]);
+    assert_eq!(type_in(&mut composer, "<Down>"), Reaction::NotMine);
+}
+
+#[test]
+fn a_command_that_comes_back_opens_no_list() {
+    let mut composer = with_history();
+    let scripts = ["<Up><Up>", "<Up>"];
+    expect![[r#"
+        -- <Up><Up>
+        › /model gpt-5▏
+        -- <Up>
+        › first line▏
+          second line
+    "#]]
+    .assert_eq(&story(&mut composer, &scripts));
+}
+
+#[test]
+fn search_finds_goes_on_and_is_taken_or_left() {
+    let mut composer = with_history();
+    let scripts = ["draft<C-r>", "fi", "x", "<C-r>", "<C-r>", "<C-s>", "zz", "<BS><BS>", "<C-r><Enter>"];
+    expect![[r#"
+        -- draft<C-r>
+        find: ▏
+        -- fi
+        find: fi▏
+          why does it FIX that?
+        -- x
+        find: fix▏
+          why does it FIX that?
+        -- <C-r>
+        find: fix▏
+          fix the build
+        -- <C-r>
+        find: fix▏
+          fix the build
+        -- <C-s>
+        find: fix▏
+          why does it FIX that?
+        -- zz
+        find: fixzz▏ (nothing)
+        -- <BS><BS>
+        find: fix▏
+          why does it FIX that?
+        -- <C-r><Enter>
+        › fix the build▏
+    "#]]
+    .assert_eq(&story(&mut composer, &scripts));
+    assert_eq!(type_in(&mut composer, "<C-r>line<Esc>"), Reaction::Changed);
+    expect![[r#"
+        › fix the build▏
+    "#]]
+    .assert_eq(&screen(&mut composer, 40, 4));
+}

@@ -1,0 +1,170 @@
+//! What Enter does, and what pastes become.
+
+use expect_test::expect;
+use talaria_core::request::Decision;
+
+use super::*;
+
+fn say(text: &str) -> Reaction {
+    Reaction::Submit(Prompt { text: text.to_owned(), images: vec![] })
+}
+
+fn sent(script: &str) -> Reaction {
+    type_in(&mut Composer::new(LOOK), &format!("{script}<Enter>"))
+}
+
+#[test]
+fn a_slash_is_a_command_and_an_exclamation_mark_the_shell() {
+    assert_eq!(sent("hello"), say("hello"));
+    assert_eq!(sent("/new"), Reaction::Command(Command::New));
+    let session = Command::Approve { request: None, decision: Decision::AcceptForSession };
+    assert_eq!(sent("/approve session"), Reaction::Command(session));
+    assert_eq!(sent("!git status"), Reaction::Shell("git status".to_owned()));
+    assert_eq!(sent("//new is a command"), say("/new is a command"));
+    assert_eq!(sent(" /new"), say("/new"));
+    assert_eq!(sent(" !x"), say("!x"));
+    assert_eq!(sent("/usr/bin/env is missing"), say("/usr/bin/env is missing"));
+    assert_eq!(sent("  two spaces stay "), say("  two spaces stay "));
+}
+
+#[test]
+fn a_mistake_stays_to_be_mended() {
+    let mut composer = typed("/modle x");
+    let Reaction::Mistake(what) = type_in(&mut composer, "<Enter>") else { panic!("it is no command") };
+    expect!["there is no command /modle; did you mean /model? // at the start sends the line as text"]
+        .assert_eq(&what);
+    assert_eq!(composer.text(), "/modle x");
+    assert!(composer.history().is_empty());
+}
+
+#[test]
+fn a_long_paste_is_one_unit_and_is_sent_whole() {
+    let long: String = (1..=120).map(|line| format!("line {line}\n")).collect();
+    let mut composer = typed("look: ");
+    assert_eq!(composer.paste(&long), Reaction::Changed);
+    type_in(&mut composer, " ok");
+    expect![[r#"
+        › look: [pasted 120 lines] ok▏
+    "#]]
+    .assert_eq(&screen(&mut composer, 60, 5));
+    assert_eq!(composer.text(), format!("look: {long} ok"));
+    type_in(&mut composer, "<Left><Left><Left><Left>|<Right>|");
+    expect![[r#"
+        › look: |[pasted 120 lines]|▏ ok
+    "#]]
+    .assert_eq(&screen(&mut composer, 60, 5));
+    expect![[r#"
+        › look:
+          |
+          [pasted …
+          |▏ ok
+    "#]]
+    .assert_eq(&screen(&mut composer, 12, 5));
+    type_in(&mut composer, "<Left><BS><C-z>");
+    assert_eq!(sent_of(&mut composer), format!("look: |{long}| ok"));
+}
+
+fn sent_of(composer: &mut Composer) -> String {
+    match type_in(composer, "<Enter>") {
+        Reaction::Submit(prompt) => prompt.text,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn lines_in_a_paste_never_send_and_are_never_a_command() {
+    let mut composer = Composer::new(LOOK);
+    assert_eq!(composer.paste("one\rtwo\r\nthree\n"), Reaction::Changed);
+    expect![[r#"
+        › one
+          two
+          three
+          ▏
+    "#]]
+    .assert_eq(&screen(&mut composer, 60, 5));
+    let long = format!("/quit\n{}", "x\n".repeat(20));
+    composer.clear();
+    composer.paste(&long);
+    assert_eq!(sent_of(&mut composer), long);
+}
+
+#[test]
+fn the_size_of_a_paste_decides_how_it_is_shown() {
+    for (text, is_unit) in [
+        ("x".repeat(1_000), false),
+        ("x".repeat(1_001), true),
+        (["x"; 10].join("\n"), false),
+        (["x"; 11].join("\n"), true),
+    ] {
+        let mut composer = Composer::new(LOOK);
+        composer.paste(&text);
+        assert_eq!(screen(&mut composer, 80, 20).contains("[pasted"), is_unit, "{}", text.len());
+    }
+}
+
+#[test]
+fn a_pasted_image_is_attached_and_can_be_deleted() {
+    let mut composer = typed("see ");
+    let wanted = Reaction::WantImage("/tmp/my shot.png".to_owned());
+    assert_eq!(composer.paste("/tmp/my\\ shot.png"), wanted);
+    type_in(&mut composer, " please");
+    composer.image("/tmp/my shot.png", Some("/tmp/my shot.png"));
+    expect![[r#"
+        › see [image my shot.png] please▏
+    "#]]
+    .assert_eq(&screen(&mut composer, 60, 5));
+    let images = vec!["/tmp/my shot.png".to_owned()];
+    assert_eq!(
+        type_in(&mut composer.clone(), "<Enter>"),
+        Reaction::Submit(Prompt { text: "see  please".to_owned(), images })
+    );
+    type_in(&mut composer, "<Home><Right><Right><Right><Right><Del>");
+    assert_eq!(type_in(&mut composer, "<Enter>"), say("see  please"));
+}
+
+#[test]
+fn a_path_that_is_no_image_or_was_changed_stays_text() {
+    let mut composer = Composer::new(LOOK);
+    composer.paste("/tmp/gone.png");
+    composer.image("/tmp/gone.png", None);
+    assert_eq!(composer.text(), "/tmp/gone.png");
+    type_in(&mut composer, "<BS><BS>");
+    composer.image("/tmp/gone.png", Some("/tmp/gone.png"));
+    assert_eq!(composer.text(), "/tmp/gone.p");
+}
+
+#[test]
+fn an_image_alone_can_be_sent_but_not_with_a_command() {
+    let mut composer = Composer::new(LOOK);
+    composer.paste("a.png");
+    composer.image("a.png", Some("/w/a.png"));
+    let images = vec!["/w/a.png".to_owned()];
+    assert_eq!(
+        type_in(&mut composer.clone(), "<Enter>"),
+        Reaction::Submit(Prompt { text: String::new(), images })
+    );
+    type_in(&mut composer, "<Home>/steer ");
+    assert!(matches!(type_in(&mut composer, "<Enter>"), Reaction::Mistake(_)));
+}
+
+#[test]
+fn what_is_too_long_is_told_before_it_is_sent() {
+    let mut composer = Composer::new(LOOK);
+    composer.paste(&"ä".repeat(1_048_576));
+    assert!(matches!(type_in(&mut composer.clone(), "<Enter>"), Reaction::Submit(_)));
+    type_in(&mut composer, "x");
+    let Reaction::Mistake(what) = type_in(&mut composer, "<Enter>") else { panic!("it is too long") };
+    expect!["the input is too long: 1048577 characters, and Codex takes at most 1048576; put the text into a file and ask Codex to read it"].assert_eq(&what);
+    assert!(!composer.is_empty());
+}
+
+#[test]
+fn what_was_refused_comes_back_before_what_was_typed_since() {
+    let mut composer = typed("and more");
+    composer.put_back(Prompt { text: "/etc".to_owned(), images: vec!["/w/a.png".to_owned()] });
+    expect![[r#"
+        › //etc[image a.png]
+          and more▏
+    "#]]
+    .assert_eq(&screen(&mut composer, 60, 5));
+}
