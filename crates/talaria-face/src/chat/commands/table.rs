@@ -29,9 +29,9 @@ const RUNTIMES: Source = Source::Words(&[
 ]);
 
 const THEMES: Source = Source::Words(&[
-    ("auto", "as the terminal can"),
-    ("color", "with the colours of the terminal"),
-    ("plain", "without colours"),
+    ("terminal", "in the colours of the terminal"),
+    ("contrast", "nothing is dim or grey"),
+    ("mono", "without colours"),
 ]);
 
 /// Every command there is.
@@ -229,9 +229,9 @@ pub const TABLE: &[Definition] = &[
     Definition {
         name: "theme",
         aliases: &[],
-        usage: "[auto|color|plain]",
+        usage: "[terminal|contrast|mono]",
         help: "show or choose the looks",
-        example: "/theme plain",
+        example: "/theme mono",
         needs: Needs::Nothing,
         arguments: &[&[THEMES]],
         shape: Shape::Choice(Command::Theme),

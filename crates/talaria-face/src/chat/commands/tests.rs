@@ -26,33 +26,34 @@ fn no_name_stands_for_two_commands() {
 #[test]
 fn help_lists_every_command() {
     expect![[r#"
-        /new                       begin a new conversation; the old one stays
-        /resume [SESSION]          go on with a conversation, or choose one
-        /sessions                  list the conversations, the latest first
-        /search WORDS              find words in everything that was said and done
-        /model [MODEL]             choose the model from the next turn on
-        /reasoning [EFFORT]        choose how much the model thinks, from the next turn
-        /compact                   shorten what the model keeps in mind
-        /usage                     show the tokens used and the limits of the account
-        /status                    show what runs, where, and what it may do
-        /tasks                     list the tasks in the background
-        /task ACTION [TASK] …      do what `talaria task` does
-        /requests                  list everything that waits for your answer
+        /new                      begin a new conversation; the old one stays
+        /resume [SESSION]         go on with a conversation, or choose one
+        /sessions                 list the conversations, the latest first
+        /search WORDS             find words in everything that was said and done
+        /model [MODEL]            choose the model from the next turn on
+        /reasoning [EFFORT]       choose how much the model thinks, from the next turn
+        /compact                  shorten what the model keeps in mind
+        /usage                    show the tokens used and the limits of the account
+        /status                   show what runs, where, and what it may do
+        /tasks                    list the tasks in the background
+        /task ACTION [TASK] …     do what `talaria task` does
+        /requests                 list everything that waits for your answer
         /approve [REQUEST] [once|session|always]
-                                   say yes to a request; else to the one shown
-        /deny [REQUEST] [REASON]   say no to a request; the model is told why
-        /stop                      stop the running turn; the conversation stays
-        /steer TEXT                say something to the running turn
-        /queue TEXT                say something when the running turn has ended
+                                  say yes to a request; else to the one shown
+        /deny [REQUEST] [REASON]  say no to a request; the model is told why
+        /stop                     stop the running turn; the conversation stays
+        /steer TEXT               say something to the running turn
+        /queue TEXT               say something when the running turn has ended
         /codex-runtime [auto|codex_app_server|on|off]
-                                   show or choose who runs the turns
-        /export [FILE]             write the conversation into a file
-        /theme [auto|color|plain]  show or choose the looks
-        /help [COMMAND]            list the commands, or tell about one
-        /quit                      leave; nothing stops
-        !COMMAND                   run a shell command in the conversation's sandbox
-        @FILE                      name a file; Tab or an arrow chooses one
-        //TEXT                     say a text that begins with a slash
+                                  show or choose who runs the turns
+        /export [FILE]            write the conversation into a file
+        /theme [terminal|contrast|mono]
+                                  show or choose the looks
+        /help [COMMAND]           list the commands, or tell about one
+        /quit                     leave; nothing stops
+        !COMMAND                  run a shell command in the conversation's sandbox
+        @FILE                     name a file; Tab or an arrow chooses one
+        //TEXT                    say a text that begins with a slash
     "#]]
     .assert_eq(&help(None, PIPE).unwrap());
 }
@@ -189,7 +190,7 @@ fn mistakes_say_what_to_do() {
         "/task" /task needs something behind it; usage: /task ACTION [TASK] …
         "/task send 'open" a quote is not closed; usage: /task ACTION [TASK] …
         "/model a b" /model takes one word; usage: /model [MODEL]
-        "/theme dark" /theme does not take dark; usage: /theme [auto|color|plain]
+        "/theme dark" /theme does not take dark; usage: /theme [terminal|contrast|mono]
         "/approve maybe" /approve cannot use maybe; usage: /approve [REQUEST] [once|session|always]
         "/approve req-1 req-2" /approve cannot use req-2; usage: /approve [REQUEST] [once|session|always]
         "/approve once always" /approve cannot use always; usage: /approve [REQUEST] [once|session|always]
