@@ -18,6 +18,7 @@ pub mod line;
 mod setup;
 mod status;
 mod theme;
+pub mod transcript;
 mod turn;
 mod welcome;
 

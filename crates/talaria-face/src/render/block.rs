@@ -48,6 +48,11 @@ impl Fence {
         let line = line.trim();
         line.len() >= self.length && line.chars().all(|c| c == self.sign)
     }
+
+    /// Could it be about to?
+    pub(crate) fn may_be_closed_by(self, line: &str) -> bool {
+        line.trim().chars().all(|c| c == self.sign)
+    }
 }
 
 /// How much of a line has come.

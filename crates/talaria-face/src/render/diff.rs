@@ -2,6 +2,8 @@
 //!
 //! Codex sends an updated file as a unified diff, an added or deleted one as its content.
 
+use std::path::Path;
+
 use talaria_core::item::{FileAction, FileChange};
 
 use super::flow::break_anywhere;
@@ -20,8 +22,53 @@ pub(crate) enum Amount {
     Lines(usize),
 }
 
+/// How many lines a change adds and takes away.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    added: usize,
+    removed: usize,
+}
+
+/// Counts the lines of a change.
+pub(crate) fn counts(change: &FileChange) -> Counts {
+    let mut counts = Counts::default();
+    for (_, mark, text) in rows(change) {
+        match mark.chars().chain(text.chars()).next() {
+            Some('+') => counts.added += 1,
+            Some('-') => counts.removed += 1,
+            _ => {}
+        }
+    }
+    counts
+}
+
+/// Names files as seen from a directory; what lies elsewhere keeps its whole path.
+pub(crate) fn nearby(changes: &[FileChange], directory: &Path) -> Vec<FileChange> {
+    let near = |path: &str| match Path::new(path).strip_prefix(directory) {
+        Ok(rest) if !rest.as_os_str().is_empty() => rest.display().to_string(),
+        _ => path.to_owned(),
+    };
+    let convert = |change: &FileChange| FileChange {
+        path: near(&change.path),
+        move_to: change.move_to.as_deref().map(near),
+        ..change.clone()
+    };
+    changes.iter().map(convert).collect()
+}
+
 /// Shows changes as lines.
 pub(crate) fn show(changes: &[FileChange], amount: Amount, width: Option<usize>, paint: Paint) -> String {
+    let counted = changes.iter().map(|change| (change, counts(change)));
+    show_counted(counted, amount, width, paint)
+}
+
+/// The same for changes that were counted before: of a long one perhaps not all is there.
+pub(crate) fn show_counted<'a>(
+    changes: impl IntoIterator<Item = (&'a FileChange, Counts)>,
+    amount: Amount,
+    width: Option<usize>,
+    paint: Paint,
+) -> String {
     let room = width.map_or(usize::MAX, |width| width.saturating_sub(INDENT_COLUMNS + 1).max(8));
     let mut out = String::new();
     let mut left = match amount {
@@ -29,8 +76,8 @@ pub(crate) fn show(changes: &[FileChange], amount: Amount, width: Option<usize>,
         Amount::Lines(lines) => lines,
     };
     let mut missing = 0;
-    for change in changes {
-        out.push_str(&header(change, paint));
+    for (change, counts) in changes {
+        out.push_str(&header(change, counts, paint));
         out.push('\n');
         for (style, mark, text) in rows(change) {
             if left == 0 {
@@ -57,23 +104,24 @@ pub(crate) fn show(changes: &[FileChange], amount: Amount, width: Option<usize>,
 
 /// One line about all files: `src/a.rs (+3 −1), b.rs (new, +2)`.
 pub(crate) fn summary(changes: &[FileChange], paint: Paint) -> String {
-    let files: Vec<String> = changes.iter().map(|change| file(change, paint)).collect();
+    summary_counted(changes.iter().map(|change| (change, counts(change))), paint)
+}
+
+/// The same for changes that were counted before.
+pub(crate) fn summary_counted<'a>(
+    changes: impl IntoIterator<Item = (&'a FileChange, Counts)>,
+    paint: Paint,
+) -> String {
+    let files: Vec<String> =
+        changes.into_iter().map(|(change, counts)| file(change, counts, paint)).collect();
     if files.is_empty() { "no files".to_owned() } else { files.join(", ") }
 }
 
-fn header(change: &FileChange, paint: Paint) -> String {
-    paint.text(Style::BOLD, &format!("{} {}", paint.sign("✎", "*"), file(change, paint)))
+fn header(change: &FileChange, counts: Counts, paint: Paint) -> String {
+    paint.text(Style::BOLD, &format!("{} {}", paint.sign("✎", "*"), file(change, counts, paint)))
 }
 
-fn file(change: &FileChange, paint: Paint) -> String {
-    let (mut added, mut removed) = (0, 0);
-    for (_, mark, text) in rows(change) {
-        match mark.chars().chain(text.chars()).next() {
-            Some('+') => added += 1,
-            Some('-') => removed += 1,
-            _ => {}
-        }
-    }
+fn file(change: &FileChange, Counts { added, removed }: Counts, paint: Paint) -> String {
     let path = reveal_line(&change.path);
     let minus = paint.sign("−", "-");
     let place = match &change.move_to {

@@ -33,6 +33,26 @@ pub(crate) struct Markdown {
     table: Vec<String>,
     /// An empty line is owed before the next text.
     gap: Gap,
+    /// The language of the block of code.
+    language: String,
+    is_code_begun: bool,
+    /// The lines of code that were written, for whoever wants to give them another look.
+    code: Option<Vec<CodeLine>>,
+}
+
+/// A line of code as it was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CodeLine {
+    /// Where it begins in the output that it was appended to, its margin included.
+    pub(crate) at: usize,
+    /// Does a block of code begin with it?
+    pub(crate) is_first: bool,
+    /// The word behind the fence.
+    pub(crate) language: String,
+    /// How far it is indented.
+    pub(crate) indent: usize,
+    /// The code, harmless.
+    pub(crate) text: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,8 +78,29 @@ impl Markdown {
     pub(crate) fn new(paint: Paint, width: Option<usize>, base: Style, margin: &str) -> Self {
         let margin = paint.text(base, margin);
         let flow = Flow::new(paint, width, margin.clone());
-        let (pending, table) = (String::new(), Vec::new());
-        Self { paint, base, margin, flow, place: Place::Start, pending, table, gap: Gap::Unwanted }
+        Self {
+            paint,
+            base,
+            margin,
+            flow,
+            place: Place::Start,
+            pending: String::new(),
+            table: Vec::new(),
+            gap: Gap::Unwanted,
+            language: String::new(),
+            is_code_begun: false,
+            code: None,
+        }
+    }
+
+    /// Notes lines of code from now on.
+    pub(crate) fn with_code(self) -> Self {
+        Self { code: Some(Vec::new()), ..self }
+    }
+
+    /// The lines of code that were written since this was asked last. Asked after each piece, while the places hold.
+    pub(crate) fn take_code(&mut self) -> Vec<CodeLine> {
+        self.code.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// Takes the next piece and appends what is now certain.
@@ -105,6 +146,12 @@ impl Markdown {
         let mut out = String::new();
         match self.place {
             Place::Text(style) => flow.put(&inline::spans(&self.pending, style), &mut out),
+            Place::Code(fence) if self.code.is_some() => {
+                if !self.pending.is_empty() && !fence.may_be_closed_by(&self.pending) {
+                    self.push_gap(&mut out);
+                    self.push_code(fence, &mut out);
+                }
+            }
             _ if self.table.is_empty() && self.pending.is_empty() => {}
             _ => {
                 self.push_gap(&mut out);
@@ -177,7 +224,12 @@ impl Markdown {
         let base = self.base;
         match block {
             Block::Blank | Block::TableRow => {}
-            Block::Fence(fence) => self.place = Place::Code(*fence),
+            Block::Fence(fence) => {
+                let word = self.pending.trim().trim_start_matches(['`', '~']).trim_start();
+                word.split([' ', ',', '{']).next().unwrap_or_default().clone_into(&mut self.language);
+                self.is_code_begun = false;
+                self.place = Place::Code(*fence);
+            }
             Block::Rule => {
                 self.flow.begin(0, self.paint.sign("────────", "--------"), base.dim(), out);
                 self.end_text(out);
@@ -218,6 +270,17 @@ impl Markdown {
     /// Code is not wrapped: what a person copies must be what the model wrote.
     fn code_line(&mut self, fence: Fence, out: &mut String) {
         self.owe_gap(out);
+        let at = out.len();
+        let text = self.push_code(fence, out);
+        out.push('\n');
+        let is_first = !std::mem::replace(&mut self.is_code_begun, true);
+        if let Some(code) = &mut self.code {
+            let (indent, language) = (CODE_INDENT + fence.indent, self.language.clone());
+            code.push(CodeLine { at, is_first, language, indent, text });
+        }
+    }
+
+    fn push_code(&self, fence: Fence, out: &mut String) -> String {
         let outer = self.pending.len() - self.pending.trim_start_matches(' ').len();
         let code = sanitize(&self.pending[outer.min(fence.indent)..]).into_owned();
         out.push_str(&self.margin);
@@ -225,7 +288,7 @@ impl Markdown {
             out.extend(std::iter::repeat_n(' ', CODE_INDENT + fence.indent));
         }
         self.paint.push(out, self.base.color(Color::Cyan), &code);
-        out.push('\n');
+        code
     }
 
     fn end_table(&mut self, out: &mut String) {

@@ -15,36 +15,38 @@ use crate::dialog::Dialog;
 
 mod block;
 mod canvas;
-mod diff;
-mod flow;
+pub(crate) mod diff;
+pub(crate) mod flow;
+pub(crate) mod highlight;
 mod inline;
 mod json;
-mod markdown;
+pub(crate) mod markdown;
 mod message;
-mod news;
-mod notice;
+pub(crate) mod news;
+pub(crate) mod notice;
 mod prompt;
-mod question;
+pub(crate) mod question;
 mod quiet;
-mod spinner;
+pub(crate) mod spinner;
 mod stage;
-mod step_note;
-mod style;
+pub(crate) mod step_note;
+pub(crate) mod style;
 mod table;
 mod terminal;
-mod tool_line;
+pub(crate) mod tool_line;
 
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
 mod resizing;
 #[cfg(test)]
-mod sample;
+pub(crate) mod sample;
 #[cfg(test)]
 mod screen;
 #[cfg(test)]
 mod tests;
 
+pub use highlight::Highlighter;
 pub use json::JsonLines;
 pub(crate) use notice::short;
 pub use notice::tokens;

@@ -3,6 +3,8 @@
 //! Pure: an event in, words out; how the line looks is decided by its weight. The words come as they were: the stage
 //! makes them harmless and puts them on one line.
 
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use talaria_core::event::{AgentPhase, Escalation, Event, RateLimits, RateWindow};
 use talaria_core::ids::ThreadId;
 use talaria_core::item::{Item, ItemBody};
@@ -27,6 +29,14 @@ pub(crate) fn news(event: &Event, paint: Paint) -> Option<News> {
     use News::{Aside, Warning};
     Some(match event {
         Event::ToolProgress { message, .. } => Aside(message.clone()),
+        Event::Retrying { message } => {
+            Warning(format!("{} Codex tries again: {message}", paint.sign("↻", "!")))
+        }
+        Event::Warning { message } => Warning(format!("warning: {message}")),
+        Event::Interrupting { by } => Warning(format!("stopping the turn, as {by} wanted")),
+        Event::Corrupt { reason, bytes } => {
+            Warning(format!("warning: Codex sent {bytes} bytes that are no message: {reason}"))
+        }
         Event::Compacted => Aside("the conversation was shortened to fit the model's context".to_owned()),
         Event::ModelRerouted { from, to, reason } => {
             let why = reason.as_ref().map(|word| format!(" ({word})")).unwrap_or_default();
@@ -68,14 +78,30 @@ pub(crate) fn news(event: &Event, paint: Paint) -> Option<News> {
     })
 }
 
+/// What is said about something that this build does not know. Only a request matters to everybody: Codex wanted an
+/// answer, and the host has refused it.
+pub(crate) fn unknown(method: &str, raw: &str) -> News {
+    #[derive(Deserialize)]
+    struct Envelope {
+        id: Option<IgnoredAny>,
+    }
+    match serde_json::from_str::<Envelope>(raw).is_ok_and(|envelope| envelope.id.is_some()) {
+        true => News::Warning(format!(
+            "Codex asked something this version does not know, and was refused: {method}"
+        )),
+        false => News::Aside(format!("Codex sent something this version does not know: {method}")),
+    }
+}
+
 /// A sub-agent, by the end of its thread's id: the beginnings of ids that were made together are alike.
-fn agent(thread: &ThreadId) -> String {
+pub(crate) fn agent(thread: &ThreadId) -> String {
     let id = thread.as_str();
     let tail = id.char_indices().rev().nth(5).map_or(id, |(at, _)| &id[at..]);
     format!("agent {tail}")
 }
 
-fn phase_word(phase: AgentPhase) -> &'static str {
+/// How a sub-agent stands.
+pub(crate) fn phase_word(phase: AgentPhase) -> &'static str {
     match phase {
         AgentPhase::Running => "is at work",
         AgentPhase::Completed => "is done",
@@ -84,7 +110,8 @@ fn phase_word(phase: AgentPhase) -> &'static str {
     }
 }
 
-fn agent_step(item: &Item, paint: Paint) -> Option<String> {
+/// What a step of a sub-agent is, if it is worth a line.
+pub(crate) fn agent_step(item: &Item, paint: Paint) -> Option<String> {
     match &item.body {
         ItemBody::AgentMessage { text, .. } => Some(text.clone()),
         body => step_note::note(body).or_else(|| tool_line::label(body, paint)),

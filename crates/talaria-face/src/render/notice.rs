@@ -93,12 +93,13 @@ pub(crate) fn warn_in_rows(text: &str, width: Option<usize>, paint: Paint) -> St
     out
 }
 
-/// How the turn ended, and what it cost. `took` is how long it ran, in milliseconds.
-pub(crate) fn outcome(report: &Report, took: u64, paint: Paint) -> String {
+/// How the turn ended, and what it cost. `took` is how long it ran, in milliseconds, where that is known.
+pub(crate) fn outcome(report: &Report, took: Option<u64>, paint: Paint) -> String {
     let mut lines = ending(report, paint);
     // A turn that never reached the model has nothing to count.
     if report.usage.total > 0 || report.outcome == Outcome::Completed {
-        lines.push(dim(&format!("tokens: {}, {}", tokens(report.usage), elapsed(took)), paint));
+        let time = took.map(|ms| format!(", {}", elapsed(ms))).unwrap_or_default();
+        lines.push(dim(&format!("tokens: {}{time}", tokens(report.usage)), paint));
     }
     lines.join("\n")
 }
@@ -191,7 +192,7 @@ mod tests {
 
     fn told(event: &Event) -> String {
         let Event::Outcome(report) = event else { panic!("not an outcome") };
-        outcome(report, 3210, Paint::new(sample::PIPE))
+        outcome(report, Some(3210), Paint::new(sample::PIPE))
     }
 
     #[test]

@@ -56,10 +56,7 @@ pub(crate) fn row(
     width: usize,
     paint: Paint,
 ) -> String {
-    const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
-    const ASCII: [&str; 4] = ["|", "/", "-", "\\"];
-    let beat = usize::try_from(now.as_millis() / 100).unwrap_or(0);
-    let sign = paint.sign(FRAMES[beat % FRAMES.len()], ASCII[beat % ASCII.len()]);
+    let sign = sign(now, paint);
     let text = match running {
         None => format!("{sign} working  {}", seconds(waited)),
         Some(step) => {
@@ -75,8 +72,16 @@ pub(crate) fn row(
     paint.text(Style::DIM, &cut(&text, width, paint))
 }
 
+/// The turning sign at a moment.
+pub(crate) fn sign(now: Duration, paint: Paint) -> &'static str {
+    const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+    const ASCII: [&str; 4] = ["|", "/", "-", "\\"];
+    let beat = usize::try_from(now.as_millis() / 100).unwrap_or(0);
+    paint.sign(FRAMES[beat % FRAMES.len()], ASCII[beat % ASCII.len()])
+}
+
 /// Whole seconds, for what is still going on.
-fn seconds(elapsed: Duration) -> String {
+pub(crate) fn seconds(elapsed: Duration) -> String {
     match elapsed.as_secs() {
         seconds @ 0..60 => format!("{seconds}s"),
         seconds => format!("{}m {:02}s", seconds / 60, seconds % 60),

@@ -28,6 +28,10 @@ pub enum Color {
     Yellow,
     /// Code, and places.
     Cyan,
+    /// Names of what is done, in code.
+    Blue,
+    /// Words of a language, in code.
+    Magenta,
 }
 
 impl Style {
@@ -110,6 +114,8 @@ impl Style {
             "31" => style.color(Color::Red),
             "32" => style.color(Color::Green),
             "33" => style.color(Color::Yellow),
+            "34" => style.color(Color::Blue),
+            "35" => style.color(Color::Magenta),
             "36" => style.color(Color::Cyan),
             _ => style,
         })
@@ -121,6 +127,8 @@ impl Style {
             Color::Green => "32",
             Color::Yellow => "33",
             Color::Cyan => "36",
+            Color::Blue => "34",
+            Color::Magenta => "35",
         });
         let flags = [
             (self.bold, "1"),
@@ -169,6 +177,11 @@ impl Paint {
         let mut out = String::with_capacity(text.len() + 8);
         self.push(&mut out, style, text);
         out
+    }
+
+    /// How much of a style the output can show.
+    pub(crate) fn seen(self, style: Style) -> Style {
+        if self.color { style } else { Style::PLAIN }
     }
 
     /// Picks one of two spellings of a sign of ours.

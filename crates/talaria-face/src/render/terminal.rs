@@ -6,14 +6,12 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
-use serde::Deserialize;
-use serde::de::IgnoredAny;
 use talaria_core::event::{Event, PlanStep};
 use talaria_core::ids::{ItemId, TicketId};
-use talaria_core::item::{FileChange, Item, ItemBody, Status};
+use talaria_core::item::{Item, ItemBody, Status};
 use talaria_core::outcome::Report;
 use talaria_core::place::Place;
 use talaria_core::request::Ask;
@@ -84,24 +82,10 @@ impl<W: Write> Terminal<W> {
         }
     }
 
-    /// Names files as seen from the session's directory; what lies elsewhere keeps its whole path.
-    fn nearby(&self, changes: &[FileChange]) -> Vec<FileChange> {
-        let near = |path: &str| match Path::new(path).strip_prefix(&self.cwd) {
-            Ok(rest) if !rest.as_os_str().is_empty() => rest.display().to_string(),
-            _ => path.to_owned(),
-        };
-        let convert = |change: &FileChange| FileChange {
-            path: near(&change.path),
-            move_to: change.move_to.as_deref().map(near),
-            ..change.clone()
-        };
-        changes.iter().map(convert).collect()
-    }
-
     fn nearby_item<'a>(&self, item: &'a Item) -> Cow<'a, Item> {
         match &item.body {
             ItemBody::Patch { status, changes } => {
-                let body = ItemBody::Patch { status: *status, changes: self.nearby(changes) };
+                let body = ItemBody::Patch { status: *status, changes: diff::nearby(changes, &self.cwd) };
                 Cow::Owned(Item { id: item.id.clone(), body })
             }
             _ => Cow::Borrowed(item),
@@ -111,7 +95,7 @@ impl<W: Write> Terminal<W> {
     fn nearby_ask<'a>(&self, ask: &'a Ask) -> Cow<'a, Ask> {
         let mut ask = Cow::Borrowed(ask);
         if let Ask::Patch { changes: Some(changes), .. } = ask.as_ref() {
-            let near = self.nearby(changes);
+            let near = diff::nearby(changes, &self.cwd);
             if let Ask::Patch { changes, .. } = ask.to_mut() {
                 *changes = Some(near);
             }
@@ -196,7 +180,7 @@ impl<W: Write> Terminal<W> {
         }
         let start = self.turn_start.take().unwrap_or(self.now);
         let took = u64::try_from(self.now.saturating_sub(start).as_millis()).unwrap_or(u64::MAX);
-        self.stage.put(Section::End, &notice::outcome(report, took, self.paint))
+        self.stage.put(Section::End, &notice::outcome(report, Some(took), self.paint))
     }
 
     fn draw(&mut self) {
@@ -272,22 +256,10 @@ impl<W: Write> Renderer for Terminal<W> {
                 self.asked = None;
                 self.stage.decide(&notice::decided(*decision, *by, why.as_deref(), self.paint))
             }
-            Event::Retrying { message } => {
-                self.stage.warn(&format!("{} Codex tries again: {message}", self.paint.sign("↻", "!")))
-            }
-            Event::Warning { message } => self.stage.warn(&format!("warning: {message}")),
-            Event::Interrupting { by } => self.stage.warn(&format!("stopping the turn, as {by} wanted")),
-            Event::Unknown { method, raw } => {
-                if is_request(raw.get()) && self.shown_unknown.insert(method.clone()) {
-                    return self.stage.warn(&format!(
-                        "Codex asked something this version does not know, and was refused: {method}"
-                    ));
-                }
-                Ok(())
-            }
-            Event::Corrupt { reason, bytes } => {
-                self.stage.warn(&format!("warning: Codex sent {bytes} bytes that are no message: {reason}"))
-            }
+            Event::Unknown { method, raw } => match news::unknown(method, raw.get()) {
+                News::Warning(line) if self.shown_unknown.insert(method.clone()) => self.stage.warn(&line),
+                _ => Ok(()),
+            },
             Event::Outcome(report) => self.finish(report),
             other => match news::news(other, self.paint) {
                 Some(News::Aside(line)) => self.stage.dim(&line),
@@ -350,13 +322,4 @@ impl<W: Write> Renderer for Terminal<W> {
     fn prompt_read(&mut self) {
         self.stage.canvas.row_ended();
     }
-}
-
-/// Only an unknown request matters to people: Codex wanted an answer, and the host has refused it.
-fn is_request(raw: &str) -> bool {
-    #[derive(Deserialize)]
-    struct Envelope {
-        id: Option<IgnoredAny>,
-    }
-    serde_json::from_str::<Envelope>(raw).is_ok_and(|envelope| envelope.id.is_some())
 }

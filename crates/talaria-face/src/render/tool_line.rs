@@ -62,7 +62,21 @@ pub(crate) fn started(label: &str, paint: Paint) -> String {
 
 /// The lines for a step that ended, or nothing for steps shown in other ways. `width` cuts the name, if given.
 pub(crate) fn ended(body: &ItemBody, width: Option<usize>, paint: Paint) -> Option<String> {
-    let label = label(body, paint)?;
+    let mut lines = head(body, width, paint)?;
+    if let ItemBody::Command { output: Some(output), .. } = body {
+        push_output(&mut lines, output, paint);
+    }
+    Some(lines)
+}
+
+/// The first of these lines: what it was, how it ended, how long it took.
+fn head(body: &ItemBody, width: Option<usize>, paint: Paint) -> Option<String> {
+    let (status, end) = ending(body)?;
+    Some(line(&label(body, paint)?, status, end, width, paint))
+}
+
+/// How a step stands, and what else there is to say about its end: why, and how long it took.
+pub(crate) fn ending(body: &ItemBody) -> Option<(Status, [Option<String>; 2])> {
     let (status, duration, end) = match body {
         ItemBody::Command { status, exit_code, duration_ms, .. } => {
             let exit = exit_code.filter(|&code| code != 0).map(|code| format!("exit {code}"));
@@ -83,6 +97,18 @@ pub(crate) fn ended(body: &ItemBody, width: Option<usize>, paint: Paint) -> Opti
         }
         _ => return None,
     };
+    let time = duration.map(|ms| format!("({})", elapsed(ms)));
+    Some((status, [end, time]))
+}
+
+/// A sign, a name, how it stands and what else there is to say about its end.
+pub(crate) fn line(
+    label: &str,
+    status: Status,
+    [end, time]: [Option<String>; 2],
+    width: Option<usize>,
+    paint: Paint,
+) -> String {
     let (sign, color, word) = match status {
         Status::Completed => (paint.sign("✓", "+"), Color::Green, None),
         Status::Failed => (paint.sign("✗", "x"), Color::Red, end.is_none().then_some("failed")),
@@ -91,22 +117,18 @@ pub(crate) fn ended(body: &ItemBody, width: Option<usize>, paint: Paint) -> Opti
         Status::InProgress => (paint.sign("•", "*"), Color::Yellow, Some("not ended")),
         Status::Unknown => (paint.sign("•", "*"), Color::Yellow, Some("ended in an unknown way")),
     };
-    let time = duration.map(|ms| format!("({})", elapsed(ms)));
     let tail: Vec<String> = [word.map(str::to_owned), end, time].into_iter().flatten().collect();
     let tail = tail.join(" ");
     let label = match width {
-        Some(width) => cut(&label, width.saturating_sub(tail.len() + 6).max(20), paint),
-        None => label,
+        Some(width) => Cow::Owned(cut(label, width.saturating_sub(tail.len() + 6).max(20), paint)),
+        None => Cow::Borrowed(label),
     };
     let mut line = format!("{} {label}", paint.text(Style::PLAIN.color(color), sign));
     if !tail.is_empty() {
         line.push_str("  ");
         paint.push(&mut line, Style::DIM, &tail);
     }
-    if let ItemBody::Command { output: Some(output), .. } = body {
-        push_output(&mut line, output, paint);
-    }
-    Some(line)
+    line
 }
 
 fn push_output(out: &mut String, output: &str, paint: Paint) {
@@ -118,12 +140,15 @@ fn push_output(out: &mut String, output: &str, paint: Paint) {
         paint.push(out, Style::DIM, &format!("  {} {hidden} more line{plural}", paint.sign("…", "...")));
     }
     for line in &lines[hidden..] {
-        // A progress bar rewrites its line; the last version is what a terminal would show.
-        let last = line.rsplit('\r').find(|part| !part.trim().is_empty()).unwrap_or_default();
         out.push('\n');
-        let row = format!("  {}", sanitize(last));
+        let row = format!("  {}", output_line(line));
         paint.push(out, Style::DIM, row.trim_end());
     }
+}
+
+/// A line of output. A progress bar rewrites its line; the last version is what a terminal would show.
+pub(crate) fn output_line(line: &str) -> Cow<'_, str> {
+    sanitize(line.rsplit('\r').find(|part| !part.trim().is_empty()).unwrap_or_default())
 }
 
 fn first_line(command: &str, paint: Paint) -> String {
@@ -139,7 +164,7 @@ fn first_line(command: &str, paint: Paint) -> String {
 }
 
 /// Takes off the shell that Codex puts around a command, where it is nothing but that. Never used for approvals.
-fn unwrapped(command: &str) -> Cow<'_, str> {
+pub(crate) fn unwrapped(command: &str) -> Cow<'_, str> {
     let inner = || {
         let (shell, rest) = command.split_once(' ')?;
         let shell = shell.rsplit_once('/').map_or(shell, |(_, name)| name);

@@ -1,0 +1,307 @@
+//! The conversation on the screen: events in, rows out.
+//!
+//! Owns what is shown of a session and where in it the person is. Pure: no clock, no engine, no terminal. Only what is in view
+//! is laid out, so that a session of any length is as quick as a short one; what is far from the view is forgotten and
+//! asked for again (`View::needs_older`). Nothing is shown as done without the event that says so. `Chat` calls it.
+
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use talaria_core::api::Numbered;
+use talaria_core::event::Started;
+
+use self::cell::{Cell, Folding, Key};
+use self::message::Voice;
+use self::remark::Remark;
+use self::roll::{Handle, Hole, LOCAL, PENDING, Roll};
+use self::window::Anchor;
+use super::line::Line;
+use crate::render::{Highlighter, Look, Paint};
+
+mod cell;
+mod code;
+mod crew;
+mod end;
+mod formatted;
+mod items;
+mod kept;
+mod message;
+mod patch;
+mod person;
+mod plan;
+mod remark;
+mod request;
+mod roll;
+mod step;
+mod take;
+mod window;
+mod wrap;
+
+#[cfg(test)]
+mod tests;
+
+/// After so many events it is looked whether something can be forgotten.
+const TRIM_EVERY: usize = 1000;
+
+/// What is shown of a session, and where in it the person is.
+#[derive(Debug)]
+pub struct Transcript {
+    paint: Paint,
+    lights: Option<Arc<Highlighter>>,
+    roll: Roll,
+    newest: Option<i64>,
+    /// What to add to the driver's time for the time of day, in milliseconds.
+    clock: Option<i64>,
+    /// When turns began, as far as that is here.
+    turns: HashMap<i64, i64>,
+    running: Option<Running>,
+    /// Turns in which the model has said something meant for the reader.
+    answered: HashSet<Option<i64>>,
+    /// What messages that have not said anything yet will be.
+    voices: HashMap<Handle, Voice>,
+    /// What is in force, as told last.
+    started: Option<Started>,
+    cwd: PathBuf,
+    /// Pieces that belong before what is here of a message or a step.
+    earlier: Vec<(Handle, String)>,
+    anchor: Anchor,
+    size: (usize, usize),
+    now: Duration,
+    fold: Folding,
+    frame: u64,
+    /// The cells in the rows of the last view.
+    shown: Vec<Option<Key>>,
+    laid: Vec<Key>,
+    untrimmed: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Running {
+    turn: Option<i64>,
+    /// When it began, as a time of day.
+    since: Option<i64>,
+}
+
+/// What is to be seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct View {
+    /// The rows, no more than there is room for.
+    pub lines: Vec<Line>,
+    /// Is there more above?
+    pub above: bool,
+    /// How many things stand below the window, wholly or partly; none at the bottom.
+    pub below: usize,
+    /// Events before this number are wanted. Stays until `prepend` has brought them.
+    pub needs_older: Option<i64>,
+    /// Will it look different soon, without an event? Time is shown, or colours of code are yet to come.
+    pub again: bool,
+}
+
+/// A word of the chat.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// Its weight.
+    pub tone: Tone,
+    /// The text, harmless, perhaps styled as `render` does, perhaps of many lines.
+    pub text: String,
+}
+
+impl Note {
+    /// A word with a weight.
+    pub fn new(tone: Tone, text: impl Into<String>) -> Self {
+        Self { tone, text: text.into() }
+    }
+}
+
+/// How a word of the chat is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tone {
+    /// As it is written.
+    Info,
+    /// Worth a look.
+    Warn,
+    /// Something did not work.
+    Bad,
+}
+
+/// A movement of the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scroll {
+    /// So many rows up.
+    Up(usize),
+    /// So many rows down.
+    Down(usize),
+    /// A window up.
+    PageUp,
+    /// A window down.
+    PageDown,
+    /// To the first event.
+    Top,
+    /// To the end, and along with it from then on.
+    Bottom,
+}
+
+/// What is to be folded or unfolded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fold {
+    /// The last thing in view that can be.
+    Last,
+    /// What stands in this row of the last view.
+    At(u16),
+    /// Everything.
+    All,
+}
+
+impl Transcript {
+    /// An empty conversation. The width comes with each view.
+    pub fn new(look: Look) -> Self {
+        Self {
+            paint: Paint::new(look),
+            lights: None,
+            roll: Roll::default(),
+            newest: None,
+            clock: None,
+            turns: HashMap::new(),
+            running: None,
+            answered: HashSet::new(),
+            voices: HashMap::new(),
+            started: None,
+            cwd: PathBuf::new(),
+            earlier: Vec::new(),
+            anchor: Anchor::Bottom,
+            size: (80, 24),
+            now: Duration::ZERO,
+            fold: Folding::Folded,
+            frame: 0,
+            shown: Vec::new(),
+            laid: Vec::new(),
+            untrimmed: 0,
+        }
+    }
+
+    /// Takes the next event; `now` is the time since the start of the program. One that was taken before is left out.
+    pub fn take(&mut self, now: Duration, event: &Numbered) {
+        if self.newest.is_some_and(|newest| event.seq <= newest) {
+            return;
+        }
+        if self.newest.is_none() {
+            self.roll.dig(Hole { first: 1, last: event.seq - 1 });
+        }
+        self.newest = Some(event.seq);
+        let ahead = event.at.as_millisecond().saturating_sub(millis(now));
+        // Events of the past are told late: the one that was told soonest is nearest to the truth.
+        self.clock = Some(self.clock.map_or(ahead, |clock| clock.max(ahead)));
+        self.follow_turn(event);
+        self.apply(event);
+        self.untrimmed += 1;
+        if self.untrimmed >= TRIM_EVERY {
+            self.trim();
+        }
+    }
+
+    /// Takes events that were missing, the oldest first. None means that there are none.
+    pub fn prepend(&mut self, events: Vec<Numbered>) {
+        self.leave_hole();
+        let hole = match events.last() {
+            Some(last) => self.roll.hole(last.seq),
+            None => self.wanted_hole(),
+        };
+        let Some(hole) = hole else { return };
+        let inside = |event: &&Numbered| (hole.first..=hole.last).contains(&event.seq);
+        self.roll.fill(hole, events.iter().find(inside).map_or(hole.first, |event| event.seq));
+        let live = self.started.take();
+        events.iter().filter(inside).for_each(|event| self.apply(event));
+        self.started = live.or(self.started.take());
+        self.put_earlier();
+        self.trim();
+    }
+
+    /// Says something beside the conversation.
+    pub fn note(&mut self, note: Note) {
+        let key = (self.newest.unwrap_or(0), LOCAL);
+        self.roll.insert(Cell::new(key, None, cell::Body::Remark(Remark::ours(note))));
+    }
+
+    /// Shows what the person has just sent. It stays at the bottom until an event confirms it.
+    pub fn said(&mut self, text: &str) {
+        let body = cell::Body::Person(person::Person::pending(text));
+        self.roll.insert(Cell::new((PENDING, 0), None, body));
+    }
+
+    /// Takes back what was sent and not taken.
+    pub fn take_back(&mut self, text: &str) {
+        if let Some(key) = self.pending(text) {
+            self.roll.remove(key);
+        }
+    }
+
+    /// Uses these languages for code.
+    pub fn use_syntaxes(&mut self, lights: Arc<Highlighter>) {
+        self.lights = Some(lights);
+        self.roll.cells().for_each(Cell::forget);
+    }
+
+    /// Uses these looks.
+    pub fn set_look(&mut self, look: Look) {
+        self.paint = Paint::new(look);
+        self.roll.cells().for_each(Cell::forget);
+    }
+
+    /// Tells the time of day, so that what began before the chat was opened shows its true time.
+    pub fn set_clock(&mut self, now: Duration, wall: Timestamp) {
+        self.clock = Some(wall.as_millisecond().saturating_sub(millis(now)));
+    }
+
+    /// The number of the first event of which nothing is missing behind it.
+    pub fn oldest_seq(&self) -> Option<i64> {
+        self.newest.and(self.roll.oldest())
+    }
+
+    /// The number of the last event.
+    pub fn newest_seq(&self) -> Option<i64> {
+        self.newest
+    }
+
+    /// Does a turn run, as far as the events say?
+    pub fn is_running(&self) -> bool {
+        self.running.is_some()
+    }
+
+    /// For how long it has been running, if it is known when it began.
+    pub fn running_for(&self, now: Duration) -> Option<Duration> {
+        let since = self.running?.since?;
+        Some(cell::passed(self.wall(now), since))
+    }
+
+    fn wall(&self, now: Duration) -> i64 {
+        millis(now).saturating_add(self.clock.unwrap_or(0))
+    }
+
+    fn trim(&mut self) {
+        self.untrimmed = 0;
+        let view = self.view_range();
+        self.roll.trim(view);
+    }
+
+    fn pending(&mut self, text: &str) -> Option<Key> {
+        let is_it = |cell: &&mut Cell| match &cell.body {
+            cell::Body::Person(person) => person.is_pending() && person.is(text),
+            _ => false,
+        };
+        let mut pending = self.roll.cells().rev().take_while(|cell| cell.key.0 == PENDING);
+        let mut found = None;
+        for cell in pending.by_ref() {
+            if is_it(&cell) {
+                found = Some(cell.key);
+            }
+        }
+        found
+    }
+}
+
+fn millis(time: Duration) -> i64 {
+    i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
+}

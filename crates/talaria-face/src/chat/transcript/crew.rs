@@ -1,0 +1,129 @@
+//! The sub-agents that a call made: a line for each, below the call, and what they did.
+
+use std::collections::VecDeque;
+
+use talaria_core::event::AgentPhase;
+use talaria_core::ids::ThreadId;
+use talaria_core::item::{AgentState, Item};
+
+use super::cell::{Folding, Page};
+use super::wrap::{Break, wrap};
+use crate::chat::line::Line;
+use crate::render::{Color, Paint, Style, cut, news, plain_line};
+
+/// Steps of a sub-agent that are kept.
+const STEPS: usize = 40;
+/// More of one step is not kept.
+const LONGEST_STEP: usize = 400;
+
+/// Sub-agents, in the order in which they were heard of.
+#[derive(Debug, Default)]
+pub(super) struct Crew {
+    agents: Vec<Agent>,
+}
+
+#[derive(Debug)]
+struct Agent {
+    thread: ThreadId,
+    /// How it stands, if that was told.
+    phase: Option<AgentPhase>,
+    steps: VecDeque<String>,
+    forgotten: usize,
+}
+
+impl Crew {
+    /// Takes over all of another crew.
+    pub(super) fn join(&mut self, other: Crew) {
+        for agent in other.agents {
+            match self.agents.iter_mut().find(|known| known.thread == agent.thread) {
+                Some(known) => *known = agent,
+                None => self.agents.push(agent),
+            }
+        }
+    }
+
+    /// A sub-agent is there.
+    pub(super) fn meet(&mut self, thread: &ThreadId) {
+        self.agent(thread);
+    }
+
+    /// A sub-agent stands like this now.
+    pub(super) fn update(&mut self, thread: &ThreadId, phase: AgentPhase) {
+        self.agent(thread).phase = Some(phase);
+    }
+
+    /// A sub-agent took a step.
+    pub(super) fn step(&mut self, thread: &ThreadId, item: &Item, paint: Paint) {
+        let Some(step) = news::agent_step(item, paint) else { return };
+        let agent = self.agent(thread);
+        agent.steps.push_back(shortened(&step));
+        if agent.steps.len() > STEPS {
+            agent.steps.pop_front();
+            agent.forgotten += 1;
+        }
+    }
+
+    /// What a call that ended says about a sub-agent.
+    pub(super) fn report(&mut self, state: &AgentState) {
+        let words = state.message.as_deref().filter(|message| !message.is_empty());
+        let step = match words {
+            Some(message) => format!("{}: {message}", state.status),
+            None => state.status.clone(),
+        };
+        let agent = self.agent(&state.thread);
+        if words.is_some() || agent.phase.is_none() {
+            agent.steps.push_back(shortened(&step));
+        }
+    }
+
+    /// What it takes in memory.
+    pub(super) fn weight(&self) -> usize {
+        self.agents.iter().flat_map(|agent| &agent.steps).map(String::len).sum()
+    }
+
+    /// Appends the rows: in short one for each, with what it did last.
+    pub(super) fn push_rows(&self, page: &Page<'_>, out: &mut Vec<Line>) {
+        let paint = page.paint;
+        for agent in &self.agents {
+            let (word, style) = match agent.phase {
+                Some(AgentPhase::Failed | AgentPhase::Interrupted) => {
+                    (agent.phase.map(news::phase_word), Style::PLAIN.color(Color::Yellow))
+                }
+                phase => (phase.map(news::phase_word), Style::DIM),
+            };
+            let name = plain_line(&news::agent(&agent.thread)).into_owned();
+            let mut text = format!("  {} {name}", paint.sign("└", "`-"));
+            word.iter().for_each(|word| text.extend([" ", word]));
+            if page.fold == Folding::Folded {
+                let last = agent.steps.back().map(|step| format!(": {step}")).unwrap_or_default();
+                text = cut(&format!("{text}{last}"), page.width, paint);
+            }
+            wrap(Line::read(&paint.text(style, &text)), page.width, 4, Break::Words, out);
+            if page.fold == Folding::Folded {
+                continue;
+            }
+            let more = (agent.forgotten > 0).then(|| format!("{} earlier steps", agent.forgotten));
+            for step in more.iter().chain(&agent.steps) {
+                let text = paint.text(Style::DIM, &format!("      {step}"));
+                wrap(Line::read(&text), page.width, 6, Break::Words, out);
+            }
+        }
+    }
+
+    fn agent(&mut self, thread: &ThreadId) -> &mut Agent {
+        let at = match self.agents.iter().position(|agent| agent.thread == *thread) {
+            Some(at) => at,
+            None => {
+                let (steps, forgotten) = (VecDeque::new(), 0);
+                self.agents.push(Agent { thread: thread.clone(), phase: None, steps, forgotten });
+                self.agents.len() - 1
+            }
+        };
+        &mut self.agents[at]
+    }
+}
+
+fn shortened(step: &str) -> String {
+    let end = step.floor_char_boundary(LONGEST_STEP);
+    plain_line(step[..end].trim()).into_owned()
+}

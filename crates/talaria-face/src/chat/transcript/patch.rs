@@ -1,0 +1,132 @@
+//! A change of files: named while it is under way, shown as a coloured diff once it was made.
+
+use talaria_core::item::{FileChange, Status};
+
+use super::cell::{Folding, Page, passed};
+use super::kept::missing_note;
+use super::wrap::{Break, rows, wrap};
+use crate::chat::line::Line;
+use crate::render::diff::{self, Amount, Counts};
+use crate::render::{Style, cut, spinner, tool_line};
+
+/// Lines of a diff that is shown in short.
+const FEW: usize = 24;
+/// Bytes that are kept of a change.
+const LONGEST: usize = 96 * 1024;
+
+/// A change of files.
+#[derive(Debug)]
+pub(super) struct Patch {
+    changes: Vec<(FileChange, Counts)>,
+    missing: usize,
+    state: State,
+    since: i64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Running,
+    Ended(Status),
+    /// The turn ended, and this did not.
+    Left,
+}
+
+impl Patch {
+    /// It is under way since this time of day.
+    pub(super) fn begun(changes: &[FileChange], since: i64) -> Self {
+        let mut patch = Self { changes: Vec::new(), missing: 0, state: State::Running, since };
+        patch.replace(changes);
+        patch
+    }
+
+    /// It has other changes by now.
+    pub(super) fn replace(&mut self, changes: &[FileChange]) {
+        let mut left = LONGEST;
+        self.missing = 0;
+        let keep = |change: &FileChange| {
+            let end = change.diff.floor_char_boundary(left);
+            let end = if end < change.diff.len() {
+                change.diff[..end].rfind('\n').map_or(0, |at| at + 1)
+            } else {
+                end
+            };
+            left -= end;
+            self.missing += change.diff.len() - end;
+            let counts = diff::counts(change);
+            let kept = FileChange {
+                path: change.path.clone(),
+                action: change.action,
+                move_to: change.move_to.clone(),
+                diff: change.diff[..end].to_owned(),
+            };
+            (kept, counts)
+        };
+        self.changes = changes.iter().map(keep).collect();
+    }
+
+    /// It ended like this.
+    pub(super) fn end(&mut self, status: Status) {
+        self.state = State::Ended(status);
+    }
+
+    /// Its turn ended, and nothing was heard of its end.
+    pub(super) fn leave(&mut self) {
+        if self.state == State::Running {
+            self.state = State::Left;
+        }
+    }
+
+    /// Is it under way?
+    pub(super) fn is_running(&self) -> bool {
+        self.state == State::Running
+    }
+
+    /// What it takes in memory.
+    pub(super) fn weight(&self) -> usize {
+        self.changes.iter().map(|(change, _)| size_of::<FileChange>() + change.diff.len()).sum()
+    }
+
+    /// Its rows.
+    pub(super) fn rows(&self, page: &Page<'_>) -> Vec<Line> {
+        let paint = page.paint;
+        let mut out = Vec::new();
+        let is_made = self.state == State::Ended(Status::Completed);
+        if !is_made {
+            wrap(Line::read(&self.head(page)), page.width, 2, Break::Anywhere, &mut out);
+            if page.fold == Folding::Folded {
+                return out;
+            }
+        }
+        let amount = match page.fold {
+            Folding::Folded => Amount::Lines(FEW),
+            Folding::Unfolded => Amount::All,
+        };
+        let changes = self.changes.iter().map(|(change, counts)| (change, *counts));
+        let text = diff::show_counted(changes, amount, Some(page.paper()), paint);
+        if !text.is_empty() {
+            out.extend(rows(&text, page.width, 2, Break::Anywhere));
+        }
+        if page.fold == Folding::Unfolded
+            && let Some(note) = missing_note(self.missing)
+        {
+            out.extend(rows(&paint.text(Style::DIM, &note), page.width, 2, Break::Words));
+        }
+        out
+    }
+
+    fn head(&self, page: &Page<'_>) -> String {
+        let paint = page.paint;
+        let changes = self.changes.iter().map(|(change, counts)| (change, *counts));
+        let names = diff::summary_counted(changes, paint);
+        let status = match self.state {
+            State::Running => {
+                let passed = spinner::seconds(passed(page.wall, self.since));
+                let names = cut(&names, page.width.saturating_sub(passed.len() + 13).max(12), paint);
+                return format!("{} changing {names}  {passed}", spinner::sign(page.now, paint));
+            }
+            State::Left => Status::InProgress,
+            State::Ended(status) => status,
+        };
+        tool_line::line(&names, status, [None, None], Some(page.paper()), paint)
+    }
+}

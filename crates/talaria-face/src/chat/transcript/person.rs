@@ -1,0 +1,95 @@
+//! What the person said, behind a bar. Long pastes are shown in short.
+
+use talaria_core::item::Attachment;
+
+use super::cell::{Folding, Page};
+use super::kept::{Kept, Limits};
+use super::wrap::{Break, wrap};
+use crate::chat::line::Line;
+use crate::render::{Color, Style, plain, plain_line};
+
+const LIMITS: Limits = Limits { head: 32 * 1024, tail: 8 * 1024 };
+/// Lines that are shown of a long one.
+const FEW: usize = 12;
+
+/// What the person said.
+#[derive(Debug)]
+pub(super) struct Person {
+    text: Kept,
+    attachments: Vec<String>,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Typed here; no event has confirmed it.
+    Pending,
+    /// Codex has it.
+    Said,
+}
+
+impl Person {
+    /// What was typed and is not known to have arrived.
+    pub(super) fn pending(text: &str) -> Self {
+        Self { text: Kept::of(text, LIMITS), attachments: Vec::new(), state: State::Pending }
+    }
+
+    /// What Codex says was said.
+    pub(super) fn said(text: &str, attachments: &[Attachment]) -> Self {
+        let attachments = attachments.iter().map(|one| plain_line(&one.to_string()).into_owned()).collect();
+        Self { text: Kept::of(text, LIMITS), attachments, state: State::Said }
+    }
+
+    /// Is it yet to be confirmed?
+    pub(super) fn is_pending(&self) -> bool {
+        self.state == State::Pending
+    }
+
+    /// Is it this text?
+    pub(super) fn is(&self, text: &str) -> bool {
+        let other = Kept::of(text, LIMITS);
+        (self.text.total(), self.text.parts()) == (other.total(), other.parts())
+            || self.text.text().trim() == other.text().trim()
+    }
+
+    /// Is it shown in short?
+    pub(super) fn is_long(&self) -> bool {
+        self.text.lines() > FEW
+    }
+
+    /// What it takes in memory.
+    pub(super) fn weight(&self) -> usize {
+        self.text.weight() + self.attachments.iter().map(String::len).sum::<usize>()
+    }
+
+    /// Its rows.
+    pub(super) fn rows(&self, page: &Page<'_>) -> Vec<Line> {
+        let (bar, text_style, note) = match self.state {
+            State::Pending => (Style::DIM, Style::DIM, Some("not confirmed yet")),
+            State::Said => (Style::PLAIN.color(Color::Cyan), Style::BOLD, None),
+        };
+        let paint = page.paint;
+        let shown = self.text.shown();
+        let text = plain(shown.trim_end());
+        let lines: Vec<&str> = text.split('\n').collect();
+        let few =
+            if page.fold == Folding::Folded && self.is_long() { FEW.min(lines.len()) } else { lines.len() };
+        let mut rows = Vec::new();
+        let mut put = |style: Style, text: &str| {
+            let styled = paint.text(style, text);
+            wrap(Line::read(&styled), page.width.saturating_sub(2).max(1), 0, Break::Words, &mut rows);
+        };
+        lines[..few].iter().for_each(|line| put(text_style, line));
+        if few < lines.len() {
+            put(Style::DIM, &format!("{} {} more lines", paint.sign("…", "..."), lines.len() - few));
+        }
+        self.attachments.iter().for_each(|attachment| put(Style::DIM, attachment));
+        note.into_iter().for_each(|note| put(Style::DIM, note));
+        if page.width < 4 {
+            return rows;
+        }
+        let bar = Line::read(&paint.text(bar, paint.sign("▌ ", "> ")));
+        rows.iter_mut().for_each(|row| row.spans.splice(..0, bar.spans.iter().cloned()).for_each(drop));
+        rows
+    }
+}

@@ -1,0 +1,84 @@
+//! The record of a question: that it was asked, and what was decided by whom. It is answered elsewhere.
+
+use talaria_core::request::{Ask, Decision, Who};
+
+use super::cell::{Folding, Page};
+use super::kept::{Kept, Limits};
+use super::wrap::{Break, rows, wrap};
+use crate::chat::line::Line;
+use crate::render::{Color, Style, cut, notice};
+
+const LIMITS: Limits = Limits { head: 8 * 1024, tail: 1024 };
+
+/// A question that was asked.
+#[derive(Debug)]
+pub(super) struct Request {
+    /// What it is about; nothing if its beginning is not here.
+    about: Option<Kept>,
+    closed: Option<Closed>,
+}
+
+#[derive(Debug)]
+struct Closed {
+    decision: Decision,
+    by: Who,
+    why: Option<String>,
+}
+
+impl Request {
+    /// It was asked.
+    pub(super) fn opened(ask: &Ask) -> Self {
+        Self { about: Some(Kept::of(&ask.label(), LIMITS)), closed: None }
+    }
+
+    /// It was decided; that it was asked is not here.
+    pub(super) fn decided(decision: Decision, by: Who, why: Option<String>) -> Self {
+        Self { about: None, closed: Some(Closed { decision, by, why }) }
+    }
+
+    /// Tells afterwards what was asked.
+    pub(super) fn fill_in(&mut self, ask: &Ask) {
+        self.about = Some(Kept::of(&ask.label(), LIMITS));
+    }
+
+    /// It was decided.
+    pub(super) fn close(&mut self, decision: Decision, by: Who, why: Option<String>) {
+        self.closed = Some(Closed { decision, by, why });
+    }
+
+    /// Does it wait for an answer?
+    pub(super) fn is_open(&self) -> bool {
+        self.closed.is_none()
+    }
+
+    /// What it takes in memory.
+    pub(super) fn weight(&self) -> usize {
+        self.about.as_ref().map_or(0, Kept::weight)
+    }
+
+    /// Its rows.
+    pub(super) fn rows(&self, page: &Page<'_>) -> Vec<Line> {
+        let paint = page.paint;
+        let (lead, style) = match self.closed {
+            None => ("? waiting for an answer: ", Style::PLAIN.color(Color::Yellow)),
+            Some(_) => ("? ", Style::DIM),
+        };
+        let mut out = Vec::new();
+        if let Some(about) = &self.about {
+            let about = about.shown();
+            let about = talaria_core::plain::reveal_line(&about);
+            let line = format!("{lead}{about}");
+            let line = match page.fold {
+                Folding::Folded => cut(&line, page.width, paint),
+                Folding::Unfolded => line,
+            };
+            wrap(Line::read(&paint.text(style, &line)), page.width, 2, Break::Anywhere, &mut out);
+        }
+        if let Some(Closed { decision, by, why }) = &self.closed {
+            let indent = if self.about.is_some() { "  " } else { "" };
+            let line = notice::decided(*decision, *by, why.as_deref(), paint);
+            out.extend(rows(&format!("{indent}{line}"), page.width, 4, Break::Words));
+        }
+        out
+    }
+}

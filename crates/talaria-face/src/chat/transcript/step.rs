@@ -1,0 +1,289 @@
+//! A step that takes time: a command, a call of a tool, a search, work for sub-agents. Its lines grow in place.
+//!
+//! In short: what it is, for how long, how it ended, the last lines of what came out. Unfolded: all of it. It has ended only
+//! when an event says so.
+
+use talaria_core::item::{ItemBody, Status, ToolResult};
+
+use super::cell::{Folding, Page, passed};
+use super::crew::Crew;
+use super::kept::{Kept, Limits, missing_note};
+use super::wrap::{Break, wrap};
+use crate::chat::line::Line;
+use crate::render::{Paint, Style, cut, plain, plain_line, spinner, tool_line};
+
+const OUTPUT: Limits = Limits { head: 32 * 1024, tail: 32 * 1024 };
+const CALL: Limits = Limits { head: 8 * 1024, tail: 1024 };
+/// Lines of output that are shown in short.
+const FEW: usize = 5;
+/// Lines of a result that are shown in short.
+const FEWER: usize = 3;
+/// More of a name is not kept; no window shows it.
+const LONGEST_LABEL: usize = 2000;
+
+/// The name of a step that has none.
+const HEADLESS: &str = "a step whose beginning is not here";
+
+/// A step.
+#[derive(Debug)]
+pub(super) struct Step {
+    /// What it is; nothing if its beginning is not here.
+    name: Option<Name>,
+    /// The command or the arguments.
+    call: Option<Kept>,
+    output: Kept,
+    progress: Option<String>,
+    state: State,
+    /// When it began, as a time of day.
+    since: i64,
+    /// The sub-agents that it made.
+    pub(super) crew: Crew,
+}
+
+#[derive(Debug)]
+struct Name {
+    kind: Kind,
+    label: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// The end of its output matters most.
+    Command,
+    /// The beginning of its result does.
+    Call,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum State {
+    Running,
+    Ended(Status, [Option<String>; 2]),
+    /// The turn ended, and this did not.
+    Left,
+    /// Only sub-agents are known, not the call that made them.
+    Crew,
+}
+
+impl Step {
+    /// It began.
+    pub(super) fn begun(body: &ItemBody, since: i64, paint: Paint) -> Self {
+        let mut step = Self::headless(since);
+        step.describe(body, paint);
+        step
+    }
+
+    /// Something came out of a step whose beginning is not here.
+    pub(super) fn headless(since: i64) -> Self {
+        let output = Kept::new(OUTPUT);
+        let (progress, crew, state) = (None, Crew::default(), State::Running);
+        Self { name: None, call: None, output, progress, state, since, crew }
+    }
+
+    /// Sub-agents whose call is not here.
+    pub(super) fn only_crew(since: i64) -> Self {
+        Self { state: State::Crew, ..Self::headless(since) }
+    }
+
+    /// Tells what it is.
+    pub(super) fn describe(&mut self, body: &ItemBody, paint: Paint) {
+        let kind = match body {
+            ItemBody::Command { .. } => Kind::Command,
+            _ => Kind::Call,
+        };
+        self.call = call(body).map(|call| Kept::of(&call, CALL));
+        if let ItemBody::Agents { threads, agents, .. } = body {
+            threads.iter().for_each(|thread| self.crew.meet(thread));
+            agents.iter().for_each(|state| self.crew.report(state));
+        }
+        let mut label = tool_line::label(body, paint).unwrap_or_else(|| body.kind().to_owned());
+        label.truncate(label.floor_char_boundary(LONGEST_LABEL));
+        self.name = Some(Name { kind, label });
+    }
+
+    /// Is it known what it is?
+    pub(super) fn is_described(&self) -> bool {
+        self.name.is_some()
+    }
+
+    /// Takes a piece of output.
+    pub(super) fn print(&mut self, delta: &str) {
+        self.output.push(delta);
+    }
+
+    /// Puts output that came before in front.
+    pub(super) fn print_front(&mut self, earlier: &str) {
+        self.output.push_front(earlier);
+    }
+
+    /// How far it is.
+    pub(super) fn advance(&mut self, message: &str) {
+        self.progress = Some(plain_line(&message[..message.floor_char_boundary(1000)]).into_owned());
+    }
+
+    /// It ended.
+    pub(super) fn end(&mut self, body: &ItemBody, paint: Paint) {
+        self.describe(body, paint);
+        let (status, end) = tool_line::ending(body).unwrap_or((Status::Unknown, [None, None]));
+        self.state = State::Ended(status, end);
+        self.progress = None;
+        // What was streamed may lack its beginning; the whole is the truth where it is told.
+        if let Some(output) = output(body) {
+            self.output = Kept::of(&output, OUTPUT);
+        }
+    }
+
+    /// Its turn ended, and nothing was heard of its end.
+    pub(super) fn leave(&mut self) {
+        if self.state == State::Running {
+            self.state = State::Left;
+        }
+    }
+
+    /// Is it under way?
+    pub(super) fn is_running(&self) -> bool {
+        self.state == State::Running
+    }
+
+    /// Does it hold nothing but sub-agents?
+    pub(super) fn is_only_crew(&self) -> bool {
+        self.state == State::Crew
+    }
+
+    /// What it takes in memory.
+    pub(super) fn weight(&self) -> usize {
+        size_of::<Self>()
+            + self.output.weight()
+            + self.call.as_ref().map_or(0, Kept::weight)
+            + self.crew.weight()
+    }
+
+    /// Its rows.
+    pub(super) fn rows(&self, page: &Page<'_>) -> Vec<Line> {
+        let mut out = Vec::new();
+        if self.state != State::Crew {
+            wrap(Line::read(&self.head(page)), page.width, 2, Break::Anywhere, &mut out);
+        }
+        self.push_call(page, &mut out);
+        self.crew.push_rows(page, &mut out);
+        if let Some(progress) = &self.progress {
+            let line = cut(&format!("  {progress}"), page.width, page.paint);
+            push(page, &line, 2, &mut out);
+        }
+        self.push_output(page, &mut out);
+        out
+    }
+
+    fn head(&self, page: &Page<'_>) -> String {
+        let paint = page.paint;
+        let label = self.name.as_ref().map_or(HEADLESS, |name| &name.label);
+        let paper = Some(page.paper());
+        match &self.state {
+            State::Running => {
+                let passed = spinner::seconds(passed(page.wall, self.since));
+                let room = page.width.saturating_sub(passed.len() + 4).max(8);
+                let passed = paint.text(Style::DIM, &passed);
+                format!("{} {}  {passed}", spinner::sign(page.now, paint), cut(label, room, paint))
+            }
+            State::Ended(status, end) => tool_line::line(label, *status, end.clone(), paper, paint),
+            State::Left | State::Crew => {
+                let why = Some("when the turn did".to_owned());
+                tool_line::line(label, Status::InProgress, [why, None], paper, paint)
+            }
+        }
+    }
+
+    /// The command as it is, where its first line does not show it; the arguments of a tool.
+    fn push_call(&self, page: &Page<'_>, out: &mut Vec<Line>) {
+        let Some(call) = &self.call else { return };
+        let is_command = self.kind() == Kind::Command;
+        let text = call.shown();
+        match page.fold {
+            Folding::Folded if is_command => {}
+            Folding::Folded => {
+                push(page, &cut(&format!("  {}", plain_line(&text)), page.width, page.paint), 2, out);
+            }
+            Folding::Unfolded if is_command => {
+                for (at, line) in plain(text.trim_end()).split('\n').enumerate() {
+                    push(page, &format!("  {} {line}", if at == 0 { "$" } else { ">" }), 4, out);
+                }
+            }
+            Folding::Unfolded => {
+                plain(&text).split('\n').for_each(|line| push(page, &format!("  {line}"), 4, out));
+            }
+        }
+    }
+
+    fn push_output(&self, page: &Page<'_>, out: &mut Vec<Line>) {
+        let parts = self.output.parts();
+        let note = missing_note(parts.missing);
+        let (end, mut lines) = if note.is_some() {
+            (parts.tail.to_owned(), vec![parts.head, note.as_deref().unwrap_or_default()])
+        } else {
+            (self.output.text(), Vec::new())
+        };
+        lines = lines.iter().flat_map(|text| text.trim_end().split('\n')).collect();
+        let end = end.trim_end();
+        if !end.is_empty() {
+            lines.extend(end.split('\n'));
+        }
+        let all = if note.is_some() { self.output.lines() } else { lines.len() };
+        let few = match (page.fold, self.kind()) {
+            (Folding::Unfolded, _) => lines.len(),
+            (Folding::Folded, Kind::Command) => FEW,
+            (Folding::Folded, Kind::Call) => FEWER,
+        };
+        let hidden = lines.len().saturating_sub(few);
+        let more = all - (lines.len() - hidden).min(all);
+        let more = (hidden > 0).then(|| {
+            format!("  {} {more} more line{}", page.paint.sign("…", "..."), if more == 1 { "" } else { "s" })
+        });
+        let (shown, above) = match self.kind() {
+            Kind::Command => (&lines[hidden..], true),
+            Kind::Call => (&lines[..lines.len() - hidden], false),
+        };
+        let is_short = page.fold == Folding::Folded;
+        let put = |text: &str, out: &mut Vec<Line>| {
+            let text = if is_short { cut(text, page.width, page.paint) } else { text.to_owned() };
+            push(page, &text, 2, out);
+        };
+        more.iter().filter(|_| above).for_each(|more| put(more, out));
+        shown.iter().for_each(|line| put(format!("  {}", tool_line::output_line(line)).trim_end(), out));
+        more.iter().filter(|_| !above).for_each(|more| put(more, out));
+    }
+
+    fn kind(&self) -> Kind {
+        self.name.as_ref().map_or(Kind::Command, |name| name.kind)
+    }
+}
+
+/// A line that stands back.
+fn push(page: &Page<'_>, text: &str, hang: usize, out: &mut Vec<Line>) {
+    wrap(Line::read(&page.paint.text(Style::DIM, text)), page.width, hang, Break::Anywhere, out);
+}
+
+/// What it was called with, beside its name.
+fn call(body: &ItemBody) -> Option<String> {
+    match body {
+        ItemBody::Command { command, .. } => Some(tool_line::unwrapped(command).into_owned()),
+        ItemBody::Tool { arguments, .. } | ItemBody::ClientTool { arguments, .. } => {
+            arguments.as_ref().map(|json| json.get().to_owned())
+        }
+        ItemBody::Agents { prompt, .. } => prompt.clone(),
+        _ => None,
+    }
+}
+
+/// What came out of it.
+fn output(body: &ItemBody) -> Option<String> {
+    match body {
+        ItemBody::Command { output, .. } => output.clone(),
+        ItemBody::Tool { result, .. } | ItemBody::ClientTool { result, .. } => result.as_ref().map(told),
+        _ => None,
+    }
+}
+
+fn told(result: &ToolResult) -> String {
+    let count = |count: u32, what: &str| (count > 0).then(|| format!("[{what}: {count}]"));
+    let parts = [result.text.clone(), count(result.images, "images"), count(result.other, "other parts")];
+    parts.into_iter().flatten().collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,247 @@
+//! What each event changes. One that belongs to a cell changes it in place; others make a cell of their own.
+//!
+//! Tolerant: a step may end here that began in a page that is not here, and a page may come later than the one behind it. So
+//! a cell knows the first and the last event that it was made of: one between them was seen, one before them fills in.
+
+use talaria_core::api::Numbered;
+use talaria_core::event::{Event, Started};
+use talaria_core::outcome::Report;
+
+use super::cell::{Body, Cell, Key};
+use super::end::End;
+use super::message::{Message, Voice};
+use super::plan::Plan;
+use super::remark::Remark;
+use super::request::Request;
+use super::roll::Handle;
+use super::{Running, Transcript};
+use crate::render::news::{self, News};
+use crate::render::notice;
+
+/// Where an event stands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Scene {
+    /// Its number.
+    pub(super) seq: i64,
+    /// Its turn.
+    pub(super) turn: Option<i64>,
+    /// When it happened, in milliseconds since 1970.
+    pub(super) at: i64,
+}
+
+/// How an event stands to the cell that it belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// There is none.
+    Nowhere,
+    /// It was seen.
+    Seen,
+    /// It came before what is here of this cell.
+    Earlier(Key),
+    /// It is news to this cell.
+    Later(Key),
+}
+
+impl Transcript {
+    /// Notes what a new event says about the turn that runs.
+    pub(super) fn follow_turn(&mut self, event: &Numbered) {
+        match &event.event {
+            Event::TurnStarted { .. } => {
+                let since = Some(event.at.as_millisecond());
+                self.running = Some(Running { turn: event.turn, since });
+            }
+            Event::Outcome(_) => self.running = None,
+            Event::ItemStarted { .. }
+            | Event::TextDelta { .. }
+            | Event::ReasoningDelta { .. }
+            | Event::OutputDelta { .. }
+                if self.running.is_none() =>
+            {
+                let since = event.turn.and_then(|turn| self.turns.get(&turn).copied());
+                self.running = Some(Running { turn: event.turn, since });
+            }
+            _ => {}
+        }
+    }
+
+    /// Shows what an event says.
+    pub(super) fn apply(&mut self, event: &Numbered) {
+        let scene = Scene { seq: event.seq, turn: event.turn, at: event.at.as_millisecond() };
+        let item = |id: &talaria_core::ids::ItemId| Handle::Item(event.turn, id.clone());
+        match &event.event {
+            Event::SessionStarted(started) => self.session(scene, started),
+            Event::TurnStarted { .. } => self.turn(scene),
+            Event::TextDelta { item: id, delta } | Event::PlanDelta { item: id, delta } => {
+                self.said_more(scene, item(id), delta, Voice::Answer);
+            }
+            Event::ReasoningDelta { item: id, delta } => {
+                self.said_more(scene, item(id), delta, Voice::Thought);
+            }
+            Event::OutputDelta { item: id, delta } => self.printed(scene, item(id), delta),
+            Event::ToolProgress { item: id, message } => self.advanced(scene, item(id), message),
+            Event::PatchUpdated { item: id, changes } => self.patched(scene, item(id), changes),
+            Event::ItemStarted { item: step } => self.began(scene, item(&step.id), step),
+            Event::ItemCompleted { item: step } => self.ended(scene, item(&step.id), step),
+            Event::ItemAbandoned { item: id } => self.abandoned(scene, &item(id)),
+            Event::PlanUpdated { explanation, steps } => {
+                let plan = Plan { explanation: explanation.clone(), steps: steps.clone() };
+                self.planned(scene, plan);
+            }
+            Event::RequestOpened { id, ask, .. } => {
+                let handle = Handle::Ticket(id.clone());
+                match self.reach(scene, &handle) {
+                    Reach::Nowhere | Reach::Later(_) => {
+                        self.add_bound(scene, handle, Body::Request(Request::opened(ask)));
+                    }
+                    Reach::Earlier(key) => self.change(scene, key, |body| {
+                        if let Body::Request(request) = body {
+                            request.fill_in(ask);
+                        }
+                    }),
+                    Reach::Seen => {}
+                }
+            }
+            Event::RequestClosed { id, decision, by, why } => {
+                let handle = Handle::Ticket(id.clone());
+                match self.reach(scene, &handle) {
+                    Reach::Nowhere => {
+                        let request = Request::decided(*decision, *by, why.clone());
+                        self.add_bound(scene, handle, Body::Request(request));
+                    }
+                    Reach::Later(key) => self.change(scene, key, |body| {
+                        if let Body::Request(request) = body {
+                            request.close(*decision, *by, why.clone());
+                        }
+                    }),
+                    Reach::Earlier(_) | Reach::Seen => {}
+                }
+            }
+            Event::AgentUpdated { thread, phase } => {
+                self.crew(scene, thread, |crew, _| crew.update(thread, *phase));
+            }
+            Event::AgentItemStarted { thread, .. } => self.crew(scene, thread, |crew, _| crew.meet(thread)),
+            Event::AgentItemCompleted { thread, item } => {
+                self.crew(scene, thread, |crew, paint| crew.step(thread, item, paint));
+            }
+            Event::Unknown { method, raw } => self.unknown(scene, method, raw.get()),
+            Event::Outcome(report) => self.finish(scene, report),
+            other => match news::news(other, self.paint) {
+                Some(News::Aside(line)) => self.remark(scene, Remark::aside(&line)),
+                Some(News::Warning(line)) => self.remark(scene, Remark::warning(&line)),
+                None => {}
+            },
+        }
+    }
+
+    /// How an event stands to the cell of a handle.
+    pub(super) fn reach(&mut self, scene: Scene, handle: &Handle) -> Reach {
+        match self.roll.find(handle) {
+            None => Reach::Nowhere,
+            Some(cell) if scene.seq > cell.last => Reach::Later(cell.key),
+            Some(cell) if scene.seq < cell.key.0 => Reach::Earlier(cell.key),
+            Some(_) => Reach::Seen,
+        }
+    }
+
+    /// Makes a cell.
+    pub(super) fn add(&mut self, scene: Scene, body: Body) -> Key {
+        self.roll.insert(Cell::new((scene.seq, 0), scene.turn, body))
+    }
+
+    /// Makes a cell that later events find.
+    pub(super) fn add_bound(&mut self, scene: Scene, handle: Handle, body: Body) -> Key {
+        let key = self.add(scene, body);
+        self.roll.bind(handle, key);
+        key
+    }
+
+    /// Changes a cell.
+    pub(super) fn change(&mut self, scene: Scene, key: Key, change: impl FnOnce(&mut Body)) {
+        if let Some(cell) = self.roll.cell(key) {
+            change(&mut cell.body);
+            cell.last = cell.last.max(scene.seq);
+            cell.touch();
+        }
+    }
+
+    /// Says something in one line.
+    pub(super) fn remark(&mut self, scene: Scene, remark: Remark) {
+        self.add(scene, Body::Remark(remark));
+    }
+
+    fn session(&mut self, scene: Scene, started: &Started) {
+        self.cwd = started.cwd.clone().into();
+        let is_known = self.started.as_ref().is_some_and(|known| {
+            Started { thread: known.thread.clone(), path: known.path.clone(), ..started.clone() } == *known
+        });
+        if !is_known {
+            self.remark(scene, Remark::head(notice::started(started, self.paint)));
+        }
+        self.started = Some(started.clone());
+    }
+
+    fn turn(&mut self, scene: Scene) {
+        if let Some(turn) = scene.turn {
+            self.turns.insert(turn, scene.at);
+        }
+        if let Some(running) = self.running.as_mut().filter(|running| running.turn == scene.turn) {
+            running.since.get_or_insert(scene.at);
+        }
+    }
+
+    fn planned(&mut self, scene: Scene, plan: Plan) {
+        let handle = Handle::Plan(scene.turn);
+        match self.reach(scene, &handle) {
+            Reach::Nowhere => {
+                self.add_bound(scene, handle, Body::Plan(plan));
+            }
+            Reach::Later(key) => self.change(scene, key, |body| *body = Body::Plan(plan)),
+            Reach::Earlier(_) | Reach::Seen => {}
+        }
+    }
+
+    fn unknown(&mut self, scene: Scene, method: &str, raw: &str) {
+        let handle = Handle::Unknown(scene.turn, method.to_owned());
+        match self.reach(scene, &handle) {
+            Reach::Nowhere => {
+                let remark = match news::unknown(method, raw) {
+                    News::Aside(line) => Remark::aside(&line),
+                    News::Warning(line) => Remark::warning(&line),
+                };
+                self.add_bound(scene, handle, Body::Remark(remark));
+            }
+            Reach::Later(key) | Reach::Earlier(key) => self.change(scene, key, |body| {
+                if let Body::Remark(remark) = body {
+                    remark.repeat();
+                }
+            }),
+            Reach::Seen => {}
+        }
+    }
+
+    fn finish(&mut self, scene: Scene, report: &Report) {
+        let is_of_turn = |cell: &&mut Cell| cell.turn.is_none() || cell.turn >= scene.turn;
+        let cells = self.roll.cells().rev().take_while(is_of_turn);
+        for cell in cells.filter(|cell| cell.turn == scene.turn && cell.is_open()) {
+            match &mut cell.body {
+                Body::Message(message) => message.leave(),
+                Body::Step(step) => step.leave(),
+                Body::Patch(patch) => patch.leave(),
+                _ => continue,
+            }
+            cell.touch();
+        }
+        let began = scene.turn.and_then(|turn| self.turns.get(&turn).copied());
+        // A turn whose beginning is not here may have answered there.
+        if let Some(text) = report.text.as_deref().filter(|text| !text.is_empty())
+            && began.is_some()
+            && self.answered.insert(scene.turn)
+        {
+            let mut message = Message::new(Voice::Answer);
+            message.complete(text);
+            self.add(scene, Body::Message(Box::new(message)));
+        }
+        let took = began.map(|began| u64::try_from(scene.at.saturating_sub(began)).unwrap_or(0));
+        self.add(scene, Body::End(Box::new(End::new(report, took))));
+    }
+}
