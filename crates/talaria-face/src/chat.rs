@@ -1,98 +1,223 @@
 //! The conversation in the terminal, without I/O: inputs and news go in, rows and wishes come out.
 //!
-//! Whoever drives it reads keys, asks the engine and draws; it decides nothing.
+//! Whoever drives it reads keys, asks the engine and draws; it decides nothing. The parts know nothing of each other;
+//! `typing` and `hearing` bring them together, `layout` puts them on the screen.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use talaria_core::config::Theme;
+use jiff::Timestamp;
+use talaria_core::config::{Enter, Theme};
+use talaria_core::ids::{SessionId, TicketId};
 
+mod acting;
 pub mod commands;
 pub mod completion;
 pub mod composer;
 pub mod contract;
 pub mod draw;
 mod frame;
-mod known;
+mod hearing;
 pub mod history;
+mod keys;
+mod known;
+mod layout;
 pub mod line;
+mod list;
+mod panel;
+mod pending;
+mod requests;
 mod setup;
+mod shell;
 mod status;
+#[cfg(test)]
+mod tests;
 mod theme;
 pub mod transcript;
 mod turn;
+mod typing;
 mod welcome;
 
 pub use frame::Frame;
 pub use known::Asked;
 pub use setup::Setup;
 
-use contract::{Input, News, Wish};
+use commands::Command;
+use composer::Composer;
+use contract::Wish;
+use history::History;
 use known::Known;
+use list::List;
+use panel::Panel;
+use pending::Pending;
+use requests::Requests;
+use shell::Shell;
+use transcript::{Note, Tone, Transcript};
 use turn::Turn;
 
-use crate::render::Paint;
+use crate::render::{Highlighter, Look, Paint};
+
+/// How long a word of ours about a key stands above the input line, and how long a second Ctrl-C leaves.
+const A_WHILE: Duration = Duration::from_secs(2);
 
 /// The conversation on the screen. Give it inputs and news, drain its wishes after each, and draw its frames.
 #[derive(Debug)]
 pub struct Chat {
-    setup: Setup,
+    look: Look,
+    theme: Theme,
+    enter: Enter,
     known: Known,
+    /// The conversation, once there is one.
+    session: Option<SessionId>,
     turn: Turn,
+    transcript: Transcript,
+    /// Was anything said or done in this conversation?
+    has_talk: bool,
+    has_notes: bool,
+    /// Have the events come that were there when the conversation was opened? Before, nothing is asked of the person.
+    is_caught_up: bool,
+    composer: Composer,
+    pending: Pending,
+    requests: Requests,
+    panel: Option<Panel>,
+    popup: Option<Popup>,
+    shell: Option<Shell>,
+    /// Until when a second Ctrl-C leaves.
+    leave_by: Option<Duration>,
+    /// A word of ours, and until when it stands.
+    flash: Option<(Duration, String)>,
+    /// Does something in the conversation change by itself?
+    is_moving: bool,
+    /// Events before this one were asked for.
+    asked_older: Option<i64>,
+    clock: Option<(Duration, Timestamp)>,
+    syntaxes: Option<Arc<Highlighter>>,
     wishes: Vec<Wish>,
 }
 
+/// What stands over the conversation and has the keyboard.
+#[derive(Debug)]
+enum Popup {
+    List(List<Picks>),
+    Keys,
+}
+
+/// What choosing a row of a list means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Picks {
+    Run(Command),
+    Show(TicketId),
+}
+
 impl Chat {
-    /// Begins with nothing on the screen but the first screen.
+    /// Begins with nothing but the first screen.
     pub fn new(setup: Setup) -> Self {
-        let (version, cwd, asked) = (setup.version.clone(), setup.cwd.clone(), setup.asked.clone());
-        let known = Known { version, cwd, asked, ..Known::default() };
-        Self { setup, known, turn: Turn::Idle, wishes: Vec::new() }
-    }
-
-    /// Takes what a person did; `now` is the time since the start of the program.
-    pub fn input(&mut self, _now: Duration, _input: Input) {}
-
-    /// Takes what the driver tells.
-    pub fn news(&mut self, now: Duration, news: News) {
-        match news {
-            News::Event(numbered) => {
-                self.known.event(&numbered.event);
-                self.turn.event(now, &numbered);
-            }
-            News::Opened(session) => self.known.open(session),
-            News::Offers(offers) => self.known.offered(offers),
-            News::Away => self.known.is_away = true,
-            News::Back => self.known.is_away = false,
-            _ => {}
+        let Setup { look, theme, enter, version, cwd, asked, history } = setup;
+        let mut composer = Composer::new(look);
+        composer.remember(History::new(history));
+        Self {
+            look,
+            theme,
+            enter,
+            known: Known { version, cwd, asked, ..Known::default() },
+            session: None,
+            turn: Turn::Idle,
+            transcript: Transcript::new(look),
+            has_talk: false,
+            has_notes: false,
+            is_caught_up: true,
+            composer,
+            pending: Pending::default(),
+            requests: Requests::default(),
+            panel: None,
+            popup: None,
+            shell: None,
+            leave_by: None,
+            flash: None,
+            is_moving: false,
+            asked_older: None,
+            clock: None,
+            syntaxes: None,
+            wishes: Vec::new(),
         }
     }
 
     /// Lets time pass. Called a few times a second while `is_ticking`.
-    pub fn tick(&mut self, _now: Duration) {}
+    pub fn tick(&mut self, now: Duration) {
+        self.flash.take_if(|(until, _)| now >= *until);
+        self.leave_by.take_if(|until| now >= *until);
+    }
 
-    /// Gives what the chat wants since it was last asked. To be carried out in this order.
+    /// Gives what the chat wants since it was last asked, in the order in which it is to be done.
     pub fn wishes(&mut self) -> Vec<Wish> {
         std::mem::take(&mut self.wishes)
     }
 
     /// Does something on the screen change by itself?
     pub fn is_ticking(&self) -> bool {
-        !self.turn.is_idle()
+        !self.turn.is_idle() || self.shell.is_some() || self.flash.is_some() || self.is_moving
     }
 
     /// How it is to be drawn.
     pub fn theme(&self) -> Theme {
-        self.setup.theme
+        self.theme
     }
 
-    /// The screen as it is now.
-    pub fn frame(&mut self, columns: u16, rows: u16, now: Duration) -> Frame {
-        let paint = Paint::new(self.setup.look);
-        let (width, height) = (usize::from(columns), usize::from(rows));
-        let mut lines = welcome::rows(&self.known, width, height.saturating_sub(1), paint);
-        lines.resize_with(height.saturating_sub(1), line::Line::default);
-        let moment = status::Moment { turn: self.turn, has_shell: false, waiting: 0, now };
-        lines.push(status::row(&self.known, moment, width, paint));
-        Frame::fitted(lines, None, columns, rows)
+    /// Says what time it is by the clock on the wall, so that what began before shows its true time.
+    pub fn set_clock(&mut self, now: Duration, wall: Timestamp) {
+        self.clock = Some((now, wall));
+        self.transcript.set_clock(now, wall);
+    }
+
+    /// Colours code from now on.
+    pub fn use_syntaxes(&mut self, syntaxes: Arc<Highlighter>) {
+        self.transcript.use_syntaxes(Arc::clone(&syntaxes));
+        self.syntaxes = Some(syntaxes);
+    }
+
+    /// An empty conversation.
+    fn clear_transcript(&mut self) {
+        self.transcript = Transcript::new(self.look);
+        if let Some((now, wall)) = self.clock {
+            self.transcript.set_clock(now, wall);
+        }
+        if let Some(syntaxes) = &self.syntaxes {
+            self.transcript.use_syntaxes(Arc::clone(syntaxes));
+        }
+    }
+
+    fn paint(&self) -> Paint {
+        Paint::new(self.look)
+    }
+
+    /// Says something of ours in the conversation.
+    fn note(&mut self, tone: Tone, text: impl Into<String>) {
+        self.has_notes = true;
+        self.transcript.note(Note::new(tone, text));
+    }
+
+    /// Says something of ours for a while.
+    fn flash(&mut self, now: Duration, text: &str) {
+        self.flash = Some((now + A_WHILE, text.to_owned()));
+    }
+
+    /// Shows the oldest request of this conversation, unless one is shown.
+    fn show_request(&mut self) {
+        if self.panel.is_none() && self.is_caught_up {
+            let request = self.requests.first_here().map(|request| request.ticket.clone());
+            if let Some(ticket) = request {
+                self.show_ticket(&ticket);
+            }
+        }
+    }
+
+    /// Shows a request; what is being typed keeps the keyboard.
+    fn show_ticket(&mut self, ticket: &TicketId) {
+        let Some(request) = self.requests.find(ticket) else { return };
+        let mut panel = Panel::new(request);
+        if self.composer.is_busy() || self.popup.is_some() {
+            panel.leave_keyboard();
+        }
+        self.panel = Some(panel);
     }
 }

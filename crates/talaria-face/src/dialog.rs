@@ -108,6 +108,12 @@ impl Dialog {
         }
     }
 
+    /// Leaves what is being typed for the choices. What was answered so far is asked again.
+    pub fn back(&mut self) {
+        self.problem = None;
+        self.go(Step::Choice);
+    }
+
     fn go(&mut self, step: Step) -> Next {
         self.step = step;
         self.count += 1;

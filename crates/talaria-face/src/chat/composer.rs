@@ -165,6 +165,16 @@ impl Composer {
         self.buffer.is_empty()
     }
 
+    /// Is something written, or looked for in what was sent before?
+    pub fn is_busy(&self) -> bool {
+        !self.is_empty() || self.is_searching()
+    }
+
+    /// Is something looked for in what was sent before? Then all keys are for that.
+    pub fn is_searching(&self) -> bool {
+        self.search.is_some()
+    }
+
     /// The text, with pastes, without images.
     pub fn text(&self) -> String {
         self.buffer.content().sent()

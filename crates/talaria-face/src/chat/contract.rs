@@ -103,9 +103,9 @@ pub enum Wish {
     },
     /// Files whose path has these letters. Answered by `News::Files`.
     Files(String),
-    /// A path that was pasted, perhaps of an image file. Answered by `News::Image`.
+    /// Is this text, as it was pasted, the path of an image file? Answered by `News::Image`.
     Image(String),
-    /// A shell command of the person. Answered by many `News::Shell`.
+    /// A shell command of the person. Answered by `News::ShellOutput` and `News::ShellEnded`.
     Shell(String),
     /// The shell command is to stop.
     StopShell,
@@ -153,11 +153,11 @@ pub enum News {
         /// The best first.
         paths: Vec<String>,
     },
-    /// What the pasted path is.
+    /// Whether pasted text is the path of an image file.
     Image {
-        /// As it was pasted.
+        /// What was pasted.
         pasted: String,
-        /// The image file, absolute, if it is one.
+        /// The file, absolute, if it is one.
         path: Option<String>,
     },
     /// What a slash command has to say; styled as `render` does.

@@ -92,9 +92,6 @@ impl Known {
                     started.model.clone_from(model);
                     started.effort.clone_from(effort);
                 }
-                // What was asked for has been done, or was refused with a warning of its own.
-                self.asked.model = None;
-                self.asked.effort = None;
             }
             Event::UsageUpdated { turn, context, window } => {
                 self.usage = *turn;
@@ -103,6 +100,12 @@ impl Known {
             Event::RateLimits(limits) => self.limits = Some((**limits).clone()),
             _ => {}
         }
+    }
+
+    /// Codex has said what is in force: what was asked for is done, or was refused with a warning of its own.
+    pub(super) fn was_asked(&mut self) {
+        self.asked.model = None;
+        self.asked.effort = None;
     }
 
     /// Codex says what there is.

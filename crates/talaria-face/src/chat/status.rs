@@ -1,11 +1,12 @@
 //! The last row: what runs on what, with which permissions, how full, how much, and what waits.
 //!
-//! Parts that do not fit are left out, the least important first; none is cut while another could go.
+//! The most important parts come first to the room there is; what does not fit is left out.
 
 use std::time::Duration;
 
 use talaria_core::event::{RateLimits, RateWindow};
 use talaria_core::plain::one_line;
+use unicode_width::UnicodeWidthStr;
 
 use super::known::{Known, Setting};
 use super::line::Line;
@@ -15,18 +16,21 @@ use crate::render::{Color, Paint, Style, cut, short};
 /// From how many percent on a limit is worth a look.
 const NEARLY_FULL: f64 = 80.0;
 
+/// Between two parts.
+const GAP: usize = 3;
+
 /// What the row is made of, besides what is known.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Moment {
     pub(super) turn: Turn,
     /// Does a shell command of the person run?
     pub(super) has_shell: bool,
-    /// Requests of other conversations that wait.
+    /// Requests that wait and are not shown.
     pub(super) waiting: usize,
     pub(super) now: Duration,
 }
 
-/// A part of the row; of two that do not fit together the one with the higher rank goes.
+/// A part of the row; of two that do not fit together the one with the higher rank goes. No two have the same.
 struct Part {
     rank: u8,
     style: Style,
@@ -35,16 +39,8 @@ struct Part {
 
 /// The row.
 pub(super) fn row(known: &Known, moment: Moment, width: usize, paint: Paint) -> Line {
-    let mut parts = parts(known, moment, paint);
+    let parts = fitting(parts(known, moment, paint), width);
     let gap = paint.sign(" · ", " | ");
-    let columns = |parts: &[Part]| -> usize {
-        let words: usize = parts.iter().map(|part| unicode_width::UnicodeWidthStr::width(&*part.text)).sum();
-        words + 3 * parts.len().saturating_sub(1)
-    };
-    while parts.len() > 1 && columns(&parts) > width {
-        let least = parts.iter().enumerate().max_by_key(|(_, part)| part.rank).map(|(at, _)| at);
-        parts.remove(least.unwrap_or(0));
-    }
     let mut line = Line::default();
     for (at, part) in parts.iter().enumerate() {
         if at > 0 {
@@ -53,6 +49,21 @@ pub(super) fn row(known: &Known, moment: Moment, width: usize, paint: Paint) -> 
         line.push(part.style, &cut(&part.text, width, paint));
     }
     line
+}
+
+/// The parts that there is room for: the most important one at any rate, and each further one that fits.
+fn fitting(mut parts: Vec<Part>, width: usize) -> Vec<Part> {
+    let mut ranks: Vec<(u8, usize)> = parts.iter().map(|part| (part.rank, part.text.width())).collect();
+    ranks.sort_unstable();
+    let mut used = 0;
+    ranks.retain(|(_, columns)| {
+        let more = if used == 0 { *columns } else { used + GAP + columns };
+        let fits = used == 0 || more <= width;
+        used = if fits { more } else { used };
+        fits
+    });
+    parts.retain(|part| ranks.iter().any(|(rank, _)| *rank == part.rank));
+    parts
 }
 
 fn parts(known: &Known, moment: Moment, paint: Paint) -> Vec<Part> {

@@ -30,6 +30,8 @@ fn hue(color: Color) -> Hue {
         Color::Green => Hue::Green,
         Color::Yellow => Hue::Yellow,
         Color::Cyan => Hue::Cyan,
+        Color::Blue => Hue::Blue,
+        Color::Magenta => Hue::Magenta,
     }
 }
 

@@ -9,7 +9,7 @@ use super::line::Line;
 use crate::render::{Color, Paint, Style, cut};
 
 /// How far in the values stand.
-const NAMES: usize = 12;
+const NAMES: usize = 13;
 /// In narrower windows the names stand above the values.
 const NARROW: usize = 40;
 

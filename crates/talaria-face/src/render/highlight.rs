@@ -182,17 +182,20 @@ mod tests {
             <Text   b">; <Comment /* 1>
             <Comment  2 */> <Function call>(<Number 42>, <Text 'c'>)
             }
-        "#]].assert_eq(&told(
+        "#]]
+        .assert_eq(&told(
             "rust",
             "// Größe\nfn main() -> Option<u8> {\n    let x = \"a\\n\n  b\"; /* 1\n 2 */ call(42, 'c')\n}",
         ));
         expect![[r#"
             <Keyword class> <Type A>(<Type B>):
                 <Keyword def> <Function f>(self): <Keyword return> <Keyword not> <Number 1> <Comment # no>
-        "#]].assert_eq(&told("py", "class A(B):\n    def f(self): return not 1 # no"));
+        "#]]
+        .assert_eq(&told("py", "class A(B):\n    def f(self): return not 1 # no"));
         expect![[r#"
             <Keyword const> a = <Text `x`>; <Keyword if> (a) { <Function f>(<Number 1>) }
-        "#]].assert_eq(&told("ts", "const a = `x`; if (a) { f(1) }"));
+        "#]]
+        .assert_eq(&told("ts", "const a = `x`; if (a) { f(1) }"));
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub(crate) mod markdown;
 mod message;
 pub(crate) mod news;
 pub(crate) mod notice;
-mod prompt;
+pub(crate) mod prompt;
 pub(crate) mod question;
 mod quiet;
 pub(crate) mod spinner;

@@ -98,5 +98,6 @@ fn everything_has_a_place() {
 
         interrupted by you
         tokens: 9.6k in (4.8k cached), 12 out, 42.0s
-    "#]].assert_eq(&screen(&mut transcript, 80, 200));
+    "#]]
+    .assert_eq(&screen(&mut transcript, 80, 200));
 }

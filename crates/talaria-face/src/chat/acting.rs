@@ -1,0 +1,121 @@
+//! The commands that need no engine, and the first half of those that do. All others are a wish.
+
+use std::time::Duration;
+
+use talaria_core::api::When;
+use talaria_core::config::Theme;
+use talaria_core::request::{Answer, Decision};
+
+use super::commands::{self, Command};
+use super::contract::{Prompt, Wish};
+use super::list::List;
+use super::panel::Felt;
+use super::shell::Shell;
+use super::transcript::Tone;
+use super::{Chat, Picks, Popup};
+
+impl Chat {
+    /// Does what a slash command says.
+    pub(super) fn run(&mut self, now: Duration, command: Command) {
+        let prompt = |text: String| Prompt { text, images: Vec::new() };
+        match command {
+            Command::Help(topic) => match commands::help(topic.as_deref(), self.look) {
+                Ok(text) => self.note(Tone::Info, text),
+                Err(mistake) => self.note(Tone::Warn, mistake.to_string()),
+            },
+            Command::Quit => self.wishes.push(Wish::Leave),
+            Command::Theme(name) => self.change_theme(name),
+            Command::Stop if self.turn.is_idle() && self.shell.is_none() => {
+                self.note(Tone::Warn, "no turn runs here");
+            }
+            Command::Stop => self.interrupt(now),
+            Command::Steer(text) => self.say(now, prompt(text), When::Now),
+            Command::Queue(text) => self.say(now, prompt(text), When::Next),
+            Command::Requests => self.show_waiting(now),
+            Command::Approve { request, decision } if self.is_shown(request.as_deref()) => {
+                self.approve(decision);
+            }
+            Command::Approve { request: Some(request), .. } if self.open_by_name(&request) => {
+                self.flash(now, "read it first: then one of its keys, or /approve again");
+            }
+            Command::Deny { request, reason } if self.is_shown(request.as_deref()) => {
+                let decline = Answer::from(Decision::Decline);
+                self.answer(reason.map_or(decline, Answer::decline_because));
+            }
+            Command::Approve { request: None, .. } | Command::Deny { request: None, .. } => {
+                self.note(Tone::Warn, "no request is shown: /requests lists what waits");
+            }
+            command => self.wishes.push(Wish::Run(command)),
+        }
+    }
+
+    /// Runs a shell command of the person, one at a time.
+    pub(super) fn start_shell(&mut self, now: Duration, command: String) {
+        if self.shell.is_some() {
+            self.note(Tone::Warn, "a shell command runs already: Ctrl-C stops it");
+            self.composer.put_back(Prompt { text: format!("!{command}"), images: Vec::new() });
+            return;
+        }
+        self.shell = Some(Shell::new(command.clone(), now));
+        self.wishes.push(Wish::Shell(command));
+    }
+
+    /// Lists what waits; a single request is shown at once.
+    pub(super) fn show_waiting(&mut self, now: Duration) {
+        let shown = self.panel.as_ref().map(|panel| panel.ticket().clone());
+        let mut waiting = self.requests.listed();
+        waiting.retain(|(_, ticket)| Some(ticket) != shown.as_ref());
+        match waiting.as_slice() {
+            [] if shown.is_some() => self.flash(now, "nothing waits besides this one"),
+            [] => self.flash(now, "nothing waits for you"),
+            [(_, ticket)] if shown.is_none() => {
+                let ticket = ticket.clone();
+                self.show_ticket(&ticket);
+            }
+            _ => {
+                let rows = waiting.into_iter().map(|(text, ticket)| (text, Picks::Show(ticket))).collect();
+                self.popup = Some(Popup::List(List::new("what waits for you", rows)));
+            }
+        }
+    }
+
+    /// Shows another theme at once; the driver may keep it.
+    fn change_theme(&mut self, name: Option<String>) {
+        let Some(name) = name else {
+            let row = |name: &str| (name.to_owned(), Picks::Run(Command::Theme(Some(name.to_owned()))));
+            let rows = Theme::NAMES.into_iter().map(row).collect();
+            self.popup = Some(Popup::List(List::new("theme", rows)));
+            return;
+        };
+        match name.parse() {
+            Ok(theme) => {
+                self.theme = theme;
+                self.wishes.push(Wish::Run(Command::Theme(Some(name))));
+            }
+            Err(unknown) => self.note(Tone::Warn, unknown.to_string()),
+        }
+    }
+
+    fn is_shown(&self, ticket: Option<&str>) -> bool {
+        let shown = self.panel.as_ref().map(|panel| panel.ticket().as_str());
+        shown.is_some_and(|shown| ticket.is_none_or(|ticket| ticket == shown))
+    }
+
+    /// Shows a request by its name; what was not seen is not accepted.
+    fn open_by_name(&mut self, name: &str) -> bool {
+        let listed = self.requests.listed();
+        let Some((_, ticket)) = listed.iter().find(|(_, ticket)| ticket.as_str() == name) else {
+            return false;
+        };
+        self.show_ticket(ticket);
+        self.panel.is_some()
+    }
+
+    fn approve(&mut self, decision: Decision) {
+        let Some(panel) = &mut self.panel else { return };
+        match panel.accept(decision) {
+            Felt::Answer(answer) => self.answer(answer),
+            Felt::Nothing | Felt::Left | Felt::NotMine => panel.take_keyboard(),
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! What the driver tells, spread over the parts.
+
+use std::time::Duration;
+
+use talaria_core::api::{EffortOffer, ModelOffer, Numbered, SessionInfo};
+use talaria_core::event::Event;
+use talaria_core::ids::TicketId;
+use talaria_core::plain::{one_line, sanitize};
+use talaria_core::redact::redact;
+
+use super::commands::Source;
+use super::completion::Choice;
+use super::contract::{News, Prompt, Wish};
+use super::known::{Asked, Missing};
+use super::list::List;
+use super::transcript::Tone;
+use super::turn::Turn;
+use super::{Chat, Picks, Popup};
+
+impl Chat {
+    /// Takes what the driver tells; `now` is the time since the start of the program.
+    pub fn news(&mut self, now: Duration, news: News) {
+        match news {
+            News::Opened(session) => self.opened(now, session),
+            News::Started { session, .. } => {
+                self.session = Some(session);
+                self.turn.started(now);
+                let held = self.pending.release();
+                self.wishes.extend(held.into_iter().map(|(prompt, when)| Wish::Say(prompt, when)));
+            }
+            News::Event(numbered) => self.happened(now, &numbered),
+            News::CaughtUp => self.is_caught_up = true,
+            News::Older(events) => {
+                self.asked_older = None;
+                self.transcript.prepend(events);
+            }
+            News::Away => self.known.is_away = true,
+            News::Back => self.known.is_away = false,
+            News::Waiting { requests, tasks } => {
+                self.known.tasks = tasks;
+                self.requests.waiting(requests, self.session.as_ref(), &self.known);
+                let listed = self.requests.listed().into_iter();
+                let choices = listed.map(|(text, ticket)| Choice::new(ticket.as_str(), text)).collect();
+                self.composer.know(Source::Requests, choices);
+                self.close_if_gone();
+            }
+            News::Files { letters, paths } => self.composer.offer(&letters, paths),
+            News::Image { pasted, path } => self.composer.image(&pasted, path.as_deref()),
+            News::Reply(text) => self.note(Tone::Info, text),
+            News::Refused { what, prompt, ticket } => self.refused(&what, prompt, ticket),
+            News::ShellOutput(text) => {
+                if let Some(shell) = &mut self.shell {
+                    shell.print(&text);
+                }
+            }
+            News::ShellEnded { exit, took_ms, note } => {
+                if let Some(shell) = self.shell.take() {
+                    let text = shell.note(exit, took_ms, note.as_deref(), self.paint());
+                    self.note(Tone::Info, text);
+                }
+            }
+            News::Offers(offers) => {
+                self.known.offered(offers);
+                self.know_models();
+            }
+            News::Missing { what, remedy } => self.known.missing.push(Missing { what, remedy }),
+            News::Chosen { model, effort } => {
+                self.known.asked = Asked { model, effort, ..std::mem::take(&mut self.known.asked) };
+                self.know_models();
+            }
+            News::Theme(theme) => self.theme = theme,
+            News::Pick { title, rows } => {
+                let rows = rows.into_iter().map(|(text, command)| (text, Picks::Run(command))).collect();
+                self.popup = Some(Popup::List(List::new(&title, rows)));
+            }
+        }
+        self.show_request();
+    }
+
+    /// Another conversation. What was held for the last one goes back to the input line.
+    fn opened(&mut self, now: Duration, session: Option<Box<SessionInfo>>) {
+        for prompt in self.pending.withdraw() {
+            self.composer.put_back(prompt);
+        }
+        self.pending = super::Pending::default();
+        self.clear_transcript();
+        (self.has_talk, self.has_notes, self.asked_older) = (false, false, None);
+        self.requests.open();
+        self.panel = None;
+        self.is_caught_up = session.is_none();
+        self.session = session.as_ref().map(|session| session.id.clone());
+        self.turn = Turn::Idle;
+        if session.as_ref().is_some_and(|session| session.running) {
+            self.turn.started(now);
+        }
+        self.known.open(session);
+    }
+
+    fn happened(&mut self, now: Duration, numbered: &Numbered) {
+        self.has_talk = true;
+        self.session.get_or_insert_with(|| numbered.session.clone());
+        self.known.event(&numbered.event);
+        if self.is_caught_up
+            && matches!(numbered.event, Event::SessionStarted(_) | Event::SettingsConfirmed { .. })
+        {
+            self.known.was_asked();
+        }
+        self.turn.event(now, numbered);
+        for prompt in self.pending.event(&numbered.event) {
+            self.composer.put_back(prompt);
+        }
+        self.transcript.take(now, numbered);
+        if let Some(closed) = self.requests.event(&numbered.event, &self.known)
+            && let Some(panel) = self.panel.take_if(|panel| *panel.ticket() == closed.ticket)
+            && !panel.is_sent()
+        {
+            self.note(Tone::Info, format!("the request was answered elsewhere: {}", closed.decision));
+        }
+        if matches!(numbered.event, Event::Outcome(_)) {
+            self.panel.take_if(|panel| !panel.is_from_elsewhere());
+        }
+    }
+
+    /// What can be completed after `/model` and `/reasoning`.
+    fn know_models(&mut self) {
+        let Some(offers) = &self.known.offers else { return };
+        let model = |offer: &ModelOffer| Choice::new(offer.id.as_str(), offer.description.as_str());
+        self.composer.know(Source::Models, offers.models.iter().map(model).collect());
+        let chosen = offers.models.iter().find(|offer| Some(offer.id.as_str()) == self.known.model().value());
+        let effort = |offer: &EffortOffer| Choice::new(offer.effort.as_str(), offer.description.as_str());
+        let efforts = chosen.map(|offer| offer.efforts.iter().map(effort).collect());
+        self.composer.know(Source::Efforts, efforts.unwrap_or_default());
+    }
+
+    /// A request of another conversation has no events here: what is no longer listed is over.
+    fn close_if_gone(&mut self) {
+        let gone =
+            self.panel.take_if(|panel| panel.is_from_elsewhere() && !self.requests.is_open(panel.ticket()));
+        match gone {
+            Some(panel) if panel.is_sent() => self.note(Tone::Info, "your answer was taken"),
+            Some(_) => self.note(Tone::Info, "the request was answered elsewhere, or is no longer open"),
+            None => {}
+        }
+    }
+
+    /// Something could not be done: nothing that was typed is lost.
+    fn refused(&mut self, what: &str, prompt: Option<Prompt>, ticket: Option<TicketId>) {
+        if let Some(prompt) = prompt {
+            self.pending.refused(&prompt);
+            self.transcript.take_back(&redact(&prompt.text));
+            let held = if matches!(self.turn, Turn::Asked { .. }) {
+                self.turn = Turn::Idle;
+                self.pending.withdraw()
+            } else {
+                Vec::new()
+            };
+            for prompt in held.into_iter().rev().chain([prompt]) {
+                self.composer.put_back(prompt);
+            }
+        }
+        let shown = self.panel.as_mut().filter(|panel| Some(panel.ticket()) == ticket.as_ref());
+        match shown {
+            Some(panel) => panel.refused(&one_line(what)),
+            None => self.note(Tone::Bad, sanitize(what).into_owned()),
+        }
+    }
+}

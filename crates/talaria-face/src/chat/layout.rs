@@ -1,0 +1,161 @@
+//! The parts on the screen, from top to bottom: the conversation, with what is open over its lower rows; the request;
+//! the shell command; input that waits; what Enter does; the input line; the status line.
+//!
+//! What a person types and decides about goes before what there is to read: in a small window the conversation gives way.
+
+use std::time::Duration;
+
+use talaria_core::config::Enter;
+use unicode_width::UnicodeWidthStr;
+
+use super::contract::Wish;
+use super::line::Line;
+use super::panel::Panel;
+use super::turn::Turn;
+use super::{Chat, Frame, Popup, keys, status, welcome};
+use crate::render::{Style, cut};
+
+/// In a smaller window nothing can be shown that would make sense.
+const SMALLEST: (u16, u16) = (20, 5);
+/// The input line grows to so many rows.
+const COMPOSER: u16 = 8;
+/// From this height on there is a row that says what Enter does.
+const ROOMY: usize = 8;
+
+impl Chat {
+    /// The screen as it is now.
+    pub fn frame(&mut self, columns: u16, rows: u16, now: Duration) -> Frame {
+        if columns < SMALLEST.0 || rows < SMALLEST.1 {
+            self.hide_panel();
+            let text = cut("the window is too small", usize::from(columns), self.paint());
+            return Frame::fitted(vec![Line::of(Style::PLAIN, text)], None, columns, rows);
+        }
+        let (width, height, paint) = (usize::from(columns), usize::from(rows), self.paint());
+        let has_list = matches!(self.popup, Some(Popup::List(_)));
+        let is_asked = self.panel.as_ref().is_some_and(Panel::has_keyboard) && !has_list;
+
+        let status = self.status_row(width, now);
+        let input_rows = if is_asked && height < ROOMY { 0 } else { (rows / 3).clamp(1, COMPOSER) };
+        let input = (input_rows > 0).then(|| self.composer.rows(columns, input_rows));
+        let input_lines = input.as_ref().map_or(0, |input| input.lines.len());
+        let has_rule = height >= ROOMY;
+        let rest = height.saturating_sub(1 + input_lines + usize::from(has_rule));
+
+        let pending = self.pending.rows(width, (rest / 4).min(3), paint);
+        let shell = self.shell.as_ref().map(|shell| shell.rows(width, (rest / 3).min(6), now, paint));
+        let shell = shell.unwrap_or_default();
+        let rest = rest.saturating_sub(pending.len() + shell.len());
+
+        let popup = self.popup_rows(width, rest);
+        let mut panel = panel_rows(self, width, rest, popup.len(), now);
+        let area = rest.saturating_sub(panel.lines.len());
+
+        let mut lines = self.conversation(columns, area, now);
+        lines.resize_with(area, Line::default);
+        let kept = area.saturating_sub(popup.len());
+        lines.splice(kept.., popup.into_iter().take(area));
+
+        let mut cursor = panel.cursor.map(|(column, row)| (column, lines.len() + row));
+        lines.append(&mut panel.lines);
+        lines.extend(shell);
+        lines.extend(pending);
+        // After the conversation, which knows only now where its end is.
+        lines.extend(has_rule.then(|| self.rule(width, is_asked, now)));
+        if let Some(input) = input {
+            let (column, row) = input.cursor;
+            if !is_asked && !has_list {
+                cursor = Some((usize::from(column), lines.len() + usize::from(row)));
+            }
+            lines.extend(input.lines);
+        }
+        lines.resize_with(height - 1, Line::default);
+        lines.push(status);
+        Frame::fitted(lines, cursor, columns, rows)
+    }
+
+    /// The first screen as long as nothing was said, and what was said.
+    fn conversation(&mut self, columns: u16, area: usize, now: Duration) -> Vec<Line> {
+        let mut lines = Vec::new();
+        if !self.has_talk {
+            let room = if self.has_notes { area / 2 } else { area };
+            lines = welcome::rows(&self.known, usize::from(columns), room, self.paint());
+        }
+        let height = u16::try_from(area.saturating_sub(lines.len())).unwrap_or(u16::MAX);
+        let view = self.transcript.view(columns, height, now);
+        if let Some(before) = view.needs_older.filter(|before| self.asked_older != Some(*before)) {
+            self.asked_older = Some(before);
+            self.wishes.push(Wish::Older { before });
+        }
+        self.is_moving = view.again;
+        lines.extend(view.lines);
+        lines
+    }
+
+    fn popup_rows(&self, width: usize, rest: usize) -> Vec<Line> {
+        match &self.popup {
+            Some(Popup::List(list)) => list.rows(width, rest, self.paint()),
+            Some(Popup::Keys) => keys::rows(width, rest, self.paint()),
+            None => {
+                let size = |size: usize| u16::try_from(size).unwrap_or(u16::MAX);
+                self.composer.popup(size(width), size(rest.min(10)))
+            }
+        }
+    }
+
+    fn status_row(&self, width: usize, now: Duration) -> Line {
+        let moment = status::Moment {
+            turn: self.turn,
+            has_shell: self.shell.is_some(),
+            waiting: self.requests.count(self.panel.as_ref().map(Panel::ticket)),
+            now,
+        };
+        status::row(&self.known, moment, width, self.paint())
+    }
+
+    /// A row across that says what Enter does now, or what a key just did.
+    fn rule(&self, width: usize, is_asked: bool, now: Duration) -> Line {
+        let paint = self.paint();
+        let flash = self.flash.as_ref().filter(|(until, _)| now < *until);
+        let text = match (flash, self.turn, self.enter) {
+            (Some((_, text)), ..) => text.as_str(),
+            _ if is_asked => "keys answer; Ctrl-G: input line",
+            (None, Turn::Idle, _) => "Enter sends",
+            (None, _, Enter::Steer) => "Enter steers; F3: queue; Esc stops",
+            (None, _, Enter::Queue) => "Enter queues; F3: steer; Esc stops",
+        };
+        let below = match self.transcript.is_at_bottom() {
+            true => "",
+            false => paint.sign(" ↓ Ctrl-End: to the end ", " Ctrl-End: to the end "),
+        };
+        let sign = paint.sign("─", "-");
+        let left = cut(&format!("{sign}{sign} {text} "), width, paint);
+        let used = left.width();
+        let room = width - used.min(width);
+        let below = if below.width() <= room { below } else { "" };
+        let fill = room - below.width();
+        let mut line = Line::of(Style::DIM, left);
+        line.push(Style::DIM, &sign.repeat(fill));
+        line.push(Style::BOLD, below);
+        line
+    }
+
+    fn hide_panel(&mut self) {
+        if let Some(panel) = &mut self.panel {
+            panel.was_hidden();
+        }
+    }
+}
+
+/// The request, unless a list stands in its place. Some of the conversation stays where there is room.
+fn panel_rows(chat: &mut Chat, width: usize, rest: usize, popup: usize, now: Duration) -> super::panel::Rows {
+    let paint = chat.paint();
+    if matches!(chat.popup, Some(Popup::List(_) | Popup::Keys)) {
+        chat.hide_panel();
+        return super::panel::Rows::default();
+    }
+    let Some(panel) = &mut chat.panel else { return super::panel::Rows::default() };
+    let kept = if rest >= 14 { 3 } else { 0 };
+    let room = rest.saturating_sub(kept.max(popup.min(rest / 2)));
+    panel.was_shown(now);
+    panel.rows(width, room, paint)
+}

@@ -1,0 +1,259 @@
+//! The approval panel: a request that waits for the person, shown whole, with one key for each choice.
+//!
+//! The answer carries the digest of the request that is shown. Nothing is accepted that was not on the screen to its
+//! end, and no key that was meant for the input line answers (`grip`). How lines become an answer is `dialog`.
+
+use std::time::Duration;
+
+use talaria_core::ids::TicketId;
+use talaria_core::place::Place;
+use talaria_core::request::{Answer, Ask, Decision};
+
+use super::contract::{Code, Key};
+use crate::dialog::{Dialog, Next, Step};
+
+mod entry;
+mod grip;
+mod page;
+mod rows;
+
+pub(super) use grip::Route;
+pub(super) use rows::Rows;
+
+use entry::Entry;
+use grip::Grip;
+use page::Page;
+
+/// A request that waits for a person.
+#[derive(Clone, Debug)]
+pub(super) struct Request {
+    pub(super) ticket: TicketId,
+    pub(super) ask: Ask,
+    pub(super) digest: Option<String>,
+    pub(super) scene: Scene,
+}
+
+/// What is known about where it would happen.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Scene {
+    /// Another conversation, if it is not this one, in words.
+    pub(super) origin: Option<String>,
+    pub(super) sandbox: String,
+    pub(super) approval: String,
+    pub(super) cwd: String,
+    pub(super) place: Option<Place>,
+}
+
+/// Is an answer wanted?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Asking,
+    /// An answer was given, and nobody has said yet whether it counts.
+    Sent,
+}
+
+/// The request on the screen.
+#[derive(Debug)]
+pub(super) struct Panel {
+    ticket: TicketId,
+    digest: Option<String>,
+    scene: Scene,
+    dialog: Dialog,
+    stage: Stage,
+    entry: Entry,
+    page: Page,
+    grip: Grip,
+    shown_at: Option<Duration>,
+    problem: Option<String>,
+}
+
+/// What came of a key.
+#[derive(Debug)]
+pub(super) enum Felt {
+    /// Nothing that concerns others.
+    Nothing,
+    /// The person has decided.
+    Answer(Answer),
+    /// The person does not want to answer now.
+    Left,
+    /// The key was not for the panel.
+    NotMine,
+}
+
+impl Panel {
+    /// Shows a request. It has the keyboard; where something is being typed, the caller takes that away.
+    pub(super) fn new(request: Request) -> Self {
+        Self {
+            ticket: request.ticket,
+            digest: request.digest,
+            scene: request.scene,
+            dialog: Dialog::new(request.ask),
+            stage: Stage::Asking,
+            entry: Entry::default(),
+            page: Page::default(),
+            grip: Grip::Offered,
+            shown_at: None,
+            problem: None,
+        }
+    }
+
+    /// Which request it is.
+    pub(super) fn ticket(&self) -> &TicketId {
+        &self.ticket
+    }
+
+    /// The digest of what is shown.
+    pub(super) fn digest(&self) -> Option<&String> {
+        self.digest.as_ref()
+    }
+
+    /// Does it belong to another conversation?
+    pub(super) fn is_from_elsewhere(&self) -> bool {
+        self.scene.origin.is_some()
+    }
+
+    /// Was it answered from here?
+    pub(super) fn is_sent(&self) -> bool {
+        self.stage == Stage::Sent
+    }
+
+    /// It is on the screen now.
+    pub(super) fn was_shown(&mut self, now: Duration) {
+        self.shown_at.get_or_insert(now);
+    }
+
+    /// It is not on the screen any more: a key that comes now is not for it.
+    pub(super) fn was_hidden(&mut self) {
+        self.shown_at = None;
+    }
+
+    /// Where a key goes now.
+    pub(super) fn route(&self, now: Duration) -> Route {
+        self.grip.route(self.shown_at, now)
+    }
+
+    /// Do keys go to it, as far as the screen tells?
+    pub(super) fn has_keyboard(&self) -> bool {
+        self.grip != Grip::Line
+    }
+
+    /// The person wants to answer.
+    pub(super) fn take_keyboard(&mut self) {
+        self.grip = Grip::Taken;
+    }
+
+    /// The person types something else.
+    pub(super) fn leave_keyboard(&mut self) {
+        self.grip = Grip::Line;
+    }
+
+    /// The answer was not taken, for this reason; the person may give another.
+    pub(super) fn refused(&mut self, why: &str) {
+        self.stage = Stage::Asking;
+        self.problem = Some(format!("not taken: {}", talaria_core::plain::one_line(why)));
+        self.dialog.back();
+    }
+
+    /// Notes that an answer was given.
+    pub(super) fn sent(&mut self) {
+        self.stage = Stage::Sent;
+        self.problem = None;
+    }
+
+    /// Does it want a line, and not a key?
+    fn takes_line(&self) -> bool {
+        match self.dialog.step() {
+            _ if self.stage == Stage::Sent => false,
+            Step::Choice => false,
+            Step::Question(_) => self.dialog.question().is_none_or(|question| {
+                // With more options than digits a number is a line.
+                question.options.is_empty() || question.options.len() > 9
+            }),
+            Step::Reason | Step::Other(_) | Step::Field(_) => true,
+        }
+    }
+
+    /// Takes pasted text, if a line is wanted.
+    pub(super) fn paste(&mut self, text: &str) -> Felt {
+        if !self.takes_line() {
+            return Felt::NotMine;
+        }
+        self.entry.paste(text);
+        Felt::Nothing
+    }
+
+    /// Says yes, as the keys do.
+    pub(super) fn accept(&mut self, decision: Decision) -> Felt {
+        let key = match decision {
+            Decision::Accept => 'y',
+            Decision::AcceptForSession => 's',
+            Decision::AcceptAlways => 'a',
+            Decision::Decline | Decision::Cancel | Decision::Void => return Felt::NotMine,
+        };
+        if self.dialog.step() == Step::Choice { self.choice(key) } else { Felt::NotMine }
+    }
+
+    /// Takes a key.
+    pub(super) fn key(&mut self, key: Key) -> Felt {
+        if self.scroll(key.code) {
+            return Felt::Nothing;
+        }
+        match key.code {
+            Code::Esc if self.takes_line() => {
+                self.entry.take();
+                self.dialog.back();
+                Felt::Nothing
+            }
+            Code::Esc => Felt::Left,
+            _ if self.stage == Stage::Sent => Felt::NotMine,
+            Code::Enter if self.takes_line() => {
+                let line = self.entry.take();
+                self.line(&line)
+            }
+            _ if self.takes_line() => {
+                self.entry.key(key);
+                Felt::Nothing
+            }
+            Code::Char(c) if !key.ctrl && !key.alt => self.choice(c),
+            _ => Felt::NotMine,
+        }
+    }
+
+    /// One key is one choice; a yes needs that everything was seen.
+    fn choice(&mut self, c: char) -> Felt {
+        let c = c.to_ascii_lowercase();
+        let is_yes = self.dialog.step() == Step::Choice && matches!(c, 'y' | 's' | 'a');
+        if is_yes && !self.page.is_whole() {
+            self.page.go_on();
+            self.problem = Some("read it to its end first".to_owned());
+            return Felt::Nothing;
+        }
+        self.line(c.encode_utf8(&mut [0; 4]))
+    }
+
+    fn line(&mut self, line: &str) -> Felt {
+        self.problem = None;
+        match self.dialog.take(line) {
+            Next::Ask => Felt::Nothing,
+            Next::Answer(answer) => Felt::Answer(answer),
+        }
+    }
+
+    fn scroll(&mut self, code: Code) -> bool {
+        if !self.page.overflows() {
+            return false;
+        }
+        let page = self.page.height();
+        match code {
+            Code::Up => self.page.scroll(-1),
+            Code::Down => self.page.scroll(1),
+            Code::PageUp => self.page.scroll(-page),
+            Code::PageDown => self.page.scroll(page),
+            Code::Char(' ') if !self.takes_line() => self.page.scroll(page),
+            Code::Home => self.page.scroll(isize::MIN),
+            Code::End => self.page.scroll(isize::MAX),
+            _ => return false,
+        }
+        true
+    }
+}

@@ -1,0 +1,46 @@
+//! Who has the keyboard while a request is shown: the panel or the input line.
+//!
+//! A key that was meant for the input line never answers. The panel has the keyboard from the beginning only if the
+//! input line is empty, and not before it has been on the screen for a moment; what is typed until then goes to the
+//! input line, which keeps the keyboard. After that only Ctrl-G gives it to the panel.
+
+use std::time::Duration;
+
+/// So long a question is on the screen before a key can answer it.
+pub(super) const MOMENT: Duration = Duration::from_millis(500);
+
+/// Who has the keyboard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Grip {
+    /// The input line.
+    Line,
+    /// The panel, because nothing was being typed when it appeared.
+    Offered,
+    /// The panel, because the person said so.
+    Taken,
+}
+
+/// Where a key goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) enum Route {
+    /// To the input line.
+    Line,
+    /// To the panel.
+    Panel,
+    /// Nowhere: the question has not been seen yet.
+    Nowhere,
+}
+
+impl Grip {
+    /// Where a key of now goes, if the question has been on the screen since then.
+    pub(super) fn route(self, shown_at: Option<Duration>, now: Duration) -> Route {
+        let is_seen = shown_at.is_some_and(|at| now >= at + MOMENT);
+        match self {
+            Self::Line => Route::Line,
+            Self::Offered if is_seen => Route::Panel,
+            Self::Offered => Route::Line,
+            Self::Taken if is_seen => Route::Panel,
+            Self::Taken => Route::Nowhere,
+        }
+    }
+}

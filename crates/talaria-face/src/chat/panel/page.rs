@@ -1,0 +1,96 @@
+//! The part of a question that is seen, and how much of it has been seen.
+//!
+//! What is accepted must have been on the screen: a jump to the end does not count for what was jumped over.
+
+/// Which rows of how many are shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Page {
+    top: usize,
+    height: usize,
+    total: usize,
+    width: usize,
+    /// All rows before this one have been shown.
+    seen: usize,
+    is_whole: bool,
+}
+
+impl Page {
+    /// Lays the rows into a window and notes what is seen. In another width rows are others, so that counting begins
+    /// anew.
+    pub(super) fn show(&mut self, total: usize, width: usize, height: usize) -> std::ops::Range<usize> {
+        if width != self.width {
+            *self = Self { width, is_whole: self.is_whole, ..Self::default() };
+        }
+        (self.total, self.height) = (total, height);
+        self.top = self.top.min(total.saturating_sub(height));
+        let end = (self.top + height).min(total);
+        if self.top <= self.seen {
+            self.seen = self.seen.max(end);
+        }
+        self.is_whole |= self.seen >= total;
+        self.top..end
+    }
+
+    /// Has everything been on the screen?
+    pub(super) fn is_whole(self) -> bool {
+        self.is_whole
+    }
+
+    /// Is there more than fits?
+    pub(super) fn overflows(self) -> bool {
+        self.total > self.height
+    }
+
+    /// Is the last row shown?
+    pub(super) fn is_at_end(self) -> bool {
+        self.top + self.height >= self.total
+    }
+
+    /// Goes to what has not been shown.
+    pub(super) fn go_on(&mut self) {
+        self.top = self.seen;
+    }
+
+    /// Moves by rows.
+    pub(super) fn scroll(&mut self, rows: isize) {
+        self.top = self.top.saturating_add_signed(rows).min(self.total.saturating_sub(self.height));
+    }
+
+    /// So many rows are a page.
+    pub(super) fn height(self) -> isize {
+        isize::try_from(self.height).unwrap_or(1).max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_was_shown_without_a_gap_counts() {
+        let mut page = Page::default();
+        assert_eq!(page.show(10, 80, 4), 0..4);
+        page.scroll(isize::MAX);
+        assert_eq!(page.show(10, 80, 4), 6..10);
+        assert!(!page.is_whole(), "rows 4 and 5 were jumped over");
+        page.go_on();
+        assert_eq!(page.show(10, 80, 4), 4..8);
+        page.scroll(4);
+        assert_eq!(page.show(10, 80, 4), 6..10);
+        assert!(page.is_whole());
+    }
+
+    #[test]
+    fn another_width_begins_anew_unless_all_was_seen() {
+        let mut page = Page::default();
+        page.show(10, 80, 8);
+        page.show(40, 20, 8);
+        page.scroll(3);
+        page.show(40, 20, 8);
+        assert!(!page.is_whole());
+        page.show(8, 100, 8);
+        assert!(page.is_whole());
+        page.show(40, 20, 8);
+        assert!(page.is_whole(), "it was seen whole in another width");
+    }
+}

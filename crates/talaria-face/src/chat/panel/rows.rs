@@ -1,0 +1,136 @@
+//! The panel as rows: the question, as much of it as fits, and what is wanted. No row is cut: what is too wide goes on in
+//! the next one.
+
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
+
+use super::super::line::{Line, Span};
+use super::{Panel, Stage};
+use crate::dialog::{Dialog, Step};
+use crate::render::question::{self, Rules};
+use crate::render::{Color, Paint, Style, prompt};
+
+/// The panel on the screen.
+#[derive(Debug, Default)]
+pub(in super::super) struct Rows {
+    pub(in super::super) lines: Vec<Line>,
+    /// Behind what is typed.
+    pub(in super::super) cursor: Option<(usize, usize)>,
+}
+
+impl Panel {
+    /// The rows, at most `height`. Notes how much of the question was shown.
+    pub(in super::super) fn rows(&mut self, width: usize, height: usize, paint: Paint) -> Rows {
+        if height == 0 || width == 0 {
+            return Rows::default();
+        }
+        let body = self.body(width, paint);
+        let mut tail = self.tail(width, height, paint);
+        let most =
+            if body.is_empty() { height } else { height.div_ceil(2).max(height.saturating_sub(body.len())) };
+        let tail_room = most.min(height.saturating_sub(1)).max(1);
+        if tail.len() > tail_room {
+            tail.drain(..tail.len() - tail_room);
+        }
+        let room = height - tail.len();
+        let has_mark = body.len() > room && room > 1;
+        let shown = self.page.show(body.len(), width, room - usize::from(has_mark));
+        let mut lines = body[shown.clone()].to_vec();
+        if has_mark {
+            lines.push(mark(shown, body.len(), self.page.is_at_end(), paint));
+        }
+        let has_cursor = self.takes_line() && self.has_keyboard();
+        let column = tail.last().map_or(0, Line::width);
+        lines.extend(tail);
+        let cursor = has_cursor.then(|| (column, lines.len().saturating_sub(1)));
+        Rows { lines, cursor }
+    }
+
+    fn body(&self, width: usize, paint: Paint) -> Vec<Line> {
+        let rules = Rules {
+            sandbox: &self.scene.sandbox,
+            approval: &self.scene.approval,
+            place: self.scene.place,
+            cwd: &self.scene.cwd,
+        };
+        let mut lines = Vec::new();
+        if let Some(origin) = &self.scene.origin {
+            lines.push(Line::of(Style::BOLD, origin.clone()));
+        }
+        lines.extend(Line::read_all(&question::show(self.dialog.ask(), paint, Some(width), rules)));
+        lines.into_iter().flat_map(|line| broken(line, width)).collect()
+    }
+
+    /// What is wanted, or why nothing can be answered now.
+    fn tail(&self, width: usize, height: usize, paint: Paint) -> Vec<Line> {
+        let mut lines = Vec::new();
+        if let Some(problem) = &self.problem {
+            lines.push(Line::of(Style::PLAIN.color(Color::Red), problem.clone()));
+        }
+        match self.stage {
+            Stage::Sent => lines.push(Line::of(Style::DIM, "your answer is on its way")),
+            Stage::Asking if !self.has_keyboard() => {
+                lines.push(Line::of(Style::BOLD, "Ctrl-G answers it; keys go to the input line"));
+            }
+            Stage::Asking => {
+                let text = prompt::show(&self.dialog, paint, Some(width));
+                let mut full = Line::read_all(&text);
+                if let Some(last) = full.last_mut().filter(|_| !self.dialog.is_secret()) {
+                    last.push(Style::PLAIN, &talaria_core::plain::reveal_line(self.entry.text()));
+                }
+                let full: Vec<Line> = full.into_iter().flat_map(|line| broken(line, width)).collect();
+                match short_choices(&self.dialog).filter(|_| lines.len() + full.len() > height / 2) {
+                    Some(short) => lines.push(Line::of(Style::BOLD, short)),
+                    None => lines.extend(full),
+                }
+            }
+        }
+        lines.into_iter().flat_map(|line| broken(line, width)).collect()
+    }
+}
+
+fn mark(shown: std::ops::Range<usize>, total: usize, is_end: bool, paint: Paint) -> Line {
+    let (rule, arrow) = (paint.sign("──", "--"), if is_end { "Up" } else { "Down" });
+    let text = format!("{rule} {}-{}/{total} {arrow} {rule}", shown.start + 1, shown.end);
+    Line::of(Style::DIM, text)
+}
+
+/// The keys alone, for windows with little room.
+fn short_choices(dialog: &Dialog) -> Option<String> {
+    use talaria_core::request::Decision;
+    let keys: Vec<&str> = match dialog.step() {
+        Step::Choice => dialog.ask().choices().into_iter().flat_map(|decision| match decision {
+            Decision::Accept => vec!["y"],
+            Decision::AcceptForSession => vec!["s"],
+            Decision::AcceptAlways => vec!["a"],
+            Decision::Decline => vec!["n", "r"],
+            Decision::Cancel => vec!["x"],
+            Decision::Void => Vec::new(),
+        }),
+        _ => return None,
+    }
+    .collect();
+    Some(format!("[{}]", keys.join("/")))
+}
+
+/// A line in as many rows as it needs.
+pub(super) fn broken(line: Line, width: usize) -> Vec<Line> {
+    if line.width() <= width {
+        return vec![line];
+    }
+    let (mut rows, mut row, mut used) = (Vec::new(), Line::default(), 0);
+    for Span { text, style } in line.spans {
+        let mut begin = 0;
+        for (at, piece) in text.grapheme_indices(true) {
+            if used + piece.width() > width && used > 0 {
+                row.push(style, &text[begin..at]);
+                rows.push(std::mem::take(&mut row));
+                (begin, used) = (at, 0);
+            }
+            used += piece.width();
+        }
+        row.push(style, &text[begin..]);
+    }
+    rows.push(row);
+    rows
+}

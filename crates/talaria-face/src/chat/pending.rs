@@ -1,0 +1,136 @@
+//! Input for a running turn that Codex has not shown as taken. It is on the screen until then, and never lost: what is
+//! refused or taken back goes to the input line.
+//!
+//! Events tell texts with their secrets masked, so that they are compared in that form.
+
+use talaria_core::api::When;
+use talaria_core::event::Event;
+use talaria_core::item::ItemBody;
+use talaria_core::plain::one_line;
+use talaria_core::redact::redact;
+
+use super::contract::Prompt;
+use super::line::Line;
+use crate::render::{Paint, Style, cut};
+
+/// How far an input is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// The engine has not said that there is a turn for it.
+    Held,
+    /// It was handed over.
+    Told,
+    /// Codex has it; the turn shows it soon.
+    Taken,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    prompt: Prompt,
+    when: When,
+    stage: Stage,
+}
+
+/// All input that waits, the oldest first.
+#[derive(Debug, Default)]
+pub(super) struct Pending {
+    waiting: Vec<Waiting>,
+}
+
+impl Pending {
+    /// Adds input that was handed over.
+    pub(super) fn told(&mut self, prompt: Prompt, when: When) {
+        self.waiting.push(Waiting { prompt, when, stage: Stage::Told });
+    }
+
+    /// Adds input that cannot be handed over yet.
+    pub(super) fn hold(&mut self, prompt: Prompt, when: When) {
+        self.waiting.push(Waiting { prompt, when, stage: Stage::Held });
+    }
+
+    /// There is a turn now: gives what was held for it.
+    pub(super) fn release(&mut self) -> Vec<(Prompt, When)> {
+        let held = self.waiting.iter_mut().filter(|waiting| waiting.stage == Stage::Held);
+        held.map(|waiting| {
+            waiting.stage = Stage::Told;
+            (waiting.prompt.clone(), waiting.when)
+        })
+        .collect()
+    }
+
+    /// There will be no turn: gives back what was held for it.
+    pub(super) fn withdraw(&mut self) -> Vec<Prompt> {
+        let (held, rest) =
+            std::mem::take(&mut self.waiting).into_iter().partition(|w| w.stage == Stage::Held);
+        self.waiting = rest;
+        Vec::into_iter(held).map(|waiting: Waiting| waiting.prompt).collect()
+    }
+
+    /// It was refused.
+    pub(super) fn refused(&mut self, prompt: &Prompt) {
+        if let Some(at) = self.waiting.iter().rposition(|waiting| waiting.prompt == *prompt) {
+            self.waiting.remove(at);
+        }
+    }
+
+    /// Learns from an event; gives back what was not taken.
+    pub(super) fn event(&mut self, event: &Event) -> Vec<Prompt> {
+        match event {
+            Event::ItemStarted { item } | Event::ItemCompleted { item } => {
+                if let ItemBody::UserMessage { text, .. } = &item.body {
+                    self.remove(text);
+                }
+            }
+            Event::Steered { .. } => {
+                let told = |waiting: &&mut Waiting| waiting.when == When::Now && waiting.stage == Stage::Told;
+                if let Some(waiting) = self.waiting.iter_mut().find(told) {
+                    waiting.stage = Stage::Taken;
+                }
+            }
+            Event::Queued { text, .. } => {
+                if let Some(at) = self.find(text) {
+                    self.waiting[at].when = When::Next;
+                }
+            }
+            Event::Unqueued { inputs } => {
+                return inputs.iter().filter_map(|input| self.remove(&input.text)).collect();
+            }
+            Event::Outcome(_) => self.waiting.retain(|waiting| waiting.stage != Stage::Taken),
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    /// A row for each, at most `height`; the last says how many are not shown.
+    pub(super) fn rows(&self, width: usize, height: usize, paint: Paint) -> Vec<Line> {
+        let shown = if self.waiting.len() > height { height.saturating_sub(1) } else { self.waiting.len() };
+        let mut lines: Vec<Line> = self
+            .waiting
+            .iter()
+            .take(shown)
+            .map(|waiting| {
+                let word = match (waiting.stage, waiting.when) {
+                    (Stage::Held, _) => "not sent yet",
+                    (Stage::Taken, _) => "taken",
+                    (Stage::Told, When::Now) => "steering",
+                    (Stage::Told, When::Next) => "queued",
+                };
+                let text = format!("{} {word}: {}", paint.sign("↳", ">"), one_line(&waiting.prompt.text));
+                Line::of(Style::DIM, cut(&text, width, paint))
+            })
+            .collect();
+        if self.waiting.len() > shown && height > 0 {
+            let more = format!("  {} more wait", self.waiting.len() - shown);
+            lines.push(Line::of(Style::DIM, cut(&more, width, paint)));
+        }
+        lines
+    }
+
+    fn find(&self, masked: &str) -> Option<usize> {
+        self.waiting.iter().position(|waiting| redact(&waiting.prompt.text) == masked)
+    }
+
+    fn remove(&mut self, masked: &str) -> Option<Prompt> {
+        self.find(masked).map(|at| self.waiting.remove(at).prompt)
+    }
+}

@@ -1,0 +1,451 @@
+//! Requests: what is shown, which key answers, and which does not.
+
+use expect_test::expect;
+use talaria_core::api::TaskCounts;
+use talaria_core::request::{Decision, Who};
+
+use super::*;
+
+fn closed(id: &str, decision: Decision) -> Event {
+    Event::RequestClosed { id: TicketId::new(id), decision, by: Who::User, why: None }
+}
+
+fn waiting(requests: Vec<RequestInfo>) -> News {
+    News::Waiting { requests, tasks: TaskCounts { working: 0, waiting: 1, queued: 0 } }
+}
+
+#[test]
+fn a_request_is_shown_whole_and_answered_with_one_key_and_the_digest_of_what_is_shown() {
+    let mut play = play();
+    play.running().asked("r-1", sample::ask_command("rm -rf build \u{202e}; ls")).settle();
+    expect![[r#"
+        model     gpt-5.5 (high), provider openai, Codex 0.166.0
+        cwd       /home/me/project
+        sandbox   workspace-write, approval on-request
+
+        ? waiting for an answer: rm -rf build ⟨U+202E⟩; ls
+
+        ▌ go
+        ▌ not confirmed yet
+
+
+
+
+        ? Codex asks to run a command
+          │ rm -rf build ⟨U+202E⟩; ls
+          in      /home/me/project
+          reason  may I?
+                  sure
+          note    Codex asks when it wants to leave the sandbox (workspace-write): if
+                  you accept, the command may run outside it, with all your rights
+        [y] yes, once  [s] yes, for this session  [n] no, go on  [r] no, and say why
+        [x] no, and stop the turn:
+        ── keys answer; Ctrl-G: input line ─────────────────────────────────────────────
+        › say what to do   / commands   @ files   ! shell
+        ⠋ working 1s · codex·gpt-5.5·high · workspace-write/on-request
+    "#]]
+    .assert_eq(&play.screen());
+    play.press("y");
+    expect![[r#"
+        answer r-1 {"decision":"accept","reason":null,"content":{"kind":"nothing"}} [digest of r-1]
+    "#]]
+    .assert_eq(&play.wishes());
+    assert!(play.screen().contains("your answer is on its way"));
+    play.press("y n");
+    assert_eq!(play.wishes(), "", "an answer is given once");
+    play.event(closed("r-1", Decision::Accept));
+    let screen = play.screen();
+    assert!(!screen.contains("on its way") && !screen.contains("elsewhere"), "{screen}");
+}
+
+#[test]
+fn every_choice_has_its_key() {
+    let told = ["y", "s", "a", "n", "x"].map(|key| {
+        let mut play = play();
+        play.running().asked("r-1", sample::ask_wide_command("/etc/x")).settle();
+        play.press("Down").settle().press(key);
+        format!("{key}: {}", play.wishes())
+    });
+    expect![[r#"
+        y: answer r-1 {"decision":"accept","reason":null,"content":{"kind":"nothing"}} [digest of r-1]
+        s: answer r-1 {"decision":"accept_for_session","reason":null,"content":{"kind":"nothing"}} [digest of r-1]
+        a: answer r-1 {"decision":"accept_always","reason":null,"content":{"kind":"nothing"}} [digest of r-1]
+        n: answer r-1 {"decision":"decline","reason":null,"content":{"kind":"nothing"}} [digest of r-1]
+        x: answer r-1 {"decision":"cancel","reason":null,"content":{"kind":"nothing"}} [digest of r-1]
+    "#]].assert_eq(&told.concat());
+}
+
+#[test]
+fn a_no_may_have_a_reason() {
+    let mut play = play();
+    play.running().asked("r-1", sample::ask_command("ls")).settle();
+    play.press("r").write("not now, y");
+    expect![[r#"
+        why not, in a line for the model (an empty line goes back): not now, y
+    "#]]
+    .assert_eq(&play.rows_with("not now"));
+    play.press("Enter");
+    expect![[r#"
+        answer r-1 {"decision":"decline","reason":"not now, y","content":{"kind":"nothing"}} [digest of r-1]
+    "#]]
+    .assert_eq(&play.wishes());
+}
+
+#[test]
+fn what_is_being_typed_never_answers() {
+    let mut play = play();
+    play.running().write("you").asked("r-1", sample::ask_command("ls")).settle();
+    expect![[r#"
+        Ctrl-G answers it; keys go to the input line
+    "#]]
+    .assert_eq(&play.rows_with("Ctrl-G"));
+    play.write("y").press("Enter").settle().write("y");
+    assert!(!play.wishes().contains("answer"), "the line keeps the keyboard, also when it was sent");
+    play.press("Ctrl-G y");
+    expect![[r#"
+        answer r-1 {"decision":"accept","reason":null,"content":{"kind":"nothing"}} [digest of r-1]
+    "#]]
+    .assert_eq(&play.wishes());
+    assert!(play.screen().contains("› y"), "what was typed stays");
+}
+
+#[test]
+fn a_letter_that_comes_with_the_request_goes_to_the_input_line() {
+    let mut play = play();
+    play.running().asked("r-1", sample::ask_command("ls"));
+    play.write("y");
+    assert_eq!(play.wishes(), "", "it was not on the screen yet");
+    let mut play = super::play();
+    play.running().asked("r-1", sample::ask_command("ls"));
+    play.screen();
+    play.wait(499).write("yes");
+    assert_eq!(play.wishes(), "");
+    assert!(play.screen().contains("› yes"));
+    play.wait(5000).write("y");
+    assert_eq!(play.wishes(), "");
+    play.press("Ctrl-G");
+    play.write("y");
+    assert!(play.wishes().contains("answer r-1"));
+}
+
+#[test]
+fn after_one_answer_the_same_key_does_not_answer_the_next_request() {
+    let mut play = play();
+    play.running().asked("r-1", sample::ask_command("ls")).asked("r-2", sample::ask_command("pwd")).settle();
+    play.press("y").event(closed("r-1", Decision::Accept));
+    play.screen();
+    play.press("y");
+    let wishes = play.wishes();
+    assert!(wishes.contains("answer r-1") && !wishes.contains("answer r-2"), "{wishes}");
+    assert!(play.screen().contains("pwd"));
+}
+
+#[test]
+fn a_paste_never_answers() {
+    let mut play = play();
+    play.running().asked("r-1", sample::ask_command("ls")).settle();
+    play.paste("y");
+    assert_eq!(play.wishes(), "");
+    assert!(play.screen().contains("› y"));
+}
+
+#[test]
+fn what_is_too_long_is_read_before_it_is_accepted() {
+    let mut play = play();
+    let command: String = (1..=40).map(|line| format!("step {line}\n")).collect();
+    play.running().asked("r-1", sample::ask_command(&command)).settle();
+    expect![[r#"
+
+        ▌ go
+        ▌ not confirmed yet
+        ? Codex asks to run a command of 41 lines
+          │ step 1
+          │ step 2
+          │ step 3
+          │ step 4
+          │ step 5
+          │ step 6
+          │ step 7
+          │ step 8
+          │ step 9
+          │ step 10
+          │ step 11
+          │ step 12
+          │ step 13
+          │ step 14
+        ── 1-15/47 Down ──
+        [y] yes, once  [s] yes, for this session  [n] no, go on  [r] no, and say why
+        [x] no, and stop the turn:
+        ── keys answer; Ctrl-G: input line ─────────────────────────────────────────────
+        › say what to do   / commands   @ files   ! shell
+        ⠋ working 1s · codex·gpt-5.5·high · workspace-write/on-request
+    "#]]
+    .assert_eq(&play.screen());
+    play.press("y").settle();
+    assert_eq!(play.wishes(), "");
+    expect![[r#"
+        read it to its end first
+    "#]]
+    .assert_eq(&play.rows_with("read it"));
+    play.press("End").settle().press("y");
+    assert_eq!(play.wishes(), "", "a jump over the middle does not count");
+    for _ in 0..4 {
+        play.settle().press("Space");
+    }
+    play.settle().press("y");
+    assert!(play.wishes().contains("answer r-1"));
+}
+
+#[test]
+fn a_no_needs_no_reading() {
+    let mut play = play();
+    play.running().asked("r-1", sample::ask_command(&"step\n".repeat(99))).settle();
+    play.press("n");
+    assert!(play.wishes().contains("decline"));
+}
+
+#[test]
+fn the_keys_work_while_the_conversation_is_scrolled() {
+    let mut play = play();
+    play.running();
+    for line in 0..60 {
+        play.event(sample::ended(&format!("m{line}"), sample::message_body(&format!("answer {line}"), None)));
+    }
+    play.asked("r-1", sample::ask_command("ls")).settle();
+    play.press("PageUp PageUp").settle();
+    assert!(!play.screen().contains("answer 59"));
+    assert!(play.screen().contains("[y] yes, once"));
+    play.press("y");
+    assert!(play.wishes().contains("answer r-1"));
+}
+
+#[test]
+fn an_answer_from_elsewhere_is_told_and_the_panel_goes() {
+    let mut play = play();
+    play.running().asked("r-1", sample::ask_command("ls")).settle();
+    play.event(closed("r-1", Decision::Decline));
+    let screen = play.screen();
+    assert!(screen.contains("the request was answered elsewhere: declined"), "{screen}");
+    assert!(!screen.contains("[y]"), "{screen}");
+    play.press("y");
+    assert_eq!(play.wishes(), "");
+}
+
+#[test]
+fn a_refused_answer_can_be_given_again() {
+    let mut play = play();
+    play.running().asked("r-1", sample::ask_command("ls")).settle();
+    play.press("y");
+    play.wishes();
+    let what = "the question has changed".to_owned();
+    play.news(News::Refused { what, prompt: None, ticket: Some(TicketId::new("r-1")) });
+    assert!(play.screen().contains("not taken: the question has changed"));
+    play.press("n");
+    assert!(play.wishes().contains("decline"));
+}
+
+#[test]
+fn nothing_is_asked_from_the_past() {
+    let mut play = play();
+    let info = talaria_core::api::SessionInfo {
+        id: session(),
+        title: "old".into(),
+        runtime: "codex".into(),
+        updated_at: Timestamp::UNIX_EPOCH,
+        running: true,
+        kind: talaria_core::api::Kind::Chat,
+        task: None,
+        cwd: "/home/me/project".into(),
+        model: None,
+        created_at: Timestamp::UNIX_EPOCH,
+        last_seq: 9,
+    };
+    play.news(News::Opened(Some(Box::new(info))));
+    play.asked("r-1", sample::ask_command("ls")).asked("r-2", sample::ask_command("pwd")).settle();
+    assert!(!play.screen().contains("[y]"));
+    play.event(closed("r-1", Decision::Accept)).news(News::CaughtUp).settle();
+    let screen = play.screen();
+    assert!(screen.contains("[y]") && screen.contains("│ pwd"), "{screen}");
+    play.press("y");
+    assert!(play.wishes().contains("answer r-2"));
+}
+
+#[test]
+fn a_request_of_a_task_is_a_badge_and_opens_in_the_same_panel() {
+    let mut play = play();
+    play.news(waiting(vec![of_task("r-9", "deploy")]));
+    expect![[r#"
+        1 request waits: F2 · 1 task
+    "#]]
+    .assert_eq(&play.rows_with("1 request"));
+    assert!(!play.screen().contains("make deploy"), "it does not come by itself");
+    play.press("F2").settle();
+    expect![[r#"
+        Talaria 0.6.0
+          folder       ~/project
+          runtime      Codex is being asked
+          model        not known yet
+          permissions  not known yet
+
+        Say what you want done and press Enter.
+        / lists commands, @ names a file, ! runs a shell command, ? shows the keys.
+        Ctrl-D leaves and stops nothing: `talaria --last` comes back.
+
+        A request of the task deploy
+        ? Codex asks to run a command
+          │ make deploy
+          in      /home/me/project
+          reason  may I?
+                  sure
+          note    if you accept, the command may run outside the sandbox (of that
+                  conversation), with all your rights (approval policy of that
+                  conversation)
+        [y] yes, once  [s] yes, for this session  [n] no, go on  [r] no, and say why
+        [x] no, and stop the turn:
+        ── keys answer; Ctrl-G: input line ─────────────────────────────────────────────
+        › say what to do   / commands   @ files   ! shell
+        1 task
+    "#]]
+    .assert_eq(&play.screen());
+    play.press("y");
+    expect![[r#"
+        answer r-9 {"decision":"accept","reason":null,"content":{"kind":"nothing"}} [digest of r-9]
+    "#]]
+    .assert_eq(&play.wishes());
+    play.news(waiting(Vec::new()));
+    assert!(play.screen().contains("your answer was taken"));
+}
+
+#[test]
+fn of_several_requests_one_is_chosen_from_a_list() {
+    let mut play = play();
+    play.news(waiting(vec![of_task("r-8", "build"), of_task("r-9", "deploy")]));
+    play.press("F2").settle();
+    expect![[r#"
+        › the task build: make deploy
+          the task deploy: make deploy
+        2 requests wait: F2 · 1 task
+    "#]]
+    .assert_eq(&play.rows_with("task"));
+    play.press("Down Enter").settle().press("n");
+    assert!(play.wishes().contains("answer r-9"));
+}
+
+#[test]
+fn the_panel_in_small_windows_keeps_the_command_and_the_keys() {
+    let mut play = play().at(40, 12);
+    play.running()
+        .asked("r-1", sample::ask_command("cargo test --workspace --all-targets --locked"))
+        .settle();
+    expect![[r#"
+        ? Codex asks to run a command
+          │ cargo test --workspace --all-target
+          │ s --locked
+          in      /home/me/project
+        ── 1-4/12 Down ──
+        [y] yes, once
+        [s] yes, for this session
+        [n] no, go on  [r] no, and say why
+        [x] no, and stop the turn:
+        ── keys answer; Ctrl-G: input line ─────
+        › say what to do   / commands   @ files…
+        ⠋ working 1s · codex·gpt-5.5·high
+    "#]]
+    .assert_eq(&play.screen());
+    play.size = (20, 5);
+    expect![[r#"
+        ? Codex asks to run
+        a command
+        ── 1-2/25 Down ──
+        [y/s/n/r/x]
+        ⠋ working 1s
+    "#]]
+    .assert_eq(&play.screen());
+    play.settle().press("y");
+    assert_eq!(play.wishes(), "", "in rows of this width it was not seen whole");
+    for _ in 0..30 {
+        play.settle().press("Down");
+    }
+    play.settle().press("y");
+    assert!(play.wishes().contains("answer r-1"));
+}
+
+#[test]
+fn in_a_window_that_is_too_small_nothing_is_answered_unseen() {
+    let mut play = play();
+    play.running().asked("r-1", sample::ask_command("ls")).settle();
+    play.size = (10, 2);
+    play.settle().press("y");
+    assert_eq!(play.wishes(), "");
+}
+
+#[test]
+fn questions_of_the_model_take_numbers_and_text() {
+    let questions = vec![
+        sample::question("colour", "Which colour?", &["Red", "Blue"]),
+        sample::question("name", "Whose?", &[]),
+    ];
+    let mut play = play();
+    play.running().asked("r-1", sample::ask_input(questions)).settle();
+    expect![[r#"
+        model     gpt-5.5 (high), provider openai, Codex 0.166.0
+        cwd       /home/me/project
+        sandbox   workspace-write, approval on-request
+
+        ? waiting for an answer: Which colour? / Whose?
+
+        ▌ go
+        ▌ not confirmed yet
+
+
+        ? The model asks you 2 things
+          │ Head: Which colour?
+          │ [1] Red: about Red
+          │ [2] Blue: about Blue
+          │ Head: Whose?
+          note    the model goes on without an answer if you give none
+          │ Head: Which colour?
+          │ [1] Red: about Red
+          │ [2] Blue: about Blue
+        [1-2] your answer  [o] something else  [n] no, go on  [r] no, and say why
+        [x] no, and stop the turn:
+        ── keys answer; Ctrl-G: input line ─────────────────────────────────────────────
+        › say what to do   / commands   @ files   ! shell
+        ⠋ working 1s · codex·gpt-5.5·high · workspace-write/on-request
+    "#]]
+    .assert_eq(&play.screen());
+    play.press("2").write("Ada").press("Enter");
+    expect![[r#"
+        answer r-1 {"decision":"accept","reason":null,"content":{"kind":"answers","given":{"colour":["Blue"],"name":["Ada"]}}} [digest of r-1]
+    "#]].assert_eq(&play.wishes());
+}
+
+#[test]
+fn secrets_of_a_form_are_not_seen() {
+    let mut play = play();
+    play.running().asked("r-1", sample::ask_form("")).settle();
+    play.press("y");
+    let entries = ["Ada", "37", "", "", "", "1", "2"];
+    for entry in entries {
+        play.write(entry).press("Enter");
+    }
+    play.write("hunter2");
+    let screen = play.screen();
+    assert!(screen.contains("your entry") && !screen.contains("hunter2"), "{screen}");
+    assert!(!format!("{:?}", play.chat).contains("hunter2"));
+    play.press("Enter");
+    assert!(play.wishes().contains("answer r-1"));
+}
+
+#[test]
+fn approving_by_command_needs_the_same_reading() {
+    let mut play = play();
+    play.running().write("/approve").asked("r-1", sample::ask_command(&"step\n".repeat(99))).settle();
+    play.press("Enter");
+    assert!(!play.wishes().contains("answer"));
+    play.write("/deny").press("Esc Ctrl-G");
+    let mut play = super::play();
+    play.running().write("/approve").asked("r-1", sample::ask_command("ls")).settle();
+    play.press("Enter");
+    assert!(play.wishes().contains("answer r-1"));
+}

@@ -1,0 +1,219 @@
+//! The first screen says what is known, and nothing else.
+
+use expect_test::expect;
+
+use super::*;
+
+fn missing(what: &str, remedy: &str) -> News {
+    News::Missing { what: what.into(), remedy: remedy.into() }
+}
+
+#[test]
+fn before_codex_has_answered_the_screen_says_that_it_is_asked() {
+    expect![[r#"
+        Talaria 0.6.0
+          folder       ~/project
+          runtime      Codex is being asked
+          model        not known yet
+          permissions  not known yet
+
+        Say what you want done and press Enter.
+        / lists commands, @ names a file, ! runs a shell command, ? shows the keys.
+        Ctrl-D leaves and stops nothing: `talaria --last` comes back.
+
+
+
+
+
+
+
+
+
+
+
+
+        ── Enter sends ─────────────────────────────────────────────────────────────────
+        › say what to do   / commands   @ files   ! shell
+
+    "#]]
+    .assert_eq(&play().screen());
+}
+
+#[test]
+fn the_screen_says_what_would_run_where_and_with_which_permissions() {
+    let mut play = play();
+    play.news(News::Offers(offers()));
+    expect![[r#"
+        Talaria 0.6.0
+          folder       ~/project
+          runtime      Codex 0.166.0 (me@example.org, chatgpt, plus)
+          model        gpt-5.5, effort medium at openai
+          permissions  sandbox workspace-write, approvals on-request
+
+        Say what you want done and press Enter.
+        / lists commands, @ names a file, ! runs a shell command, ? shows the keys.
+        Ctrl-D leaves and stops nothing: `talaria --last` comes back.
+
+
+
+
+
+
+
+
+
+
+
+
+        ── Enter sends ─────────────────────────────────────────────────────────────────
+        › say what to do   / commands   @ files   ! shell
+        codex·gpt-5.5·medium · workspace-write/on-request
+    "#]]
+    .assert_eq(&play.screen());
+}
+
+#[test]
+fn what_was_asked_for_is_not_called_in_force() {
+    let mut play = play();
+    play.news(News::Offers(offers()));
+    play.news(News::Chosen { model: Some("mini".into()), effort: Some("high".into()) });
+    expect![[r#"
+          model        mini (asked for), effort high at openai
+        codex·mini·high · workspace-write/on-request
+    "#]]
+    .assert_eq(&play.rows_with("mini"));
+}
+
+#[test]
+fn what_is_missing_is_told_with_the_command_that_helps() {
+    let mut play = play();
+    play.news(missing("there is no Codex on this machine", "run `talaria setup`"));
+    expect![[r#"
+        Talaria 0.6.0
+          missing      there is no Codex on this machine
+                       run `talaria setup`
+          folder       ~/project
+          runtime      Codex has not answered
+          model        not known
+          permissions  not known
+
+        Say what you want done and press Enter.
+        / lists commands, @ names a file, ! runs a shell command, ? shows the keys.
+        Ctrl-D leaves and stops nothing: `talaria --last` comes back.
+
+
+
+
+
+
+
+
+
+
+        ── Enter sends ─────────────────────────────────────────────────────────────────
+        › say what to do   / commands   @ files   ! shell
+
+    "#]]
+    .assert_eq(&play.screen());
+    let mut nobody = offers();
+    nobody.account = Account { needed: true, kind: None, name: None, plan: None };
+    play.news(News::Offers(nobody));
+    expect![[r#"
+        Talaria 0.6.0
+          missing      nobody is logged in at Codex
+                       run `codex login`
+          folder       ~/project
+          runtime      Codex 0.166.0
+          model        gpt-5.5, effort medium at openai
+          permissions  sandbox workspace-write, approvals on-request
+
+        Say what you want done and press Enter.
+        / lists commands, @ names a file, ! runs a shell command, ? shows the keys.
+        Ctrl-D leaves and stops nothing: `talaria --last` comes back.
+
+
+
+
+
+
+
+
+
+
+        ── Enter sends ─────────────────────────────────────────────────────────────────
+        › say what to do   / commands   @ files   ! shell
+        codex·gpt-5.5·medium · workspace-write/on-request
+    "#]]
+    .assert_eq(&play.screen());
+    play.news(missing("nobody is logged in", "run `/opt/codex login`"));
+    expect![[r#"
+                       run `/opt/codex login`
+    "#]]
+    .assert_eq(&play.rows_with("login"));
+    play.news(News::Away);
+    expect![[r#"
+          missing      Talaria's engine is away; it is being called again
+        engine away · codex·gpt-5.5·medium · workspace-write/on-request
+    "#]]
+    .assert_eq(&play.rows_with("away"));
+    play.news(News::Back);
+    assert_eq!(play.rows_with("away"), "");
+}
+
+#[test]
+fn small_windows_show_what_matters_most() {
+    let mut play = play().at(40, 12);
+    play.news(News::Offers(offers()));
+    expect![[r#"
+        Talaria 0.6.0
+          folder       ~/project
+          runtime      Codex 0.166.0
+                       (me@example.org, chatgpt,
+                       plus)
+          model        gpt-5.5, effort medium at
+                       openai
+          permissions  sandbox workspace-write,
+                       approvals on-request
+        ── Enter sends ─────────────────────────
+        › say what to do   / commands   @ files…
+        codex·gpt-5.5·medium
+    "#]]
+    .assert_eq(&play.screen());
+    play.size = (20, 5);
+    expect![[r#"
+        Talaria 0.6.0
+        folder
+          ~/project
+        › say what to do   …
+        codex·gpt-5.5·medium
+    "#]]
+    .assert_eq(&play.screen());
+    play.news(missing("no Codex", "run `talaria setup`"));
+    expect![[r#"
+        Talaria 0.6.0
+        missing
+          no Codex
+        › say what to do   …
+        codex·gpt-5.5·medium
+    "#]]
+    .assert_eq(&play.screen());
+    play.size = (19, 5);
+    expect![[r#"
+        the window is too …
+
+
+
+
+    "#]]
+    .assert_eq(&play.screen());
+    play.write("hello").press("Enter");
+    assert!(play.wishes().contains("Send"), "keys work all the same");
+}
+
+#[test]
+fn a_note_of_ours_stands_below_the_first_screen() {
+    let mut play = play();
+    play.news(News::Reply("nothing was found".into()));
+    let screen = play.screen();
+    assert!(screen.contains("Talaria 0.6.0") && screen.contains("nothing was found"), "{screen}");
+}

@@ -1,0 +1,293 @@
+//! What Enter does, and what becomes of what was typed.
+
+use expect_test::expect;
+use talaria_core::event::QueuedInput;
+use talaria_core::ids::TurnId;
+use talaria_core::item::ItemBody;
+
+use super::super::commands::Command;
+use super::super::contract::Prompt;
+use super::*;
+
+fn user_message(text: &str) -> Event {
+    let body = ItemBody::UserMessage { text: text.into(), attachments: Vec::new(), client_id: None };
+    sample::ended(&format!("u-{text}"), body)
+}
+
+fn refused(what: &str, text: &str) -> News {
+    let prompt = Prompt { text: text.into(), images: Vec::new() };
+    News::Refused { what: what.into(), prompt: Some(prompt), ticket: None }
+}
+
+#[test]
+fn enter_sends_and_the_screen_says_so_before() {
+    let mut play = play();
+    expect![[r#"
+        ── Enter sends ─────────────────────────────────────────────────────────────────
+    "#]]
+    .assert_eq(&play.rows_with("Enter sends"));
+    play.write("hello").press("Enter");
+    expect![[r#"
+        Send(Prompt { text: "hello", images: [] })
+        Remember("hello")
+    "#]]
+    .assert_eq(&play.wishes());
+    expect![[r#"
+        ▌ hello
+        ▌ not confirmed yet
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+        ── Enter steers; F3: queue; Esc stops ──────────────────────────────────────────
+        › say what to do   / commands   @ files   ! shell
+        ⠋ sending 0s
+    "#]]
+    .assert_eq(&play.screen());
+}
+
+#[test]
+fn while_a_turn_runs_enter_steers_or_queues_as_is_shown() {
+    let mut play = play();
+    play.running().write("faster").press("Enter");
+    play.press("F3").write("then test").press("Enter");
+    expect![[r#"
+        Say(Prompt { text: "faster", images: [] }, Now)
+        Remember("faster")
+        Say(Prompt { text: "then test", images: [] }, Next)
+        Remember("then test")
+    "#]]
+    .assert_eq(&play.wishes());
+    expect![[r#"
+        model     gpt-5.5 (high), provider openai, Codex 0.166.0
+        cwd       /home/me/project
+        sandbox   workspace-write, approval on-request
+
+        ▌ go
+        ▌ not confirmed yet
+
+
+
+
+
+
+
+
+
+
+
+
+
+        ↳ steering: faster
+        ↳ queued: then test
+        ── Enter queues; F3: steer; Esc stops ──────────────────────────────────────────
+        › say what to do   / commands   @ files   ! shell
+        ⠋ working 0s · codex·gpt-5.5·high · workspace-write/on-request
+    "#]]
+    .assert_eq(&play.screen());
+    play.event(Event::Steered { turn: TurnId::new("t-1") });
+    expect![[r#"
+        ↳ taken: faster
+    "#]]
+    .assert_eq(&play.rows_with("faster"));
+    play.event(user_message("faster"));
+    play.event(Event::Queued { waiting: 1, text: "then test".into() });
+    assert_eq!(play.rows_with("taken: faster"), "");
+    expect![[r#"
+        ↳ queued: then test
+    "#]]
+    .assert_eq(&play.rows_with("queued: then test"));
+    play.event(sample::completed("done")).event(user_message("then test"));
+    assert_eq!(play.rows_with("queued: then test"), "");
+}
+
+#[test]
+fn commands_steer_and_queue_whatever_the_setting_is() {
+    let mut play = play();
+    play.running().write("/queue later").press("Enter");
+    play.press("F3").write("/steer now").press("Enter");
+    expect![[r#"
+        Say(Prompt { text: "later", images: [] }, Next)
+        Remember("/queue later")
+        Say(Prompt { text: "now", images: [] }, Now)
+        Remember("/steer now")
+    "#]]
+    .assert_eq(&play.wishes());
+}
+
+#[test]
+fn what_is_typed_before_the_engine_has_the_turn_is_handed_over_then() {
+    let mut play = play();
+    play.write("go").press("Enter").write("and test").press("Enter");
+    let wishes = play.wishes();
+    assert!(!wishes.contains("Say"), "{wishes}");
+    assert!(play.screen().contains("not sent yet: and test"));
+    play.news(News::Started { session: session(), turn: 1 });
+    expect![[r#"
+        Say(Prompt { text: "and test", images: [] }, Now)
+    "#]]
+    .assert_eq(&play.wishes());
+}
+
+#[test]
+fn what_was_refused_goes_back_to_the_input_line() {
+    let mut play = play();
+    play.write("go").press("Enter").write("and test").press("Enter").write("more");
+    play.news(refused("no Codex", "go"));
+    let screen = play.screen();
+    assert!(screen.contains("› go\n  and test\n  more") && screen.contains("no Codex"), "{screen}");
+    assert!(screen.contains("Enter sends"), "nothing runs\n{screen}");
+}
+
+#[test]
+fn queued_input_that_an_interrupt_takes_back_goes_to_the_input_line_unmasked() {
+    let mut play = play();
+    let secret = "use ghp_abcdefghijklmnopqrstuvwxyz0123456789";
+    let masked = talaria_core::redact::redact(secret).into_owned();
+    assert_ne!(masked, secret);
+    play.running().press("F3").write(secret).press("Enter");
+    play.event(Event::Unqueued { inputs: vec![QueuedInput { text: masked, images: Vec::new() }] });
+    assert!(play.screen().contains(&format!("› {secret}")));
+    assert_eq!(play.rows_with("queued"), "");
+}
+
+#[test]
+fn every_line_that_was_sent_is_remembered_without_its_secrets() {
+    let mut play = play();
+    play.write("token=ghp_abcdefghijklmnopqrstuvwxyz0123456789").press("Enter");
+    let wishes = play.wishes();
+    let remembered = wishes.lines().find(|line| line.starts_with("Remember")).unwrap();
+    assert!(remembered.contains("redacted") && !remembered.contains("abcdef"), "{remembered}");
+}
+
+#[test]
+fn a_shell_command_runs_beside_and_its_output_stays() {
+    let mut play = play();
+    play.write("!make").press("Enter");
+    assert!(play.wishes().contains("Shell(\"make\")"));
+    play.news(News::ShellOutput("one\ntwo\u{1b}[2J\n".into()));
+    expect![[r#"
+          two␛[2J
+    "#]]
+    .assert_eq(&play.rows_with("two"));
+    play.write("!ls").press("Enter");
+    assert!(!play.wishes().contains("Shell(\"ls\")"), "one at a time");
+    assert!(play.screen().contains("!ls") || play.screen().contains("$ "), "it goes back");
+    play.press("Ctrl-C");
+    assert!(play.wishes().contains("StopShell"));
+    play.news(News::ShellEnded { exit: Some(2), took_ms: 1500, note: Some("read-only".into()) });
+    let screen = play.screen();
+    for word in ["! make", "one", "two␛[2J", "exit 2, 1.5s", "read-only"] {
+        assert!(screen.contains(word), "{word}\n{screen}");
+    }
+}
+
+#[test]
+fn a_list_is_chosen_from_and_the_choice_is_run() {
+    let mut play = play();
+    play.write("/model").press("Enter");
+    assert!(play.wishes().contains("Run(Model(None))"));
+    let row = |name: &str| (name.to_owned(), Command::Model(Some(name.to_owned())));
+    play.news(News::Pick { title: "model".into(), rows: vec![row("gpt-5.5"), row("mini")] });
+    expect![[r#"
+        Talaria 0.6.0
+          folder       ~/project
+          runtime      Codex is being asked
+          model        not known yet
+          permissions  not known yet
+
+        Say what you want done and press Enter.
+        / lists commands, @ names a file, ! runs a shell command, ? shows the keys.
+        Ctrl-D leaves and stops nothing: `talaria --last` comes back.
+
+
+
+
+
+
+
+
+
+        model (1/2, type to filter; Enter chooses, Esc leaves)
+        › gpt-5.5
+          mini
+        ── Enter sends ─────────────────────────────────────────────────────────────────
+        › say what to do   / commands   @ files   ! shell
+
+    "#]]
+    .assert_eq(&play.screen());
+    play.press("Down Enter");
+    expect![[r#"
+        Run(Model(Some("mini")))
+    "#]]
+    .assert_eq(&play.wishes());
+    assert!(!play.screen().contains("Esc leaves"));
+}
+
+#[test]
+fn help_keys_and_themes_need_no_engine() {
+    let mut play = play();
+    play.press("?");
+    expect![[r#"
+        Talaria 0.6.0
+          folder       ~/project
+          runtime      Codex is being asked
+          model        not known yet
+          permissions  not known yet
+        Keys (any key closes this; /help lists commands)
+          Enter     send; while a turn runs: steer or queue (F3 changes that)
+          Esc       close what is open, else interrupt the turn
+          Ctrl-C    interrupt; without a turn: clear the input; twice: leave
+          Ctrl-D    leave, if the input is empty; nothing stops
+          Ctrl-G    answer the request that is shown, or back to the input
+          F2        requests that wait, of other conversations too
+          PgUp PgDn scroll; Shift-Up and Shift-Down by a row
+          Ctrl-End  to the end; Ctrl-Home to the beginning
+          Ctrl-O    unfold or fold the last step; Alt-O all of them
+          Up Down   what was said before
+          Ctrl-R    search in what was said before
+          Alt-Enter a new line
+          Tab       complete a command or a path
+          / @ !     a command, a file, a shell command
+          F1 or ?   these keys
+        ── Enter sends ─────────────────────────────────────────────────────────────────
+        › say what to do   / commands   @ files   ! shell
+
+    "#]]
+    .assert_eq(&play.screen());
+    play.press("Esc");
+    assert!(!play.screen().contains("any key closes"));
+    play.write("/help").press("Esc Enter");
+    assert!(play.screen().contains("/quit"));
+    play.write("/theme mono").press("Esc Enter");
+    assert_eq!(play.chat.theme(), Theme::Mono);
+    play.write("/theme").press("Esc Enter");
+    assert!(play.screen().contains("› terminal"));
+    play.press("Down Enter");
+    assert_eq!(play.chat.theme(), Theme::Contrast);
+    assert!(!play.wishes().contains("Leave"));
+    play.write("/quit").press("Esc Enter");
+    assert!(play.wishes().contains("Leave"));
+}
+
+#[test]
+fn a_question_mark_in_a_text_is_a_question_mark() {
+    let mut play = play();
+    play.write("why?");
+    assert!(play.screen().contains("› why?"));
+}

@@ -1,0 +1,84 @@
+//! The status line and the whole screen in windows of all sizes.
+
+use expect_test::expect;
+use talaria_core::api::TaskCounts;
+use talaria_core::event::{RateLimits, RateWindow, Usage};
+
+use super::*;
+
+fn busy() -> Play {
+    let mut play = play();
+    play.running();
+    let turn = Usage { input: 9000, cached: 0, output: 600, reasoning: 0, total: 9600 };
+    play.event(Event::UsageUpdated { turn, context: 42_000, window: Some(100_000) });
+    let window = |used_percent| Some(RateWindow { used_percent, minutes: Some(300), resets_at: None });
+    let limits = RateLimits { primary: window(12.0), secondary: window(85.0), plan: None, reached: None };
+    play.event(Event::RateLimits(Box::new(limits)));
+    let tasks = TaskCounts { working: 2, waiting: 1, queued: 0 };
+    play.news(News::Waiting { requests: vec![of_task("r-9", "deploy")], tasks });
+    play.wait(75_000);
+    play
+}
+
+#[test]
+fn the_status_line_drops_what_matters_least() {
+    let mut play = busy();
+    let mut told = String::new();
+    for columns in [160, 120, 100, 80, 60, 40, 30, 20] {
+        play.size = (columns, 24);
+        told += play.screen().lines().last().unwrap();
+        told += "\n";
+    }
+    play.news(News::Away);
+    told += play.screen().lines().last().unwrap();
+    expect![[r#"
+        ⠋ working 1m 15s · 1 request waits: F2 · codex·gpt-5.5·high · workspace-write/on-request · context 42% · limit 85% · 3 tasks · 9.6k tokens
+        ⠋ working 1m 15s · 1 request waits: F2 · codex·gpt-5.5·high · workspace-write/on-request · context 42% · 3 tasks
+        ⠋ working 1m 15s · 1 request waits: F2 · codex·gpt-5.5·high · workspace-write/on-request · 3 tasks
+        ⠋ working 1m 15s · 1 request waits: F2 · codex·gpt-5.5·high · context 42%
+        ⠋ working 1m 15s · 1 request waits: F2 · codex·gpt-5.5·high
+        ⠋ working 1m 15s · 1 request waits: F2
+        1 request waits: F2 · 3 tasks
+        1 request waits: F2
+        engine away"#]].assert_eq(&told);
+}
+
+#[test]
+fn a_running_turn_fits_a_phone() {
+    let mut play = busy().at(40, 12);
+    play.write("a longer line that has to be broken somewhere");
+    expect![[r#"
+        sandbox   workspace-write, approval
+        on-request
+
+        85 % of the account's long limit of 5
+          hours are used
+
+        ▌ go
+        ▌ not confirmed yet
+        ── Enter steers; F3: queue; Esc stops ──
+        › a longer line that has to be broken
+          somewhere
+        ⠋ working 1m 15s · 1 request waits: F2
+    "#]]
+    .assert_eq(&play.screen());
+    play.size = (20, 5);
+    expect![[r#"
+
+        ▌ go
+        ▌ not confirmed yet
+        ↑ broken somewhere
+        1 request waits: F2
+    "#]]
+    .assert_eq(&play.screen());
+}
+
+#[test]
+fn without_unicode_our_signs_are_ascii() {
+    let mut play = with_look(Look { color: true, width: None, live: true, unicode: false });
+    play.running().write("x").press("Enter").asked("r-1", sample::ask_command("ls")).settle();
+    let screen = play.screen();
+    assert!(screen.is_ascii(), "{screen}");
+    play.press("F1");
+    assert!(play.screen().is_ascii());
+}

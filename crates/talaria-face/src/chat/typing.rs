@@ -1,0 +1,254 @@
+//! Where a key goes: to what is open, to the approval panel, or to the input line; and what comes of it there.
+//!
+//! Ctrl-C does the mildest thing first: it stops what runs, else it clears the input line, and a second one leaves.
+
+use std::time::Duration;
+
+use talaria_core::api::When;
+use talaria_core::config::Enter;
+use talaria_core::redact::redact;
+use talaria_core::request::Answer;
+
+use super::composer::Reaction;
+use super::contract::{Code, Input, Key, Prompt, Wish};
+use super::list::Picked;
+use super::panel::{Felt, Route};
+use super::transcript::{Fold, Scroll, Tone};
+use super::turn::Turn;
+use super::{A_WHILE, Chat, Picks, Popup};
+
+impl Chat {
+    /// Takes what a person did; `now` is the time since the start of the program.
+    pub fn input(&mut self, now: Duration, input: Input) {
+        match input {
+            Input::Paste(text) => self.paste(now, &text),
+            Input::Key(key) => self.key(now, key),
+        }
+    }
+
+    /// A paste never decides anything: it is text for whatever takes text.
+    fn paste(&mut self, now: Duration, text: &str) {
+        self.popup.take_if(|popup| matches!(popup, Popup::Keys));
+        if let Some(Popup::List(list)) = &mut self.popup {
+            list.paste(text);
+            return;
+        }
+        if let Some(panel) = self.panel.as_mut().filter(|panel| panel.route(now) == Route::Panel)
+            && matches!(panel.paste(text), Felt::Nothing)
+        {
+            return;
+        }
+        let reaction = self.composer.paste(text);
+        self.react(now, reaction);
+        self.line_has_keyboard();
+    }
+
+    fn key(&mut self, now: Duration, key: Key) {
+        let plain = !key.ctrl && !key.alt;
+        if self.composer.is_searching() && self.popup.is_none() {
+            let reaction = self.composer.key(key);
+            return self.react(now, reaction);
+        }
+        if key.ctrl && key.code == Code::Char('c') {
+            return self.stop_or_leave(now);
+        }
+        self.leave_by = None;
+        match &mut self.popup {
+            Some(Popup::List(list)) => {
+                let picked = list.key(key);
+                return self.picked(now, picked);
+            }
+            Some(Popup::Keys) => {
+                self.popup = None;
+                if matches!(key.code, Code::Esc | Code::Enter | Code::F(1) | Code::Char('?')) {
+                    return;
+                }
+            }
+            None => {}
+        }
+        if self.is_everywhere(now, key) {
+            return;
+        }
+        match self.panel.as_ref().map_or(Route::Line, |panel| panel.route(now)) {
+            Route::Nowhere => return,
+            Route::Line => {}
+            Route::Panel => {
+                let felt = self.panel.as_mut().map_or(Felt::NotMine, |panel| panel.key(key));
+                match felt {
+                    Felt::Nothing => {}
+                    Felt::Answer(answer) => self.answer(answer),
+                    Felt::Left => self.leave_request(),
+                    Felt::NotMine => self.scroll(key.code),
+                }
+                return;
+            }
+        }
+        match key.code {
+            Code::PageUp | Code::PageDown => return self.scroll(key.code),
+            Code::Char('d') if key.ctrl && self.composer.is_empty() => return self.wishes.push(Wish::Leave),
+            Code::Char('?') if plain && self.composer.is_empty() => return self.popup = Some(Popup::Keys),
+            _ => {}
+        }
+        let reaction = self.composer.key(key);
+        match (reaction, key.code) {
+            (Reaction::NotMine | Reaction::Nothing, Code::Esc) => self.interrupt(now),
+            (reaction, _) => self.react(now, reaction),
+        }
+        self.line_has_keyboard();
+    }
+
+    /// Keys that mean the same wherever the keyboard is.
+    fn is_everywhere(&mut self, now: Duration, key: Key) -> bool {
+        match key.code {
+            Code::F(1) => self.popup = Some(Popup::Keys),
+            Code::F(2) => self.show_waiting(now),
+            Code::F(3) => {
+                self.enter = match self.enter {
+                    Enter::Steer => Enter::Queue,
+                    Enter::Queue => Enter::Steer,
+                };
+            }
+            Code::Char('g') if key.ctrl => self.change_keyboard(now),
+            Code::Char('o') if key.ctrl => self.transcript.toggle_fold(Fold::Last),
+            Code::Char('o') if key.alt => self.transcript.toggle_fold(Fold::All),
+            Code::Up if key.shift => self.transcript.scroll(Scroll::Up(1)),
+            Code::Down if key.shift => self.transcript.scroll(Scroll::Down(1)),
+            Code::Home if key.ctrl => self.transcript.scroll(Scroll::Top),
+            Code::End if key.ctrl => self.transcript.scroll(Scroll::Bottom),
+            _ => return false,
+        }
+        true
+    }
+
+    fn scroll(&mut self, code: Code) {
+        match code {
+            Code::PageUp => self.transcript.scroll(Scroll::PageUp),
+            Code::PageDown => self.transcript.scroll(Scroll::PageDown),
+            _ => {}
+        }
+    }
+
+    /// Once something stands in the input line, it keeps the keyboard until the person says otherwise.
+    fn line_has_keyboard(&mut self) {
+        if let Some(panel) = self.panel.as_mut().filter(|_| self.composer.is_busy()) {
+            panel.leave_keyboard();
+        }
+    }
+
+    /// A request of another conversation came because it was called, and goes when it is not wanted.
+    fn leave_request(&mut self) {
+        if let Some(panel) = &mut self.panel {
+            panel.leave_keyboard();
+        }
+        self.panel.take_if(|panel| panel.is_from_elsewhere());
+        self.show_request();
+    }
+
+    fn change_keyboard(&mut self, now: Duration) {
+        match &mut self.panel {
+            Some(panel) if panel.has_keyboard() => panel.leave_keyboard(),
+            Some(panel) => panel.take_keyboard(),
+            None => self.flash(now, "nothing waits in this conversation (F2: elsewhere)"),
+        }
+    }
+
+    fn stop_or_leave(&mut self, now: Duration) {
+        if self.leave_by.is_some_and(|until| now < until) {
+            return self.wishes.push(Wish::Leave);
+        }
+        self.leave_by = Some(now + A_WHILE);
+        let is_list = self.popup.take().is_some();
+        let word = if self.turn.is_running() {
+            self.interrupt(now);
+            "stopping the turn"
+        } else if self.shell.is_some() {
+            self.wishes.push(Wish::StopShell);
+            "stopping the command"
+        } else if !self.composer.is_empty() {
+            self.composer.clear();
+            "cleared"
+        } else if is_list {
+            "closed"
+        } else {
+            "nothing runs"
+        };
+        self.flash(now, &format!("{word}; Ctrl-C again leaves, and stops nothing"));
+    }
+
+    /// Asks for the running turn, or the shell command, to stop.
+    pub(super) fn interrupt(&mut self, now: Duration) {
+        match self.turn {
+            Turn::Running { .. } => {
+                self.turn.stop();
+                self.wishes.push(Wish::Interrupt);
+            }
+            Turn::Asked { .. } => self.flash(now, "the turn has not begun: once more in a moment"),
+            Turn::Idle if self.shell.is_some() => self.wishes.push(Wish::StopShell),
+            Turn::Idle => {}
+        }
+    }
+
+    fn picked(&mut self, now: Duration, picked: Picked<Picks>) {
+        match picked {
+            Picked::Nothing => return,
+            Picked::Left => self.popup = None,
+            Picked::Chosen(choice) => {
+                self.popup = None;
+                match choice {
+                    Picks::Run(command) => self.run(now, command),
+                    Picks::Show(ticket) => self.show_ticket(&ticket),
+                }
+            }
+        }
+        self.show_request();
+    }
+
+    /// What the input line made of a key.
+    fn react(&mut self, now: Duration, reaction: Reaction) {
+        let is_line = matches!(reaction, Reaction::Submit(_) | Reaction::Command(_) | Reaction::Shell(_));
+        match reaction {
+            Reaction::Nothing | Reaction::Changed | Reaction::NotMine => {}
+            Reaction::Submit(prompt) => {
+                let when = match self.enter {
+                    Enter::Steer => When::Now,
+                    Enter::Queue => When::Next,
+                };
+                self.say(now, prompt, when);
+            }
+            Reaction::Command(command) => self.run(now, command),
+            Reaction::Mistake(text) => self.note(Tone::Warn, text),
+            Reaction::Shell(command) => self.start_shell(now, command),
+            Reaction::WantFiles(letters) => self.wishes.push(Wish::Files(letters)),
+            Reaction::WantImage(pasted) => self.wishes.push(Wish::Image(pasted)),
+        }
+        if is_line && let Some(line) = self.composer.history().kept().pop() {
+            self.wishes.push(Wish::Remember(line));
+        }
+    }
+
+    /// Says something: a new turn, or further input for the one that runs.
+    pub(super) fn say(&mut self, now: Duration, prompt: Prompt, when: When) {
+        self.transcript.scroll(Scroll::Bottom);
+        match self.turn {
+            Turn::Idle => {
+                self.turn = Turn::Asked { since: now };
+                self.has_talk = true;
+                self.transcript.said(&redact(&prompt.text));
+                self.wishes.push(Wish::Send(prompt));
+            }
+            Turn::Asked { .. } => self.pending.hold(prompt, when),
+            Turn::Running { .. } => {
+                self.pending.told(prompt.clone(), when);
+                self.wishes.push(Wish::Say(prompt, when));
+            }
+        }
+    }
+
+    /// Gives the answer to the request that is shown.
+    pub(super) fn answer(&mut self, answer: Answer) {
+        let Some(panel) = self.panel.as_mut().filter(|panel| !panel.is_sent()) else { return };
+        panel.sent();
+        let (ticket, digest) = (panel.ticket().clone(), panel.digest().cloned());
+        self.wishes.push(Wish::Answer { ticket, answer, digest });
+    }
+}
