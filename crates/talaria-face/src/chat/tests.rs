@@ -130,7 +130,11 @@ impl Play {
 
     /// The rows that hold a word.
     fn rows_with(&mut self, word: &str) -> String {
-        self.screen().lines().filter(|line| line.contains(word)).map(|line| format!("{line}\n")).collect()
+        self.screen()
+            .lines()
+            .filter(|line| line.contains(word))
+            .map(|line| format!("{}\n", line.trim()))
+            .collect()
     }
 
     /// What is wished for, a line each.

@@ -323,7 +323,7 @@ fn of_several_requests_one_is_chosen_from_a_list() {
     play.press("F2").settle();
     expect![[r#"
         › the task build: make deploy
-          the task deploy: make deploy
+        the task deploy: make deploy
         2 requests wait: F2 · 1 task
     "#]]
     .assert_eq(&play.rows_with("task"));

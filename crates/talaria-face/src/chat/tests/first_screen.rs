@@ -78,7 +78,7 @@ fn what_was_asked_for_is_not_called_in_force() {
     play.news(News::Offers(offers()));
     play.news(News::Chosen { model: Some("mini".into()), effort: Some("high".into()) });
     expect![[r#"
-          model        mini (asked for), effort high at openai
+        model        mini (asked for), effort high at openai
         codex·mini·high · workspace-write/on-request
     "#]]
     .assert_eq(&play.rows_with("mini"));
@@ -152,7 +152,7 @@ fn what_is_missing_is_told_with_the_command_that_helps() {
     .assert_eq(&play.rows_with("login"));
     play.news(News::Away);
     expect![[r#"
-          missing      Talaria's engine is away; it is being called again
+        missing      Talaria's engine is away; it is being called again
         engine away · codex·gpt-5.5·medium · workspace-write/on-request
     "#]]
     .assert_eq(&play.rows_with("away"));
