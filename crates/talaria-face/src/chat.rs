@@ -70,6 +70,8 @@ pub struct Chat {
     /// The conversation, once there is one.
     session: Option<SessionId>,
     turn: Turn,
+    /// The last turn that is known to have ended.
+    ended: i64,
     transcript: Transcript,
     /// Was anything said or done in this conversation?
     has_talk: bool,
@@ -122,6 +124,7 @@ impl Chat {
             known: Known { version, cwd, asked, ..Known::default() },
             session: None,
             turn: Turn::Idle,
+            ended: 0,
             transcript: Transcript::new(look),
             has_talk: false,
             has_notes: false,

@@ -22,9 +22,14 @@ impl Chat {
     pub fn news(&mut self, now: Duration, news: News) {
         match news {
             News::Opened(session) => self.opened(now, session),
-            News::Started { session, .. } => {
+            News::Started { session, turn } => {
                 self.session = Some(session);
-                self.turn.started(now);
+                // Its events come by another way, and may have been faster.
+                if turn > self.ended {
+                    self.turn.started(now);
+                } else if matches!(self.turn, Turn::Asked { .. }) {
+                    self.turn = Turn::Idle;
+                }
                 let held = self.pending.release();
                 self.wishes.extend(held.into_iter().map(|(prompt, when)| Wish::Say(prompt, when)));
             }
@@ -89,7 +94,7 @@ impl Chat {
         self.panel = None;
         self.is_caught_up = session.is_none();
         self.session = session.as_ref().map(|session| session.id.clone());
-        self.turn = Turn::Idle;
+        (self.turn, self.ended) = (Turn::Idle, 0);
         if session.as_ref().is_some_and(|session| session.running) {
             self.turn.started(now);
         }
@@ -117,6 +122,7 @@ impl Chat {
             self.note(Tone::Info, format!("the request was answered elsewhere: {}", closed.decision));
         }
         if matches!(numbered.event, Event::Outcome(_)) {
+            self.ended = numbered.turn.unwrap_or(0).max(self.ended);
             self.panel.take_if(|panel| !panel.is_from_elsewhere());
         }
     }

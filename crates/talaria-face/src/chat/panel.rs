@@ -10,6 +10,7 @@ use talaria_core::place::Place;
 use talaria_core::request::{Answer, Ask, Decision};
 
 use super::contract::{Code, Key};
+use super::line::Line;
 use crate::dialog::{Dialog, Next, Step};
 
 mod entry;
@@ -61,6 +62,8 @@ pub(super) struct Panel {
     dialog: Dialog,
     stage: Stage,
     entry: Entry,
+    /// The question in rows of this width: a long diff is not laid out for every frame.
+    body: Option<(usize, Vec<Line>)>,
     page: Page,
     grip: Grip,
     shown_at: Option<Duration>,
@@ -90,6 +93,7 @@ impl Panel {
             dialog: Dialog::new(request.ask),
             stage: Stage::Asking,
             entry: Entry::default(),
+            body: None,
             page: Page::default(),
             grip: Grip::Offered,
             shown_at: None,

@@ -24,7 +24,10 @@ impl Panel {
         if height == 0 || width == 0 {
             return Rows::default();
         }
-        let body = self.body(width, paint);
+        let body = match self.body.take() {
+            Some((laid_out, body)) if laid_out == width => body,
+            _ => self.question(width, paint),
+        };
         let mut tail = self.tail(width, height, paint);
         let most =
             if body.is_empty() { height } else { height.div_ceil(2).max(height.saturating_sub(body.len())) };
@@ -41,12 +44,13 @@ impl Panel {
         }
         let has_cursor = self.takes_line() && self.has_keyboard();
         let column = tail.last().map_or(0, Line::width);
+        self.body = Some((width, body));
         lines.extend(tail);
         let cursor = has_cursor.then(|| (column, lines.len().saturating_sub(1)));
         Rows { lines, cursor }
     }
 
-    fn body(&self, width: usize, paint: Paint) -> Vec<Line> {
+    fn question(&self, width: usize, paint: Paint) -> Vec<Line> {
         let rules = Rules {
             sandbox: &self.scene.sandbox,
             approval: &self.scene.approval,

@@ -145,7 +145,7 @@ fn take(play: &mut Play, step: &Step) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
     #[test]
     fn a_frame_always_fits_its_window(steps in proptest::collection::vec(step(), 0..60)) {
