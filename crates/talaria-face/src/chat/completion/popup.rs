@@ -3,7 +3,7 @@
 use talaria_core::plain::reveal_line;
 use unicode_width::UnicodeWidthStr;
 
-use super::{Choice, Context};
+use super::{Choice, Context, What};
 use crate::chat::line::Line;
 use crate::render::{Color, Look, Paint, Style, cut};
 
@@ -67,7 +67,7 @@ impl Popup {
         }
         let top = self.chosen.map_or(0, |at| (at + 1).saturating_sub(rows));
         let seen = &self.choices[top..top + rows];
-        let column = seen.iter().map(|one| shown(one).width()).max().unwrap_or(0).min(VALUE);
+        let column = seen.iter().map(|one| self.shown(one).width()).max().unwrap_or(0).min(VALUE);
         let line = |(at, one)| self.line(at, one, column, width, look);
         seen.iter().enumerate().map(|(at, one)| (top + at, one)).map(line).collect()
     }
@@ -80,7 +80,7 @@ impl Popup {
         let strong = if is_chosen { style(Style::BOLD.color(Color::Cyan)) } else { Style::PLAIN };
         let mut line = Line::default();
         if width <= sign.width() + 1 {
-            line.push(strong, &cut(&shown(choice), width, paint));
+            line.push(strong, &cut(&self.shown(choice), width, paint));
             return line;
         }
         line.push(strong, sign);
@@ -88,17 +88,18 @@ impl Popup {
         let about = reveal_line(&choice.about);
         // Help is shown where enough of it fits to be understood.
         if about.is_empty() || room < column + 2 + 12 {
-            line.push(strong, &cut(&shown(choice), room, paint));
+            line.push(strong, &cut(&self.shown(choice), room, paint));
             return line;
         }
-        let value = cut(&shown(choice), column, paint);
+        let value = cut(&self.shown(choice), column, paint);
         let space = " ".repeat(column + 2 - value.width().min(column));
         line.push(strong, &value);
         line.push(style(Style::DIM), &(space + &cut(&about, room - column - 2, paint)));
         line
     }
-}
 
-fn shown(choice: &Choice) -> String {
-    reveal_line(&choice.value).into_owned()
+    fn shown(&self, choice: &Choice) -> String {
+        let slash = if self.context.what == What::Name { "/" } else { "" };
+        format!("{slash}{}", reveal_line(&choice.value))
+    }
 }

@@ -145,6 +145,10 @@ fn step(buffer: &Buffer, at: usize, room: usize, look: Look) -> Step<'_> {
     }
     let range = at..buffer.after(at);
     let text = &buffer.text()[range.clone()];
+    if matches!(text.as_bytes(), [b' '..=b'~']) {
+        let (shown, style) = (Cow::Borrowed(text), Style::PLAIN);
+        return Step { range, shown, width: 1, style, is_space: text == " ", is_end: false };
+    }
     let is_end = matches!(text, "\n" | "\r\n");
     let shown = fitting(harmless(text), room, paint);
     let strange = look.color && shown != text && text != "\t";

@@ -47,6 +47,13 @@ impl Buffer {
         if let Some(unit) = self.units().iter().find(|unit| unit.start == place && unit.end > place) {
             return unit.end;
         }
+        // Nearly all text: two ASCII characters are two graphemes, unless they are an end of line.
+        match self.text().as_bytes().get(place..place + 2) {
+            Some(&[first, second]) if first.is_ascii() && second.is_ascii() && first != b'\r' => {
+                return place + 1;
+            }
+            _ => {}
+        }
         let (start, end) = self.stretch(place);
         let text = &self.text()[start..end];
         let mut cursor = GraphemeCursor::new(place - start, text.len(), true);

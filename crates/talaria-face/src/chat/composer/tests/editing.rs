@@ -151,7 +151,14 @@ fn new_lines_are_made_in_three_ways_and_moved_between() {
 #[test]
 fn graphemes_are_one_step_and_wide_ones_stay_whole() {
     lines(
-        &["e\u{301}a<Left><Left>|", "👩\u{200d}🚀x<Left><BS>", "🇩🇪🇫🇷<Left>|", "世界<BS>", "a\u{301}<BS>b"],
+        &[
+            "e\u{301}a<Left><Left>|",
+            "👩\u{200d}🚀x<Left><BS>",
+            "🇩🇪🇫🇷<Left>|",
+            "世界<BS>",
+            "a\u{301}<BS>b",
+            "\u{301}<Home>e|",
+        ],
         expect![[r#"
             éa<Left><Left>|
               › |▏éa
@@ -162,7 +169,9 @@ fn graphemes_are_one_step_and_wide_ones_stay_whole() {
             世界<BS>
               › 世▏
             á<BS>b
-              › b▏"#]],
+              › b▏
+            ́<Home>e|
+              › é|▏"#]],
     );
     shows(
         "世界世界世界世界世界世界世界世界",

@@ -108,7 +108,23 @@ fn perform(composer: &mut Composer, acts: &[Act]) {
         if let Reaction::WantFiles(letters) = reaction {
             wanted = letters;
         }
+        check_cursor(composer);
     }
+}
+
+/// The cursor stands between graphemes, and not in a unit.
+fn check_cursor(composer: &Composer) {
+    let (buffer, cursor) = (&composer.buffer, composer.buffer.cursor());
+    let mut from = 0;
+    for unit in buffer.units() {
+        assert!(cursor <= unit.start || unit.end <= cursor, "{cursor} in {unit:?}");
+        from = if unit.end <= cursor { unit.end } else { from };
+    }
+    let to = buffer.units().iter().map(|unit| unit.start).find(|&start| start >= cursor);
+    let text = &buffer.text()[from..to.unwrap_or(buffer.text().len())];
+    let is_between =
+        text.grapheme_indices(true).any(|(at, _)| from + at == cursor) || from + text.len() == cursor;
+    assert!(is_between, "{cursor} in {text:?} from {from}");
 }
 
 /// How a terminal counts: grapheme by grapheme.
@@ -196,7 +212,7 @@ proptest! {
 
 proptest! {
     // Each step lays everything out again.
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
     fn every_step_to_the_right_is_seen(acts in prop::collection::vec(act(), 0..15), width in 4_u16..40) {
