@@ -132,6 +132,8 @@ pub enum Source {
     Requests,
     /// The ids of tasks.
     Tasks,
+    /// The ids of tasks, unless the first argument is one of these.
+    TasksUnless(&'static [&'static str]),
     /// Files.
     Files,
     /// The commands themselves.

@@ -66,6 +66,7 @@ impl Known {
     fn of(&self, source: Source) -> Vec<Choice> {
         match source {
             Source::Words(words) => words.iter().map(|(word, about)| Choice::new(*word, *about)).collect(),
+            Source::TasksUnless(_) => self.of(Source::Tasks),
             Source::Commands => TABLE.iter().map(|one| Choice::new(one.name, one.help)).collect(),
             _ => self
                 .lists

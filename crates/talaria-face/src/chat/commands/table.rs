@@ -21,6 +21,9 @@ const TASK_ACTIONS: Source = Source::Words(&[
     ("notify", "send the notifications that have not gone out"),
 ]);
 
+/// The actions that are about no task that is there.
+const WITHOUT_TASK: &[&str] = &["list", "start", "notify"];
+
 const RUNTIMES: Source = Source::Words(&[
     ("auto", "Talaria's own choice"),
     ("codex_app_server", "always Codex"),
@@ -143,7 +146,7 @@ pub const TABLE: &[Definition] = &[
         help: "do what `talaria task` does",
         example: "/task send codex-1a2b \"now the documentation, too\"",
         needs: Needs::Nothing,
-        arguments: &[&[TASK_ACTIONS], &[Source::Tasks]],
+        arguments: &[&[TASK_ACTIONS], &[Source::TasksUnless(WITHOUT_TASK)]],
         shape: Shape::Words(Command::Task),
     },
     Definition {

@@ -69,6 +69,9 @@ fn keys_are_told_in_a_row_each() {
         Ctrl-R             search in what was sent before
         Tab                choose from a list and put it in
         PageUp, PageDown   scroll
+        F2                 show a request that waits elsewhere
+        F3                 choose whether Enter steers or queues
+        Ctrl-G             go between a request and the input
         Ctrl-A, Ctrl-E     go to the beginning or the end of the line
         Alt-B, Alt-F       go a word back or on
         Ctrl-W, Alt-D      cut the word before or behind the cursor

@@ -60,6 +60,13 @@ fn command(text: &str, cursor: usize) -> Option<Context> {
     let typed = &text[end..cursor];
     let (words, start) = within_word(typed);
     let sources = *definition.arguments.get(words.len())?;
+    let is_needless = |source: &Source| match source {
+        Source::TasksUnless(actions) => words.iter().any(|word| actions.contains(&word.as_str())),
+        _ => false,
+    };
+    if sources.iter().all(is_needless) {
+        return None;
+    }
     let mut letters = typed[start..].trim_start_matches(['\'', '"']);
     if sources.contains(&Source::Commands) {
         letters = letters.trim_start_matches('/');

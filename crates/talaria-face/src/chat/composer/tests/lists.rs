@@ -134,6 +134,12 @@ fn arguments_are_listed_by_what_the_command_takes() {
         "#]],
         ),
         (
+            "/task start co",
+            expect![[r#"
+            › /task start co▏
+        "#]],
+        ),
+        (
             "/approve ",
             expect![[r#"
             › /approve ▏

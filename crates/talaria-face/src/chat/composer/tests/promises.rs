@@ -153,9 +153,11 @@ fn check_rows(composer: &mut Composer, width: u16, max_rows: u16) {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
     #[test]
     fn no_row_is_wider_than_the_window_and_the_cursor_is_within(
-        acts in prop::collection::vec(act(), 0..60), width in 0_u16..50, rows in 0_u16..8,
+        acts in prop::collection::vec(act(), 0..40), width in 0_u16..50, rows in 0_u16..8,
     ) {
         let mut composer = Composer::new(LOOK);
         perform(&mut composer, &acts);
