@@ -67,6 +67,8 @@ pub struct Composer {
     /// The list that was closed by hand; it stays closed as long as the same word is typed.
     dismissed: Option<Context>,
     placeholder: String,
+    /// Paths that may be images, each with what was pasted, until it is known.
+    asked: Vec<(String, String)>,
     /// The columns that the text had when it was shown last: Up and Down follow the rows that a person sees.
     columns: usize,
     top: usize,
@@ -89,6 +91,7 @@ impl Composer {
             popup: None,
             dismissed: None,
             placeholder: "say what to do   / commands   @ files   ! shell".to_owned(),
+            asked: Vec::new(),
             columns: 80,
             top: 0,
             aim: None,
@@ -117,6 +120,9 @@ impl Composer {
         }
         self.settle();
         let image = paste::image_path(&text);
+        if let Some(path) = &image {
+            self.asked.push((path.clone(), text.trim().to_owned()));
+        }
         self.buffer.insert(paste::fragment(text), Reason::Other);
         match (image, self.refresh()) {
             (Some(path), _) => Reaction::WantImage(path),
@@ -124,16 +130,19 @@ impl Composer {
         }
     }
 
-    /// Answers `Reaction::WantImage`: the absolute path if it is an image file. It takes the place of the pasted path if
-    /// that still stands there.
-    pub fn image(&mut self, pasted: &str, path: Option<&str>) {
-        let Some(path) = path else { return };
-        let Some(range) = self.pasted_path(pasted) else { return };
-        let cursor = self.buffer.cursor();
-        let (end, before) = (range.end, self.buffer.text().len());
+    /// Answers `Reaction::WantImage`: the absolute path if what was asked for is an image file. It takes the place of
+    /// what was pasted if that still stands there.
+    pub fn image(&mut self, asked: &str, path: Option<&str>) {
+        let Some(at) = self.asked.iter().position(|(one, _)| one == asked) else { return };
+        let (_, pasted) = self.asked.remove(at);
+        let (Some(path), Some(range)) = (path, self.pasted(&pasted)) else { return };
+        let (cursor, behind) = (self.buffer.cursor(), self.buffer.text().len() - range.end);
+        let (start, end) = (range.start, range.end);
         self.buffer.replace(range, Fragment::image(path), Reason::Other);
-        if cursor > end {
-            self.buffer.move_to(cursor + self.buffer.text().len() - before);
+        if cursor <= start {
+            self.buffer.move_to(cursor);
+        } else if cursor > end {
+            self.buffer.move_to(self.buffer.text().len() - behind + cursor - end);
         }
         self.popup = None;
     }

@@ -1,5 +1,7 @@
 //! What is sent: said to the model, carried out, or run. And how it comes back when it was refused.
 
+use std::ops::Range;
+
 use super::fragment::Fragment;
 use super::paste;
 use super::undo::Reason;
@@ -37,6 +39,7 @@ impl Composer {
         }
         self.history.push(&text);
         self.buffer.take();
+        self.asked.clear();
         self.settle();
         (self.popup, self.dismissed, self.top) = (None, None, 0);
         reaction
@@ -58,18 +61,10 @@ impl Composer {
         self.buffer.move_to(cursor);
     }
 
-    /// Where a pasted path stands that was asked for as an image, quotes included.
-    pub(super) fn pasted_path(&self, path: &str) -> Option<std::ops::Range<usize>> {
-        let text = self.buffer.text();
-        let spellings = [
-            path.to_owned(),
-            path.replace(' ', "\\ "),
-            format!("'{path}'"),
-            format!("\"{path}\""),
-            talaria_core::request::shell_words(&[path.to_owned()]),
-        ];
-        let found = spellings.iter().filter_map(|one| text.rfind(one).map(|at| at..at + one.len()));
-        let range = found.max_by_key(|range| (range.end, range.len()))?;
+    /// Where a short paste stands, if it still does.
+    pub(super) fn pasted(&self, text: &str) -> Option<Range<usize>> {
+        let start = self.buffer.text().rfind(text)?;
+        let range = start..start + text.len();
         let is_free =
             self.buffer.units().iter().all(|unit| unit.end <= range.start || unit.start >= range.end);
         is_free.then_some(range)

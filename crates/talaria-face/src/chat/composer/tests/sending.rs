@@ -123,11 +123,37 @@ fn a_pasted_image_is_attached_and_can_be_deleted() {
 }
 
 #[test]
+fn an_image_takes_the_place_of_what_was_pasted_however_it_was_spelled() {
+    for pasted in ["/tmp/a b.png", "'/tmp/a b.png'", "/tmp/a\\ b.png", "file:///tmp/a%20b.png"] {
+        let mut composer = typed("<A-Enter>x<Up>");
+        assert_eq!(composer.paste(pasted), Reaction::WantImage("/tmp/a b.png".to_owned()));
+        composer.image("/tmp/a b.png", Some("/tmp/a b.png"));
+        composer.image("/tmp/a b.png", Some("/tmp/a b.png"));
+        assert_eq!(screen(&mut composer, 40, 4), "› [image a b.png]▏\n  x\n", "{pasted}");
+    }
+}
+
+#[test]
+fn a_late_answer_about_an_image_leaves_the_cursor_where_it_is() {
+    for (script, shown) in
+        [("<Home>", "› ▏see [image a.png]\n"), (" and<Left>", "› see [image a.png] an▏d\n")]
+    {
+        let mut composer = typed("see ");
+        composer.paste("/a.png");
+        type_in(&mut composer, script);
+        composer.image("/a.png", Some("/a.png"));
+        assert_eq!(screen(&mut composer, 40, 4), shown);
+    }
+}
+
+#[test]
 fn a_path_that_is_no_image_or_was_changed_stays_text() {
     let mut composer = Composer::new(LOOK);
     composer.paste("/tmp/gone.png");
     composer.image("/tmp/gone.png", None);
     assert_eq!(composer.text(), "/tmp/gone.png");
+    composer.clear();
+    composer.paste("/tmp/gone.png");
     type_in(&mut composer, "<BS><BS>");
     composer.image("/tmp/gone.png", Some("/tmp/gone.png"));
     assert_eq!(composer.text(), "/tmp/gone.p");
