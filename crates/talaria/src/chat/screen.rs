@@ -4,18 +4,21 @@
 //! is done, except that a running turn lets its clocks tick.
 
 use std::io::{self, Stdout};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crossterm::event::EventStream;
 use futures_util::StreamExt;
+use jiff::Timestamp;
 use ratatui_core::terminal::Terminal;
 use ratatui_crossterm::CrosstermBackend;
 use rustix::process::{Signal, kill_current_process_group};
 use talaria_core::config::Theme;
-use talaria_face::chat::contract::{Code, Input, Key, Wish};
+use talaria_face::chat::commands::Command;
+use talaria_face::chat::contract::{Code, Input, Key, News, Wish};
 use talaria_face::chat::draw::draw;
 use talaria_face::chat::{Asked, Chat, Frame, Setup};
-use talaria_face::render::Look;
+use talaria_face::render::{Highlighter, Look};
 
 use super::driver::Driver;
 use super::farewell;
@@ -113,6 +116,10 @@ struct Screen {
 impl Screen {
     async fn run(&mut self, signals: &mut Signals) -> io::Result<()> {
         let mut events = EventStream::new();
+        // Reading them takes a while; code is plain until then.
+        let mut syntaxes = tokio::task::spawn_blocking(|| Arc::new(Highlighter::load()));
+        let mut are_loaded = false;
+        self.chat.set_clock(self.since.elapsed(), Timestamp::now());
         let mut ticks = tokio::time::interval(TICK);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         // Something may have changed since the last frame.
@@ -142,6 +149,13 @@ impl Screen {
                     is_stale |= self.take_news(news);
                     self.grant()
                 }
+                loaded = &mut syntaxes, if !are_loaded => {
+                    (are_loaded, is_stale) = (true, true);
+                    if let Ok(syntaxes) = loaded {
+                        self.chat.use_syntaxes(syntaxes);
+                    }
+                    Flow::GoOn
+                }
                 _ = ticks.tick(), if is_ticking => {
                     is_stale = true;
                     self.chat.tick(self.since.elapsed());
@@ -159,7 +173,7 @@ impl Screen {
     }
 
     /// Takes everything that is there; says whether there was something.
-    fn take_news(&mut self, news: Option<talaria_face::chat::contract::News>) -> bool {
+    fn take_news(&mut self, news: Option<News>) -> bool {
         let now = self.since.elapsed();
         let mut next = news;
         let mut has_come = false;
@@ -218,10 +232,16 @@ impl Screen {
     /// Hands the wishes of the chat to the driver.
     fn grant(&mut self) -> Flow {
         for wish in self.chat.wishes() {
-            if matches!(wish, Wish::Leave | Wish::Run(talaria_face::chat::commands::Command::Quit)) {
-                return Flow::Leave;
+            match wish {
+                Wish::Leave | Wish::Run(Command::Quit) => return Flow::Leave,
+                // What is not among the requests that were told has not been seen, and a yes to it would be blind.
+                Wish::Run(Command::Approve { request: Some(id), .. }) => {
+                    let what = format!("{id} is not among what waits; /requests shows that");
+                    let refused = News::Refused { what, prompt: None, ticket: None };
+                    self.chat.news(self.since.elapsed(), refused);
+                }
+                wish => self.driver.wish(wish),
             }
-            self.driver.wish(wish);
         }
         Flow::GoOn
     }

@@ -1,0 +1,189 @@
+//! The conversation line by line: from a pipe and at a terminal, with a real Codex and a scripted model.
+
+use std::fs;
+
+use talaria_scripted::{Gate, Reply};
+use talaria_testkit::Codex;
+
+use crate::scene::{Scene, both_versions};
+
+both_versions!(
+    every_line_of_a_pipe_is_a_turn_of_one_conversation,
+    a_question_is_answered_by_a_command_and_never_by_a_line_of_text,
+    at_a_terminal_lines_talk_answer_and_steer,
+    commands_say_what_the_program_says,
+    a_model_is_chosen_for_the_next_turn_and_confirmed,
+    a_shell_command_runs_where_the_conversation_works,
+    an_old_conversation_is_opened_with_its_last_turn,
+    a_conversation_is_shortened_and_goes_on,
+);
+
+/// Options under which commands are asked about.
+const ASKING: [&str; 4] = ["--sandbox", "danger-full-access", "--approval", "untrusted"];
+
+async fn every_line_of_a_pipe_is_a_turn_of_one_conversation(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    scene.model.push(Reply::say("The first answer."));
+    scene.model.push(Reply::say("The second answer."));
+    let ended = scene.run_with_input(&[], b"one\n\ntwo\n").await.exits(0);
+    let ended = ended.prints(&["The first answer.", "The second answer."]);
+    assert!(!ended.stdout.contains("> ") && !ended.stdout.contains('\u{1b}'), "{ended}");
+    assert!(ended.stderr.contains("come back with: talaria --resume "), "{ended}");
+    let asked = scene.model.requests().last().unwrap().body["input"].to_string();
+    assert!(asked.contains("one") && asked.contains("two"), "{asked}");
+    scene.close().await;
+}
+
+async fn a_question_is_answered_by_a_command_and_never_by_a_line_of_text(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    scene.model.push(Reply::new().command("touch made"));
+    scene.model.push(Reply::say("Done."));
+    let ended = scene.run_with_input(&ASKING, b"do it\n/approve\n").await.exits(0);
+    ended.prints(&["Codex asks to run a command", "it waits for an answer: the line /approve", "Done."]);
+    assert!(scene.work().join("made").exists());
+
+    scene.model.push(Reply::new().command("touch forbidden"));
+    let ended = scene.run_with_input(&ASKING, b"do it\nyes\n").await.exits(4);
+    assert!(ended.stderr.contains("the turn goes on; come back with: talaria --resume "), "{ended}");
+    assert!(!scene.work().join("forbidden").exists());
+    assert_eq!(scene.status().await["requests"].as_array().unwrap().len(), 1, "leaving declines nothing");
+    scene.close().await;
+}
+
+async fn at_a_terminal_lines_talk_answer_and_steer(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    let gate = Gate::new();
+    scene.model.push(Reply::new().command("touch made"));
+    scene.model.push(Reply::new().text("Working").gate(&gate).text(" on it."));
+    scene.model.push(Reply::say("Steered."));
+    let mut terminal = scene.terminal(&[&ASKING[..], &["--plain"]].concat());
+    terminal.wait_for("/help says what can be typed").await;
+    terminal.wait_for("> ").await;
+    terminal.type_keys("do it\n").await;
+    terminal.wait_for("[x] no, and stop the turn: ").await;
+    terminal.type_keys("y\n").await;
+    terminal.wait_for("accepted by you").await;
+    scene.model.wait_for_requests(2).await;
+    terminal.type_keys("leave the tests alone\n").await;
+    terminal.wait_for("input").await;
+    gate.open();
+    terminal.wait_for("Steered.").await;
+    terminal.wait_for("> ").await;
+    assert!(scene.work().join("made").exists());
+    terminal.ctrl_d().await;
+    terminal.wait_for("come back with: talaria --resume ").await;
+    assert_eq!(terminal.exit_code().await, Some(0), "{}", terminal.transcript());
+    let kept = fs::read_to_string(scene.home().join("chat_history.jsonl")).unwrap();
+    assert_eq!(kept, "\"do it\"\n\"leave the tests alone\"\n", "an answer is not kept");
+    scene.close().await;
+}
+
+async fn commands_say_what_the_program_says(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    scene.model.push(Reply::say("Hello."));
+    let lines = "hello\n/sessions\n/status\n/usage\n/tasks\n/task --help\n/search hello\n/requests\n/codex-runtime\n\
+                 /export out.md\n/help\n/theme mono\n/new\n/usage\n/quit\nnever\n";
+    let ended = scene.run_with_input(&[], lines.as_bytes()).await.exits(0);
+    ended.prints(&[
+        "open one with: /resume ID",
+        "Running turns: none",
+        "this conversation  1 turn",
+        "no tasks yet",
+        "Usage: talaria task",
+        "user      [hello]",
+        "nothing waits for an answer",
+        "Runtimes of this build:",
+        "wrote ",
+        "/codex-runtime",
+        "theme mono, also the next time",
+        "a new conversation",
+        "nothing was spent here yet",
+    ]);
+    assert!(fs::read_to_string(scene.work().join("out.md")).unwrap().contains("Hello."));
+    assert!(fs::read_to_string(scene.home().join("config.toml")).unwrap().contains("theme = \"mono\""));
+    scene.close().await;
+}
+
+async fn a_model_is_chosen_for_the_next_turn_and_confirmed(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    scene.model.push(Reply::say("One."));
+    scene.model.push(Reply::say("Two."));
+    let lines = "first\n/model\n/model gpt-5.4\n/reasoning high\nsecond\n";
+    let ended = scene.run_with_input(&[], lines.as_bytes()).await.exits(0);
+    ended.prints(&["Model, from the next turn:", "/model gpt-", "gpt-5.4 is asked for from the next turn"]);
+    let requests = scene.model.requests();
+    let models: Vec<_> = requests.iter().map(|request| request.body["model"].as_str().unwrap()).collect();
+    assert_eq!(models, ["gpt-5.5", "gpt-5.4"]);
+    assert_eq!(requests[1].body["reasoning"]["effort"], "high");
+    scene.close().await;
+}
+
+async fn a_shell_command_runs_where_the_conversation_works(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    let ended = scene
+        .run_with_input(&["--sandbox", "workspace-write"], b"!echo made > note; echo out-$((40+2)); exit 3\n")
+        .await
+        .exits(3);
+    ended.prints(&["out-42\n", "exit code 3"]);
+    assert_eq!(fs::read_to_string(scene.work().join("note")).unwrap(), "made\n");
+    scene.close().await;
+}
+
+async fn an_old_conversation_is_opened_with_its_last_turn(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    scene.model.push(Reply::say("The first answer."));
+    scene.model.push(Reply::say("The second answer."));
+    scene.run_with_input(&[], b"one\ntwo\n").await.exits(0);
+    scene.model.push(Reply::say("The third answer."));
+    let ended = scene.run_with_input(&["--last"], b"three\n").await.exits(0);
+    let ended = ended.prints(&["> two", "The second answer.", "The third answer."]);
+    assert!(!ended.stdout.contains("The first answer."), "{ended}");
+    scene.close().await;
+}
+
+async fn a_conversation_is_shortened_and_goes_on(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    scene.model.push(Reply::say("One."));
+    scene.model.push(Reply::say("A summary."));
+    scene.model.push(Reply::say("Two."));
+    let ended = scene.run_with_input(&[], b"first\n/compact\nsecond\n").await.exits(0);
+    ended.prints(&["One.", "Two."]);
+    assert_eq!(scene.model.requests().len(), 3);
+    scene.close().await;
+}
+
+#[tokio::test]
+async fn what_is_wrong_is_told_before_anything_begins() {
+    let scene = Scene::real(&Codex::v0_166()).await;
+    let ended = scene.run(&["--resume", "0000-none"]).await.exits(2);
+    assert!(ended.stdout.is_empty() && ended.stderr.contains("hint: `talaria sessions list`"), "{ended}");
+    let ended = scene.run(&["--last"]).await.exits(2);
+    assert!(ended.stderr.contains("there is no conversation to go on with"), "{ended}");
+    scene.run(&["--cwd", "/nowhere/at/all"]).await.exits(2);
+    let ended = scene.run_with_input(&[], b"/modle x\n").await.exits(2);
+    assert!(ended.stdout.contains("did you mean /model?"), "{ended}");
+    let ended = scene.run(&[]).await.exits(0);
+    assert!(ended.stdout.is_empty(), "an input that is over at once is no mistake: {ended}");
+    scene.close().await;
+}
+
+#[tokio::test]
+async fn without_codex_the_remedy_is_told_and_nothing_is_lost() {
+    let scene = Scene::empty().await;
+    scene.use_codex(std::path::Path::new("/nowhere/codex"));
+    let ended = scene.run_with_input(&[], b"hello\n").await.exits(1);
+    assert!(ended.stderr.contains("cannot use Codex"), "{ended}");
+    scene.close().await;
+}
+
+#[tokio::test]
+async fn a_terminal_that_cannot_be_drawn_on_gets_the_plain_mode_and_is_told_why() {
+    let mut scene = Scene::real(&Codex::v0_166()).await;
+    scene.set("TERM", "dumb");
+    let mut terminal = scene.terminal(&[]);
+    terminal.wait_for("TERM=dumb").await;
+    terminal.wait_for("> ").await;
+    terminal.ctrl_d().await;
+    assert_eq!(terminal.exit_code().await, Some(0), "{}", terminal.transcript());
+    scene.close().await;
+}
