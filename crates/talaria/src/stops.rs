@@ -98,7 +98,7 @@ async fn leave_after(patience: Duration) {
 
 /// Was the signal ignored already when we were started?
 #[cfg(target_os = "linux")]
-fn is_ignored(kind: SignalKind) -> bool {
+pub(crate) fn is_ignored(kind: SignalKind) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     ignored_in(&status, kind)
 }
@@ -112,7 +112,7 @@ fn ignored_in(status: &str, kind: SignalKind) -> bool {
 
 /// Elsewhere there is no way to ask without unsafe code.
 #[cfg(not(target_os = "linux"))]
-fn is_ignored(_kind: SignalKind) -> bool {
+pub(crate) fn is_ignored(_kind: SignalKind) -> bool {
     false
 }
 

@@ -43,7 +43,8 @@ pub(super) async fn run(command: Command, place: &Place) -> Result<Vec<Done>, Tr
             let query = SessionQuery { limit: SESSIONS, ..SessionQuery::default() };
             let found = client.sessions(&query).await;
             let found = found.map_err(|error| refused("cannot list conversations", &error))?;
-            sessions::list(&found, Timestamp::now(), look) + "open one with: /resume ID\n"
+            let how = if found.is_empty() { "" } else { "open one with: /resume ID\n" };
+            sessions::list(&found, Timestamp::now(), look) + how
         }
         Command::Search(words) => {
             let found = client.search(&words, HITS).await;

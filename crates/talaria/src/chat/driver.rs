@@ -203,6 +203,7 @@ impl Driver {
 
     /// Lets what was said last reach the engine, for a moment.
     pub(crate) async fn leave(mut self) {
+        self.stop_shell();
         let last_words = async {
             while self.open_errands > 0 {
                 let Some(done) = self.results.recv().await else { return };

@@ -272,6 +272,10 @@ impl Plain {
             }
             Called::Interrupt => {
                 self.was_interrupted = true;
+                if self.input == Input::Pipe {
+                    // Whoever stops a pipe does not mean its next line.
+                    (self.is_input_over, self.held) = (true, None);
+                }
                 if self.driver.is_running() || self.driver.is_busy() {
                     self.driver.wish(Wish::Interrupt);
                 } else {

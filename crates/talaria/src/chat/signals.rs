@@ -3,12 +3,14 @@
 //!
 //! Whoever was told to end and does not, because nobody reads what it writes, is ended by the watchdog.
 
+use std::io::{self, IsTerminal};
 use std::time::Duration;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::screen;
 use crate::echo;
+use crate::stops::is_ignored;
 use crate::trouble::{Trouble, exit};
 
 /// How long the program may take to leave.
@@ -16,10 +18,10 @@ const PATIENCE: Duration = Duration::from_secs(4);
 
 /// Signals, as they come.
 pub(crate) struct Signals {
-    interrupt: Signal,
-    terminate: Signal,
-    hang_up: Signal,
-    go_on: Signal,
+    interrupt: Option<Signal>,
+    terminate: Option<Signal>,
+    hang_up: Option<Signal>,
+    go_on: Option<Signal>,
 }
 
 /// What came.
@@ -37,8 +39,12 @@ impl Signals {
     /// From now on signals no longer end the program by themselves.
     pub(crate) fn listen() -> Result<Self, Trouble> {
         let listen = |kind| {
-            signal(kind)
-                .map_err(|error| Trouble::new(exit::FAILED, "cannot listen for signals").because(error))
+            // Whoever started us with `nohup` or in the background means it; a person at the keyboard means Ctrl-C.
+            if is_ignored(kind) && !io::stdin().is_terminal() {
+                return Ok(None);
+            }
+            let listening = signal(kind).map(Some);
+            listening.map_err(|error| Trouble::new(exit::FAILED, "cannot listen for signals").because(error))
         };
         Ok(Self {
             interrupt: listen(SignalKind::interrupt())?,
@@ -51,22 +57,29 @@ impl Signals {
     /// Waits for the next one.
     pub(crate) async fn next(&mut self) -> Called {
         tokio::select! {
-            Some(()) = self.interrupt.recv() => Called::Interrupt,
-            Some(()) = self.terminate.recv() => self.ending(),
-            Some(()) = self.hang_up.recv() => self.ending(),
-            Some(()) = self.go_on.recv() => Called::GoOn,
-            else => std::future::pending().await,
+            () = one(&mut self.interrupt) => Called::Interrupt,
+            () = one(&mut self.terminate) => ending(),
+            () = one(&mut self.hang_up) => ending(),
+            () = one(&mut self.go_on) => Called::GoOn,
         }
     }
+}
 
-    fn ending(&self) -> Called {
-        // A thread of its own: the loop may be held up by a terminal that takes nothing.
-        std::thread::spawn(|| {
-            std::thread::sleep(PATIENCE);
-            screen::restore();
-            echo::show();
-            std::process::exit(exit::INTERRUPTED.into());
-        });
-        Called::End
+/// Waits for a signal of one kind.
+async fn one(signal: &mut Option<Signal>) {
+    match signal {
+        Some(signal) if signal.recv().await.is_some() => {}
+        _ => std::future::pending().await,
     }
+}
+
+fn ending() -> Called {
+    // A thread of its own: the loop may be held up by a terminal that takes nothing.
+    std::thread::spawn(|| {
+        std::thread::sleep(PATIENCE);
+        screen::restore();
+        echo::show();
+        std::process::exit(exit::INTERRUPTED.into());
+    });
+    Called::End
 }
