@@ -92,6 +92,8 @@ pub struct Chat {
     is_moving: bool,
     /// Events before this one were asked for.
     asked_older: Option<i64>,
+    /// How wide the window was when it was drawn last.
+    columns: Option<u16>,
     clock: Option<(Duration, Timestamp)>,
     syntaxes: Option<Arc<Highlighter>>,
     wishes: Vec<Wish>,
@@ -139,6 +141,7 @@ impl Chat {
             flash: None,
             is_moving: false,
             asked_older: None,
+            columns: None,
             clock: None,
             syntaxes: None,
             wishes: Vec::new(),
@@ -187,6 +190,11 @@ impl Chat {
         if let Some(syntaxes) = &self.syntaxes {
             self.transcript.use_syntaxes(Arc::clone(syntaxes));
         }
+    }
+
+    /// The looks, with the width of the window as it was drawn last.
+    fn look_now(&self) -> Look {
+        Look { width: self.columns.map(usize::from), ..self.look }
     }
 
     fn paint(&self) -> Paint {

@@ -19,7 +19,7 @@ impl Chat {
     pub(super) fn run(&mut self, now: Duration, command: Command) {
         let prompt = |text: String| Prompt { text, images: Vec::new() };
         match command {
-            Command::Help(topic) => match commands::help(topic.as_deref(), self.look) {
+            Command::Help(topic) => match commands::help(topic.as_deref(), self.look_now()) {
                 Ok(text) => self.note(Tone::Info, text),
                 Err(mistake) => self.note(Tone::Warn, mistake.to_string()),
             },

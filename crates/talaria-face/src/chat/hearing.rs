@@ -13,6 +13,7 @@ use super::completion::Choice;
 use super::contract::{News, Prompt, Wish};
 use super::known::{Asked, Missing};
 use super::list::List;
+use super::pending::{Back, Pending};
 use super::transcript::Tone;
 use super::turn::Turn;
 use super::{Chat, Picks, Popup};
@@ -87,7 +88,7 @@ impl Chat {
         for prompt in self.pending.withdraw() {
             self.composer.put_back(prompt);
         }
-        self.pending = super::Pending::default();
+        self.pending = Pending::default();
         self.clear_transcript();
         (self.has_talk, self.has_notes, self.asked_older) = (false, false, None);
         self.requests.open();
@@ -111,10 +112,17 @@ impl Chat {
             self.known.was_asked();
         }
         self.turn.event(now, numbered);
-        for prompt in self.pending.event(&numbered.event) {
-            self.composer.put_back(prompt);
-        }
+        let back = self.pending.event(&numbered.event);
         self.transcript.take(now, numbered);
+        for back in back {
+            match back {
+                Back::Own(prompt) => self.composer.put_back(prompt),
+                Back::Foreign(text) if self.is_caught_up => {
+                    self.note(Tone::Warn, format!("taken back, and not run: {}", sanitize(&text)));
+                }
+                Back::Foreign(_) => {}
+            }
+        }
         if let Some(closed) = self.requests.event(&numbered.event, &self.known)
             && let Some(panel) = self.panel.take_if(|panel| *panel.ticket() == closed.ticket)
             && !panel.is_sent()

@@ -25,6 +25,7 @@ const ROOMY: usize = 8;
 impl Chat {
     /// The screen as it is now.
     pub fn frame(&mut self, columns: u16, rows: u16, now: Duration) -> Frame {
+        self.columns = Some(columns);
         if columns < SMALLEST.0 || rows < SMALLEST.1 {
             self.hide_panel();
             let text = cut("the window is too small", usize::from(columns), self.paint());

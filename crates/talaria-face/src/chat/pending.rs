@@ -4,7 +4,7 @@
 //! Events tell texts with their secrets masked, so that they are compared in that form.
 
 use talaria_core::api::When;
-use talaria_core::event::Event;
+use talaria_core::event::{Event, QueuedInput};
 use talaria_core::item::ItemBody;
 use talaria_core::plain::one_line;
 use talaria_core::redact::redact;
@@ -29,6 +29,15 @@ struct Waiting {
     prompt: Prompt,
     when: When,
     stage: Stage,
+}
+
+/// Input that no turn will take.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Back {
+    /// It was typed here.
+    Own(Prompt),
+    /// It was typed elsewhere, or before the chat was opened; its secrets are masked.
+    Foreign(String),
 }
 
 /// All input that waits, the oldest first.
@@ -74,7 +83,7 @@ impl Pending {
     }
 
     /// Learns from an event; gives back what was not taken.
-    pub(super) fn event(&mut self, event: &Event) -> Vec<Prompt> {
+    pub(super) fn event(&mut self, event: &Event) -> Vec<Back> {
         match event {
             Event::ItemStarted { item } | Event::ItemCompleted { item } => {
                 if let ItemBody::UserMessage { text, .. } = &item.body {
@@ -93,7 +102,11 @@ impl Pending {
                 }
             }
             Event::Unqueued { inputs } => {
-                return inputs.iter().filter_map(|input| self.remove(&input.text)).collect();
+                let back = |input: &QueuedInput| match self.remove(&input.text) {
+                    Some(prompt) => Back::Own(prompt),
+                    None => Back::Foreign(input.text.clone()),
+                };
+                return inputs.iter().map(back).collect();
             }
             Event::Outcome(_) => self.waiting.retain(|waiting| waiting.stage != Stage::Taken),
             _ => {}

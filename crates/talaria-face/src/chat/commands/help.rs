@@ -3,6 +3,7 @@
 use unicode_width::UnicodeWidthStr;
 
 use super::{Definition, Mistake, Needs, TABLE, named};
+use crate::chat::keys::KEYS;
 use crate::render::{Look, Paint, Style};
 
 /// Below this width a command and its help stand below each other.
@@ -13,26 +14,6 @@ const SIGNS: &[(&str, &str)] = &[
     ("!COMMAND", "run a shell command in the conversation's sandbox"),
     ("@FILE", "name a file; Tab or an arrow chooses one"),
     ("//TEXT", "say a text that begins with a slash"),
-];
-
-const KEYS: &[(&str, &str)] = &[
-    ("Enter", "send"),
-    ("Alt-Enter, Ctrl-J", "begin a new line; so does a backslash before Enter"),
-    ("Esc", "close a list, or stop the running turn"),
-    ("Ctrl-C", "stop the running turn; twice: leave"),
-    ("Up, Down", "move between rows, then through what was sent before"),
-    ("Ctrl-R", "search in what was sent before"),
-    ("Tab", "choose from a list and put it in"),
-    ("PageUp, PageDown", "scroll"),
-    ("F2", "show a request that waits elsewhere"),
-    ("F3", "choose whether Enter steers or queues"),
-    ("Ctrl-G", "go between a request and the input"),
-    ("Ctrl-A, Ctrl-E", "go to the beginning or the end of the line"),
-    ("Alt-B, Alt-F", "go a word back or on"),
-    ("Ctrl-W, Alt-D", "cut the word before or behind the cursor"),
-    ("Ctrl-U, Ctrl-K", "cut the line up to or from the cursor"),
-    ("Ctrl-Y", "put in what was cut"),
-    ("Ctrl-Z, Alt-Z", "take a change back, make it again"),
 ];
 
 /// Tells about all commands, or about one.

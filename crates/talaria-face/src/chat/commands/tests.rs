@@ -61,23 +61,27 @@ fn help_lists_every_command() {
 #[test]
 fn keys_are_told_in_a_row_each() {
     expect![[r#"
-        Enter              send
-        Alt-Enter, Ctrl-J  begin a new line; so does a backslash before Enter
-        Esc                close a list, or stop the running turn
-        Ctrl-C             stop the running turn; twice: leave
-        Up, Down           move between rows, then through what was sent before
-        Ctrl-R             search in what was sent before
-        Tab                choose from a list and put it in
-        PageUp, PageDown   scroll
-        F2                 show a request that waits elsewhere
-        F3                 choose whether Enter steers or queues
-        Ctrl-G             go between a request and the input
-        Ctrl-A, Ctrl-E     go to the beginning or the end of the line
-        Alt-B, Alt-F       go a word back or on
-        Ctrl-W, Alt-D      cut the word before or behind the cursor
-        Ctrl-U, Ctrl-K     cut the line up to or from the cursor
-        Ctrl-Y             put in what was cut
-        Ctrl-Z, Alt-Z      take a change back, make it again
+        Enter                send; while a turn runs: steer or queue, as the screen says
+        Esc                  close what is open, else stop the running turn
+        Ctrl-C               stop the turn; if none runs: clear the input; twice: leave
+        Ctrl-D               leave, if the input is empty; nothing stops
+        Ctrl-G               go between a request and the input
+        F1, ?                show the keys
+        F2                   show what waits, of other conversations too
+        F3                   choose whether Enter steers or queues
+        PageUp, PageDown     scroll; Shift-Up, Shift-Down: by a row
+        Ctrl-Home, Ctrl-End  go to the beginning or the end of the conversation
+        Ctrl-O, Alt-O        unfold or fold the last step, or all of them
+        Up, Down             move between rows, then through what was sent before
+        Ctrl-R               search in what was sent before
+        Tab                  choose from a list and put it in
+        Alt-Enter, Ctrl-J    begin a new line; so does a backslash before Enter
+        Ctrl-A, Ctrl-E       go to the beginning or the end of the line
+        Alt-B, Alt-F         go a word back or on
+        Ctrl-W, Alt-D        cut the word before or behind the cursor
+        Ctrl-U, Ctrl-K       cut the line up to or from the cursor
+        Ctrl-Y               put in what was cut
+        Ctrl-Z, Alt-Z        take a change back, make it again
     "#]]
     .assert_eq(&keys(PIPE));
 }

@@ -167,6 +167,16 @@ fn queued_input_that_an_interrupt_takes_back_goes_to_the_input_line_unmasked() {
 }
 
 #[test]
+fn input_of_others_that_is_taken_back_is_shown() {
+    let mut play = play();
+    play.running().write("mine");
+    let input = QueuedInput { text: "of another client".into(), images: Vec::new() };
+    play.event(Event::Unqueued { inputs: vec![input] });
+    assert!(play.screen().contains("taken back, and not run: of another client"));
+    assert!(play.screen().contains("› mine"), "the input line is not touched");
+}
+
+#[test]
 fn every_line_that_was_sent_is_remembered_without_its_secrets() {
     let mut play = play();
     play.write("token=ghp_abcdefghijklmnopqrstuvwxyz0123456789").press("Enter");
@@ -244,27 +254,27 @@ fn help_keys_and_themes_need_no_engine() {
     let mut play = play();
     play.press("?");
     expect![[r#"
-        Talaria 0.6.0
-          folder       ~/project
-          runtime      Codex is being asked
-          model        not known yet
-          permissions  not known yet
         Keys (any key closes this; /help lists commands)
-          Enter     send; while a turn runs: steer or queue (F3 changes that)
-          Esc       close what is open, else interrupt the turn
-          Ctrl-C    interrupt; without a turn: clear the input; twice: leave
-          Ctrl-D    leave, if the input is empty; nothing stops
-          Ctrl-G    answer the request that is shown, or back to the input
-          F2        requests that wait, of other conversations too
-          PgUp PgDn scroll; Shift-Up and Shift-Down by a row
-          Ctrl-End  to the end; Ctrl-Home to the beginning
-          Ctrl-O    unfold or fold the last step; Alt-O all of them
-          Up Down   what was said before
-          Ctrl-R    search in what was said before
-          Alt-Enter a new line
-          Tab       complete a command or a path
-          / @ !     a command, a file, a shell command
-          F1 or ?   these keys
+          Enter               send; while a turn runs: steer or queue, as the screen say
+          Esc                 close what is open, else stop the running turn
+          Ctrl-C              stop the turn; if none runs: clear the input; twice: leave
+          Ctrl-D              leave, if the input is empty; nothing stops
+          Ctrl-G              go between a request and the input
+          F1, ?               show the keys
+          F2                  show what waits, of other conversations too
+          F3                  choose whether Enter steers or queues
+          PageUp, PageDown    scroll; Shift-Up, Shift-Down: by a row
+          Ctrl-Home, Ctrl-End go to the beginning or the end of the conversation
+          Ctrl-O, Alt-O       unfold or fold the last step, or all of them
+          Up, Down            move between rows, then through what was sent before
+          Ctrl-R              search in what was sent before
+          Tab                 choose from a list and put it in
+          Alt-Enter, Ctrl-J   begin a new line; so does a backslash before Enter
+          Ctrl-A, Ctrl-E      go to the beginning or the end of the line
+          Alt-B, Alt-F        go a word back or on
+          Ctrl-W, Alt-D       cut the word before or behind the cursor
+          Ctrl-U, Ctrl-K      cut the line up to or from the cursor
+          Ctrl-Y              put in what was cut
         ── Enter sends ─────────────────────────────────────────────────────────────────
         › say what to do   / commands   @ files   ! shell
 
