@@ -271,6 +271,70 @@ fn nothing_is_asked_from_the_past() {
 }
 
 #[test]
+fn a_request_that_the_events_do_not_tell_of_comes_with_what_waits_and_not_again_when_it_is_closed() {
+    let mut play = play();
+    let here = || RequestInfo { session: session(), task: None, ..of_task("r-1", "") };
+    play.running().news(waiting(vec![here()])).settle().press("y");
+    assert!(play.wishes().contains("answer r-1"));
+    play.event(closed("r-1", Decision::Accept)).news(waiting(vec![here()])).settle();
+    assert!(!play.screen().contains("[y]"), "an older list does not open it again");
+}
+
+#[test]
+fn esc_puts_a_request_of_another_conversation_away() {
+    let mut play = play();
+    play.news(waiting(vec![of_task("r-9", "deploy")])).press("F2").settle().press("Esc");
+    assert!(!play.screen().contains("make deploy"));
+    assert!(play.screen().contains("1 request waits"));
+}
+
+#[test]
+fn a_patch_is_shown_as_a_diff() {
+    let mut play = play();
+    play.running().asked("r-1", sample::ask_patch(Some(sample::changes()))).settle();
+    expect![[r#"
+
+        ? waiting for an answer: apply_patch: 1 add, 1 delete, 1 update: src/a.rs, note…
+
+        ▌ go
+        ▌ not confirmed yet
+        ? Codex asks to change 3 files
+        ✎ src/a.rs (+2 −1)
+          @@ -1,3 +1,4 @@
+           fn a() {
+          -    old();
+          +    new();
+          +    newer();
+           }
+        ✎ notes.md (new, +2)
+          +# Notes
+          +    tabbed
+        ✎ gone.txt (deleted, −1)
+          -bye
+          note    accepting also makes /etc writable for the rest of the session
+        [y] yes, once  [s] yes, for this session  [n] no, go on  [r] no, and say why
+        [x] no, and stop the turn:
+        ── keys answer; Ctrl-G: input line ─────────────────────────────────────────────
+        › say what to do   / commands   @ files   ! shell
+        ⠋ working 1s · codex·gpt-5.5·high · workspace-write/on-request
+    "#]]
+    .assert_eq(&play.screen());
+}
+
+#[test]
+fn an_address_is_shown_and_only_the_person_says_that_it_was_visited() {
+    let mut play = play();
+    play.running().asked("r-1", sample::ask_url("")).settle();
+    assert!(play.screen().contains("https://example.org/"));
+    expect![[r#"
+        [y] done  [n] no, go on  [r] no, and say why  [x] no, and stop the turn:
+    "#]]
+    .assert_eq(&play.rows_with("[y]"));
+    play.press("y");
+    assert!(play.wishes().contains("answer r-1"));
+}
+
+#[test]
 fn a_request_of_a_task_is_a_badge_and_opens_in_the_same_panel() {
     let mut play = play();
     play.news(waiting(vec![of_task("r-9", "deploy")]));

@@ -3,7 +3,7 @@
 use expect_test::expect;
 use talaria_core::event::QueuedInput;
 use talaria_core::ids::TurnId;
-use talaria_core::item::ItemBody;
+use talaria_core::item::{ItemBody, Status};
 
 use super::super::commands::Command;
 use super::super::contract::Prompt;
@@ -293,6 +293,49 @@ fn help_keys_and_themes_need_no_engine() {
     assert!(!play.wishes().contains("Leave"));
     play.write("/quit").press("Esc Enter");
     assert!(play.wishes().contains("Leave"));
+}
+
+#[test]
+fn a_conversation_reads_from_top_to_bottom_and_steps_unfold() {
+    let mut play = play();
+    let output: String = (1..=12).map(|line| format!("line {line}\n")).collect();
+    let command = |status, exit, output| sample::command_body("make test", status, exit, output);
+    play.running().event(user_message("go"));
+    play.event(sample::reasoning("r", "**Looking around**\n\nfirst"));
+    play.event(sample::began("c", command(Status::InProgress, None, None)));
+    play.event(sample::ended("c", command(Status::Completed, Some(0), Some(&output))));
+    play.event(sample::ended("m", sample::message_body("# Done\n\n- all **12** lines", None)));
+    play.event(sample::completed("Done"));
+    expect![[r#"
+        model     gpt-5.5 (high), provider openai, Codex 0.166.0
+        cwd       /home/me/project
+        sandbox   workspace-write, approval on-request
+
+        ▌ go
+
+        ┆ Looking around
+
+        ✓ make test  (0.4s)
+          … 7 more lines
+          line 8
+          line 9
+          line 10
+          line 11
+          line 12
+
+        Done
+
+        • all 12 lines
+
+        tokens: 9.6k in (4.8k cached), 12 out, 0.0s
+        ── Enter sends ─────────────────────────────────────────────────────────────────
+        › say what to do   / commands   @ files   ! shell
+        codex·gpt-5.5·high · workspace-write/on-request
+    "#]]
+    .assert_eq(&play.screen());
+    play.press("Ctrl-O");
+    let screen = play.screen();
+    assert!((1..=12).all(|line| screen.contains(&format!("line {line}\n"))), "{screen}");
 }
 
 #[test]
