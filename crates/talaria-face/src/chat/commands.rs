@@ -15,6 +15,7 @@ use talaria_core::request::Decision;
 
 pub use help::{help, keys};
 pub use table::TABLE;
+pub(crate) use words::split_spelled;
 pub use words::{split, within_word};
 
 /// A slash command with its arguments.

@@ -15,6 +15,8 @@ mod send;
 mod undo;
 mod view;
 
+use std::ops::Range;
+
 pub use view::Rows;
 
 use buffer::Buffer;
@@ -119,23 +121,31 @@ impl Composer {
             return self.search_letters(text.lines().next().unwrap_or_default());
         }
         self.settle();
-        let image = paste::image_path(&text);
-        if let Some(path) = &image {
-            self.asked.push((path.clone(), text.trim().to_owned()));
-        }
+        let images = paste::images(&text);
+        let first = images.first().map(|(path, _)| path.clone());
+        self.asked.extend(images);
         self.buffer.insert(paste::fragment(text), Reason::Other);
-        match (image, self.refresh()) {
+        match (first, self.refresh()) {
             (Some(path), _) => Reaction::WantImage(path),
             (None, reaction) => reaction,
         }
     }
 
     /// Answers `Reaction::WantImage`: the absolute path if what was asked for is an image file. It takes the place of
-    /// what was pasted if that still stands there.
-    pub fn image(&mut self, asked: &str, path: Option<&str>) {
-        let Some(at) = self.asked.iter().position(|(one, _)| one == asked) else { return };
+    /// what was pasted if that still stands there. Where several were pasted, the next is asked for.
+    pub fn image(&mut self, asked: &str, path: Option<&str>) -> Reaction {
+        let Some(at) = self.asked.iter().position(|(one, _)| one == asked) else { return Reaction::Nothing };
         let (_, pasted) = self.asked.remove(at);
-        let (Some(path), Some(range)) = (path, self.pasted(&pasted)) else { return };
+        if let (Some(path), Some(range)) = (path, self.pasted(&pasted)) {
+            self.attach(range, path);
+        }
+        match self.asked.get(at) {
+            Some((next, _)) => Reaction::WantImage(next.clone()),
+            None => Reaction::Changed,
+        }
+    }
+
+    fn attach(&mut self, range: Range<usize>, path: &str) {
         let (cursor, behind) = (self.buffer.cursor(), self.buffer.text().len() - range.end);
         let (start, end) = (range.start, range.end);
         self.buffer.replace(range, Fragment::image(path), Reason::Other);

@@ -1,44 +1,55 @@
 //! Words as a shell splits them: spaces part, quotes hold together. Nothing is expanded and nothing is run.
 
+use std::ops::Range;
+
 /// Splits a text into words; `None` if a quote is not closed.
 pub fn split(text: &str) -> Option<Vec<String>> {
-    let mut reader = Reader::default();
-    text.chars().for_each(|c| reader.push(c));
+    let spelled = split_spelled(text)?;
+    Some(spelled.into_iter().map(|(word, _)| word).collect())
+}
+
+/// Splits a text into words, each with how it was spelled; `None` if a quote is not closed.
+pub(crate) fn split_spelled(text: &str) -> Option<Vec<(String, &str)>> {
+    let reader = Reader::of(text);
     if reader.quote.is_some() || reader.is_escaped {
         return None;
     }
-    reader.words.extend(reader.word);
-    Some(reader.words)
+    let last = reader.word.map(|word| (word, reader.start..text.len()));
+    Some(reader.words.into_iter().chain(last).map(|(word, range)| (word, &text[range])).collect())
 }
 
 /// Gives the finished words of an unfinished text, and where in it the last word begins.
 ///
 /// The last word is empty if the text ends in a space. A quote that is not closed belongs to it.
 pub fn within_word(text: &str) -> (Vec<String>, usize) {
-    let mut reader = Reader::default();
-    let mut start = 0;
-    for (at, c) in text.char_indices() {
-        let was_between = reader.word.is_none();
-        reader.push(c);
-        if was_between && reader.word.is_some() {
-            start = at;
-        } else if reader.word.is_none() {
-            start = at + c.len_utf8();
-        }
-    }
-    (reader.words, start)
+    let reader = Reader::of(text);
+    let start = if reader.word.is_some() { reader.start } else { text.len() };
+    (reader.words.into_iter().map(|(word, _)| word).collect(), start)
 }
 
 #[derive(Default)]
 struct Reader {
-    words: Vec<String>,
+    words: Vec<(String, Range<usize>)>,
     word: Option<String>,
+    /// Where the word begins, if there is one.
+    start: usize,
     quote: Option<char>,
     is_escaped: bool,
 }
 
 impl Reader {
-    fn push(&mut self, c: char) {
+    fn of(text: &str) -> Self {
+        let mut reader = Self::default();
+        for (at, c) in text.char_indices() {
+            if reader.word.is_none() {
+                reader.start = at;
+            }
+            reader.push(at, c);
+        }
+        reader
+    }
+
+    fn push(&mut self, at: usize, c: char) {
         match (self.quote, c) {
             _ if self.is_escaped => {
                 self.is_escaped = false;
@@ -58,7 +69,9 @@ impl Reader {
                 self.quote = Some(c);
                 self.word.get_or_insert_default();
             }
-            (None, c) if c.is_whitespace() => self.words.extend(self.word.take()),
+            (None, c) if c.is_whitespace() => {
+                self.words.extend(self.word.take().map(|word| (word, self.start..at)));
+            }
             (None, c) => self.letter(c),
         }
     }

@@ -102,7 +102,8 @@ impl Composer {
             What::File | What::Argument(_) => format!("{quoted} "),
         };
         let mut range = popup.context.range;
-        if text.ends_with(' ') && self.buffer.text()[range.end..].starts_with(' ') {
+        let has_space = self.buffer.text()[range.end..].starts_with(' ') && !self.buffer.is_unit(range.end);
+        if text.ends_with(' ') && has_space {
             range.end += 1;
         }
         self.settle();

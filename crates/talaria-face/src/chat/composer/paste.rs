@@ -1,6 +1,7 @@
 //! What a paste becomes: text, one unit if it is long, perhaps an image. Only bracketed paste gets here.
 
 use super::fragment::Fragment;
+use crate::chat::commands::{split, split_spelled};
 
 /// A paste of more lines is shown as one unit.
 const LINES: usize = 10;
@@ -9,6 +10,8 @@ const CHARACTERS: usize = 1_000;
 /// The formats that Codex takes.
 const IMAGES: &[&str] = &[".png", ".jpg", ".jpeg", ".gif", ".webp"];
 const LONGEST_PATH: usize = 4_096;
+/// More are not dropped at once by intent.
+const MOST_IMAGES: usize = 16;
 
 /// Gives ends of lines one form: terminals send `\r` for them in a paste.
 pub(crate) fn with_line_ends(text: &str) -> String {
@@ -21,10 +24,23 @@ pub(crate) fn fragment(text: String) -> Fragment {
     if is_long { Fragment::pasted(text) } else { Fragment::plain(text) }
 }
 
-/// Gives the path if this is what a terminal pastes for an image file that was dropped on it: as it is, in quotes, with
-/// backslashes, or as an address.
-pub(crate) fn image_path(text: &str) -> Option<String> {
+/// Gives the paths, each as it was spelled, if this is what a terminal pastes for image files that were dropped on it:
+/// as they are, in quotes, with backslashes, or as addresses.
+pub(crate) fn images(text: &str) -> Vec<(String, String)> {
     let text = text.trim();
+    if text.len() > LONGEST_PATH * MOST_IMAGES {
+        return Vec::new();
+    }
+    let words = split_spelled(text).unwrap_or_default();
+    let image = |spelled: &str| Some((image_path(spelled)?, spelled.to_owned()));
+    let all: Vec<_> = words.iter().filter_map(|(_, spelled)| image(spelled)).collect();
+    if words.len() > 1 && all.len() == words.len() && all.len() <= MOST_IMAGES {
+        return all;
+    }
+    image(text).into_iter().collect()
+}
+
+fn image_path(text: &str) -> Option<String> {
     if text.is_empty() || text.len() > LONGEST_PATH || text.contains('\n') {
         return None;
     }
@@ -33,12 +49,11 @@ pub(crate) fn image_path(text: &str) -> Option<String> {
         None => unquoted(text),
     };
     let is_image = IMAGES.iter().any(|end| path.to_ascii_lowercase().ends_with(end));
-    let is_path = path.starts_with(['/', '.', '~']) || !path.contains("://");
-    (is_image && is_path).then_some(path)
+    (is_image && !path.contains("://")).then_some(path)
 }
 
 fn unquoted(text: &str) -> String {
-    match crate::chat::commands::split(text) {
+    match split(text) {
         Some(words) if words.len() == 1 => words.concat(),
         // A path with spaces that nobody quoted.
         _ => text.to_owned(),
@@ -67,20 +82,23 @@ mod tests {
 
     #[test]
     fn dropped_images_are_recognised_in_every_spelling() {
-        let cases = [
-            ("/tmp/shot.png", Some("/tmp/shot.png")),
-            ("'/tmp/my shot.PNG' ", Some("/tmp/my shot.PNG")),
-            ("/tmp/my\\ shot.jpeg", Some("/tmp/my shot.jpeg")),
-            ("/tmp/my shot.webp\n", Some("/tmp/my shot.webp")),
-            ("file:///tmp/my%20sh%C3%B6t.gif", Some("/tmp/my shöt.gif")),
-            ("file:///tmp/%zz.gif", None),
-            ("https://example.com/x.png", None),
-            ("/tmp/notes.txt", None),
-            ("/tmp/a.png\n/tmp/b.png", None),
-            ("", None),
+        let cases: [(&str, &[&str]); 12] = [
+            ("/tmp/shot.png", &["/tmp/shot.png"]),
+            ("'/tmp/my shot.PNG' ", &["/tmp/my shot.PNG"]),
+            ("/tmp/my\\ shot.jpeg", &["/tmp/my shot.jpeg"]),
+            ("/tmp/my shot.webp\n", &["/tmp/my shot.webp"]),
+            ("file:///tmp/my%20sh%C3%B6t.gif", &["/tmp/my shöt.gif"]),
+            ("/tmp/a.png '/tmp/b c.png'", &["/tmp/a.png", "/tmp/b c.png"]),
+            ("/tmp/a.png\n/tmp/b.png", &["/tmp/a.png", "/tmp/b.png"]),
+            ("file:///tmp/%zz.gif", &[]),
+            ("https://example.com/x.png", &[]),
+            ("/tmp/notes.txt", &[]),
+            ("compare\n/tmp/a.png", &[]),
+            ("", &[]),
         ];
-        for (pasted, path) in cases {
-            assert_eq!(image_path(pasted).as_deref(), path, "{pasted}");
+        for (pasted, paths) in cases {
+            let found: Vec<_> = images(pasted).into_iter().map(|(path, _)| path).collect();
+            assert_eq!(found, paths, "{pasted}");
         }
     }
 }

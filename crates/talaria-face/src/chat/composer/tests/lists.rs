@@ -229,6 +229,22 @@ fn files_are_ordered_and_put_in_as_one_word() {
 }
 
 #[test]
+fn what_is_put_in_takes_one_space_and_no_part_of_a_paste() {
+    let mut composer = typed("now<Home> <Left>/mod");
+    type_in(&mut composer, "<Tab>");
+    assert_eq!(composer.text(), "/model now");
+    let mut composer = Composer::new(LOOK);
+    let long = " x".repeat(600);
+    composer.paste(&long);
+    type_in(&mut composer, "<Home>/mod<Tab>");
+    expect![[r#"
+        › /model ▏[pasted 1200 characters]
+    "#]]
+    .assert_eq(&screen(&mut composer, 60, 3));
+    assert_eq!(composer.text(), format!("/model {long}"));
+}
+
+#[test]
 fn late_answers_and_closed_lists_stay_closed() {
     let mut composer = typed("@ma");
     composer.offer("m", vec!["main.rs".to_owned()]);

@@ -134,6 +134,20 @@ fn an_image_takes_the_place_of_what_was_pasted_however_it_was_spelled() {
 }
 
 #[test]
+fn several_images_are_asked_for_one_after_the_other() {
+    let mut composer = Composer::new(LOOK);
+    let mut reaction = composer.paste("/tmp/a.png /tmp/b.png '/tmp/c d.png'");
+    let mut asked = Vec::new();
+    while let Reaction::WantImage(path) = reaction {
+        let exists = path != "/tmp/b.png";
+        reaction = composer.image(&path, exists.then_some(path.as_str()));
+        asked.push(path);
+    }
+    assert_eq!(asked, ["/tmp/a.png", "/tmp/b.png", "/tmp/c d.png"]);
+    assert_eq!(screen(&mut composer, 60, 4), "› [image a.png] /tmp/b.png [image c d.png]▏\n");
+}
+
+#[test]
 fn a_late_answer_about_an_image_leaves_the_cursor_where_it_is() {
     for (script, shown) in
         [("<Home>", "› ▏see [image a.png]\n"), (" and<Left>", "› see [image a.png] an▏d\n")]
