@@ -75,7 +75,6 @@ pub struct Chat {
     transcript: Transcript,
     /// Was anything said or done in this conversation?
     has_talk: bool,
-    has_notes: bool,
     /// Have the events come that were there when the conversation was opened? Before, nothing is asked of the person.
     is_caught_up: bool,
     composer: Composer,
@@ -129,7 +128,6 @@ impl Chat {
             ended: 0,
             transcript: Transcript::new(look),
             has_talk: false,
-            has_notes: false,
             is_caught_up: true,
             composer,
             pending: Pending::default(),
@@ -203,7 +201,6 @@ impl Chat {
 
     /// Says something of ours in the conversation.
     fn note(&mut self, tone: Tone, text: impl Into<String>) {
-        self.has_notes = true;
         self.transcript.note(Note::new(tone, text));
     }
 

@@ -20,7 +20,8 @@ impl Chat {
         let prompt = |text: String| Prompt { text, images: Vec::new() };
         match command {
             Command::Help(topic) => match commands::help(topic.as_deref(), self.look_now()) {
-                Ok(text) => self.note(Tone::Info, text),
+                Ok(text) if topic.is_some() => self.note(Tone::Info, text),
+                Ok(text) => self.note(Tone::Info, format!("{text}\n{}", commands::keys(self.look_now()))),
                 Err(mistake) => self.note(Tone::Warn, mistake.to_string()),
             },
             Command::Quit => self.wishes.push(Wish::Leave),

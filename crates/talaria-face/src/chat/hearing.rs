@@ -51,7 +51,10 @@ impl Chat {
                 self.close_if_gone();
             }
             News::Files { letters, paths } => self.composer.offer(&letters, paths),
-            News::Image { pasted, path } => self.composer.image(&pasted, path.as_deref()),
+            News::Image { pasted, path } => {
+                let reaction = self.composer.image(&pasted, path.as_deref());
+                self.react(now, reaction);
+            }
             News::Reply(text) => self.note(Tone::Info, text),
             News::Refused { what, prompt, ticket } => self.refused(&what, prompt, ticket),
             News::ShellOutput(text) => {
@@ -90,7 +93,7 @@ impl Chat {
         }
         self.pending = Pending::default();
         self.clear_transcript();
-        (self.has_talk, self.has_notes, self.asked_older) = (false, false, None);
+        (self.has_talk, self.asked_older) = (false, None);
         self.requests.open();
         self.panel = None;
         self.is_caught_up = session.is_none();

@@ -74,20 +74,19 @@ impl Chat {
         Frame::fitted(lines, cursor, columns, rows)
     }
 
-    /// The first screen as long as nothing was said, and what was said.
+    /// What was said; and above it the first screen, as long as there is room and nothing was said to the model.
     fn conversation(&mut self, columns: u16, area: usize, now: Duration) -> Vec<Line> {
-        let mut lines = Vec::new();
-        if !self.has_talk {
-            let room = if self.has_notes { area / 2 } else { area };
-            lines = welcome::rows(&self.known, usize::from(columns), room, self.paint());
-        }
-        let height = u16::try_from(area.saturating_sub(lines.len())).unwrap_or(u16::MAX);
-        let view = self.transcript.view(columns, height, now);
+        let view = self.transcript.view(columns, u16::try_from(area).unwrap_or(u16::MAX), now);
+        self.is_moving = view.again;
         if let Some(before) = view.needs_older.filter(|before| self.asked_older != Some(*before)) {
             self.asked_older = Some(before);
             self.wishes.push(Wish::Older { before });
         }
-        self.is_moving = view.again;
+        if self.has_talk {
+            return view.lines;
+        }
+        let room = area.saturating_sub(view.lines.len());
+        let mut lines = welcome::rows(&self.known, usize::from(columns), room, self.paint());
         lines.extend(view.lines);
         lines
     }

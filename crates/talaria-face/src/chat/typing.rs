@@ -204,7 +204,7 @@ impl Chat {
     }
 
     /// What the input line made of a key.
-    fn react(&mut self, now: Duration, reaction: Reaction) {
+    pub(super) fn react(&mut self, now: Duration, reaction: Reaction) {
         let is_line = matches!(reaction, Reaction::Submit(_) | Reaction::Command(_) | Reaction::Shell(_));
         match reaction {
             Reaction::Nothing | Reaction::Changed | Reaction::NotMine => {}

@@ -283,6 +283,8 @@ fn help_keys_and_themes_need_no_engine() {
     play.press("Esc");
     assert!(!play.screen().contains("any key closes"));
     play.write("/help").press("Esc Enter");
+    assert!(play.screen().contains("Ctrl-Z"), "the end of it");
+    play.press("PageUp");
     assert!(play.screen().contains("/quit"));
     play.write("/theme mono").press("Esc Enter");
     assert_eq!(play.chat.theme(), Theme::Mono);
