@@ -29,7 +29,7 @@ impl Chat {
             Command::Stop if self.turn.is_idle() && self.shell.is_none() => {
                 self.note(Tone::Warn, "no turn runs here");
             }
-            Command::Stop => self.interrupt(now),
+            Command::Stop => self.interrupt(),
             Command::Steer(text) => self.say(now, prompt(text), When::Now),
             Command::Queue(text) => self.say(now, prompt(text), When::Next),
             Command::Requests => self.show_waiting(now),

@@ -25,14 +25,7 @@ impl Chat {
             News::Opened(session) => self.opened(now, session),
             News::Started { session, turn } => {
                 self.session = Some(session);
-                // Its events come by another way, and may have been faster.
-                if turn > self.ended {
-                    self.turn.started(now);
-                } else if matches!(self.turn, Turn::Asked { .. }) {
-                    self.turn = Turn::Idle;
-                }
-                let held = self.pending.release();
-                self.wishes.extend(held.into_iter().map(|(prompt, when)| Wish::Say(prompt, when)));
+                self.started(now, turn);
             }
             News::Event(numbered) => self.happened(now, &numbered),
             News::CaughtUp => self.is_caught_up = true,
@@ -86,9 +79,32 @@ impl Chat {
         self.show_request();
     }
 
+    /// A turn was written down. Its events come by another way, and may have been faster.
+    fn started(&mut self, now: Duration, turn: i64) {
+        let before = self.turn;
+        if turn > self.ended {
+            self.turn.started(now);
+        } else if matches!(self.turn, Turn::Asked { .. }) {
+            self.turn = Turn::Idle;
+        }
+        self.stop_if_unwanted(before);
+        let held = self.pending.release();
+        self.wishes.extend(held.into_iter().map(|(prompt, when)| Wish::Say(prompt, when)));
+    }
+
+    /// A turn that was not wanted any more before it began is stopped now; what was to follow it is not sent.
+    fn stop_if_unwanted(&mut self, before: Turn) {
+        if before.is_unwanted() && self.turn.is_running() {
+            self.wishes.push(Wish::Interrupt);
+            for prompt in self.pending.withdraw().into_iter().rev() {
+                self.composer.put_back(prompt);
+            }
+        }
+    }
+
     /// Another conversation. What was held for the last one goes back to the input line.
     fn opened(&mut self, now: Duration, session: Option<Box<SessionInfo>>) {
-        for prompt in self.pending.withdraw() {
+        for prompt in self.pending.withdraw().into_iter().rev() {
             self.composer.put_back(prompt);
         }
         self.pending = Pending::default();
@@ -114,7 +130,9 @@ impl Chat {
         {
             self.known.was_asked();
         }
+        let before = self.turn;
         self.turn.event(now, numbered);
+        self.stop_if_unwanted(before);
         let back = self.pending.event(&numbered.event);
         self.transcript.take(now, numbered);
         for back in back {

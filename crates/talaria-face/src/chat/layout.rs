@@ -33,7 +33,7 @@ impl Chat {
         }
         let (width, height, paint) = (usize::from(columns), usize::from(rows), self.paint());
         let has_list = matches!(self.popup, Some(Popup::List(_)));
-        let is_asked = self.panel.as_ref().is_some_and(Panel::has_keyboard) && !has_list;
+        let is_asked = self.is_asked();
 
         let status = self.status_row(width, now);
         let input_rows = if is_asked && height < ROOMY { 0 } else { (rows / 3).clamp(1, COMPOSER) };
@@ -61,7 +61,7 @@ impl Chat {
         lines.extend(shell);
         lines.extend(pending);
         // After the conversation, which knows only now where its end is.
-        lines.extend(has_rule.then(|| self.rule(width, is_asked, now)));
+        lines.extend(has_rule.then(|| self.rule(width, now)));
         if let Some(input) = input {
             let (column, row) = input.cursor;
             if !is_asked && !has_list {
@@ -113,12 +113,12 @@ impl Chat {
     }
 
     /// A row across that says what Enter does now, or what a key just did.
-    fn rule(&self, width: usize, is_asked: bool, now: Duration) -> Line {
+    fn rule(&self, width: usize, now: Duration) -> Line {
         let paint = self.paint();
         let flash = self.flash.as_ref().filter(|(until, _)| now < *until);
         let text = match (flash, self.turn, self.enter) {
             (Some((_, text)), ..) => text.as_str(),
-            _ if is_asked => "keys answer; Ctrl-G: input line",
+            _ if self.is_asked() => "keys answer; Ctrl-G: input line",
             (None, Turn::Idle, _) => "Enter sends",
             (None, _, Enter::Steer) => "Enter steers; F3: queue; Esc stops",
             (None, _, Enter::Queue) => "Enter queues; F3: steer; Esc stops",
@@ -137,6 +137,12 @@ impl Chat {
         line.push(Style::DIM, &sign.repeat(fill));
         line.push(Style::BOLD, below);
         line
+    }
+
+    /// Do keys answer a request?
+    fn is_asked(&self) -> bool {
+        let has_list = matches!(self.popup, Some(Popup::List(_)));
+        self.panel.as_ref().is_some_and(Panel::has_keyboard) && !has_list
     }
 
     fn hide_panel(&mut self) {

@@ -111,8 +111,8 @@ fn work(moment: Moment, paint: Paint) -> Option<String> {
     let word = match moment.turn {
         Turn::Idle if moment.has_shell => "shell",
         Turn::Idle => return None,
+        Turn::Asked { is_stopping: true, .. } | Turn::Running { is_stopping: true, .. } => "stopping",
         Turn::Asked { .. } => "sending",
-        Turn::Running { is_stopping: true, .. } => "stopping",
         Turn::Running { .. } => "working",
     };
     let beat = usize::try_from(moment.now.as_millis() / 100).unwrap_or(0);

@@ -14,6 +14,7 @@ use super::{Asked, Chat, Setup};
 use crate::render::{Look, sample};
 
 mod asking;
+mod elsewhere;
 mod first_screen;
 mod leaving;
 mod properties;

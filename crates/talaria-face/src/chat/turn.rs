@@ -13,7 +13,11 @@ pub(super) enum Turn {
     #[default]
     Idle,
     /// One was asked for; the engine has not said that it has it.
-    Asked { since: Duration },
+    Asked {
+        since: Duration,
+        /// Is it to stop as soon as it has begun?
+        is_stopping: bool,
+    },
     /// One runs.
     Running {
         since: Duration,
@@ -37,21 +41,27 @@ impl Turn {
     pub(super) fn elapsed(self, now: Duration) -> Option<Duration> {
         match self {
             Self::Idle => None,
-            Self::Asked { since } | Self::Running { since, .. } => Some(now.saturating_sub(since)),
+            Self::Asked { since, .. } | Self::Running { since, .. } => Some(now.saturating_sub(since)),
         }
+    }
+
+    /// Is it to stop as soon as it has begun?
+    pub(super) fn is_unwanted(self) -> bool {
+        matches!(self, Self::Asked { is_stopping: true, .. })
     }
 
     /// The engine has written it down.
     pub(super) fn started(&mut self, now: Duration) {
-        if !self.is_running() {
-            let since = now.saturating_sub(self.elapsed(now).unwrap_or_default());
-            *self = Self::Running { since, began: None, is_stopping: false };
-        }
+        *self = match *self {
+            Self::Idle => Self::Running { since: now, began: None, is_stopping: false },
+            Self::Asked { since, is_stopping } => Self::Running { since, began: None, is_stopping },
+            running => running,
+        };
     }
 
     /// A person wants it to stop.
     pub(super) fn stop(&mut self) {
-        if let Self::Running { is_stopping, .. } = self {
+        if let Self::Asked { is_stopping, .. } | Self::Running { is_stopping, .. } = self {
             *is_stopping = true;
         }
     }

@@ -91,7 +91,7 @@ impl Chat {
         }
         let reaction = self.composer.key(key);
         match (reaction, key.code) {
-            (Reaction::NotMine | Reaction::Nothing, Code::Esc) => self.interrupt(now),
+            (Reaction::NotMine | Reaction::Nothing, Code::Esc) => self.interrupt(),
             (reaction, _) => self.react(now, reaction),
         }
         self.line_has_keyboard();
@@ -158,8 +158,8 @@ impl Chat {
         }
         self.leave_by = Some(now + A_WHILE);
         let is_list = self.popup.take().is_some();
-        let word = if self.turn.is_running() {
-            self.interrupt(now);
+        let word = if !self.turn.is_idle() {
+            self.interrupt();
             "stopping the turn"
         } else if self.shell.is_some() {
             self.wishes.push(Wish::StopShell);
@@ -176,13 +176,14 @@ impl Chat {
     }
 
     /// Asks for the running turn, or the shell command, to stop.
-    pub(super) fn interrupt(&mut self, now: Duration) {
+    pub(super) fn interrupt(&mut self) {
         match self.turn {
             Turn::Running { .. } => {
                 self.turn.stop();
                 self.wishes.push(Wish::Interrupt);
             }
-            Turn::Asked { .. } => self.flash(now, "the turn has not begun: once more in a moment"),
+            // Nobody has it yet who could stop it.
+            Turn::Asked { .. } => self.turn.stop(),
             Turn::Idle if self.shell.is_some() => self.wishes.push(Wish::StopShell),
             Turn::Idle => {}
         }
@@ -231,7 +232,7 @@ impl Chat {
         self.transcript.scroll(Scroll::Bottom);
         match self.turn {
             Turn::Idle => {
-                self.turn = Turn::Asked { since: now };
+                self.turn = Turn::Asked { since: now, is_stopping: false };
                 self.has_talk = true;
                 self.transcript.said(&redact(&prompt.text));
                 self.wishes.push(Wish::Send(prompt));

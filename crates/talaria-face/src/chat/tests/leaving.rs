@@ -21,6 +21,17 @@ fn esc_interrupts_when_nothing_is_to_be_closed() {
 }
 
 #[test]
+fn a_turn_that_is_stopped_before_it_began_stops_when_it_begins() {
+    let mut play = play();
+    play.write("go").press("Enter").write("and more").press("Enter Esc");
+    assert!(!play.wishes().contains("Interrupt"), "nobody has it who could stop it");
+    assert!(play.screen().contains("stopping"));
+    play.news(News::Started { session: session(), turn: 1 });
+    assert_eq!(play.wishes(), "Interrupt\n");
+    assert!(play.screen().contains("› and more"), "what was to follow is not sent");
+}
+
+#[test]
 fn esc_gives_the_keyboard_back_before_it_interrupts() {
     let mut play = play();
     play.running().asked("r-1", sample::ask_command("ls")).settle();

@@ -1,0 +1,145 @@
+//! Requests of other conversations, and answers of other clients.
+
+use expect_test::expect;
+use talaria_core::api::TaskCounts;
+use talaria_core::request::{Decision, Who};
+
+use super::*;
+
+fn closed(id: &str, decision: Decision) -> Event {
+    Event::RequestClosed { id: TicketId::new(id), decision, by: Who::User, why: None }
+}
+
+fn waiting(requests: Vec<RequestInfo>) -> News {
+    News::Waiting { requests, tasks: TaskCounts { working: 0, waiting: 1, queued: 0 } }
+}
+
+#[test]
+fn an_answer_from_elsewhere_is_told_and_the_panel_goes() {
+    let mut play = play();
+    play.running().asked("r-1", sample::ask_command("ls")).settle();
+    play.event(closed("r-1", Decision::Decline));
+    let screen = play.screen();
+    assert!(screen.contains("the request was answered elsewhere: declined"), "{screen}");
+    assert!(!screen.contains("[y]"), "{screen}");
+    play.press("y");
+    assert_eq!(play.wishes(), "");
+}
+
+#[test]
+fn a_refused_answer_can_be_given_again() {
+    let mut play = play();
+    play.running().asked("r-1", sample::ask_command("ls")).settle();
+    play.press("y");
+    play.wishes();
+    let what = "the question has changed".to_owned();
+    play.news(News::Refused { what, prompt: None, ticket: Some(TicketId::new("r-1")) });
+    assert!(play.screen().contains("not taken: the question has changed"));
+    play.press("n");
+    assert!(play.wishes().contains("decline"));
+}
+
+#[test]
+fn nothing_is_asked_from_the_past() {
+    let mut play = play();
+    let info = talaria_core::api::SessionInfo {
+        id: session(),
+        title: "old".into(),
+        runtime: "codex".into(),
+        updated_at: Timestamp::UNIX_EPOCH,
+        running: true,
+        kind: talaria_core::api::Kind::Chat,
+        task: None,
+        cwd: "/home/me/project".into(),
+        model: None,
+        created_at: Timestamp::UNIX_EPOCH,
+        last_seq: 9,
+    };
+    play.news(News::Opened(Some(Box::new(info))));
+    play.asked("r-1", sample::ask_command("ls")).asked("r-2", sample::ask_command("pwd")).settle();
+    assert!(!play.screen().contains("[y]"));
+    play.event(closed("r-1", Decision::Accept)).news(News::CaughtUp).settle();
+    let screen = play.screen();
+    assert!(screen.contains("[y]") && screen.contains("│ pwd"), "{screen}");
+    play.press("y");
+    assert!(play.wishes().contains("answer r-2"));
+}
+
+#[test]
+fn a_request_that_the_events_do_not_tell_of_comes_with_what_waits_and_not_again_when_it_is_closed() {
+    let mut play = play();
+    let here = || RequestInfo { session: session(), task: None, ..of_task("r-1", "") };
+    play.running().news(waiting(vec![here()])).settle().press("y");
+    assert!(play.wishes().contains("answer r-1"));
+    play.event(closed("r-1", Decision::Accept)).news(waiting(vec![here()])).settle();
+    assert!(!play.screen().contains("[y]"), "an older list does not open it again");
+}
+
+#[test]
+fn esc_puts_a_request_of_another_conversation_away() {
+    let mut play = play();
+    play.news(waiting(vec![of_task("r-9", "deploy")])).press("F2").settle().press("Esc");
+    assert!(!play.screen().contains("make deploy"));
+    assert!(play.screen().contains("1 request waits"));
+}
+
+#[test]
+fn a_request_of_a_task_is_a_badge_and_opens_in_the_same_panel() {
+    let mut play = play();
+    play.news(waiting(vec![of_task("r-9", "deploy")]));
+    expect![[r#"
+        1 request waits: F2 · 1 task
+    "#]]
+    .assert_eq(&play.rows_with("1 request"));
+    assert!(!play.screen().contains("make deploy"), "it does not come by itself");
+    play.press("F2").settle();
+    expect![[r#"
+        Talaria 0.6.0
+          folder       ~/project
+          runtime      Codex is being asked
+          model        not known yet
+          permissions  not known yet
+
+        Say what you want done and press Enter.
+        / lists commands, @ names a file, ! runs a shell command, ? shows the keys.
+        Ctrl-D leaves and stops nothing: `talaria --last` comes back.
+
+        A request of the task deploy
+        ? Codex asks to run a command
+          │ make deploy
+          in      /home/me/project
+          reason  may I?
+                  sure
+          note    if you accept, the command may run outside the sandbox (of that
+                  conversation), with all your rights (approval policy of that
+                  conversation)
+        [y] yes, once  [s] yes, for this session  [n] no, go on  [r] no, and say why
+        [x] no, and stop the turn:
+        ── keys answer; Ctrl-G: input line ─────────────────────────────────────────────
+        › say what to do   / commands   @ files   ! shell
+        1 task
+    "#]]
+    .assert_eq(&play.screen());
+    play.press("y");
+    expect![[r#"
+        answer r-9 {"decision":"accept","reason":null,"content":{"kind":"nothing"}} [digest of r-9]
+    "#]]
+    .assert_eq(&play.wishes());
+    play.news(waiting(Vec::new()));
+    assert!(play.screen().contains("your answer was taken"));
+}
+
+#[test]
+fn of_several_requests_one_is_chosen_from_a_list() {
+    let mut play = play();
+    play.news(waiting(vec![of_task("r-8", "build"), of_task("r-9", "deploy")]));
+    play.press("F2").settle();
+    expect![[r#"
+        › the task build: make deploy
+        the task deploy: make deploy
+        2 requests wait: F2 · 1 task
+    "#]]
+    .assert_eq(&play.rows_with("task"));
+    play.press("Down Enter").settle().press("n");
+    assert!(play.wishes().contains("answer r-9"));
+}
