@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
+use super::super::fragment::Kind;
 use super::*;
 
 /// Something a person does.
@@ -112,9 +113,18 @@ fn perform(composer: &mut Composer, acts: &[Act]) {
     }
 }
 
-/// The cursor stands between graphemes, and not in a unit.
+/// The cursor stands between graphemes, and not in a unit; units are whole.
 fn check_cursor(composer: &Composer) {
     let (buffer, cursor) = (&composer.buffer, composer.buffer.cursor());
+    assert!(buffer.units().is_sorted_by(|left, right| left.end <= right.start), "{:?}", buffer.units());
+    for unit in buffer.units() {
+        let text = &buffer.text()[unit.start..unit.end];
+        let whole = match &unit.kind {
+            Kind::Paste => Fragment::pasted(text.to_owned()),
+            Kind::Image(path) => Fragment::image(path),
+        };
+        assert_eq!((whole.text.as_str(), whole.units[0].label.as_str()), (text, unit.label.as_str()));
+    }
     let mut from = 0;
     for unit in buffer.units() {
         assert!(cursor <= unit.start || unit.end <= cursor, "{cursor} in {unit:?}");
