@@ -44,7 +44,7 @@ pub use setup::Setup;
 
 use commands::Command;
 use composer::Composer;
-use contract::Wish;
+use contract::{Prompt, Wish};
 use history::History;
 use known::Known;
 use list::List;
@@ -78,6 +78,8 @@ pub struct Chat {
     /// Have the events come that were there when the conversation was opened? Before, nothing is asked of the person.
     is_caught_up: bool,
     composer: Composer,
+    /// What a turn was asked for with, until Codex has begun with it.
+    sent: Option<Prompt>,
     pending: Pending,
     requests: Requests,
     panel: Option<Panel>,
@@ -130,6 +132,7 @@ impl Chat {
             has_talk: false,
             is_caught_up: true,
             composer,
+            sent: None,
             pending: Pending::default(),
             requests: Requests::default(),
             panel: None,

@@ -5,6 +5,7 @@ use std::time::Duration;
 use talaria_core::api::{EffortOffer, ModelOffer, Numbered, SessionInfo};
 use talaria_core::event::Event;
 use talaria_core::ids::TicketId;
+use talaria_core::outcome::Outcome;
 use talaria_core::plain::{one_line, sanitize};
 use talaria_core::redact::redact;
 
@@ -109,7 +110,7 @@ impl Chat {
         }
         self.pending = Pending::default();
         self.clear_transcript();
-        (self.has_talk, self.asked_older) = (false, None);
+        (self.has_talk, self.asked_older, self.sent) = (false, None, None);
         self.requests.open();
         self.panel = None;
         self.is_caught_up = session.is_none();
@@ -135,6 +136,7 @@ impl Chat {
         self.stop_if_unwanted(before);
         let back = self.pending.event(&numbered.event);
         self.transcript.take(now, numbered);
+        self.take_back_unsent(&numbered.event);
         for back in back {
             match back {
                 Back::Own(prompt) => self.composer.put_back(prompt),
@@ -153,6 +155,22 @@ impl Chat {
         if matches!(numbered.event, Event::Outcome(_)) {
             self.ended = numbered.turn.unwrap_or(0).max(self.ended);
             self.panel.take_if(|panel| !panel.is_from_elsewhere());
+        }
+    }
+
+    /// A turn that ended before Codex had begun it has done nothing with what was said: it goes back to the input line.
+    /// Where nobody knows whether it was begun, it does not, since it would be done twice.
+    fn take_back_unsent(&mut self, event: &Event) {
+        match event {
+            Event::TurnStarted { .. } => self.sent = None,
+            Event::Outcome(report) => {
+                let is_known = matches!(report.outcome, Outcome::Failed { .. } | Outcome::Interrupted { .. });
+                if let Some(prompt) = self.sent.take().filter(|_| is_known) {
+                    self.transcript.take_back(&redact(&prompt.text));
+                    self.composer.put_back(prompt);
+                }
+            }
+            _ => {}
         }
     }
 
@@ -181,8 +199,10 @@ impl Chat {
     /// Something could not be done: nothing that was typed is lost.
     fn refused(&mut self, what: &str, prompt: Option<Prompt>, ticket: Option<TicketId>) {
         if let Some(prompt) = prompt {
+            self.sent.take_if(|sent| *sent == prompt);
             self.pending.refused(&prompt);
             self.transcript.take_back(&redact(&prompt.text));
+            self.has_talk = self.transcript.newest_seq().is_some();
             let held = if matches!(self.turn, Turn::Asked { .. }) {
                 self.turn = Turn::Idle;
                 self.pending.withdraw()

@@ -25,7 +25,8 @@ pub(super) const KEYS: &[(&str, &str)] = &[
     ("Ctrl-W, Alt-D", "cut the word before or behind the cursor"),
     ("Ctrl-U, Ctrl-K", "cut the line up to or from the cursor"),
     ("Ctrl-Y", "put in what was cut"),
-    ("Ctrl-Z, Alt-Z", "take a change back, make it again"),
+    ("Ctrl-_, Alt-_", "take a change back, make it again"),
+    ("Ctrl-Z", "put the program aside; `fg` comes back"),
 ];
 
 /// The rows, at most `height`.

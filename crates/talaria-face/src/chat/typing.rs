@@ -235,6 +235,7 @@ impl Chat {
                 self.turn = Turn::Asked { since: now, is_stopping: false };
                 self.has_talk = true;
                 self.transcript.said(&redact(&prompt.text));
+                self.sent = Some(prompt.clone());
                 self.wishes.push(Wish::Send(prompt));
             }
             Turn::Asked { .. } => self.pending.hold(prompt, when),

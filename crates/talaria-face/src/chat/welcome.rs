@@ -84,10 +84,13 @@ fn model(known: &Known) -> String {
 fn permissions(known: &Known) -> String {
     let sandbox = words(known, known.sandbox(), "Codex's own");
     let approval = words(known, known.approval(), "Codex's own");
-    if known.sandbox() == Setting::Unknown && known.approval() == Setting::Unknown {
-        return sandbox;
+    match (known.sandbox(), known.approval()) {
+        (Setting::Unknown, Setting::Unknown) => sandbox,
+        (Setting::Untold, Setting::Untold) => {
+            "Codex's defaults; it tells them when the first turn begins".to_owned()
+        }
+        _ => format!("sandbox {sandbox}, approvals {approval}"),
     }
-    format!("sandbox {sandbox}, approvals {approval}")
 }
 
 /// A setting in words; `untold` is what happens if nobody says anything.

@@ -161,6 +161,18 @@ fn what_is_missing_is_told_with_the_command_that_helps() {
 }
 
 #[test]
+fn permissions_that_codex_does_not_tell_are_not_made_up() {
+    let mut play = play();
+    let mut silent = offers();
+    (silent.sandbox, silent.approval) = (None, None);
+    play.news(News::Offers(silent));
+    expect![[r#"
+        permissions  Codex's defaults; it tells them when the first turn begins
+    "#]]
+    .assert_eq(&play.rows_with("permissions"));
+}
+
+#[test]
 fn small_windows_show_what_matters_most() {
     let mut play = play().at(40, 12);
     play.news(News::Offers(offers()));

@@ -152,6 +152,22 @@ fn what_was_refused_goes_back_to_the_input_line() {
     let screen = play.screen();
     assert!(screen.contains("› go\n  and test\n  more") && screen.contains("no Codex"), "{screen}");
     assert!(screen.contains("Enter sends"), "nothing runs\n{screen}");
+    assert!(screen.contains("Talaria 0.6.0"), "nothing was said\n{screen}");
+}
+
+#[test]
+fn what_codex_never_began_with_goes_back_to_the_input_line() {
+    let mut play = play();
+    play.write("go").press("Enter").news(News::Started { session: session(), turn: 1 });
+    play.event(sample::failed());
+    let screen = play.screen();
+    assert!(screen.contains("› go") && !screen.contains("▌ go"), "{screen}");
+    let mut play = super::play();
+    play.running().event(sample::failed());
+    assert!(!play.screen().contains("› go"), "Codex had begun");
+    let mut play = super::play();
+    play.write("go").press("Enter").event(sample::lost());
+    assert!(!play.screen().contains("› go"), "nobody knows");
 }
 
 #[test]
