@@ -215,7 +215,12 @@ impl Chat {
         }
         let shown = self.panel.as_mut().filter(|panel| Some(panel.ticket()) == ticket.as_ref());
         match shown {
-            Some(panel) => panel.refused(&one_line(what)),
+            Some(panel) => {
+                panel.refused(&one_line(what));
+                if !self.composer.is_busy() {
+                    panel.offer_keyboard();
+                }
+            }
             None => self.note(Tone::Bad, sanitize(what).into_owned()),
         }
     }

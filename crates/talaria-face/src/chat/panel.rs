@@ -151,6 +151,12 @@ impl Panel {
         self.grip = Grip::Line;
     }
 
+    /// It may have the keyboard, as if it had just appeared.
+    pub(super) fn offer_keyboard(&mut self) {
+        self.grip = Grip::Offered;
+        self.shown_at = None;
+    }
+
     /// The answer was not taken, for this reason; the person may give another.
     pub(super) fn refused(&mut self, why: &str) {
         self.stage = Stage::Asking;
@@ -158,9 +164,10 @@ impl Panel {
         self.dialog.back();
     }
 
-    /// Notes that an answer was given.
+    /// Notes that an answer was given. There is nothing to press until somebody says whether it counts.
     pub(super) fn sent(&mut self) {
         self.stage = Stage::Sent;
+        self.grip = Grip::Line;
         self.problem = None;
     }
 

@@ -147,6 +147,7 @@ impl Chat {
     fn change_keyboard(&mut self, now: Duration) {
         match &mut self.panel {
             Some(panel) if panel.has_keyboard() => panel.leave_keyboard(),
+            Some(panel) if panel.is_sent() => {}
             Some(panel) => panel.take_keyboard(),
             None => self.flash(now, "nothing waits in this conversation (F2: elsewhere)"),
         }

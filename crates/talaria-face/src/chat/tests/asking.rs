@@ -48,6 +48,7 @@ fn a_request_is_shown_whole_and_answered_with_one_key_and_the_digest_of_what_is_
     assert!(play.screen().contains("your answer is on its way"));
     play.press("y n");
     assert_eq!(play.wishes(), "", "an answer is given once");
+    assert!(play.screen().contains("› yn"), "until it counts, keys are for the input line");
     play.event(closed("r-1", Decision::Accept));
     let screen = play.screen();
     assert!(!screen.contains("on its way") && !screen.contains("elsewhere"), "{screen}");

@@ -35,7 +35,7 @@ fn a_refused_answer_can_be_given_again() {
     let what = "the question has changed".to_owned();
     play.news(News::Refused { what, prompt: None, ticket: Some(TicketId::new("r-1")) });
     assert!(play.screen().contains("not taken: the question has changed"));
-    play.press("n");
+    play.settle().press("n");
     assert!(play.wishes().contains("decline"));
 }
 
