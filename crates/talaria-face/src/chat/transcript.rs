@@ -17,7 +17,7 @@ use self::cell::{Cell, Folding, Key};
 use self::message::Voice;
 use self::remark::Remark;
 use self::roll::{Handle, Hole, LOCAL, PENDING, Roll};
-use self::window::Anchor;
+use self::window::{Anchor, Wanted};
 use super::line::Line;
 use crate::render::{Highlighter, Look, Paint};
 
@@ -75,6 +75,7 @@ pub struct Transcript {
     /// The cells in the rows of the last view.
     shown: Vec<Option<Key>>,
     laid: Vec<Key>,
+    wanted: Option<Wanted>,
     untrimmed: usize,
 }
 
@@ -178,6 +179,7 @@ impl Transcript {
             frame: 0,
             shown: Vec::new(),
             laid: Vec::new(),
+            wanted: None,
             untrimmed: 0,
         }
     }
@@ -205,13 +207,18 @@ impl Transcript {
     /// Takes events that were missing, the oldest first. None means that there are none.
     pub fn prepend(&mut self, events: Vec<Numbered>) {
         self.leave_hole();
+        let wanted = self.wanted.take();
         let hole = match events.last() {
             Some(last) => self.roll.hole(last.seq),
-            None => self.wanted_hole(),
+            None => wanted.map(|wanted| wanted.hole),
         };
         let Some(hole) = hole else { return };
         let inside = |event: &&Numbered| (hole.first..=hole.last).contains(&event.seq);
-        self.roll.fill(hole, events.iter().find(inside).map_or(hole.first, |event| event.seq));
+        // Numbers that no event has, between the last one and what was asked for, are not missing.
+        let asked = wanted.filter(|wanted| wanted.hole == hole).map(|wanted| wanted.before - 1);
+        let last = events.last().map(|event| event.seq).max(asked).unwrap_or(hole.last);
+        let first = events.first().map_or(hole.first, |event| event.seq.max(hole.first));
+        self.roll.fill(hole, first..=last.min(hole.last));
         let live = self.started.take();
         events.iter().filter(inside).for_each(|event| self.apply(event));
         self.started = live.or(self.started.take());

@@ -108,8 +108,8 @@ impl Page<'_> {
 struct Laid {
     width: usize,
     fold: Folding,
-    /// Tenths of a second, where time is shown.
-    beat: u128,
+    /// Tenths of a second, of both times, where time is shown.
+    beat: (u128, i64),
 }
 
 impl Cell {
@@ -139,7 +139,7 @@ impl Cell {
 
     /// Its rows.
     pub(super) fn rows(&mut self, page: &Page<'_>) -> &[Line] {
-        let beat = if self.is_running() { page.now.as_millis() / 100 } else { 0 };
+        let beat = if self.is_running() { (page.now.as_millis() / 100, page.wall / 100) } else { (0, 0) };
         let laid = Laid { width: page.width, fold: page.fold, beat };
         if self.laid != Some(laid) {
             match &mut self.body {

@@ -25,10 +25,22 @@ pub(super) struct Crew {
 #[derive(Debug)]
 struct Agent {
     thread: ThreadId,
+    /// Its place among the agents, if that was told.
+    path: Option<String>,
     /// How it stands, if that was told.
     phase: Option<AgentPhase>,
     steps: VecDeque<String>,
     forgotten: usize,
+}
+
+impl Agent {
+    fn push(&mut self, step: &str) {
+        self.steps.push_back(shortened(step));
+        if self.steps.len() > STEPS {
+            self.steps.pop_front();
+            self.forgotten += 1;
+        }
+    }
 }
 
 impl Crew {
@@ -56,11 +68,14 @@ impl Crew {
     pub(super) fn step(&mut self, thread: &ThreadId, item: &Item, paint: Paint) {
         let Some(step) = news::agent_step(item, paint) else { return };
         let agent = self.agent(thread);
-        agent.steps.push_back(shortened(&step));
-        if agent.steps.len() > STEPS {
-            agent.steps.pop_front();
-            agent.forgotten += 1;
-        }
+        agent.push(&step);
+    }
+
+    /// Something happened to a sub-agent that has a place among the others.
+    pub(super) fn activity(&mut self, thread: &ThreadId, path: &str, activity: &str) {
+        let agent = self.agent(thread);
+        agent.path = Some(shortened(path));
+        agent.push(activity);
     }
 
     /// What a call that ended says about a sub-agent.
@@ -72,7 +87,7 @@ impl Crew {
         };
         let agent = self.agent(&state.thread);
         if words.is_some() || agent.phase.is_none() {
-            agent.steps.push_back(shortened(&step));
+            agent.push(&step);
         }
     }
 
@@ -91,7 +106,10 @@ impl Crew {
                 }
                 phase => (phase.map(news::phase_word), Style::DIM),
             };
-            let name = plain_line(&news::agent(&agent.thread)).into_owned();
+            let name = match &agent.path {
+                Some(path) => format!("agent {path}"),
+                None => plain_line(&news::agent(&agent.thread)).into_owned(),
+            };
             let mut text = format!("  {} {name}", paint.sign("└", "`-"));
             word.iter().for_each(|word| text.extend([" ", word]));
             if page.fold == Folding::Folded {
@@ -115,7 +133,7 @@ impl Crew {
             Some(at) => at,
             None => {
                 let (steps, forgotten) = (VecDeque::new(), 0);
-                self.agents.push(Agent { thread: thread.clone(), phase: None, steps, forgotten });
+                self.agents.push(Agent { thread: thread.clone(), path: None, phase: None, steps, forgotten });
                 self.agents.len() - 1
             }
         };

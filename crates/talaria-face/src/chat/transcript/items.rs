@@ -143,6 +143,9 @@ impl Transcript {
                 self.step(scene, key, |step, paint| step.end(body, paint));
                 self.adopt(key, body);
             }
+            ItemBody::AgentActivity { thread, path, activity, .. } => {
+                self.crew(scene, thread, |crew, _| crew.activity(thread, path, activity));
+            }
             body => {
                 if let Some(note) = step_note::note(body) {
                     self.remark(scene, Remark::aside(&note));

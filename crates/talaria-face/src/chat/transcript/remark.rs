@@ -9,6 +9,9 @@ use crate::render::{Color, Style, plain};
 
 const LIMITS: Limits = Limits { head: 64 * 1024, tail: 16 * 1024 };
 
+/// How wide the names are in what is in force.
+const HEAD_COLUMNS: usize = 10;
+
 /// Words with a weight.
 #[derive(Debug)]
 pub(super) struct Remark {
@@ -77,9 +80,8 @@ impl Remark {
     /// Its rows.
     pub(super) fn rows(&self, page: &Page<'_>) -> Vec<Line> {
         let style = match self.weight {
-            Weight::Head | Weight::Ours(Tone::Info) => {
-                return rows(&self.text, page.width, 0, Break::Words);
-            }
+            Weight::Head => return rows(&self.text, page.width, HEAD_COLUMNS, Break::Words),
+            Weight::Ours(Tone::Info) => return rows(&self.text, page.width, 0, Break::Words),
             Weight::Aside => Style::DIM,
             Weight::Warning | Weight::Ours(Tone::Warn) => Style::PLAIN.color(Color::Yellow),
             Weight::Ours(Tone::Bad) => Style::PLAIN.color(Color::Red),

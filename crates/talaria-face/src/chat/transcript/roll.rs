@@ -5,7 +5,7 @@
 //! for its events when it comes near.
 
 use std::collections::{HashMap, VecDeque};
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use talaria_core::ids::{ItemId, ThreadId, TicketId};
 
@@ -153,7 +153,7 @@ impl Roll {
         }
     }
 
-    /// Says that there may be events before all that is here.
+    /// Says that there may be events which are not here.
     pub(super) fn dig(&mut self, hole: Hole) {
         if hole.first <= hole.last {
             let at = self.position((hole.first, 0));
@@ -170,16 +170,13 @@ impl Roll {
         }
     }
 
-    /// Fills a hole from below: nothing from this number on is missing. At its beginning it is closed.
-    pub(super) fn fill(&mut self, hole: Hole, from: i64) {
+    /// Says that of a hole these events are here now.
+    pub(super) fn fill(&mut self, hole: Hole, here: RangeInclusive<i64>) {
         let at = self.position((hole.first, 0));
-        if let Some(Entry::Hole(there)) =
-            self.entries.get_mut(at).filter(|entry| entry.key() == (hole.first, 0))
-        {
-            there.last = from - 1;
-            if there.last < there.first {
-                self.entries.remove(at);
-            }
+        if matches!(self.entries.get(at), Some(Entry::Hole(there)) if *there == hole) {
+            self.entries.remove(at);
+            self.dig(Hole { first: hole.first, last: *here.start() - 1 });
+            self.dig(Hole { first: here.end().saturating_add(1), last: hole.last });
         }
     }
 

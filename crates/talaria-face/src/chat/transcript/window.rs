@@ -18,6 +18,8 @@ use crate::render::{Style, cut};
 const LAID: usize = 200;
 /// How near a hole may come, in cells, before its events are wanted.
 const NEAR: usize = 12;
+/// How many events are asked for where a hole is entered from above.
+const PAGE: i64 = 1000;
 /// How much code is read for a frame, in bytes.
 const READ: usize = 3000;
 
@@ -30,6 +32,15 @@ pub(super) enum Anchor {
     Top,
     /// A row of a cell is the first row of the window. An empty row before the cell counts as one of its rows.
     At(Key, usize),
+}
+
+/// Events that are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Wanted {
+    /// The hole that they lie in.
+    pub(super) hole: Hole,
+    /// They come before this number.
+    pub(super) before: i64,
 }
 
 /// An entry and a row of it.
@@ -58,7 +69,8 @@ impl Transcript {
             (at, skip) = (at + 1, 0);
         }
         view.below = self.roll.len() - at;
-        view.needs_older = self.near_hole(top.0..at).map(|hole| hole.last + 1);
+        self.wanted = self.near_hole(top.0..at);
+        view.needs_older = self.wanted.map(|wanted| wanted.before);
         view.again |= self.is_running();
         self.forget();
         view
@@ -119,19 +131,23 @@ impl Transcript {
         }
     }
 
-    /// The hole that the window asks for.
-    pub(super) fn wanted_hole(&self) -> Option<Hole> {
-        self.near_hole(self.view_range())
-    }
-
-    fn near_hole(&self, shown: Range<usize>) -> Option<Hole> {
+    /// The hole in or near the window, and before which number its events are wanted: those next to the window.
+    fn near_hole(&self, shown: Range<usize>) -> Option<Wanted> {
         let hole = |at: usize| match self.roll.get(at) {
-            Some(Entry::Hole(hole)) => Some(*hole),
+            Some(Entry::Hole(hole)) => Some((at, *hole)),
             _ => None,
         };
         let above = shown.start.saturating_sub(NEAR)..shown.start;
         let below = shown.end..(shown.end + NEAR).min(self.roll.len());
-        shown.clone().rev().chain(above.rev()).chain(below).find_map(hole)
+        let (at, hole) = shown.clone().chain(above.rev()).chain(below).find_map(hole)?;
+        let is_entered_from_above = at > shown.start || self.anchor == Anchor::Top;
+        let end = hole.last.saturating_add(1);
+        let before = if is_entered_from_above { end.min(hole.first.saturating_add(PAGE)) } else { end };
+        Some(Wanted { hole, before })
+    }
+
+    fn is_whole_from(&self, first: usize) -> bool {
+        !(first..self.roll.len()).any(|at| matches!(self.roll.get(at), Some(Entry::Hole(_))))
     }
 
     /// Where the window begins. At the end of everything it hangs on the end.
@@ -149,11 +165,9 @@ impl Transcript {
             rows += self.height(at);
             at += 1;
         }
-        if rows <= self.size.1 + start.1 {
-            // Without a hole above there is nothing to wait for at the beginning either.
-            if self.anchor != Anchor::Top || !matches!(self.roll.get(0), Some(Entry::Hole(_))) {
-                self.anchor = Anchor::Bottom;
-            }
+        // With a hole below, the end in view is not the end of what is being read.
+        if rows <= self.size.1 + start.1 && self.is_whole_from(start.0) {
+            self.anchor = Anchor::Bottom;
             return self.bottom();
         }
         if self.anchor != Anchor::Top {

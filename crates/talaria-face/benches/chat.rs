@@ -1,0 +1,267 @@
+//! `cargo bench -p talaria-face`: what a frame of the chat costs in a session of 100,000 events, against aims. Prints; fails
+//! nothing.
+//!
+//! Three passes over the same events: as they come, with a frame after each fifty; scrolling up through everything, with the
+//! pages that were let go of fetched again; and scrolling down. Resident memory is read after each.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a bench stops at the first surprise and prints"
+)]
+
+use std::fmt::Write as _;
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use talaria_core::api::Numbered;
+use talaria_core::event::{Event, PlanStatus, PlanStep, Usage};
+use talaria_core::ids::{ItemId, SessionId, TurnId};
+use talaria_core::item::{CommandSource, FileAction, FileChange, Item, ItemBody, Status};
+use talaria_core::outcome::{Outcome, Report};
+use talaria_face::chat::transcript::{Fold, Scroll, Transcript, View};
+use talaria_face::render::{Highlighter, Look};
+
+const EVENTS: usize = 100_000;
+const PAGE: usize = 2_000;
+const LOOK: Look = Look { color: true, width: None, live: true, unicode: true };
+
+fn main() {
+    println!("{:<58} {:>12} {:>12}", "figure", "measured", "aim");
+    let begun = Instant::now();
+    let lights = Arc::new(Highlighter::load());
+    row("loading the languages, beside the drawing", &millis(begun.elapsed()), "-");
+    let events = session();
+    let before = resident();
+    let mut transcript = Transcript::new(LOOK);
+    transcript.use_syntaxes(lights);
+    follow(&mut transcript, &events);
+    memory("memory after all events", before);
+    up(&mut transcript, &events, Scroll::PageUp, "a page up");
+    memory("memory at the top", before);
+    down(&mut transcript, &events);
+    memory("memory at the bottom", before);
+    transcript.toggle_fold(Fold::All);
+    up(&mut transcript, &events, Scroll::Up(3), "unfolded, three rows up");
+    memory("memory at the top, unfolded", before);
+    giant(before);
+}
+
+/// Events as they come, with a frame after each fifty.
+fn follow(transcript: &mut Transcript, events: &[Numbered]) {
+    let (mut frames, mut taking) = (Vec::new(), Duration::ZERO);
+    for (batch, chunk) in events.chunks(50).enumerate() {
+        let now = Duration::from_millis(batch as u64 * 100);
+        let begun = Instant::now();
+        chunk.iter().for_each(|event| transcript.take(now, event));
+        taking += begun.elapsed();
+        frames.push(frame(transcript, now).0);
+    }
+    told("a frame while events come (120x40)", frames);
+    let each = taking.as_secs_f64() / events.len() as f64 * 1e6;
+    row("taking an event", &format!("{each:.2} us"), "-");
+}
+
+/// Up to the first event; what is missing is fetched as the chat does.
+fn up(transcript: &mut Transcript, events: &[Numbered], step: Scroll, name: &str) {
+    let now = Duration::from_secs(1_000_000);
+    let (mut frames, mut fetches) = (Vec::new(), Vec::new());
+    transcript.scroll(Scroll::Bottom);
+    frame(transcript, now);
+    loop {
+        let begun = Instant::now();
+        transcript.scroll(step);
+        let scrolled = begun.elapsed();
+        let (took, view) = frame(transcript, now);
+        frames.push(scrolled + took);
+        fetches.extend(fetch(transcript, events, &view));
+        if !view.above && view.needs_older.is_none() {
+            break;
+        }
+    }
+    told(&format!("a frame, {name}"), frames);
+    if !fetches.is_empty() {
+        told(&format!("  taking a page of {PAGE} older events"), fetches);
+    }
+}
+
+fn down(transcript: &mut Transcript, events: &[Numbered]) {
+    let now = Duration::from_secs(1_000_000);
+    let (mut frames, mut fetches) = (Vec::new(), Vec::new());
+    while !transcript.is_at_bottom() {
+        let begun = Instant::now();
+        transcript.scroll(Scroll::PageDown);
+        let scrolled = begun.elapsed();
+        let (took, view) = frame(transcript, now);
+        frames.push(scrolled + took);
+        fetches.extend(fetch(transcript, events, &view));
+    }
+    told("a frame, a page down", frames);
+    if !fetches.is_empty() {
+        told(&format!("  taking a page of {PAGE} events again"), fetches);
+    }
+}
+
+fn fetch(transcript: &mut Transcript, events: &[Numbered], view: &View) -> Option<Duration> {
+    let before = usize::try_from(view.needs_older? - 1).unwrap();
+    let page = events[before.saturating_sub(PAGE)..before].to_vec();
+    let begun = Instant::now();
+    transcript.prepend(page);
+    Some(begun.elapsed())
+}
+
+/// One command that prints fifty megabytes, and one answer of ten.
+fn giant(before: u64) {
+    let mut transcript = Transcript::new(LOOK);
+    let piece = "a line of output that says nothing at all, over and over again\n".repeat(160);
+    let mut events = vec![Event::ItemStarted { item: command("c", "yes", None, Status::InProgress) }];
+    let output = |delta: &str| Event::OutputDelta { item: ItemId::new("c"), delta: delta.into() };
+    events.extend((0..5000).map(|_| output(&piece)));
+    let said = |delta: &str| Event::TextDelta { item: ItemId::new("m"), delta: delta.into() };
+    events.extend((0..1000).map(|_| said(&piece)));
+    let mut frames = Vec::new();
+    for (at, event) in numbered(events).iter().enumerate() {
+        transcript.take(Duration::from_millis(at as u64), event);
+        frames.push(frame(&mut transcript, Duration::from_millis(at as u64)).0);
+    }
+    told("a frame, 50 MB of output and an answer of 10 MB", frames);
+    memory("memory after that", before);
+}
+
+fn frame(transcript: &mut Transcript, now: Duration) -> (Duration, View) {
+    let begun = Instant::now();
+    let view = black_box(transcript.view(120, 40, now));
+    (begun.elapsed(), view)
+}
+
+fn told(figure: &str, mut times: Vec<Duration>) {
+    times.sort_unstable();
+    let at = |percent: usize| times[(times.len() - 1) * percent / 100];
+    row(figure, &format!("{} x", times.len()), "");
+    row("  half of them", &millis(at(50)), "-");
+    row("  99 of 100", &millis(at(99)), "< 4 ms");
+    row("  the slowest", &millis(at(100)), "-");
+}
+
+fn memory(figure: &str, before: u64) {
+    row(figure, &format!("{:.1} MB", resident().saturating_sub(before) as f64 / 1e6), "bounded");
+}
+
+/// Resident memory, where the system tells it.
+fn resident() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    status.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0) * 4096
+}
+
+fn millis(time: Duration) -> String {
+    format!("{:.3} ms", time.as_secs_f64() * 1e3)
+}
+
+fn row(figure: &str, measured: &str, aim: &str) {
+    println!("{figure:<58} {measured:>12} {aim:>12}");
+}
+
+/// Turns with thoughts, commands and their output, patches, a plan and a long answer with code, until there are enough.
+fn session() -> Vec<Numbered> {
+    let mut events = Vec::new();
+    let mut turn = 0;
+    while events.len() < EVENTS {
+        turn += 1;
+        events.extend(one_turn(turn));
+    }
+    events.truncate(EVENTS);
+    numbered(events)
+}
+
+fn numbered(events: Vec<Event>) -> Vec<Numbered> {
+    let mut turn = 0;
+    let number = |(index, event): (usize, Event)| {
+        turn += i64::from(matches!(event, Event::TurnStarted { .. }));
+        let at = Timestamp::from_millisecond(1_700_000_000_000 + index as i64 * 2).unwrap();
+        Numbered { session: SessionId::new("s"), seq: index as i64 + 1, at, turn: Some(turn), event }
+    };
+    events.into_iter().enumerate().map(number).collect()
+}
+
+fn one_turn(turn: usize) -> Vec<Event> {
+    let mut events = vec![Event::TurnStarted { turn: TurnId::new(format!("t{turn}")) }];
+    let id = |kind: &str, at: usize| ItemId::new(format!("{kind}{turn}-{at}"));
+    let ended = |item: Item| Event::ItemCompleted { item: Box::new(item) };
+    let text = format!("Please look at part {turn}, and mend what is broken there.");
+    let body = ItemBody::UserMessage { text, attachments: Vec::new(), client_id: None };
+    events.push(ended(Item { id: id("u", 0), body }));
+    for at in 0..4 {
+        for word in "**Looking around** the code for what could be the cause of it ".split_inclusive(' ') {
+            events.push(Event::ReasoningDelta { item: id("r", at), delta: word.into() });
+        }
+        let name = format!("c{turn}-{at}");
+        let line = format!("cargo test -p part-{turn} -- --nocapture");
+        events.push(Event::ItemStarted { item: command(&name, &line, None, Status::InProgress) });
+        let mut output = String::new();
+        for test in 0..30 {
+            let mut delta = String::new();
+            writeln!(delta, "test parts::part_{turn}::case_{test} ... \u{1b}[32mok\u{1b}[0m").unwrap();
+            output += &delta;
+            events.push(Event::OutputDelta { item: ItemId::new(name.as_str()), delta });
+        }
+        events.push(Event::ItemCompleted { item: command(&name, &line, Some(output), Status::Completed) });
+        let steps = (0..4).map(|step| PlanStep {
+            step: format!("step {step} of part {turn}"),
+            status: if step < at { PlanStatus::Completed } else { PlanStatus::Pending },
+        });
+        events.push(Event::PlanUpdated { explanation: None, steps: steps.collect() });
+        let body = ItemBody::Patch { status: Status::Completed, changes: vec![change(turn * 10 + at)] };
+        events.push(ended(Item { id: id("p", at), body }));
+    }
+    let answer = answer(turn);
+    for piece in answer.as_bytes().chunks(12) {
+        let delta = String::from_utf8_lossy(piece).into_owned();
+        events.push(Event::TextDelta { item: id("m", 0), delta });
+    }
+    let body = ItemBody::AgentMessage { text: answer, phase: None, questions: Vec::new() };
+    events.push(ended(Item { id: id("m", 0), body }));
+    let report = Report::new(Outcome::Completed, None, Usage::default(), 0);
+    events.push(Event::Outcome(Box::new(report)));
+    events
+}
+
+fn command(id: &str, line: &str, output: Option<String>, status: Status) -> Box<Item> {
+    let exit_code = (status == Status::Completed).then_some(0);
+    let (command, cwd) = (format!("/bin/bash -lc '{line}'"), "/home/me/project".to_owned());
+    let (source, duration_ms) = (CommandSource::Agent, exit_code.map(|_| 1200));
+    let body = ItemBody::Command { command, cwd, source, status, exit_code, duration_ms, output };
+    Box::new(Item { id: ItemId::new(id), body })
+}
+
+fn change(at: usize) -> FileChange {
+    let mut diff = format!("@@ -{at},8 +{at},30 @@\n fn part() {{\n");
+    for line in 0..30 {
+        writeln!(diff, "{}    let value_{line} = compute({at}, \"text\");", ["+", "-", " "][line % 3])
+            .unwrap();
+    }
+    FileChange { path: format!("src/part_{at}.rs"), action: FileAction::Update, move_to: None, diff }
+}
+
+fn answer(turn: usize) -> String {
+    let mut text =
+        format!("# Part {turn}\n\nIt was **broken** in `part_{turn}`, see [the docs](http://a.b).\n\n");
+    for point in 0..8 {
+        writeln!(
+            text,
+            "- point {point}: what was wrong there, with *enough* words to fill more than one row of the \
+            window, so that it has to be broken into two"
+        )
+        .unwrap();
+    }
+    text += "\n```rust\n/// Computes.\npub fn compute(value: u64, text: &str) -> Option<String> {\n";
+    for line in 0..24 {
+        writeln!(text, "    let step_{line} = value.checked_add({line})?; // adds {line}").unwrap();
+    }
+    text += "    Some(format!(\"{text}: {value}\"))\n}\n```\n\n| case | result |\n|---|---|\n";
+    for case in 0..6 {
+        writeln!(text, "| case {case} | `ok` after {case} tries |").unwrap();
+    }
+    text + "\n> That is all.\n"
+}

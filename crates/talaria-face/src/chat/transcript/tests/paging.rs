@@ -1,0 +1,194 @@
+//! Scrolling and memory: the window keeps its place, and what was let go of comes back the same.
+
+use std::collections::BTreeSet;
+
+use talaria_core::item::Status;
+
+use super::*;
+use crate::render::sample;
+
+const LOOK: Look = Look { color: false, width: None, live: true, unicode: true };
+
+/// So many turns of five events each, with a command that prints this.
+fn turns(count: usize, output: &str) -> Vec<Numbered> {
+    let turn = |n: usize| {
+        let command = |status, exit, output| sample::command_body(&format!("cmd {n}"), status, exit, output);
+        vec![
+            sample::turn_started(),
+            sample::began("c", command(Status::InProgress, None, None)),
+            sample::ended("c", command(Status::Completed, Some(0), Some(output))),
+            sample::ended("m", sample::message_body(&format!("answer {n}"), None)),
+            sample::declined(0),
+        ]
+    };
+    numbered(1, (1..=count).flat_map(turn).collect())
+}
+
+/// Does what the chat does: fetches what is wanted, in pages.
+fn fetch(transcript: &mut Transcript, events: &[Numbered], page: usize, view: &View) -> bool {
+    let Some(before) = view.needs_older else { return false };
+    let end = events.partition_point(|event| event.seq < before);
+    transcript.prepend(events[end.saturating_sub(page)..end].to_vec());
+    true
+}
+
+/// All rows, from the top, by scrolling down.
+fn all_rows(transcript: &mut Transcript, events: &[Numbered], page: usize) -> Vec<String> {
+    transcript.scroll(Scroll::Top);
+    while let now = view(transcript, 60, 10)
+        && fetch(transcript, events, page, &now)
+    {}
+    let mut rows: Vec<String> = Vec::new();
+    loop {
+        let now = view(transcript, 60, 10);
+        if fetch(transcript, events, page, &now) {
+            continue;
+        }
+        rows.push(now.lines[0].text());
+        if transcript.is_at_bottom() {
+            rows.extend(now.lines[1..].iter().map(Line::text));
+            return rows;
+        }
+        transcript.scroll(Scroll::Down(1));
+    }
+}
+
+#[test]
+fn the_window_keeps_its_place_while_text_is_added_below() {
+    let events = turns(40, "out");
+    let mut transcript = fed(LOOK, &events[..100]);
+    view(&mut transcript, 60, 10);
+    transcript.scroll(Scroll::Up(7));
+    let before = view(&mut transcript, 60, 10);
+    assert!(before.above && before.below > 0);
+    feed(&mut transcript, &events[100..]);
+    let after = view(&mut transcript, 60, 10);
+    assert_eq!(after.lines, before.lines);
+    assert!(after.below > before.below);
+    transcript.scroll(Scroll::Bottom);
+    assert_eq!(view(&mut transcript, 60, 10).below, 0);
+    feed(&mut transcript, &numbered(1000, vec![sample::text("n", "the very last")]));
+    assert!(screen(&mut transcript, 60, 10).ends_with("the very last\n"));
+}
+
+#[test]
+fn scrolling_up_and_down_again_comes_back() {
+    let mut transcript = fed(LOOK, &turns(40, "out"));
+    let bottom = view(&mut transcript, 60, 10);
+    for scroll in [Scroll::PageUp, Scroll::Up(3), Scroll::PageUp] {
+        transcript.scroll(scroll);
+        view(&mut transcript, 60, 10);
+    }
+    for scroll in [Scroll::PageDown, Scroll::Down(3), Scroll::PageDown] {
+        assert!(!transcript.is_at_bottom());
+        transcript.scroll(scroll);
+        view(&mut transcript, 60, 10);
+    }
+    assert!(transcript.is_at_bottom());
+    assert_eq!(view(&mut transcript, 60, 10).lines, bottom.lines);
+}
+
+#[test]
+fn pages_of_any_size_give_the_rows_of_the_whole() {
+    let events = turns(30, "out");
+    let mut whole = fed(LOOK, &events);
+    let expected = all_rows(&mut whole, &events, 1);
+    for page in [1, 2, 3, 7, 50] {
+        // Times are not known where the beginning of a turn came later than its end.
+        let tail = events.len() - 8;
+        let mut transcript = fed(LOOK, &events[tail..]);
+        let rows = all_rows(&mut transcript, &events, page);
+        let rows: Vec<&str> = rows.iter().map(|row| row.split(", 4.0s").next().unwrap()).collect();
+        let expected: Vec<&str> = expected.iter().map(|row| row.split(", 4.0s").next().unwrap()).collect();
+        assert_eq!(rows, expected, "pages of {page}");
+    }
+}
+
+#[test]
+fn repeated_events_change_nothing() {
+    let events = turns(10, "out");
+    let mut transcript = fed(LOOK, &events);
+    let before = view(&mut transcript, 60, 30);
+    feed(&mut transcript, &events);
+    transcript.prepend(events);
+    assert_eq!(view(&mut transcript, 60, 30), before);
+}
+
+#[test]
+fn without_older_events_the_beginning_is_the_beginning() {
+    let events = turns(10, "out");
+    let mut transcript = fed(LOOK, &events[20..]);
+    assert_eq!(transcript.oldest_seq(), Some(21));
+    transcript.scroll(Scroll::Top);
+    assert_eq!(view(&mut transcript, 60, 10).needs_older, Some(21));
+    transcript.prepend(Vec::new());
+    let now = view(&mut transcript, 60, 10);
+    assert_eq!((now.needs_older, now.above), (None, false));
+}
+
+#[test]
+fn pieces_of_one_message_in_two_pages_are_one_message() {
+    let events: Vec<Event> =
+        ["one ", "two ", "three ", "four"].map(|piece| sample::text("m", piece)).into_iter().collect();
+    let events = numbered(1, events);
+    let mut transcript = fed(LOOK, &events[2..]);
+    assert_eq!(screen(&mut transcript, 60, 10), "… earlier events are being fetched\nthree four\n");
+    transcript.prepend(events[..2].to_vec());
+    assert_eq!(screen(&mut transcript, 60, 10), "one two three four\n");
+}
+
+#[test]
+fn memory_is_bounded_and_what_went_comes_back() {
+    let events = turns(1500, &"many words that take room\n".repeat(800));
+    let mut transcript = fed(LOOK, &events);
+    let weight = |transcript: &mut Transcript| -> usize { transcript.roll.cells().map(|c| c.weight()).sum() };
+    let all: usize = events.iter().map(|event| serde_json::to_string(event).unwrap().len()).sum();
+    assert!(all > 30_000_000);
+    assert!(weight(&mut transcript) < 18_000_000, "{}", weight(&mut transcript));
+    assert!(transcript.oldest_seq() > Some(1000));
+    // To the top: everything is fetched again, page by page, and the middle goes.
+    transcript.scroll(Scroll::Top);
+    while let now = view(&mut transcript, 60, 10)
+        && fetch(&mut transcript, &events, 500, &now)
+    {
+        assert!(weight(&mut transcript) < 30_000_000);
+    }
+    assert!(screen(&mut transcript, 60, 10).starts_with("✓ cmd 1  (0.4s)\n  … 795 more lines\n"));
+    assert!(weight(&mut transcript) < 18_000_000);
+    // And the end is where it was.
+    transcript.scroll(Scroll::Bottom);
+    assert!(screen(&mut transcript, 60, 10).ends_with("tokens: 9.6k in (4.8k cached), 12 out, 4.0s\n"));
+    // On the way down nothing is missing and nothing is there twice.
+    transcript.scroll(Scroll::Top);
+    let mut seen = BTreeSet::new();
+    loop {
+        let now = view(&mut transcript, 60, 1000);
+        if fetch(&mut transcript, &events, 500, &now) {
+            continue;
+        }
+        let rows = now.lines.iter().map(Line::text);
+        let answers: Vec<usize> = rows.filter_map(|row| row.strip_prefix("answer ")?.parse().ok()).collect();
+        assert!(answers.windows(2).all(|pair| pair[0] + 1 == pair[1]), "{answers:?}");
+        seen.extend(answers);
+        if transcript.is_at_bottom() {
+            break;
+        }
+        transcript.scroll(Scroll::Down(900));
+    }
+    let missing: Vec<usize> = (1..=1500).filter(|n| !seen.contains(n)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+#[test]
+fn only_what_is_near_the_view_is_laid_out() {
+    let events = turns(2000, "out");
+    let mut transcript = fed(LOOK, &events);
+    view(&mut transcript, 60, 10);
+    let laid = |transcript: &mut Transcript| transcript.roll.cells().filter(|cell| cell.is_laid()).count();
+    assert!(laid(&mut transcript) < 20);
+    for _ in 0..500 {
+        transcript.scroll(Scroll::PageUp);
+        view(&mut transcript, 60, 10);
+    }
+    assert!(laid(&mut transcript) < 250, "{}", laid(&mut transcript));
+}
