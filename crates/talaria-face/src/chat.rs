@@ -214,17 +214,17 @@ impl Chat {
 
     /// Shows the oldest request of this conversation, unless one is shown.
     fn show_request(&mut self) {
-        if self.panel.is_none() && self.is_caught_up {
-            let request = self.requests.first_here().map(|request| request.ticket.clone());
-            if let Some(ticket) = request {
-                self.show_ticket(&ticket);
-            }
+        if self.panel.is_none()
+            && self.is_caught_up
+            && let Some(ticket) = self.requests.first_here().cloned()
+        {
+            self.show_ticket(&ticket);
         }
     }
 
     /// Shows a request; what is being typed keeps the keyboard.
     fn show_ticket(&mut self, ticket: &TicketId) {
-        let Some(request) = self.requests.find(ticket) else { return };
+        let Some(request) = self.requests.find(ticket, &self.known) else { return };
         let mut panel = Panel::new(request);
         if self.composer.is_busy() || self.popup.is_some() {
             panel.leave_keyboard();

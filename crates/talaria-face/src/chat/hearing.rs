@@ -38,7 +38,7 @@ impl Chat {
             News::Back => self.known.is_away = false,
             News::Waiting { requests, tasks } => {
                 self.known.tasks = tasks;
-                self.requests.waiting(requests, self.session.as_ref(), &self.known);
+                self.requests.waiting(requests, self.session.as_ref());
                 let listed = self.requests.listed().into_iter();
                 let choices = listed.map(|(text, ticket)| Choice::new(ticket.as_str(), text)).collect();
                 self.composer.know(Source::Requests, choices);
@@ -146,11 +146,16 @@ impl Chat {
                 Back::Foreign(_) => {}
             }
         }
-        if let Some(closed) = self.requests.event(&numbered.event, &self.known)
+        if let Some(closed) = self.requests.event(&numbered.event)
             && let Some(panel) = self.panel.take_if(|panel| *panel.ticket() == closed.ticket)
             && !panel.is_sent()
         {
             self.note(Tone::Info, format!("the request was answered elsewhere: {}", closed.decision));
+        }
+        if let (Some(panel), Event::SessionStarted(_)) = (&mut self.panel, &numbered.event)
+            && let Some(request) = self.requests.find(panel.ticket(), &self.known)
+        {
+            panel.renew(request.scene);
         }
         if matches!(numbered.event, Event::Outcome(_)) {
             self.ended = numbered.turn.unwrap_or(0).max(self.ended);

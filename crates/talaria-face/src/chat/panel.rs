@@ -35,7 +35,7 @@ pub(super) struct Request {
 }
 
 /// What is known about where it would happen.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Scene {
     /// Another conversation, if it is not this one, in words.
     pub(super) origin: Option<String>,
@@ -119,6 +119,13 @@ impl Panel {
     /// Was it answered from here?
     pub(super) fn is_sent(&self) -> bool {
         self.stage == Stage::Sent
+    }
+
+    /// More is known about where it would happen; it is to be read again.
+    pub(super) fn renew(&mut self, scene: Scene) {
+        if scene != self.scene {
+            (self.scene, self.body, self.page) = (scene, None, Page::default());
+        }
     }
 
     /// It is on the screen now.

@@ -5,8 +5,9 @@ use std::collections::VecDeque;
 use talaria_core::api::{RequestInfo, RequestState};
 use talaria_core::event::Event;
 use talaria_core::ids::{SessionId, TicketId};
+use talaria_core::place::Place;
 use talaria_core::plain::one_line;
-use talaria_core::request::{Decision, Who};
+use talaria_core::request::{Ask, Decision, Who};
 
 use super::known::Known;
 use super::panel::{Request, Scene};
@@ -17,9 +18,19 @@ const REMEMBERED: usize = 64;
 /// All that wait.
 #[derive(Debug, Default)]
 pub(super) struct Requests {
-    here: Vec<Request>,
+    here: Vec<Here>,
     elsewhere: Vec<RequestInfo>,
     closed: VecDeque<TicketId>,
+}
+
+/// A request of this conversation. Where it would happen is looked up when it is shown: what is in force may be told
+/// after the question.
+#[derive(Debug)]
+struct Here {
+    ticket: TicketId,
+    ask: Ask,
+    place: Option<Place>,
+    digest: Option<String>,
 }
 
 /// A request of this conversation that is over.
@@ -37,18 +48,15 @@ impl Requests {
     }
 
     /// Learns from an event of this conversation.
-    pub(super) fn event(&mut self, event: &Event, known: &Known) -> Option<Closed> {
+    pub(super) fn event(&mut self, event: &Event) -> Option<Closed> {
         match event {
             Event::RequestOpened { id, ask, place, digest } if ask.is_answerable() => {
-                let text = |value: Option<&str>| value.unwrap_or("not known").to_owned();
-                let scene = Scene {
-                    origin: None,
-                    sandbox: text(known.sandbox().value()),
-                    approval: text(known.approval().value()),
-                    cwd: known.folder().to_owned(),
+                self.add(Here {
+                    ticket: id.clone(),
+                    ask: (**ask).clone(),
                     place: *place,
-                };
-                self.add(Request { ticket: id.clone(), ask: (**ask).clone(), digest: digest.clone(), scene });
+                    digest: digest.clone(),
+                });
                 None
             }
             Event::RequestClosed { id, decision, by, .. } => {
@@ -67,7 +75,7 @@ impl Requests {
 
     /// Learns what waits everywhere. Events know more of this conversation: only what they did not tell is taken, since
     /// its events may begin after the question.
-    pub(super) fn waiting(&mut self, requests: Vec<RequestInfo>, session: Option<&SessionId>, known: &Known) {
+    pub(super) fn waiting(&mut self, requests: Vec<RequestInfo>, session: Option<&SessionId>) {
         let open = requests.into_iter().filter(|request| request.state == RequestState::Open);
         let (here, elsewhere): (Vec<_>, Vec<_>) =
             open.partition(|request| session.is_some_and(|session| *session == request.session));
@@ -80,13 +88,13 @@ impl Requests {
                 place: request.place,
                 digest: request.digest,
             };
-            self.event(&event, known);
+            self.event(&event);
         }
     }
 
     /// The oldest of this conversation.
-    pub(super) fn first_here(&self) -> Option<&Request> {
-        self.here.first()
+    pub(super) fn first_here(&self) -> Option<&TicketId> {
+        self.here.first().map(|request| &request.ticket)
     }
 
     /// Does it still wait, as far as is known?
@@ -115,23 +123,24 @@ impl Requests {
     }
 
     /// The whole of one, if it can be shown.
-    pub(super) fn find(&self, ticket: &TicketId) -> Option<Request> {
-        let here = self.here.iter().find(|request| request.ticket == *ticket).cloned();
-        here.or_else(|| {
-            let request = self.elsewhere.iter().find(|request| request.id == *ticket)?;
-            let scene = Scene {
-                origin: Some(format!("A request of {}", whose(request))),
-                sandbox: "of that conversation".to_owned(),
-                approval: "of that conversation".to_owned(),
-                cwd: String::new(),
-                place: request.place,
-            };
-            let ask = request.ask.clone().filter(talaria_core::request::Ask::is_answerable)?;
-            Some(Request { ticket: request.id.clone(), ask, digest: request.digest.clone(), scene })
-        })
+    pub(super) fn find(&self, ticket: &TicketId, known: &Known) -> Option<Request> {
+        if let Some(here) = self.here.iter().find(|request| request.ticket == *ticket) {
+            let (ticket, ask, digest) = (here.ticket.clone(), here.ask.clone(), here.digest.clone());
+            return Some(Request { ticket, ask, digest, scene: scene_here(here.place, known) });
+        }
+        let request = self.elsewhere.iter().find(|request| request.id == *ticket)?;
+        let scene = Scene {
+            origin: Some(format!("A request of {}", whose(request))),
+            sandbox: "of that conversation".to_owned(),
+            approval: "of that conversation".to_owned(),
+            cwd: String::new(),
+            place: request.place,
+        };
+        let ask = request.ask.clone().filter(Ask::is_answerable)?;
+        Some(Request { ticket: request.id.clone(), ask, digest: request.digest.clone(), scene })
     }
 
-    fn add(&mut self, request: Request) {
+    fn add(&mut self, request: Here) {
         let is_known = self.here.iter().any(|known| known.ticket == request.ticket);
         if !is_known && !self.closed.contains(&request.ticket) {
             self.here.push(request);
@@ -145,6 +154,16 @@ impl Requests {
             self.closed.pop_front();
         }
     }
+}
+
+/// What is in force here: only what Codex reported for this conversation counts.
+fn scene_here(place: Option<Place>, known: &Known) -> Scene {
+    let untold = || "not known".to_owned();
+    let (sandbox, approval) = match &known.started {
+        Some(started) => (started.sandbox.clone(), started.approval.clone()),
+        None => (untold(), untold()),
+    };
+    Scene { origin: None, sandbox, approval, cwd: known.folder().to_owned(), place }
 }
 
 /// The conversation, in words.

@@ -1,7 +1,7 @@
 //! Requests of other conversations, and answers of other clients.
 
 use expect_test::expect;
-use talaria_core::api::TaskCounts;
+use talaria_core::api::{Kind, SessionInfo, TaskCounts};
 use talaria_core::request::{Decision, Who};
 
 use super::*;
@@ -12,6 +12,23 @@ fn closed(id: &str, decision: Decision) -> Event {
 
 fn waiting(requests: Vec<RequestInfo>) -> News {
     News::Waiting { requests, tasks: TaskCounts { working: 0, waiting: 1, queued: 0 } }
+}
+
+/// A conversation that was there before.
+fn info() -> SessionInfo {
+    SessionInfo {
+        id: session(),
+        title: "old".into(),
+        runtime: "codex".into(),
+        updated_at: Timestamp::UNIX_EPOCH,
+        running: true,
+        kind: Kind::Chat,
+        task: None,
+        cwd: "/home/me/project".into(),
+        model: None,
+        created_at: Timestamp::UNIX_EPOCH,
+        last_seq: 9,
+    }
 }
 
 #[test]
@@ -42,20 +59,7 @@ fn a_refused_answer_can_be_given_again() {
 #[test]
 fn nothing_is_asked_from_the_past() {
     let mut play = play();
-    let info = talaria_core::api::SessionInfo {
-        id: session(),
-        title: "old".into(),
-        runtime: "codex".into(),
-        updated_at: Timestamp::UNIX_EPOCH,
-        running: true,
-        kind: talaria_core::api::Kind::Chat,
-        task: None,
-        cwd: "/home/me/project".into(),
-        model: None,
-        created_at: Timestamp::UNIX_EPOCH,
-        last_seq: 9,
-    };
-    play.news(News::Opened(Some(Box::new(info))));
+    play.news(News::Opened(Some(Box::new(info()))));
     play.asked("r-1", sample::ask_command("ls")).asked("r-2", sample::ask_command("pwd")).settle();
     assert!(!play.screen().contains("[y]"));
     play.event(closed("r-1", Decision::Accept)).news(News::CaughtUp).settle();
@@ -73,6 +77,22 @@ fn a_request_that_the_events_do_not_tell_of_comes_with_what_waits_and_not_again_
     assert!(play.wishes().contains("answer r-1"));
     play.event(closed("r-1", Decision::Accept)).news(waiting(vec![here()])).settle();
     assert!(!play.screen().contains("[y]"), "an older list does not open it again");
+}
+
+#[test]
+fn a_second_client_says_what_is_in_force_as_the_first_does() {
+    let mut play = play();
+    let mut offered = offers();
+    offered.sandbox = Some("read-only".into());
+    play.news(News::Offers(offered)).news(News::Opened(Some(Box::new(info()))));
+    let here = || RequestInfo { session: session(), task: None, ..of_task("r-1", "") };
+    play.news(waiting(vec![here()])).news(News::CaughtUp).settle();
+    assert!(
+        play.rows_with("sandbox").contains("(not known)"),
+        "what would be in force elsewhere is no answer"
+    );
+    play.event(sample::session_started()).settle();
+    assert!(play.rows_with("note").contains("sandbox (workspace-write)"), "{}", play.screen());
 }
 
 #[test]

@@ -49,7 +49,7 @@ fn a_running_turn_fits_a_phone() {
     play.write("a longer line that has to be broken somewhere");
     expect![[r#"
         sandbox   workspace-write, approval
-        on-request
+                  on-request
 
         85 % of the account's long limit of 5
           hours are used
