@@ -1,6 +1,10 @@
 //! The panel as rows: the question, as much of it as fits, and what is wanted. No row is cut: what is too wide goes on in
 //! the next one.
 
+use std::path::Path;
+
+use talaria_core::plain::reveal_line;
+use talaria_core::request::Ask;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
@@ -8,7 +12,7 @@ use super::super::line::{Line, Span};
 use super::{Panel, Stage};
 use crate::dialog::{Dialog, Step};
 use crate::render::question::{self, Rules};
-use crate::render::{Color, Paint, Style, prompt};
+use crate::render::{Color, Paint, Style, diff, prompt};
 
 /// The panel on the screen.
 #[derive(Debug, Default)]
@@ -61,7 +65,14 @@ impl Panel {
         if let Some(origin) = &self.scene.origin {
             lines.push(Line::of(Style::BOLD, origin.clone()));
         }
-        lines.extend(Line::read_all(&question::show(self.dialog.ask(), paint, Some(width), rules)));
+        let near = nearby(self.dialog.ask(), &self.scene.cwd);
+        let ask = near.as_ref().unwrap_or(self.dialog.ask());
+        lines.extend(Line::read_all(&question::show(ask, paint, Some(width), rules)));
+        if near.is_some() {
+            let mut place = Line::of(Style::DIM, format!("  {:<8}", "in"));
+            place.push(Style::PLAIN, &reveal_line(&self.scene.cwd));
+            lines.push(place);
+        }
         lines.into_iter().flat_map(|line| broken(line, width)).collect()
     }
 
@@ -80,7 +91,7 @@ impl Panel {
                 let text = prompt::show(&self.dialog, paint, Some(width));
                 let mut full = Line::read_all(&text);
                 if let Some(last) = full.last_mut().filter(|_| !self.dialog.is_secret()) {
-                    last.push(Style::PLAIN, &talaria_core::plain::reveal_line(self.entry.text()));
+                    last.push(Style::PLAIN, &reveal_line(self.entry.text()));
                 }
                 let full: Vec<Line> = full.into_iter().flat_map(|line| broken(line, width)).collect();
                 match short_choices(&self.dialog).filter(|_| lines.len() + full.len() > height / 2) {
@@ -91,6 +102,19 @@ impl Panel {
         }
         lines.into_iter().flat_map(|line| broken(line, width)).collect()
     }
+}
+
+/// A patch with its files named as seen from where the conversation works, if that shortens any.
+fn nearby(ask: &Ask, cwd: &str) -> Option<Ask> {
+    let Ask::Patch { thread, item, changes: Some(changes), reason, grant_root } = ask else { return None };
+    let near = diff::nearby(changes, Path::new(cwd));
+    (near != *changes).then(|| Ask::Patch {
+        thread: thread.clone(),
+        item: item.clone(),
+        changes: Some(near),
+        reason: reason.clone(),
+        grant_root: grant_root.clone(),
+    })
 }
 
 fn mark(shown: std::ops::Range<usize>, total: usize, is_end: bool, paint: Paint) -> Line {

@@ -249,6 +249,19 @@ fn a_patch_is_shown_as_a_diff() {
 }
 
 #[test]
+fn files_are_named_as_seen_from_where_the_conversation_works() {
+    let mut changes = sample::changes();
+    changes[0].path = "/home/me/project/src/a.rs".into();
+    changes[1].path = "/etc/notes.md".into();
+    let mut play = play();
+    play.running().asked("r-1", sample::ask_patch(Some(changes))).settle();
+    let screen = play.screen();
+    for row in ["✎ src/a.rs (+2 −1)", "✎ /etc/notes.md (new, +2)", "  in      /home/me/project"] {
+        assert!(screen.contains(row), "{row}\n{screen}");
+    }
+}
+
+#[test]
 fn an_address_is_shown_and_only_the_person_says_that_it_was_visited() {
     let mut play = play();
     play.running().asked("r-1", sample::ask_url("")).settle();
