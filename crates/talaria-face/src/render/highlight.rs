@@ -8,7 +8,7 @@ use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxReference, SyntaxSet
 use super::style::{Color, Style};
 
 /// A longer line is left as it is: it is data rather than code, and slow.
-const LONGEST_LINE: usize = 1000;
+const LONGEST_LINE: usize = 500;
 
 /// What a piece of code is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -92,13 +92,15 @@ impl Code {
         let Some(block) = self.blocks.get_mut(block) else { return false };
         while block.read <= row {
             let Some(line) = block.lines.get_mut(block.read) else { return false };
-            let cost = line.code.len() + LINE_COST;
-            let Some(left) = budget.0.checked_sub(cost) else { return false };
+            // A line that is longer than all of the budget is read too, alone.
+            if budget.0 == 0 {
+                return false;
+            }
             if block.reader.is_none() {
                 block.reader = highlighter.begin(&block.language);
             }
             let Some(reader) = &mut block.reader else { return false };
-            budget.0 = left;
+            budget.0 = budget.0.saturating_sub(line.code.len() + LINE_COST);
             line.pieces = Some(reader.line(&line.code, highlighter).into());
             block.read += 1;
         }

@@ -14,7 +14,7 @@ use crate::chat::line::Line;
 use crate::render::markdown::Markdown;
 use crate::render::{Highlighter, Paint, Style, cut, plain_line};
 
-const LIMITS: Limits = Limits { head: 64 * 1024, tail: 16 * 1024 };
+const LIMITS: Limits = Limits { head: 64 * 1024, tail: 8 * 1024 };
 
 /// What a message is to its reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

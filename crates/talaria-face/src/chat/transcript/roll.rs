@@ -12,9 +12,9 @@ use talaria_core::ids::{ItemId, ThreadId, TicketId};
 use super::cell::{Cell, Key};
 
 /// How much may be kept, in bytes, before cells far from the view go.
-const HEAVY: usize = 16 * 1024 * 1024;
+const HEAVY: usize = 8 * 1024 * 1024;
 /// How much is left then.
-const LIGHT: usize = 8 * 1024 * 1024;
+const LIGHT: usize = 4 * 1024 * 1024;
 /// Cells on both sides of the view, and at the end, that stay.
 const NEAR: usize = 150;
 /// Where cells that no event made stand.

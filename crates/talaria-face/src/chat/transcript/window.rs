@@ -20,8 +20,8 @@ const LAID: usize = 200;
 const NEAR: usize = 12;
 /// How many events are asked for where a hole is entered from above.
 const PAGE: i64 = 1000;
-/// How much code is read for a frame, in bytes.
-const READ: usize = 3000;
+/// How much code is read for a frame, in bytes: about a millisecond.
+const READ: usize = 250;
 
 /// What the window hangs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
