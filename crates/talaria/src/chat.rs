@@ -31,7 +31,7 @@ mod signals;
 mod watch;
 mod words;
 
-use desk::Desk;
+use desk::{Desk, Replies};
 use driver::Driver;
 use history::History;
 use signals::Signals;
@@ -54,7 +54,9 @@ pub(crate) async fn run(options: args::Chat) -> Result<u8, Trouble> {
     let history = History::in_home(settings.home.root());
     let signals = Signals::listen()?;
     let said = history.read();
-    let driver = Driver::new(Desk::new(client, settings, wanted, cwd), history, opened);
+    let replies = if face == Face::Screen { Replies::Drawn } else { Replies::Written };
+    let desk = Desk::new(client, settings, wanted, cwd, replies);
+    let driver = Driver::new(desk, history, opened);
     match face {
         Face::Screen => screen::run(driver, said, signals).await,
         Face::Plain { .. } => plain::run(driver, signals).await,

@@ -10,7 +10,8 @@ use talaria_face::render::Look;
 pub(crate) fn of_stdout() -> Look {
     let live = io::stdout().is_terminal();
     let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    // A terminal that has no name is one of which nothing is known.
+    let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
     Look {
         color: live && !set("NO_COLOR") && !dumb,
         width: columns(),

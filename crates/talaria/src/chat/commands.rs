@@ -8,7 +8,7 @@ use talaria_core::api::{Compact, SessionQuery, TaskQuery};
 use talaria_face::chat::commands::{self, Command};
 use talaria_face::chat::contract::News;
 
-use super::desk::{reply_look, typed_path};
+use super::desk::typed_path;
 use super::errand::{Done, Place};
 use crate::args::{CodexRuntime, TaskAction};
 use crate::engine::{refused, refused_id};
@@ -31,7 +31,7 @@ const HITS: usize = 30;
 /// Carries a command out.
 pub(super) async fn run(command: Command, place: &Place) -> Result<Vec<Done>, Trouble> {
     let client = &place.desk.client;
-    let look = reply_look();
+    let look = place.desk.look();
     let text = match command {
         Command::Resume(id) => return resume::run(id, place).await,
         Command::Model(model) => return choice::model(model, place).await,

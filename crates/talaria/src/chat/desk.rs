@@ -28,7 +28,17 @@ pub(crate) struct Desk {
     pub(crate) wanted: Wanted,
     /// Where a new conversation works.
     pub(crate) cwd: String,
+    replies: Replies,
     codex: OnceCell<CodexBinary>,
+}
+
+/// What becomes of the words that commands have to say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Replies {
+    /// They are read back and drawn.
+    Drawn,
+    /// They are written as they are.
+    Written,
 }
 
 /// What the person chose for the turns to come.
@@ -40,8 +50,25 @@ pub(crate) struct Chosen {
 
 impl Desk {
     /// Makes one; Codex is looked for when it is needed.
-    pub(crate) fn new(client: Client, settings: Settings, wanted: Wanted, cwd: String) -> Self {
-        Self { client, settings, wanted, cwd, codex: OnceCell::new() }
+    pub(crate) fn new(
+        client: Client,
+        settings: Settings,
+        wanted: Wanted,
+        cwd: String,
+        replies: Replies,
+    ) -> Self {
+        Self { client, settings, wanted, cwd, replies, codex: OnceCell::new() }
+    }
+
+    /// How replies are written now. Always as for a person: a diff that a program could read might command a terminal.
+    pub(crate) fn look(&self) -> Look {
+        let found = Look { live: true, ..look::of_stdout() };
+        match self.replies {
+            Replies::Written => found,
+            Replies::Drawn => {
+                Look { color: true, width: found.width.map(|width| width.saturating_sub(2)), ..found }
+            }
+        }
     }
 
     /// The Codex that is meant. Looked for again as long as there is none: a person may install it meanwhile.
@@ -97,12 +124,6 @@ impl Desk {
         let new = wanted.session(Kind::Chat, self.cwd.clone(), &self.settings.config, turn);
         self.client.start_session(&new).await.map_err(|error| refused("cannot start the turn", &error))
     }
-}
-
-/// How replies are written: both faces read styles back or have them taken out.
-pub(crate) fn reply_look() -> Look {
-    let of_stdout = look::of_stdout();
-    Look { width: of_stdout.width.map(|width| width.saturating_sub(2)), ..of_stdout }
 }
 
 /// A path as it was typed: `~` is the person's home, and what is relative is seen from `cwd`.

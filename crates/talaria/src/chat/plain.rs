@@ -5,6 +5,7 @@
 //! open they answer it. From a pipe each line is a turn of its own, one after another; there a question is answered by
 //! `/approve` or `/deny` in the next line, or from elsewhere, and never by a line of text.
 
+use std::collections::VecDeque;
 use std::io::{self, IsTerminal};
 
 use talaria_core::api::When;
@@ -44,7 +45,12 @@ pub(crate) async fn run(driver: Driver, mut signals: Signals) -> Result<u8, Trou
         }
         _ => complain(&words.unwrap_or_default()),
     }
-    Ok(if has_left_running { exit::INTERRUPTED } else { plain.code })
+    Ok(match plain.input {
+        // A person has seen how each turn ended; a script reads the last one off the exit code.
+        Input::Terminal => 0,
+        Input::Pipe if has_left_running => exit::INTERRUPTED,
+        Input::Pipe => plain.code,
+    })
 }
 
 /// From where lines come.
@@ -72,8 +78,8 @@ struct Plain {
     questions: Questions,
     /// The number of the question that stands on the page.
     asked: Option<u64>,
-    /// A line of text from a pipe that has to wait until a question is settled.
-    held: Option<String>,
+    /// Lines of text from a pipe that have to wait until a question is settled.
+    held: VecDeque<String>,
     is_input_over: bool,
     is_shell_running: bool,
     was_interrupted: bool,
@@ -95,7 +101,7 @@ impl Plain {
             enter,
             questions: Questions::default(),
             asked: None,
-            held: None,
+            held: VecDeque::new(),
             is_input_over: false,
             is_shell_running: false,
             was_interrupted: false,
@@ -141,9 +147,8 @@ impl Plain {
             Input::Terminal => true,
             // A question may be answered by the next line.
             Input::Pipe => {
-                self.held.is_none()
-                    && !self.driver.is_busy()
-                    && (self.is_idle() || self.questions.first().is_some())
+                !self.driver.is_busy()
+                    && (self.is_idle() && self.held.is_empty() || self.questions.first().is_some())
             }
         }
     }
@@ -153,12 +158,14 @@ impl Plain {
         if self.questions.first().is_some() && self.asked.is_none() {
             self.put()?;
         }
-        if self.is_idle()
-            && let Some(text) = self.held.take()
-        {
+        let next = if self.is_idle() { self.held.pop_front() } else { None };
+        if let Some(text) = next {
             self.send(text);
         } else if self.is_input_over {
             let is_stuck = self.questions.first().is_some() && !self.driver.is_busy();
+            if is_stuck {
+                complain("a question is open, and no further line can answer it\n");
+            }
             if self.is_idle() || is_stuck {
                 return Ok(Flow::Leave);
             }
@@ -226,12 +233,17 @@ impl Plain {
             self.driver.wish(Wish::Remember(typed.to_owned()));
         }
         match entry {
-            Entry::Command(command) => self.driver.wish(Wish::Run(command)),
+            Entry::Command(command) => {
+                if let Command::Approve { request, .. } | Command::Deny { request, .. } = &command {
+                    self.questions.leave_to_command(request.as_deref());
+                }
+                self.driver.wish(Wish::Run(command));
+            }
             Entry::Shell(command) => {
                 self.is_shell_running = true;
                 self.driver.wish(Wish::Shell(command));
             }
-            Entry::Say(text) if self.input == Input::Pipe && !self.is_idle() => self.held = Some(text),
+            Entry::Say(text) if self.input == Input::Pipe && !self.is_idle() => self.held.push_back(text),
             Entry::Say(text) => self.send(text),
         }
     }
@@ -274,7 +286,8 @@ impl Plain {
                 self.was_interrupted = true;
                 if self.input == Input::Pipe {
                     // Whoever stops a pipe does not mean its next line.
-                    (self.is_input_over, self.held) = (true, None);
+                    self.is_input_over = true;
+                    self.held.clear();
                 }
                 if self.driver.is_running() || self.driver.is_busy() {
                     self.driver.wish(Wish::Interrupt);

@@ -67,10 +67,12 @@ impl Signals {
 
 /// Waits for a signal of one kind.
 async fn one(signal: &mut Option<Signal>) {
-    match signal {
-        Some(signal) if signal.recv().await.is_some() => {}
-        _ => std::future::pending().await,
+    if let Some(signal) = signal
+        && signal.recv().await.is_some()
+    {
+        return;
     }
+    std::future::pending().await
 }
 
 fn ending() -> Called {

@@ -16,6 +16,7 @@ both_versions!(
     a_shell_command_runs_where_the_conversation_works,
     an_old_conversation_is_opened_with_its_last_turn,
     a_conversation_is_shortened_and_goes_on,
+    ctrl_c_stops_the_turn_and_twice_leaves,
 );
 
 /// Options under which commands are asked about.
@@ -136,7 +137,7 @@ async fn an_old_conversation_is_opened_with_its_last_turn(codex: Codex) {
     scene.run_with_input(&[], b"one\ntwo\n").await.exits(0);
     scene.model.push(Reply::say("The third answer."));
     let ended = scene.run_with_input(&["--last"], b"three\n").await.exits(0);
-    let ended = ended.prints(&["> two", "The second answer.", "The third answer."]);
+    let ended = ended.prints(&["The second answer.", "The third answer."]);
     assert!(!ended.stdout.contains("The first answer."), "{ended}");
     scene.close().await;
 }
@@ -152,11 +153,46 @@ async fn a_conversation_is_shortened_and_goes_on(codex: Codex) {
     scene.close().await;
 }
 
+async fn ctrl_c_stops_the_turn_and_twice_leaves(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    let gate = Gate::new();
+    scene.model.push(Reply::new().text("Working").gate(&gate).text(" on it."));
+    let mut terminal = scene.terminal(&["--plain"]);
+    terminal.wait_for("> ").await;
+    terminal.type_keys("go\n").await;
+    scene.model.wait_for_requests(1).await;
+    terminal.ctrl_c().await;
+    terminal.wait_for("interrupted by you").await;
+    terminal.wait_for("> ").await;
+    terminal.ctrl_c().await;
+    terminal.wait_for("Ctrl-C again leaves").await;
+    terminal.ctrl_c().await;
+    terminal.wait_for("come back with: talaria --resume ").await;
+    // The last turn ended by itself: leaving is no failure of it.
+    assert_eq!(terminal.exit_code().await, Some(0), "{}", terminal.transcript());
+    gate.open();
+    scene.close().await;
+}
+
+#[tokio::test]
+async fn what_enter_does_can_be_set_and_a_wrong_word_is_refused() {
+    let scene = Scene::empty().await;
+    let ended = scene.run(&["config", "set", "chat.enter", "queue"]).await.exits(0);
+    assert!(ended.stderr.contains("takes effect when `talaria` is opened the next time"), "{ended}");
+    let ended = scene.run(&["config", "set", "chat.enter", "send"]).await.exits(2);
+    assert!(ended.stderr.contains("allowed: steer, queue"), "{ended}");
+    scene.close().await;
+}
+
 #[tokio::test]
 async fn what_is_wrong_is_told_before_anything_begins() {
     let scene = Scene::real(&Codex::v0_166()).await;
     let ended = scene.run(&["--resume", "0000-none"]).await.exits(2);
-    assert!(ended.stdout.is_empty() && ended.stderr.contains("hint: `talaria sessions list`"), "{ended}");
+    assert!(
+        ended.stdout.is_empty()
+            && ended.stderr.contains("hint: see `talaria task list` and `talaria sessions list`"),
+        "{ended}"
+    );
     let ended = scene.run(&["--last"]).await.exits(2);
     assert!(ended.stderr.contains("there is no conversation to go on with"), "{ended}");
     scene.run(&["--cwd", "/nowhere/at/all"]).await.exits(2);
@@ -178,12 +214,15 @@ async fn without_codex_the_remedy_is_told_and_nothing_is_lost() {
 
 #[tokio::test]
 async fn a_terminal_that_cannot_be_drawn_on_gets_the_plain_mode_and_is_told_why() {
-    let mut scene = Scene::real(&Codex::v0_166()).await;
-    scene.set("TERM", "dumb");
-    let mut terminal = scene.terminal(&[]);
-    terminal.wait_for("TERM=dumb").await;
-    terminal.wait_for("> ").await;
-    terminal.ctrl_d().await;
-    assert_eq!(terminal.exit_code().await, Some(0), "{}", terminal.transcript());
+    let scene = Scene::real(&Codex::v0_166()).await;
+    for (environment, why) in [("TERM=dumb", "(TERM=dumb) cannot be drawn on"), ("TERM=", "TERM is not set")]
+    {
+        let mut terminal = scene.terminal_with(environment, &[]);
+        terminal.wait_for(why).await;
+        terminal.wait_for("> ").await;
+        terminal.ctrl_d().await;
+        assert_eq!(terminal.exit_code().await, Some(0), "{}", terminal.transcript());
+        assert!(!terminal.raw().contains(&0x1b), "{}", terminal.transcript());
+    }
     scene.close().await;
 }

@@ -195,6 +195,12 @@ impl Scene {
         Terminal::spawn_sized(self.terminal_command(arguments).env_remove("NO_COLOR"), 50, 110)
     }
 
+    /// Starts the program in a terminal that shows colours, with one variable that the terminal does not have.
+    pub(crate) fn terminal_with(&self, variable: &str, arguments: &[&str]) -> Terminal {
+        let command = terminal::Command::new("/usr/bin/env").args([variable, env!("CARGO_BIN_EXE_talaria")]);
+        Terminal::spawn_sized(self.in_scene(command.args(arguments)).env_remove("NO_COLOR"), 50, 110)
+    }
+
     /// Starts the program in a terminal, and when it has ended a shell command in the same terminal.
     pub(crate) fn terminal_then(&self, arguments: &[&str], script: &str) -> Terminal {
         let script = format!("trap '' INT; (trap - INT; exec \"$0\" \"$@\"); {script}");

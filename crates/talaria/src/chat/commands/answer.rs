@@ -4,7 +4,6 @@ use jiff::Timestamp;
 use talaria_core::api::RequestInfo;
 use talaria_core::request::{Decision, Typed};
 
-use super::super::desk::reply_look;
 use super::super::errand::{Place, reply};
 use crate::engine::refused;
 use crate::requests::{build, find, not_answered, table};
@@ -18,7 +17,7 @@ pub(super) async fn list(place: &Place) -> Result<String, Trouble> {
     }
     let first = &open[0].id;
     let how = format!("answer with: /approve {first} or /deny {first} why not\n");
-    Ok(table(&open, Timestamp::now()).show(reply_look()) + &how)
+    Ok(table(&open, Timestamp::now()).show(place.desk.look()) + &how)
 }
 
 /// Says yes or no.

@@ -3,7 +3,6 @@
 use clap::Parser;
 use talaria_face::chat::contract::News;
 
-use super::super::desk::reply_look;
 use super::super::errand::{Done, Place};
 use super::resume;
 use crate::args::{Cli, Command, TaskAction};
@@ -27,7 +26,7 @@ pub(super) async fn run(words: &[String], place: &Place) -> Result<Vec<Done>, Tr
                 let turn = tasks::turn(&desk.settings, desk.codex().await?);
                 tasks::sent(&options, turn, &desk.client).await?
             }
-            action => tasks::told(&action, &desk.client, reply_look()).await?,
+            action => tasks::told(&action, &desk.client, desk.look()).await?,
         },
     };
     place.look_again.notify_one();

@@ -6,7 +6,6 @@ use talaria_core::event::{RateLimits, RateWindow, Usage};
 use talaria_face::render::{Look, plain_line, tokens};
 use talaria_face::sheet::Sheet;
 
-use super::super::desk::reply_look;
 use super::super::errand::Place;
 use crate::engine::refused;
 use crate::trouble::Trouble;
@@ -20,8 +19,10 @@ pub(super) async fn page(place: &Place) -> Result<String, Trouble> {
     match &place.session {
         Some(session) => {
             let detail = place.desk.client.session(session.as_str()).await;
-            out +=
-                &spent(&detail.map_err(|error| refused("cannot read what was spent", &error))?, reply_look());
+            out += &spent(
+                &detail.map_err(|error| refused("cannot read what was spent", &error))?,
+                place.desk.look(),
+            );
         }
         None => out += "nothing was spent here yet\n",
     }

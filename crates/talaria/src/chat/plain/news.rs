@@ -36,10 +36,11 @@ impl Plain {
             News::Waiting { requests, .. } => self.waiting(&requests),
             News::Reply(text) => self.page.say(&text),
             News::Refused { what, ticket, .. } => {
-                if let Some(ticket) = ticket {
-                    self.questions.refused(&ticket);
-                    self.asked = None;
+                match ticket {
+                    Some(ticket) => self.questions.refused(&ticket),
+                    None => self.questions.command_refused(),
                 }
+                self.asked = None;
                 self.code = exit::FAILED;
                 self.note(&what)
             }

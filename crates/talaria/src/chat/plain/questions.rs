@@ -71,6 +71,22 @@ impl Questions {
         }
     }
 
+    /// A command answers this one, or the first: it is not put again while that is under way.
+    pub(super) fn leave_to_command(&mut self, id: Option<&str>) {
+        let is_meant =
+            |question: &&mut Question| id.is_none_or(|id| question.ticket.as_str().starts_with(id));
+        if let Some(question) = self.0.iter_mut().find(is_meant) {
+            question.is_answered = true;
+        }
+    }
+
+    /// A command was refused: what it was to answer is open again.
+    pub(super) fn command_refused(&mut self) {
+        for question in &mut self.0 {
+            question.is_answered = false;
+        }
+    }
+
     /// Another conversation.
     pub(super) fn clear(&mut self) {
         self.0.clear();
@@ -108,6 +124,10 @@ mod tests {
         assert_eq!(answer.decision(), Decision::Decline);
         assert!(questions.first().is_none(), "the second is not asked before the first is settled");
         questions.refused(&ticket);
+        assert_eq!(questions.first().unwrap().0.as_str(), "req-1");
+        questions.leave_to_command(None);
+        assert!(questions.first().is_none(), "it is not put again while a command answers it");
+        questions.command_refused();
         assert_eq!(questions.first().unwrap().0.as_str(), "req-1");
         let closed = json!({ "type": "request_closed", "id": "req-1", "decision": "decline", "by": "user" });
         questions.event(&serde_json::from_value(closed).unwrap());
