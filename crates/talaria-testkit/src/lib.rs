@@ -15,6 +15,7 @@
 //! | [`mcp_server`] | an MCP server that asks what it is told to ask |
 //! | [`mcp_clients`] | MCP clients of others, installed once into the build directory |
 //! | [`processes`] | who is still alive of what a test started |
+//! | [`screen`] | what a terminal shows at one moment: text, colours, modes, a snapshot, a picture |
 //! | [`terminal`] | a program in a pseudo-terminal: type, wait, look at the screen |
 //! | [`wire`] | the captured frames of both versions |
 //! | [`build_dir`] | where all this lives |
@@ -33,6 +34,7 @@ pub mod mcp_clients;
 pub mod mcp_server;
 pub mod processes;
 mod program;
+pub mod screen;
 pub mod stand_in;
 pub mod terminal;
 pub mod wire;
@@ -44,4 +46,5 @@ pub use engine::EngineGuard;
 pub use fault_points::FaultPoints;
 pub use home::CodexHome;
 pub use processes::Marker;
-pub use terminal::Terminal;
+pub use screen::Screen;
+pub use terminal::{Key, Terminal};

@@ -1,35 +1,61 @@
 //! A program in a pseudo-terminal: type like a person, wait for what it prints, look at the screen.
 //!
-//! Waiting is for a state and never for a time: [`Terminal::wait_for`] returns when the text has come, and fails with
-//! the screen if the program ends or [`LIMIT`] passes first. Like `expect`, it looks only at what was printed after the
-//! last match, so that asking twice for the same prompt waits for the second one.
+//! Waiting is for a state and never for a time, and fails with the screen if the program ends or [`LIMIT`] passes first.
+//! For a program that prints, [`Terminal::wait_for`] looks, like `expect`, only at what was printed after the last match,
+//! so that asking twice for the same prompt waits for the second one. For a program that draws, `terminal/watch.rs` has
+//! the waits for a state of the screen.
+//!
+//! The terminal answers the questions that a program may ask it: where the cursor is, and what kind it is.
 
-use std::num::NonZero;
+mod keys;
+mod watch;
+
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::AsFd;
 use std::process::ExitStatus;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use pty_process::OwnedWritePty;
 pub use pty_process::{Command, Size};
+use rustix::process::{Pid, Signal, kill_process};
+use rustix::termios::{LocalModes, tcgetattr};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::Child;
-use tokio::sync::watch;
+use tokio::sync::watch as channel;
+use tokio::task::JoinHandle;
+
+use crate::screen::{Watcher, cells, emulator};
+pub use keys::Key;
 
 /// How long anything may take on a busy machine before the test fails.
 pub const LIMIT: Duration = Duration::from_secs(60);
+
+/// What the kernel does with typed keys before the program gets them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Discipline {
+    /// Lines are edited and shown: as a shell expects to find the terminal.
+    Cooked,
+    /// Some of that is switched off.
+    Raw,
+}
 
 /// A running program and the terminal it believes to be in; both end on drop.
 pub struct Terminal {
     child: Child,
     keyboard: OwnedWritePty,
+    /// The same terminal as a file, for what the halves cannot do.
+    pty: File,
     seen: Arc<Mutex<Seen>>,
-    ended: watch::Receiver<bool>,
+    ended: channel::Receiver<bool>,
+    reader: JoinHandle<()>,
     matched: usize,
 }
 
 struct Seen {
     bytes: Vec<u8>,
-    screen: vt100::Parser,
+    screen: vt100::Parser<Watcher>,
 }
 
 impl Terminal {
@@ -40,31 +66,40 @@ impl Terminal {
 
     /// Starts a program in a terminal of the given size, as its controlling terminal.
     pub fn spawn_sized(command: Command, rows: u16, columns: u16) -> Self {
+        Self::spawn_as("xterm-256color", command, rows, columns)
+    }
+
+    /// Starts a program in a terminal that is named so by `TERM`; an empty name sets none.
+    pub fn spawn_as(name: &str, command: Command, rows: u16, columns: u16) -> Self {
+        let command = if name.is_empty() { command.env_remove("TERM") } else { command.env("TERM", name) };
         let start = || {
             let (pty, pts) = pty_process::open()?;
             pty.resize(Size::new(rows, columns))?;
-            let child = command.env("TERM", "xterm-256color").kill_on_drop(true).spawn(pts)?;
-            Ok::<_, pty_process::Error>((pty, child))
+            let file = File::from(pty.as_fd().try_clone_to_owned()?);
+            let child = command.kill_on_drop(true).spawn(pts)?;
+            Ok::<_, pty_process::Error>((pty, file, child))
         };
-        let (pty, child) = match start() {
+        let (pty, file, child) = match start() {
             Ok(started) => started,
             Err(cause) => panic!("cannot start the program in a terminal: {cause}"),
         };
         let (mut output, keyboard) = pty.into_split();
-        let screen = vt100::Parser::new(cells(rows), cells(columns), 0);
-        let seen = Arc::new(Mutex::new(Seen { bytes: Vec::new(), screen }));
-        let (changed, ended) = watch::channel(false);
-        let shared = seen.clone();
-        tokio::spawn(async move {
+        let seen = Arc::new(Mutex::new(Seen { bytes: Vec::new(), screen: emulator(rows, columns) }));
+        let (changed, ended) = channel::channel(false);
+        let (shared, pty) = (seen.clone(), file);
+        let replies = pty.try_clone();
+        let reader = tokio::spawn(async move {
             let mut buffer = [0; 4096];
             // Linux reports the end of the program as an error of the terminal, macOS as an empty read.
             while let Ok(length @ 1..) = output.read(&mut buffer).await {
-                lock(&shared).take(&buffer[..length]);
+                let reply = lock(&shared).take(&buffer[..length]);
+                // A program that has gone meanwhile needs no answer.
+                let _ = replies.as_ref().map(|mut pty| pty.write_all(&reply));
                 changed.send_replace(false);
             }
             changed.send_replace(true);
         });
-        Self { child, keyboard, seen, ended, matched: 0 }
+        Self { child, keyboard, pty, seen, ended, reader, matched: 0 }
     }
 
     /// Waits until `text` is printed after the last match; fails with the screen otherwise.
@@ -116,7 +151,38 @@ impl Terminal {
         if let Err(cause) = self.keyboard.resize(Size::new(rows, columns)) {
             panic!("cannot resize the terminal: {cause}");
         }
-        lock(&self.seen).screen.screen_mut().set_size(cells(rows), cells(columns));
+        lock(&self.seen).screen.set_size(cells(rows), cells(columns));
+    }
+
+    /// Sends a signal to the program.
+    pub fn signal(&self, signal: Signal) {
+        let pid = self.pid().and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
+        if let Some(Err(cause)) = pid.map(|pid| kill_process(pid, signal)) {
+            panic!("cannot send {signal:?}: {cause}");
+        }
+    }
+
+    /// Closes the window: the terminal is gone, and the kernel tells the program so. Gives how the program ends.
+    pub async fn hang_up(self) -> ExitStatus {
+        self.reader.abort();
+        let Self { mut child, keyboard, pty, reader, .. } = self;
+        // Only when the last handle is closed is the terminal gone.
+        let _ = reader.await;
+        drop((keyboard, pty));
+        match tokio::time::timeout(LIMIT, child.wait()).await {
+            Ok(Ok(status)) => status,
+            other => panic!("the program does not end without a terminal: {other:?}"),
+        }
+    }
+
+    /// Gives what the kernel does with keys now.
+    pub fn discipline(&self) -> Discipline {
+        let usual = LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG;
+        match tcgetattr(&self.pty) {
+            Ok(state) if state.local_modes.contains(usual) => Discipline::Cooked,
+            Ok(_) => Discipline::Raw,
+            Err(cause) => panic!("cannot ask the terminal for its settings: {cause}"),
+        }
     }
 
     /// Waits for the end of the program and gives its status, when all its output has been read.
@@ -162,19 +228,16 @@ impl Terminal {
 }
 
 impl Seen {
-    fn take(&mut self, bytes: &[u8]) {
+    /// Takes what the program printed; gives what the terminal answers.
+    fn take(&mut self, bytes: &[u8]) -> Vec<u8> {
         self.bytes.extend_from_slice(bytes);
         self.screen.process(bytes);
+        std::mem::take(&mut self.screen.callbacks_mut().replies)
     }
 }
 
 fn lock(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
     seen.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// A terminal without a row or a column does not exist: one is the least.
-fn cells(count: u16) -> NonZero<u16> {
-    NonZero::new(count).unwrap_or(NonZero::<u16>::MIN)
 }
 
 /// Removes escape sequences and carriage returns; an unfinished sequence at the end is removed as well.
