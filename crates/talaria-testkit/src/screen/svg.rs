@@ -34,7 +34,7 @@ pub(super) fn draw(screen: &Screen, title: &str) -> String {
     // Writing to a string cannot fail.
     let _ = write!(
         svg,
-        r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" aria-label="{label}">
+        r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" xml:space="preserve" role="img" aria-label="{label}">
 <style>text{{font:15px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;white-space:pre;fill:{FOREGROUND}}}.b{{font-weight:bold}}.i{{font-style:italic}}.d{{opacity:.6}}</style>
 <rect x=".5" y=".5" width="{inner_width}" height="{inner_height}" rx="9" fill="{BACKGROUND}" stroke="#6b7280"/>
 <circle cx="20" cy="17" r="6" fill="#f07178"/><circle cx="40" cy="17" r="6" fill="#e5c07b"/><circle cx="60" cy="17" r="6" fill="#8fc97a"/>
