@@ -18,7 +18,7 @@ pub struct LookAt {
 }
 
 /// What a conversation there would start with, and what there is to choose from. No conversation is started for it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Offers {
     /// The version of Codex.

@@ -44,7 +44,7 @@ fn choosing(home: &Home, model: &str, effort: Option<&str>) -> NewTurn {
 
 fn confirmed(events: &[Event]) -> Vec<(&str, Option<&str>)> {
     let told = |event| match event {
-        &Event::SettingsConfirmed { ref model, ref effort } => Some((model.as_str(), effort.as_deref())),
+        Event::SettingsConfirmed { model, effort } => Some((model.as_str(), effort.as_deref())),
         _ => None,
     };
     events.iter().filter_map(told).collect()
@@ -52,7 +52,7 @@ fn confirmed(events: &[Event]) -> Vec<(&str, Option<&str>)> {
 
 fn started(events: &[Event]) -> &Started {
     let begun = |event| match event {
-        &Event::SessionStarted(ref started) => Some(&**started),
+        Event::SessionStarted(started) => Some(&**started),
         _ => None,
     };
     events.iter().find_map(begun).unwrap()

@@ -133,7 +133,11 @@ async fn words_for_a_compaction_wait_for_the_next_turn(codex: Codex) {
     let mut events = home.events(&next, next.after).await;
     gate.reached().await;
     home.model.push(Reply::say("heard"));
-    let say = talaria_core::api::Say { text: "more words".to_owned(), when: talaria_core::api::When::Now };
+    let say = talaria_core::api::Say {
+        text: "more words".to_owned(),
+        images: Vec::new(),
+        when: talaria_core::api::When::Now,
+    };
     home.engine().say(started.id.as_str(), say).await.unwrap();
     events.is(|event| matches!(event, Event::Queued { .. })).await;
     gate.open();

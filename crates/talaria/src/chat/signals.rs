@@ -72,7 +72,7 @@ async fn one(signal: &mut Option<Signal>) {
     {
         return;
     }
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 fn ending() -> Called {

@@ -208,7 +208,7 @@ mod tests {
 
     fn wished(arguments: &str, config: &str) -> Result<Wish, Trouble> {
         let line = ["talaria", "migrate"].into_iter().chain(arguments.split_whitespace());
-        let Ok(Cli { command: Command::Migrate(options) }) = Cli::try_parse_from(line) else {
+        let Ok(Cli { command: Some(Command::Migrate(options)), .. }) = Cli::try_parse_from(line) else {
             panic!("not a migration: {arguments}")
         };
         let itself = Itself {

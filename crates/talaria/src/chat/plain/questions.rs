@@ -121,7 +121,7 @@ mod tests {
         assert!(matches!(questions.take("perhaps"), Taken::Ask));
         let Taken::Wish(Wish::Answer { ticket, answer, digest }) = questions.take("n") else { panic!() };
         assert_eq!((ticket.as_str(), digest.as_deref()), ("req-1", Some("d-1")));
-        assert_eq!(answer.decision(), Decision::Decline);
+        assert_eq!(answer.decision, Decision::Decline);
         assert!(questions.first().is_none(), "the second is not asked before the first is settled");
         questions.refused(&ticket);
         assert_eq!(questions.first().unwrap().0.as_str(), "req-1");
