@@ -567,7 +567,9 @@ fn show(output: &Output) -> String {
             format!("finish {} exit {}{total}", report.outcome.word(), report.exit)
         }
         Output::Emit(event) => {
-            let value = serde_json::to_value(event).unwrap();
+            let mut value = serde_json::to_value(event).unwrap();
+            // It says nothing to whoever reads a script; `escrow` tests what it stands for.
+            value.as_object_mut().unwrap().remove("digest");
             let mut fields = Vec::new();
             flatten("", &value, &mut fields);
             format!("emit {}{}", value["type"].as_str().unwrap(), fields.concat())

@@ -128,7 +128,9 @@ async fn a_task_can_be_stopped_and_spoken_to_as_soon_as_it_is_written_down() {
         if number % 2 == 0 {
             assert!(home.send(&task, "ask-more").await.unwrap().waits);
             home.cancel(&task).await.unwrap();
-            home.reaches_turn(&task, 1).await;
+            let stopped = home.reaches(&task, TaskStatus::Cancelled).await;
+            assert_eq!(stopped.turns, 1, "what waited behind it was taken back");
+            assert!(!home.send(&task, "ask-more").await.unwrap().waits);
             home.reaches(&task, TaskStatus::WaitingForApproval).await;
         }
         home.cancel(&task).await.unwrap();
