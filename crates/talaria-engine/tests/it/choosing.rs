@@ -43,19 +43,19 @@ fn choosing(home: &Home, model: &str, effort: Option<&str>) -> NewTurn {
 }
 
 fn confirmed(events: &[Event]) -> Vec<(&str, Option<&str>)> {
-    let told = |event| match event {
+    let told = events.iter().filter_map(|event| match event {
         Event::SettingsConfirmed { model, effort } => Some((model.as_str(), effort.as_deref())),
         _ => None,
-    };
-    events.iter().filter_map(told).collect()
+    });
+    told.collect()
 }
 
 fn started(events: &[Event]) -> &Started {
-    let begun = |event| match event {
+    let mut begun = events.iter().filter_map(|event| match event {
         Event::SessionStarted(started) => Some(&**started),
         _ => None,
-    };
-    events.iter().find_map(begun).unwrap()
+    });
+    begun.next().unwrap()
 }
 
 /// The model and the effort that the last request to the model named.

@@ -40,7 +40,7 @@ impl Questions {
                     digest: digest.clone(),
                     dialog: Dialog::new((**ask).clone()),
                     is_answered: false,
-                })
+                });
             }
             Event::RequestClosed { id, .. } => self.0.retain(|question| question.ticket != *id),
             Event::Outcome(_) => self.0.clear(),

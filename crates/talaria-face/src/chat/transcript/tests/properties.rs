@@ -84,6 +84,7 @@ fn event() -> impl Strategy<Value = Event> {
         words().prop_map(|text| Event::RequestOpened {
             id: TicketId::new("r"),
             ask: Box::new(sample::ask_command(&text)),
+            digest: None,
             place: None,
         }),
         Just(Event::RequestClosed {
