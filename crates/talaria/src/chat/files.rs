@@ -49,7 +49,10 @@ impl Files {
 }
 
 async fn list(cwd: &Path) -> Vec<String> {
-    if let Ok(Some(paths)) = tokio::time::timeout(PATIENCE, known_to_git(cwd)).await {
+    // A directory of which a repository around it knows nothing, because it ignores it, is looked at like any other.
+    if let Ok(Some(paths)) = tokio::time::timeout(PATIENCE, known_to_git(cwd)).await
+        && !paths.is_empty()
+    {
         return paths;
     }
     let root = cwd.to_owned();
@@ -137,5 +140,8 @@ mod tests {
         assert!(found.contains(&"src/main.rs".to_owned()), "{found:?}");
         assert!(!found.iter().any(|path| path.contains("made")), "{found:?}");
         assert_eq!(files.fitting(cwd, "er.rs", 1).await, ["src/deep/er.rs"]);
+        let ignored = tree.path().join("target");
+        let found = Files::default().fitting(ignored.to_str().unwrap(), "ma", 9).await;
+        assert_eq!(found, ["made"], "whoever works in an ignored directory wants its files");
     }
 }

@@ -124,6 +124,8 @@ fn choices(title: &str, rows: &[(String, Command)]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use talaria_core::api::Account;
+
     use super::*;
 
     #[test]
@@ -134,8 +136,18 @@ mod tests {
 
     #[test]
     fn what_is_not_known_of_the_beginning_is_not_said() {
-        let offers =
-            Offers { codex: "0.166.0".to_owned(), model: Some("gpt\u{1b}".to_owned()), ..Offers::default() };
+        let offers = Offers {
+            codex: "0.166.0".to_owned(),
+            account: Account::default(),
+            models: Vec::new(),
+            model: Some("gpt\u{1b}".to_owned()),
+            effort: None,
+            provider: None,
+            sandbox: None,
+            approval: None,
+            limits: None,
+            notes: Vec::new(),
+        };
         assert_eq!(begins_with(&offers), "Codex 0.166.0, model gpt␛\n");
     }
 }
