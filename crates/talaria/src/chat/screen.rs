@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 use crossterm::event::EventStream;
 use futures_util::StreamExt;
 use jiff::Timestamp;
-use ratatui_core::terminal::Terminal;
+use ratatui_core::backend::Backend;
+use ratatui_core::layout::Rect;
+use ratatui_core::terminal::{Terminal, TerminalOptions, Viewport};
 use ratatui_crossterm::CrosstermBackend;
 use rustix::process::{Signal, kill_current_process_group};
 use talaria_core::config::Theme;
@@ -50,7 +52,7 @@ pub(crate) async fn run(driver: Driver, said: Vec<String>, mut signals: Signals)
     // What is told beside the screen would be written into it.
     patience::keep_quiet();
     let guard = Guard::take().map_err(cannot)?;
-    let terminal = Terminal::new(CrosstermBackend::new(io::stdout())).map_err(cannot)?;
+    let terminal = blank(size().map_err(cannot)?).map_err(cannot)?;
     let mut screen = Screen { chat, driver, terminal, guard, since: Instant::now(), shown: None };
     let ended = screen.run(&mut signals).await;
     let Screen { driver, guard, terminal, .. } = screen;
@@ -225,7 +227,7 @@ impl Screen {
 
     fn redraw(&mut self) -> io::Result<Flow> {
         self.shown = None;
-        self.terminal.clear()?;
+        self.terminal = blank(size()?)?;
         Ok(Flow::GoOn)
     }
 
@@ -248,8 +250,11 @@ impl Screen {
 
     /// Draws the chat, if it looks different.
     fn show(&mut self) -> io::Result<()> {
-        let size = self.terminal.size()?;
-        let frame = self.chat.frame(size.width, size.height, self.since.elapsed());
+        let area = size()?;
+        if self.terminal.get_frame().area() != area {
+            self.redraw()?;
+        }
+        let frame = self.chat.frame(area.width, area.height, self.since.elapsed());
         let theme = self.chat.theme();
         if self.shown.as_ref().is_some_and(|(shown, as_theme)| *shown == frame && *as_theme == theme) {
             return Ok(());
@@ -263,6 +268,19 @@ impl Screen {
         self.shown = Some((frame, theme));
         Ok(())
     }
+}
+
+/// How large the window is.
+fn size() -> io::Result<Rect> {
+    let (width, height) = crossterm::terminal::size()?;
+    Ok(Rect::new(0, 0, width, height))
+}
+
+/// An empty window. Its size is told and never asked of the terminal, which would answer in the middle of the keys.
+fn blank(area: Rect) -> io::Result<Terminal<CrosstermBackend<Stdout>>> {
+    let mut backend = CrosstermBackend::new(io::stdout());
+    backend.clear()?;
+    Terminal::with_options(backend, TerminalOptions { viewport: Viewport::Fixed(area) })
 }
 
 /// Lets a test see what becomes of the terminal when the program panics.
