@@ -70,6 +70,7 @@ impl Transcript {
         let item = |id: &talaria_core::ids::ItemId| Handle::Item(event.turn, id.clone());
         match &event.event {
             Event::SessionStarted(started) => self.session(scene, started),
+            Event::SettingsConfirmed { model, effort } => self.confirmed(scene, model, effort.as_deref()),
             Event::TurnStarted { .. } => self.turn(scene),
             Event::TextDelta { item: id, delta } | Event::PlanDelta { item: id, delta } => {
                 self.said_more(scene, item(id), delta, Voice::Answer);
@@ -178,6 +179,18 @@ impl Transcript {
             self.remark(scene, Remark::head(notice::started(started, self.paint)));
         }
         self.started = Some(started.clone());
+    }
+
+    /// Codex says which model answers; what is known is not said again.
+    fn confirmed(&mut self, scene: Scene, model: &str, effort: Option<&str>) {
+        let known = self.started.as_mut();
+        if known.as_ref().is_some_and(|known| known.model == model && known.effort.as_deref() == effort) {
+            return;
+        }
+        if let Some(known) = known {
+            (known.model, known.effort) = (model.to_owned(), effort.map(str::to_owned));
+        }
+        self.remark(scene, Remark::aside(&notice::settings(model, effort)));
     }
 
     fn turn(&mut self, scene: Scene) {

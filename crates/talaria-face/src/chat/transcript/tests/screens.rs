@@ -554,3 +554,13 @@ fn one_thing_can_be_unfolded() {
     assert_eq!(screen(&mut transcript, 40, 40).matches("line 1\n").count(), 1);
     assert!(screen(&mut transcript, 40, 40).starts_with("✓ first  (0.4s)\n  $ first\n  line 1\n"));
 }
+
+#[test]
+fn another_model_is_told_once_when_codex_says_so() {
+    let confirmed = |model: &str| Event::SettingsConfirmed { model: model.into(), effort: Some("high".into()) };
+    let mut events = vec![whole().remove(0)];
+    events.extend(["gpt-x", "gpt-x", "gpt-y"].map(confirmed));
+    let screen = screen(&mut fed(sample::TERMINAL, &numbered(1, events)), 60, 10);
+    assert_eq!(screen.matches("model gpt-x (high)").count(), 1, "{screen}");
+    assert_eq!(screen.matches("model gpt-y (high)").count(), 1, "{screen}");
+}
