@@ -33,9 +33,9 @@ pub struct Offers {
     pub effort: Option<String>,
     /// The id of the model provider that the user's configuration names.
     pub provider: Option<String>,
-    /// The sandbox that the user's configuration names.
+    /// The sandbox that the user's configuration names, or what Codex takes where it names none.
     pub sandbox: Option<String>,
-    /// When Codex asks, as the user's configuration says.
+    /// When Codex asks, as the user's configuration says, or as Codex does where it says nothing.
     pub approval: Option<String>,
     /// How much of the account's allowance is used.
     pub limits: Option<RateLimits>,

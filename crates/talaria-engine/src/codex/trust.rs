@@ -46,6 +46,16 @@ fn is_writable(start: &ThreadStart, config: &EffectiveConfig) -> bool {
     }
 }
 
+/// The sandbox and the approval policy of a conversation in a directory about which nothing is said: neither by us nor by
+/// the user's configuration. Recorded levels decide, as described above.
+pub(crate) fn defaults(config: &EffectiveConfig, cwd: &str) -> (Sandbox, ApprovalPolicy) {
+    match recorded_level(config, cwd, &git_roots(Path::new(cwd))).as_deref() {
+        None => (Sandbox::ReadOnly, ApprovalPolicy::OnRequest),
+        Some("untrusted") => (Sandbox::WorkspaceWrite, ApprovalPolicy::Untrusted),
+        Some(_) => (Sandbox::WorkspaceWrite, ApprovalPolicy::OnRequest),
+    }
+}
+
 /// Has the user said anything about a directory?
 pub(crate) fn of(config: &EffectiveConfig, cwd: &str) -> Trust {
     match recorded_level(config, cwd, &git_roots(Path::new(cwd))) {

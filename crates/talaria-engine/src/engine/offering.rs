@@ -19,6 +19,7 @@ use super::Engine;
 use super::servers::Ears;
 use super::settings::{self, Settings};
 use crate::codex::host::Host;
+use crate::codex::trust;
 
 /// How many pages of models are read at most: a Codex that always names another page must not hold anybody up.
 const PAGES: usize = 50;
@@ -48,10 +49,13 @@ impl Engine {
 
 /// Asks everything at once; the answers do not depend on each other.
 async fn ask(host: &Host, cwd: String) -> Offers {
-    let read = ConfigRead { cwd, include_layers: false };
+    let read = ConfigRead { cwd: cwd.clone(), include_layers: false };
     let (config, models, account) = tokio::join!(host.call(&read), models(host), host.account());
     let mut notes = Vec::new();
-    let config = known(config, "its configuration", &mut notes).map(|reply| reply.config).unwrap_or_default();
+    let config = known(config, "its configuration", &mut notes).map(|reply| reply.config);
+    // Only a configuration that was read says that nothing is said in it.
+    let defaults = config.as_ref().map(|config| trust::defaults(config, &cwd));
+    let config = config.unwrap_or_default();
     let models = known(models, "its models", &mut notes).unwrap_or_default();
     let account = known(account, "who is logged in", &mut notes);
     let limits = limits(host, account.as_ref(), &mut notes).await;
@@ -64,8 +68,14 @@ async fn ask(host: &Host, cwd: String) -> Offers {
         effort: model_reasoning_effort,
         provider: model_provider,
         // A permission profile is the user's choice too, where no sandbox is asked for.
-        sandbox: sandbox_mode.or(config.default_permissions),
-        approval: config.approval_policy.as_ref().map(project::approval_word),
+        sandbox: sandbox_mode
+            .or(config.default_permissions)
+            .or_else(|| defaults.map(|(sandbox, _)| sandbox.as_str().to_owned())),
+        approval: config
+            .approval_policy
+            .as_ref()
+            .map(project::approval_word)
+            .or_else(|| defaults.map(|(_, approval)| approval.as_str().to_owned())),
         limits,
         notes,
     }

@@ -1,7 +1,7 @@
 //! Another model for a conversation that goes on, and what there is to choose from, with the real Codex.
 
 use serde_json::json;
-use talaria_core::api::{Account, LookAt, NewTurn, ProblemCode, SessionStarted};
+use talaria_core::api::{Account, Kind, LookAt, NewSession, NewTurn, ProblemCode, SessionStarted};
 use talaria_core::event::{Event, Started};
 use talaria_core::outcome::Outcome;
 use talaria_core::policy::ApprovalPolicy;
@@ -17,6 +17,7 @@ both_versions!(
     a_chosen_model_stays_on_another_host,
     an_engine_that_comes_later_finds_out_which_model_is_in_force,
     what_there_is_to_choose_is_asked_of_the_host_that_would_run_it,
+    where_nothing_is_said_codex_does_what_was_told_before,
     a_missing_login_and_a_broken_configuration_are_told,
 );
 
@@ -164,7 +165,7 @@ async fn what_there_is_to_choose_is_asked_of_the_host_that_would_run_it(codex: C
     let offers = look(&home).await.unwrap();
     assert_eq!(offers.codex, codex.version);
     assert_eq!((offers.model.as_deref(), offers.provider.as_deref()), (Some("gpt-5.5"), Some("mock")));
-    assert_eq!((&offers.effort, &offers.sandbox, &offers.approval), (&None, &None, &None));
+    assert_eq!(offers.effort, None);
     assert_eq!((offers.account.needed, &offers.account.kind, &offers.limits), (false, &None, &None));
     assert_eq!(offers.notes, [""; 0]);
     let model = offers.models.iter().find(|offer| offer.id == "gpt-5.5").unwrap();
@@ -181,6 +182,36 @@ async fn what_there_is_to_choose_is_asked_of_the_host_that_would_run_it(codex: C
     let conversation = home.start(ApprovalPolicy::Never, "hello").await;
     home.events(&conversation, 0).await.outcome().await;
     assert_eq!(home.hosts().await, hosts, "the same host serves all of it");
+    home.close().await;
+}
+
+async fn where_nothing_is_said_codex_does_what_was_told_before(codex: Codex) {
+    let mut home = Home::real(&codex).await;
+    let config = home.codex_home.path().join("config.toml");
+    let text = std::fs::read_to_string(&config).unwrap();
+    let cwd = home.codex_home.work().to_str().unwrap().to_owned();
+    home.open().await;
+    for level in [None, Some("trusted"), Some("untrusted")] {
+        let recorded =
+            level.map(|level| format!("\n[projects.{cwd:?}]\ntrust_level = {level:?}\n")).unwrap_or_default();
+        std::fs::write(&config, format!("{text}{recorded}")).unwrap();
+        let offers = look(&home).await.unwrap();
+        home.model.push(Reply::say("ok"));
+        let new = NewSession {
+            kind: Kind::Chat,
+            cwd: cwd.clone(),
+            model: None,
+            sandbox: None,
+            approval: None,
+            turn: home.turn("hello"),
+        };
+        let begun = home.on(|engine| async move { engine.start_session(new).await }).await.unwrap();
+        let mut events = home.events(&begun, 0).await;
+        events.outcome().await;
+        let started = started(&events.seen);
+        let told = (offers.sandbox.as_deref(), offers.approval.as_deref());
+        assert_eq!(told, (Some(started.sandbox.as_str()), Some(started.approval.as_str())), "{level:?}");
+    }
     home.close().await;
 }
 

@@ -557,7 +557,8 @@ fn one_thing_can_be_unfolded() {
 
 #[test]
 fn another_model_is_told_once_when_codex_says_so() {
-    let confirmed = |model: &str| Event::SettingsConfirmed { model: model.into(), effort: Some("high".into()) };
+    let confirmed =
+        |model: &str| Event::SettingsConfirmed { model: model.into(), effort: Some("high".into()) };
     let mut events = vec![whole().remove(0)];
     events.extend(["gpt-x", "gpt-x", "gpt-y"].map(confirmed));
     let screen = screen(&mut fed(sample::TERMINAL, &numbered(1, events)), 60, 10);
