@@ -2,9 +2,11 @@
 //!
 //! Codex sends an updated file as a unified diff, an added or deleted one as its content.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use talaria_core::item::{FileAction, FileChange};
+use talaria_core::request::Ask;
 
 use super::flow::break_anywhere;
 use super::sanitize::{reveal, reveal_line};
@@ -54,6 +56,18 @@ pub(crate) fn nearby(changes: &[FileChange], directory: &Path) -> Vec<FileChange
         ..change.clone()
     };
     changes.iter().map(convert).collect()
+}
+
+/// A question about a patch that names its files as seen from a directory; any other as it is.
+pub(crate) fn nearby_ask<'a>(ask: &'a Ask, directory: &Path) -> Cow<'a, Ask> {
+    let mut ask = Cow::Borrowed(ask);
+    if let Ask::Patch { changes: Some(changes), .. } = ask.as_ref() {
+        let near = nearby(changes, directory);
+        if let Ask::Patch { changes, .. } = ask.to_mut() {
+            *changes = Some(near);
+        }
+    }
+    ask
 }
 
 /// Shows changes as lines.

@@ -92,17 +92,6 @@ impl<W: Write> Terminal<W> {
         }
     }
 
-    fn nearby_ask<'a>(&self, ask: &'a Ask) -> Cow<'a, Ask> {
-        let mut ask = Cow::Borrowed(ask);
-        if let Ask::Patch { changes: Some(changes), .. } = ask.as_ref() {
-            let near = diff::nearby(changes, &self.cwd);
-            if let Ask::Patch { changes, .. } = ask.to_mut() {
-                *changes = Some(near);
-            }
-        }
-        ask
-    }
-
     fn begin(&mut self, item: &Item) -> io::Result<()> {
         self.note_phase(item);
         let Some(label) = tool_line::label(&item.body, self.paint) else { return Ok(()) };
@@ -168,7 +157,7 @@ impl<W: Write> Terminal<W> {
         let cwd = self.cwd.to_string_lossy();
         let place = self.places.get(id).copied();
         let rules = Rules { sandbox: &self.sandbox, approval: &self.approval, cwd: &cwd, place };
-        let question = question::show(&self.nearby_ask(ask), self.paint, self.look.width, rules);
+        let question = question::show(&diff::nearby_ask(ask, &self.cwd), self.paint, self.look.width, rules);
         self.stage.put(Section::Question, &question)
     }
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use talaria_scripted::{Gate, Reply};
+use talaria_scripted::{Gate, PlanStatus, Reply};
 use talaria_testkit::Codex;
 
 use crate::scene::{Scene, both_versions};
@@ -150,6 +150,17 @@ async fn a_conversation_is_shortened_and_goes_on(codex: Codex) {
     let ended = scene.run_with_input(&[], b"first\n/compact\nsecond\n").await.exits(0);
     ended.prints(&["One.", "Two."]);
     assert_eq!(scene.model.requests().len(), 3);
+    scene.close().await;
+}
+
+/// Codex 0.166 does not offer its plan tool to this model.
+#[tokio::test]
+async fn a_plan_is_a_check_list() {
+    let scene = Scene::real(&Codex::v0_130()).await;
+    let steps = [("read it", PlanStatus::Completed), ("mend it", PlanStatus::InProgress)];
+    scene.model.push(Reply::new().plan("two steps", steps));
+    scene.model.push(Reply::say("Done."));
+    scene.run_with_input(&[], b"go\n").await.exits(0).prints(&["read it", "mend it", "Done."]);
     scene.close().await;
 }
 

@@ -16,7 +16,7 @@ use super::request::Request;
 use super::roll::Handle;
 use super::{Running, Transcript};
 use crate::render::news::{self, News};
-use crate::render::notice;
+use crate::render::{diff, notice};
 
 /// Where an event stands.
 #[derive(Clone, Copy, Debug)]
@@ -89,14 +89,15 @@ impl Transcript {
                 self.planned(scene, plan);
             }
             Event::RequestOpened { id, ask, .. } => {
+                let near = diff::nearby_ask(ask, &self.cwd).into_owned();
                 let handle = Handle::Ticket(id.clone());
                 match self.reach(scene, &handle) {
                     Reach::Nowhere | Reach::Later(_) => {
-                        self.add_bound(scene, handle, Body::Request(Request::opened(ask)));
+                        self.add_bound(scene, handle, Body::Request(Request::opened(&near)));
                     }
                     Reach::Earlier(key) => self.change(scene, key, |body| {
                         if let Body::Request(request) = body {
-                            request.fill_in(ask);
+                            request.fill_in(&near);
                         }
                     }),
                     Reach::Seen => {}

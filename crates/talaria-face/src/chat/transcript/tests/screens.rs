@@ -2,9 +2,10 @@
 
 use expect_test::expect;
 use serde_json::value::RawValue;
-use talaria_core::event::{AgentPhase, PlanStatus};
+use talaria_core::event::{AgentPhase, PlanStatus, Usage};
 use talaria_core::ids::{ItemId, ThreadId};
 use talaria_core::item::{Attachment, Item, ItemBody, Status, ToolResult};
+use talaria_core::outcome::{Outcome, Report};
 use talaria_core::request::{Decision, Who};
 
 use super::*;
@@ -294,6 +295,9 @@ fn windows_of_all_sizes() {
     .assert_eq(&screen(&mut transcript, 80, 24));
     expect![[r#"
 
+        • one
+        • two
+
           fn main() {
               go(1);
           }
@@ -302,26 +306,23 @@ fn windows_of_all_sizes() {
         1 │ 2
 
         │ quoted
-
-        tokens: 9.6k in (4.8k cached), 12 out,
-          26.0s
     "#]]
     .assert_eq(&screen(&mut transcript, 40, 12));
     expect![[r#"
-        │ quoted
+        a │ b
+        ──┼──
+        1 │ 2
 
-        tokens: 9.6k in
-          (4.8k cached), 12
-          out, 26.0s
+        │ quoted
     "#]]
     .assert_eq(&screen(&mut transcript, 20, 5));
     transcript.scroll(Scroll::Up(9));
     expect![[r#"
-        • two
+        It was x, as you
+        said:
 
-          fn main() {
-              go(1);
-          }
+        • one
+        • two
     "#]]
     .assert_eq(&screen(&mut transcript, 20, 5));
     transcript.scroll(Scroll::Top);
@@ -564,4 +565,19 @@ fn another_model_is_told_once_when_codex_says_so() {
     let screen = screen(&mut fed(sample::TERMINAL, &numbered(1, events)), 60, 10);
     assert_eq!(screen.matches("model gpt-x (high)").count(), 1, "{screen}");
     assert_eq!(screen.matches("model gpt-y (high)").count(), 1, "{screen}");
+}
+
+#[test]
+fn in_a_narrow_window_what_was_said_is_not_pushed_out_by_what_it_cost() {
+    let report = |outcome| Report::new(outcome, None, Usage::default(), 0);
+    let events = |outcome| {
+        let said = ItemBody::AgentMessage { text: "Hello.".into(), phase: None, questions: Vec::new() };
+        let events = vec![sample::ended("a", said), Event::Outcome(Box::new(report(outcome)))];
+        numbered(1, events)
+    };
+    let done = events(Outcome::Completed);
+    assert_eq!(screen(&mut fed(NO_COLOR, &done), 20, 5).trim(), "Hello.");
+    assert!(screen(&mut fed(NO_COLOR, &done), 80, 5).contains("tokens:"));
+    let stopped = events(Outcome::Interrupted { by: Who::User });
+    assert!(screen(&mut fed(NO_COLOR, &stopped), 20, 5).contains("interrupted"), "that is news");
 }
