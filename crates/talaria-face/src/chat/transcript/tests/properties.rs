@@ -86,7 +86,6 @@ fn event() -> impl Strategy<Value = Event> {
             ask: Box::new(sample::ask_command(&text)),
             digest: None,
             place: None,
-            digest: None,
         }),
         Just(Event::RequestClosed {
             id: TicketId::new("r"),
