@@ -33,6 +33,8 @@ pub enum Key {
     PageUp,
     /// A page on.
     PageDown,
+    /// A function key, from 1 to 4.
+    F(u8),
     /// A letter with Ctrl held down.
     Ctrl(char),
     /// A character with Alt held down.
@@ -69,6 +71,7 @@ impl Key {
             Self::End => arrow('F'),
             Self::PageUp => "\x1b[5~".into(),
             Self::PageDown => "\x1b[6~".into(),
+            Self::F(number) => format!("\x1bO{}", char::from(b'O' + number.clamp(1, 4))),
             // The control codes are the letters without the upper three bits.
             Self::Ctrl(letter) => {
                 char::from_u32(u32::from(letter) & 0x1f).map(String::from).unwrap_or_default()
@@ -90,6 +93,7 @@ mod tests {
             (Key::Alt('b'), "\x1bb"),
             (Key::Up, "\x1b[A"),
             (Key::PageUp, "\x1b[5~"),
+            (Key::F(2), "\x1bOQ"),
         ] {
             assert_eq!(key.bytes(Arrows::Usual), bytes);
         }
