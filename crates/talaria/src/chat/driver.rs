@@ -47,6 +47,9 @@ pub(crate) struct Driver {
     /// The first message is on its way; what follows it waits.
     is_beginning: bool,
     held: VecDeque<Wish>,
+    /// A choice is being made of where the next words go, or of what answers them; they wait for it.
+    is_choosing: bool,
+    after_choice: VecDeque<Wish>,
     shell: Option<(AbortHandle, Instant)>,
     away: Away,
     open_errands: usize,
@@ -87,6 +90,8 @@ impl Driver {
             epoch: 0,
             is_beginning: false,
             held: VecDeque::new(),
+            is_choosing: false,
+            after_choice: VecDeque::new(),
             shell: None,
             away: Away::default(),
             open_errands: 0,
@@ -129,6 +134,9 @@ impl Driver {
     /// Takes a wish. What comes of it is told by `next`.
     pub(crate) fn wish(&mut self, wish: Wish) {
         match wish {
+            Wish::Send(_) | Wish::Say(..) | Wish::Shell(_) | Wish::Run(_) if self.is_choosing => {
+                self.after_choice.push_back(wish);
+            }
             // Both need the name of a conversation that is being made.
             Wish::Send(_) | Wish::Say(..) | Wish::Interrupt if self.is_beginning => self.held.push_back(wish),
             Wish::Send(prompt) => self.begin(Errand::Send(prompt)),
@@ -164,7 +172,10 @@ impl Driver {
             Command::Stop => self.wish(Wish::Interrupt),
             Command::Steer(text) => self.say(text, When::Now),
             Command::Queue(text) => self.say(text, When::Next),
-            command => self.run(Errand::Command(command)),
+            command => {
+                self.is_choosing = errand::is_choice(&command);
+                self.run(Errand::Command(command));
+            }
         }
     }
 
@@ -326,9 +337,7 @@ impl Driver {
                 }
                 self.ready.push_back(news);
                 // What was to follow the first message is for the person to decide again.
-                for wish in std::mem::take(&mut self.held) {
-                    self.wish(wish);
-                }
+                std::mem::take(&mut self.held).into_iter().for_each(|wish| self.wish(wish));
             }
             Done::Open(info) => {
                 // A conversation has its own settings.
@@ -340,6 +349,10 @@ impl Driver {
                 let Chosen { model, effort } = chosen;
                 self.ready.push_back(News::Chosen { model, effort });
                 self.ready.push_back(News::Reply(reply));
+            }
+            Done::ChoiceMade => {
+                self.is_choosing = false;
+                std::mem::take(&mut self.after_choice).into_iter().for_each(|wish| self.wish(wish));
             }
             Done::FollowAgain { epoch } => {
                 if let Some(current) = self.current.clone().filter(|_| epoch == self.epoch) {
@@ -364,9 +377,7 @@ impl Driver {
         }
         self.is_beginning = false;
         self.ready.push_back(News::Started { session: id, turn });
-        for wish in std::mem::take(&mut self.held) {
-            self.wish(wish);
-        }
+        std::mem::take(&mut self.held).into_iter().for_each(|wish| self.wish(wish));
     }
 }
 

@@ -70,6 +70,8 @@ pub(super) enum Done {
     Open(Box<SessionInfo>),
     /// This was chosen for the turns to come.
     Chosen(Chosen, String),
+    /// Whatever came of a choice was told.
+    ChoiceMade,
     /// It is time to follow the conversation again.
     FollowAgain { epoch: u64 },
     /// The engine was there, or not, when it was looked for.
@@ -80,6 +82,7 @@ pub(super) enum Done {
 
 /// Runs one errand to its end. Nobody listens any more when the person has left.
 pub(super) async fn run(errand: Errand, place: Place, teller: mpsc::Sender<Done>) {
+    let is_choice = matches!(&errand, Errand::Command(command) if is_choice(command));
     if let Errand::Shell(command) = &errand {
         shell::run(command, &place, &teller).await;
     } else {
@@ -87,7 +90,15 @@ pub(super) async fn run(errand: Errand, place: Place, teller: mpsc::Sender<Done>
             let _ = teller.send(done).await;
         }
     }
+    if is_choice {
+        let _ = teller.send(Done::ChoiceMade).await;
+    }
     let _ = teller.send(Done::Over).await;
+}
+
+/// Does the command choose where the next words go, or what answers them?
+pub(super) fn is_choice(command: &Command) -> bool {
+    matches!(command, Command::Model(Some(_)) | Command::Reasoning(Some(_)) | Command::Resume(Some(_)))
 }
 
 async fn carry_out(errand: Errand, place: &Place) -> Vec<Done> {
