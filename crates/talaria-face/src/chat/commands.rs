@@ -197,6 +197,13 @@ pub fn read(text: &str) -> Result<Entry, Mistake> {
     match text.strip_prefix('/') {
         Some(rest) if rest.starts_with('/') => Ok(Entry::Say(rest.to_owned())),
         Some(rest) if !first_word(rest).0.contains('/') => parse(text).map(Entry::Command),
+        // Two commands that ran together are no path, and nothing to tell a model.
+        Some(rest) if rest.split('/').next().and_then(find).is_some() && !rest.contains("//") => {
+            Err(mistake(
+                "this is a command with another one behind it",
+                "clear the line with Ctrl-U, or begin it with a space to send it as it is",
+            ))
+        }
         _ => Ok(Entry::Say(text.to_owned())),
     }
 }

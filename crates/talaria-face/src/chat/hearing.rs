@@ -137,7 +137,8 @@ impl Chat {
         let back = self.pending.event(&numbered.event);
         self.transcript.take(now, numbered);
         self.take_back_unsent(&numbered.event);
-        for back in back {
+        // The last one is put back first: each goes before what stands there.
+        for back in back.into_iter().rev() {
             match back {
                 Back::Own(prompt) => self.composer.put_back(prompt),
                 Back::Foreign(text) if self.is_caught_up => {

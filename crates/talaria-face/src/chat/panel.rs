@@ -240,7 +240,12 @@ impl Panel {
     /// One key is one choice; a yes needs that everything was seen.
     fn choice(&mut self, c: char) -> Felt {
         let c = c.to_ascii_lowercase();
-        let is_yes = self.dialog.step() == Step::Choice && matches!(c, 'y' | 's' | 'a');
+        let is_choice = self.dialog.step() == Step::Choice;
+        // Whoever begins with another letter, or with a slash, is writing something else.
+        if is_choice && !matches!(c, 'y' | 's' | 'a' | 'n' | 'r' | 'x') {
+            return Felt::NotMine;
+        }
+        let is_yes = is_choice && matches!(c, 'y' | 's' | 'a');
         if is_yes && !self.page.is_whole() {
             self.page.go_on();
             self.problem = Some("read it to its end first".to_owned());

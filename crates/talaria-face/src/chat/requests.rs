@@ -51,6 +51,8 @@ impl Requests {
     pub(super) fn event(&mut self, event: &Event) -> Option<Closed> {
         match event {
             Event::RequestOpened { id, ask, place, digest } if ask.is_answerable() => {
+                // Of what is told again, an older turn may have ended after a list had named this one.
+                self.closed.retain(|closed| closed != id);
                 self.add(Here {
                     ticket: id.clone(),
                     ask: (**ask).clone(),
@@ -82,13 +84,10 @@ impl Requests {
         self.elsewhere = elsewhere;
         for request in here {
             let Some(ask) = request.ask else { continue };
-            let event = Event::RequestOpened {
-                id: request.id,
-                ask: Box::new(ask),
-                place: request.place,
-                digest: request.digest,
-            };
-            self.event(&event);
+            if ask.is_answerable() {
+                let (ticket, place, digest) = (request.id, request.place, request.digest);
+                self.add(Here { ticket, ask, place, digest });
+            }
         }
     }
 

@@ -75,12 +75,12 @@ impl Chat {
             Route::Panel => {
                 let felt = self.panel.as_mut().map_or(Felt::NotMine, |panel| panel.key(key));
                 match felt {
-                    Felt::Nothing => {}
-                    Felt::Answer(answer) => self.answer(answer),
-                    Felt::Left => self.leave_request(),
-                    Felt::NotMine => self.scroll(key.code),
+                    Felt::Nothing => return,
+                    Felt::Answer(answer) => return self.answer(answer),
+                    Felt::Left => return self.leave_request(),
+                    // It is for the input line, which has the keys from now on.
+                    Felt::NotMine => {}
                 }
-                return;
             }
         }
         match key.code {

@@ -1,6 +1,7 @@
 //! Requests: what is shown, which key answers, and which does not.
 
 use expect_test::expect;
+use talaria_core::api::TaskCounts;
 use talaria_core::request::{Decision, Who};
 
 use super::*;
@@ -391,4 +392,28 @@ fn approving_by_command_needs_the_same_reading() {
     play.running().write("/approve").asked("r-1", sample::ask_command("ls")).settle();
     play.press("Enter");
     assert!(play.wishes().contains("answer r-1"));
+}
+
+#[test]
+fn what_is_written_while_the_panel_has_the_keys_goes_to_the_input_line_from_its_first_letter_on() {
+    for text in ["/new", "/status", "@src", "wait a moment, yes"] {
+        let mut play = play();
+        play.running().asked("r-1", sample::ask_command("ls")).settle();
+        play.wishes();
+        play.write(text);
+        assert!(!play.wishes().contains("answer"), "{text}");
+        assert!(play.screen().contains(&format!("› {text}")), "{text}: {}", play.screen());
+    }
+}
+
+#[test]
+fn a_request_that_a_list_named_before_older_turns_were_told_is_shown() {
+    let mut play = play();
+    play.running();
+    let request = RequestInfo { session: session(), task: None, ..of_task("r-1", "x") };
+    play.news(News::Waiting { requests: vec![request], tasks: TaskCounts::default() });
+    play.event(sample::completed("an older turn"));
+    play.event(sample::turn_started());
+    play.asked("r-1", sample::ask_command("ls -la")).settle();
+    assert!(play.screen().contains("keys answer"), "{}", play.screen());
 }

@@ -1,5 +1,6 @@
 //! The record of a question: that it was asked, and what was decided by whom. It is answered elsewhere.
 
+use talaria_core::ids::ItemId;
 use talaria_core::request::{Ask, Decision, Who};
 
 use super::cell::{Folding, Page};
@@ -15,6 +16,8 @@ const LIMITS: Limits = Limits { head: 8 * 1024, tail: 1024 };
 pub(super) struct Request {
     /// What it is about; nothing if its beginning is not here.
     about: Option<Kept>,
+    /// The command that waits for it.
+    step: Option<ItemId>,
     closed: Option<Closed>,
 }
 
@@ -28,12 +31,12 @@ struct Closed {
 impl Request {
     /// It was asked.
     pub(super) fn opened(ask: &Ask) -> Self {
-        Self { about: Some(Kept::of(&ask.label(), LIMITS)), closed: None }
+        Self { about: Some(Kept::of(&ask.label(), LIMITS)), step: step(ask), closed: None }
     }
 
     /// It was decided; that it was asked is not here.
     pub(super) fn decided(decision: Decision, by: Who, why: Option<String>) -> Self {
-        Self { about: None, closed: Some(Closed { decision, by, why }) }
+        Self { about: None, step: None, closed: Some(Closed { decision, by, why }) }
     }
 
     /// Tells afterwards what was asked.
@@ -44,6 +47,11 @@ impl Request {
     /// It was decided.
     pub(super) fn close(&mut self, decision: Decision, by: Who, why: Option<String>) {
         self.closed = Some(Closed { decision, by, why });
+    }
+
+    /// The command that does not run before this is decided.
+    pub(super) fn step(&self) -> Option<&ItemId> {
+        self.step.as_ref()
     }
 
     /// Does it wait for an answer?
@@ -80,5 +88,13 @@ impl Request {
             out.extend(rows(&format!("{indent}{line}"), page.width, 4, Break::Words));
         }
         out
+    }
+}
+
+/// The command that a question holds up.
+pub(super) fn step(ask: &Ask) -> Option<ItemId> {
+    match ask {
+        Ask::Command { item, .. } => Some(item.clone()),
+        _ => None,
     }
 }

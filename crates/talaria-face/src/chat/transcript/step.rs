@@ -21,6 +21,9 @@ const FEWER: usize = 3;
 /// More of a name is not kept; no window shows it.
 const LONGEST_LABEL: usize = 2000;
 
+/// What a step does that a person is asked about.
+const WAITS: &str = "waits for an answer";
+
 /// The name of a step that has none.
 const HEADLESS: &str = "a step whose beginning is not here";
 
@@ -57,6 +60,8 @@ enum Kind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum State {
     Running,
+    /// A person is asked about it: it does not run.
+    Held,
     Ended(Status, [Option<String>; 2]),
     /// The turn ended, and this did not.
     Left,
@@ -132,9 +137,23 @@ impl Step {
         }
     }
 
+    /// A person is asked about it.
+    pub(super) fn hold(&mut self) {
+        if self.state == State::Running {
+            self.state = State::Held;
+        }
+    }
+
+    /// The person has answered; its time begins now.
+    pub(super) fn release(&mut self, now: i64) {
+        if self.state == State::Held {
+            (self.state, self.since) = (State::Running, now);
+        }
+    }
+
     /// Its turn ended, and nothing was heard of its end.
     pub(super) fn leave(&mut self) {
-        if self.state == State::Running {
+        if matches!(self.state, State::Running | State::Held) {
             self.state = State::Left;
         }
     }
@@ -183,6 +202,11 @@ impl Step {
                 let room = page.width.saturating_sub(passed.len() + 4).max(8);
                 let passed = paint.text(Style::DIM, &passed);
                 format!("{} {}  {passed}", spinner::sign(page.now, paint), cut(label, room, paint))
+            }
+            State::Held => {
+                let room = page.width.saturating_sub(WAITS.len() + 4).max(8);
+                let waits = paint.text(Style::DIM, WAITS);
+                format!("{} {}  {waits}", paint.sign("◌", "o"), cut(label, room, paint))
             }
             State::Ended(status, end) => tool_line::line(label, *status, end.clone(), paper, paint),
             State::Left | State::Crew => {

@@ -5,6 +5,7 @@
 
 use talaria_core::api::Numbered;
 use talaria_core::event::{Event, Started};
+use talaria_core::ids::ItemId;
 use talaria_core::outcome::Report;
 
 use super::cell::{Body, Cell, Key};
@@ -12,8 +13,9 @@ use super::end::End;
 use super::message::{Message, Voice};
 use super::plan::Plan;
 use super::remark::Remark;
-use super::request::Request;
+use super::request::{self, Request};
 use super::roll::Handle;
+use super::step::Step;
 use super::{Running, Transcript};
 use crate::render::news::{self, News};
 use crate::render::{diff, notice};
@@ -67,7 +69,7 @@ impl Transcript {
     /// Shows what an event says.
     pub(super) fn apply(&mut self, event: &Numbered) {
         let scene = Scene { seq: event.seq, turn: event.turn, at: event.at.as_millisecond() };
-        let item = |id: &talaria_core::ids::ItemId| Handle::Item(event.turn, id.clone());
+        let item = |id: &ItemId| Handle::Item(event.turn, id.clone());
         match &event.event {
             Event::SessionStarted(started) => self.session(scene, started),
             Event::SettingsConfirmed { model, effort } => self.confirmed(scene, model, effort.as_deref()),
@@ -91,6 +93,9 @@ impl Transcript {
             Event::RequestOpened { id, ask, .. } => {
                 let near = diff::nearby_ask(ask, &self.cwd).into_owned();
                 let handle = Handle::Ticket(id.clone());
+                if let Some(step) = request::step(ask) {
+                    self.with_step(scene, &item(&step), Step::hold);
+                }
                 match self.reach(scene, &handle) {
                     Reach::Nowhere | Reach::Later(_) => {
                         self.add_bound(scene, handle, Body::Request(Request::opened(&near)));
@@ -105,6 +110,9 @@ impl Transcript {
             }
             Event::RequestClosed { id, decision, by, why } => {
                 let handle = Handle::Ticket(id.clone());
+                if let Some(step) = self.step_of(&handle) {
+                    self.with_step(scene, &item(&step), |step| step.release(scene.at));
+                }
                 match self.reach(scene, &handle) {
                     Reach::Nowhere => {
                         let request = Request::decided(*decision, *by, why.clone());
@@ -132,6 +140,25 @@ impl Transcript {
                 Some(News::Warning(line)) => self.remark(scene, Remark::warning(&line)),
                 None => {}
             },
+        }
+    }
+
+    /// The command that a question holds up, if the question is here.
+    fn step_of(&mut self, ticket: &Handle) -> Option<ItemId> {
+        match &self.roll.find(ticket)?.body {
+            Body::Request(request) => request.step().cloned(),
+            _ => None,
+        }
+    }
+
+    /// Changes a step that is here.
+    fn with_step(&mut self, scene: Scene, handle: &Handle, change: impl FnOnce(&mut Step)) {
+        if let Reach::Later(key) = self.reach(scene, handle) {
+            self.change(scene, key, |body| {
+                if let Body::Step(step) = body {
+                    change(step);
+                }
+            });
         }
     }
 
