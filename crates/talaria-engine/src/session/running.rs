@@ -330,10 +330,7 @@ impl<'a, W: Watcher> Running<'a, W> {
                     let work = self.session.options.tools.call(&call.tool, call.arguments);
                     self.errands.run_tool(host, id, work);
                 }
-                Output::Heard(mut item) => {
-                    veil::cover_item(&mut item);
-                    self.projector.complete(&item);
-                }
+                Output::Heard(item) => self.tell(Event::ItemCompleted { item }),
                 Output::Finish(mut report, total) => {
                     veil::cover_report(&mut report);
                     self.session.total = total;

@@ -153,7 +153,8 @@ async fn a_search_and_a_look_at_an_image_have_their_own_kinds_on_the_real_codex(
     real.model.push(Reply::say("Done."));
     let ended = begin(real.session().await, "look around").end().await;
     let bodies: Vec<ItemBody> = ended.completed().into_iter().map(|item| item.body.clone()).collect();
-    let [search, view, answer] = bodies.as_slice() else { panic!("{bodies:#?}") };
+    let [said, search, view, answer] = bodies.as_slice() else { panic!("{bodies:#?}") };
+    assert!(matches!(said, ItemBody::UserMessage { text, .. } if text == "look around"), "{said:?}");
     let queries = ["rust serde".to_owned(), "sorted keys".to_owned()];
     assert!(
         matches!(search, ItemBody::WebSearch { query, action: Some(SearchAction::Search { queries: all }) }
