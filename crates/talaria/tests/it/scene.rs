@@ -208,7 +208,8 @@ impl Scene {
         Terminal::spawn_sized(self.in_scene(command.args(arguments)), 50, 110)
     }
 
-    fn terminal_command(&self, arguments: &[&str]) -> terminal::Command {
+    /// The program, to be started in a terminal.
+    pub(crate) fn terminal_command(&self, arguments: &[&str]) -> terminal::Command {
         self.in_scene(terminal::Command::new(env!("CARGO_BIN_EXE_talaria")).args(arguments))
     }
 

@@ -1,0 +1,106 @@
+//! The slash commands, each to an effect that can be seen.
+
+use talaria_scripted::Reply;
+use talaria_testkit::Key;
+
+use super::stage::{READY, Stage, ended, quit, send};
+
+#[tokio::test]
+async fn the_model_is_changed_from_the_next_turn_and_codex_confirms_it() {
+    let stage = Stage::usual().await;
+    stage.scene.model.push(Reply::say("First."));
+    stage.scene.model.push(Reply::say("Second."));
+    let mut terminal = stage.open(&[]).await;
+    send(&mut terminal, "Hello").await;
+    ended(&mut terminal, "First.").await;
+    send(&mut terminal, "/model").await;
+    terminal.wait_shown("Esc leaves").await;
+    let screen = terminal.settled().await;
+    stage.shows("models", &screen);
+    terminal.key(Key::Esc).await;
+    terminal.wait_hidden("Esc leaves").await;
+    send(&mut terminal, "/model gpt-5.4").await;
+    send(&mut terminal, "Again").await;
+    terminal.wait_shown("Second.").await;
+    terminal.wait_shown("codex·gpt-5.4").await;
+    assert_eq!(stage.scene.model.requests()[1].body["model"], "gpt-5.4");
+    quit(terminal).await;
+    stage.close().await;
+}
+
+#[tokio::test]
+async fn the_live_thread_is_compacted() {
+    let stage = Stage::usual().await;
+    stage.scene.model.push(Reply::say("A long story."));
+    stage.scene.model.push(Reply::say("Summary of it."));
+    let mut terminal = stage.open(&[]).await;
+    send(&mut terminal, "Tell").await;
+    ended(&mut terminal, "A long story.").await;
+    send(&mut terminal, "/compact").await;
+    terminal.wait_shown("the conversation was shortened").await;
+    assert_eq!(stage.scene.model.requests().len(), 2);
+    quit(terminal).await;
+    stage.close().await;
+}
+
+#[tokio::test]
+async fn conversations_are_listed_resumed_and_exported() {
+    let stage = Stage::usual().await;
+    stage.scene.model.push(Reply::say("About apples."));
+    stage.scene.model.push(Reply::say("About pears."));
+    let mut terminal = stage.open(&[]).await;
+    send(&mut terminal, "Apples?").await;
+    ended(&mut terminal, "About apples.").await;
+    send(&mut terminal, "/new").await;
+    terminal.wait_hidden("About apples.").await;
+    send(&mut terminal, "Pears?").await;
+    ended(&mut terminal, "About pears.").await;
+    send(&mut terminal, "/sessions").await;
+    terminal.wait_shown("Apples?").await;
+    send(&mut terminal, "/search apples").await;
+    terminal.wait_shown("About [apples]").await;
+    send(&mut terminal, "/export talk.md").await;
+    terminal.wait_shown("talk.md").await;
+    terminal.settled().await;
+    let exported = std::fs::read_to_string(stage.folder().join("talk.md")).unwrap();
+    assert!(exported.contains("About pears.") && !exported.contains("About apples."), "{exported}");
+    stage.scene.model.push(Reply::say("More about apples."));
+    send(&mut terminal, "/resume").await;
+    terminal.wait_shown("Esc leaves").await;
+    terminal.type_keys("apples").await;
+    terminal.wait_shown("1/1").await;
+    terminal.key(Key::Enter).await;
+    // Nothing is waited for: what is said after the choice is for the conversation that was chosen.
+    send(&mut terminal, "More?").await;
+    let screen = terminal.wait_shown("More about apples.").await;
+    assert!(screen.contains("Apples?") && !screen.contains("Pears?"), "{}", screen.text());
+    let asked = stage.scene.model.requests()[2].body["input"].to_string();
+    assert!(asked.contains("Apples?") && !asked.contains("Pears?"), "{asked}");
+    quit(terminal).await;
+    stage.close().await;
+}
+
+#[tokio::test]
+async fn what_can_be_typed_and_what_runs_is_told() {
+    let stage = Stage::usual().await;
+    let mut terminal = stage.start(64, 100, &[]);
+    terminal.wait_shown(READY).await;
+    send(&mut terminal, "/help").await;
+    terminal.wait_shown("/quit").await;
+    stage.shows("help", &terminal.settled().await);
+    let effects = [
+        ("/codex-runtime", "codex_app_server, because"),
+        ("/status", "Nothing waits for an answer."),
+        ("/usage", "nothing was spent here yet"),
+        ("/tasks", "no tasks yet"),
+    ];
+    for (typed, seen) in effects {
+        send(&mut terminal, typed).await;
+        terminal.wait_shown(seen).await;
+    }
+    send(&mut terminal, "/modle").await;
+    terminal.wait_shown("there is no command /modle; did you mean /model?").await;
+    terminal.key(Key::Ctrl('u')).await;
+    quit(terminal).await;
+    stage.close().await;
+}

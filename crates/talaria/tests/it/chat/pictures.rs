@@ -1,0 +1,103 @@
+//! The pictures of the README: screens of the chat on the real Codex, drawn. `./pictures` makes them anew.
+
+use std::fs;
+
+use expect_test::expect_file;
+use talaria_scripted::{PlanStatus, Reply, Usage};
+use talaria_testkit::Terminal;
+use talaria_testkit::screen::{Color, Screen};
+
+use super::stage::{READY, Stage, asked, ended, quit, send};
+use crate::scene::write_program;
+
+const PROGRAM: &str = "\
+/// The price in cents after a discount.
+pub fn discounted(cents: u32, percent: u32) -> u32 {
+    cents - cents / 100 * percent
+}
+";
+
+const STEPS: [(&str, PlanStatus); 3] = [
+    ("Find where the discount is taken", PlanStatus::Completed),
+    ("Round to the nearest cent", PlanStatus::InProgress),
+    ("Check the prices", PlanStatus::Pending),
+];
+
+const PATCH: &str = "\
+*** Begin Patch
+*** Update File: src/price.rs
+@@
+-/// The price in cents after a discount.
++/// The price in cents after a discount, rounded to the nearest cent.
+ pub fn discounted(cents: u32, percent: u32) -> u32 {
+-    cents - cents / 100 * percent
++    cents - (cents * percent + 50) / 100
+ }
+*** End Patch
+";
+
+const ANSWER: &str = "\
+**Fixed.** `discounted` divided before it multiplied, so the odd cents were lost:
+
+| price | discount | before | now |
+|---|---|---|---|
+| 19.99 | 15 % | 17.14 | **16.99** |
+| 4.50 | 10 % | 4.10 | **4.05** |
+| 100.00 | 20 % | 80.00 | 80.00 |
+
+- It rounds to the *nearest* cent now.
+- Prices without odd cents are as they were.
+
+```rust
+pub fn discounted(cents: u32, percent: u32) -> u32 {
+    cents - (cents * percent + 50) / 100
+}
+```
+";
+
+fn draw(stage: &Stage, name: &str, screen: &Screen) {
+    // A picture of the next version would be the same one.
+    let filter = stage.filter().replace(concat!("Talaria ", env!("CARGO_PKG_VERSION")), "Talaria");
+    let drawn = screen.filtered(&filter).to_svg("talaria");
+    expect_file![format!("../../../../../docs/pictures/{name}.svg")].assert_eq(&drawn);
+}
+
+fn usage(input: u64) -> Usage {
+    Usage { input, cached: input / 2, output: 220, reasoning: 90 }
+}
+
+async fn question(terminal: &mut Terminal, text: &str) -> Screen {
+    terminal.wait_shown(text).await;
+    asked(terminal).await
+}
+
+#[tokio::test]
+async fn the_pictures_are_what_the_chat_shows() {
+    let stage = Stage::usual().await;
+    fs::create_dir(stage.folder().join("src")).unwrap();
+    fs::write(stage.folder().join("src/price.rs"), PROGRAM).unwrap();
+    write_program(&stage.folder().join("check"), "echo '3 prices are right'");
+    let config = stage.scene.codex_home.path().join("config.toml");
+    fs::write(&config, fs::read_to_string(&config).unwrap().replace("mock", "acme")).unwrap();
+    let change = Reply::new().reasoning("**Looking for the discount**").plan("", STEPS);
+    let change = change.text("The division comes first, and loses the odd cents.").patch(PATCH);
+    stage.scene.model.push(change.usage(usage(9_400)));
+    stage.scene.model.push(Reply::new().command("./check").usage(usage(9_900)));
+    stage.scene.model.push(Reply::say(ANSWER).usage(usage(10_300)));
+    let mut terminal = stage.start(16, 100, &["--sandbox", "workspace-write", "--approval", "untrusted"]);
+    terminal.wait_shown(READY).await;
+    draw(&stage, "first", &terminal.settled().await);
+    terminal.resize(30, 100);
+    send(&mut terminal, "15 % off 19.99 comes out as 17.14. Find out why and mend it.").await;
+    let screen = question(&mut terminal, "+    cents - (cents").await;
+    draw(&stage, "approval", &screen);
+    terminal.type_keys("y").await;
+    question(&mut terminal, "│ /bin/bash -lc ./check").await;
+    terminal.type_keys("y").await;
+    ended(&mut terminal, "pub fn discounted").await;
+    let is_coloured = |screen: &Screen| screen.style_of("u32 {").unwrap().foreground != Color::Default;
+    terminal.wait_until("highlighted code", is_coloured).await;
+    draw(&stage, "answer", &terminal.settled().await);
+    quit(terminal).await;
+    stage.close().await;
+}

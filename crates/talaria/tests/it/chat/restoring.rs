@@ -1,0 +1,66 @@
+//! The terminal is as it was, however the chat ends.
+
+use std::os::unix::process::ExitStatusExt;
+
+use rustix::process::Signal;
+use talaria_scripted::{Gate, Reply};
+use talaria_testkit::Terminal;
+use talaria_testkit::screen::Modes;
+use talaria_testkit::terminal::Discipline;
+
+use super::stage::{PROMPT, Stage, send};
+
+/// Nothing is left switched on, and the kernel edits lines again.
+pub(super) fn assert_restored(terminal: &Terminal) {
+    assert_eq!(terminal.look().modes(), &Modes::default(), "{}", terminal.screen());
+    assert_eq!(terminal.discipline(), Discipline::Cooked);
+}
+
+#[tokio::test]
+async fn signals_to_end_leave_the_terminal_as_it_was_and_the_turn_running() {
+    for signal in [Signal::TERM, Signal::HUP] {
+        let stage = Stage::usual().await;
+        let gate = Gate::new();
+        stage.scene.model.push(Reply::new().text("half ").gate(&gate).text("and whole."));
+        let mut terminal = stage.open(&[]).await;
+        send(&mut terminal, "Talk").await;
+        terminal.wait_shown("half").await;
+        terminal.signal(signal);
+        terminal.exit_status().await;
+        assert_restored(&terminal);
+        let status = stage.scene.status().await;
+        assert_eq!(status["turns"].as_array().unwrap().len(), 1, "{signal:?} stopped the turn: {status}");
+        gate.open();
+        stage.scene.wait_status(|status| status["turns"].as_array().unwrap().is_empty()).await;
+        stage.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_panic_leaves_the_terminal_as_it_was_and_says_what_happened() {
+    let stage = Stage::usual().await;
+    let command = stage.command(&[]).env("TALARIA_PANIC", "chat");
+    let mut terminal = Terminal::spawn(command);
+    terminal.wait_shown(PROMPT).await;
+    assert_eq!(terminal.discipline(), Discipline::Raw);
+    send(&mut terminal, "Talk").await;
+    assert_ne!(terminal.exit_code().await, Some(0));
+    assert_restored(&terminal);
+    assert!(terminal.screen().contains("a fault that a test asked for"), "{}", terminal.screen());
+    stage.close().await;
+}
+
+#[tokio::test]
+async fn a_closed_window_ends_the_chat_and_not_the_turn() {
+    let stage = Stage::usual().await;
+    let gate = Gate::new();
+    stage.scene.model.push(Reply::new().text("half ").gate(&gate).text("and whole."));
+    let mut terminal = stage.open(&[]).await;
+    send(&mut terminal, "Talk").await;
+    terminal.wait_shown("half").await;
+    let status = terminal.hang_up().await;
+    assert_ne!(status.signal(), Some(9), "it ends by itself");
+    gate.open();
+    stage.scene.wait_status(|status| status["turns"].as_array().unwrap().is_empty()).await;
+    stage.close().await;
+}

@@ -1,0 +1,144 @@
+//! A chat in a terminal: the folder that it works in, what is typed, and screens that are the same everywhere.
+//!
+//! The folder lies in the home of the scene, so that it is shown as `~/shop` wherever the tests run.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use expect_test::expect_file;
+use talaria_testkit::screen::{Filter, Screen};
+use talaria_testkit::terminal::Command;
+use talaria_testkit::{Codex, Key, Terminal};
+
+use crate::scene::Scene;
+
+/// What stands before the place where one types.
+pub(super) const PROMPT: &str = "› ";
+
+/// What stands in the status line once Codex has told what it would run.
+pub(super) const READY: &str = "codex·gpt-5.5";
+
+/// What stands below a turn that has ended.
+pub(super) const ENDED: &str = "tokens: ";
+
+/// A scene with a folder to talk about.
+pub(super) struct Stage {
+    pub(super) scene: Scene,
+}
+
+impl Stage {
+    /// A stage with a real Codex.
+    pub(super) async fn new(codex: &Codex) -> Self {
+        let mut scene = Scene::real(codex).await;
+        put_sandbox_on_path(&mut scene, codex);
+        Self::in_scene(scene)
+    }
+
+    /// A stage with the Codex of most scenarios.
+    pub(super) async fn usual() -> Self {
+        Self::new(&Codex::v0_166()).await
+    }
+
+    /// A stage in a scene that was made for something special.
+    pub(super) fn in_scene(scene: Scene) -> Self {
+        scene.codex_home.append_config("[tools.update_plan]\nenabled = true");
+        let stage = Self { scene };
+        fs::create_dir(stage.folder()).unwrap();
+        fs::write(stage.folder().join("greeting.txt"), "Hello.\nThis is a greeting.\n").unwrap();
+        stage
+    }
+
+    /// The folder that the chat works in.
+    pub(super) fn folder(&self) -> PathBuf {
+        self.scene.user_home().join("shop")
+    }
+
+    /// Opens the chat in a terminal of the usual size, and waits until it knows what it runs on.
+    pub(super) async fn open(&self, arguments: &[&str]) -> Terminal {
+        let mut terminal = self.start(24, 80, arguments);
+        terminal.wait_shown(READY).await;
+        terminal
+    }
+
+    /// Opens the chat so that commands are asked about and then run without a sandbox.
+    pub(super) async fn open_asking(&self) -> Terminal {
+        self.open(&ASKING).await
+    }
+
+    /// Starts the chat in a terminal of any size.
+    pub(super) fn start(&self, rows: u16, columns: u16, arguments: &[&str]) -> Terminal {
+        Terminal::spawn_sized(self.command(arguments), rows, columns)
+    }
+
+    /// The program in the folder, with colours.
+    pub(super) fn command(&self, arguments: &[&str]) -> Command {
+        let command = self.scene.terminal_command(arguments).current_dir(self.folder());
+        command.env_remove("NO_COLOR").env_remove("COLUMNS")
+    }
+
+    /// What the chat's screens hold that differs from run to run.
+    pub(super) fn filter(&self) -> Filter {
+        let root = self.scene.codex_home.root();
+        Filter::new()
+            .replace(self.folder().to_str().unwrap(), "~/shop")
+            .replace(root.to_str().unwrap(), "/scene")
+            .replace(Codex::v0_166().native.to_str().unwrap(), "/codex")
+    }
+
+    /// Compares a screen with the one that is committed under that name.
+    pub(super) fn shows(&self, name: &str, screen: &Screen) {
+        expect_file![format!("screens/{name}.txt")].assert_eq(&screen.snapshot(&self.filter()));
+    }
+
+    /// Leaves the scene: everything that must hold after a scenario is checked.
+    pub(super) async fn close(self) {
+        self.scene.close().await;
+    }
+}
+
+/// Codex warns where no bubblewrap is on the path: whether this machine has one must not be seen on the screens. The one
+/// that comes with Codex is put there, so that what runs in the sandbox really does.
+pub(super) fn put_sandbox_on_path(scene: &mut Scene, codex: &Codex) {
+    let bundled = codex.native.ancestors().map(|above| above.join("codex-resources/bwrap"));
+    let Some(bundled) = bundled.into_iter().find(|program| program.exists()) else { return };
+    let programs = scene.codex_home.root().join("bin");
+    fs::create_dir(&programs).unwrap();
+    std::os::unix::fs::symlink(bundled, programs.join("bwrap")).unwrap();
+    let path = std::env::var("PATH").unwrap();
+    scene.set("PATH", format!("{}:{path}", programs.display()));
+}
+
+/// Commands are asked about, and run without a sandbox.
+pub(super) const ASKING: [&str; 4] = ["--sandbox", "danger-full-access", "--approval", "untrusted"];
+
+/// Nothing is asked, and nothing is held back.
+pub(super) const FREE: [&str; 4] = ["--sandbox", "danger-full-access", "--approval", "never"];
+
+/// Types a line and sends it.
+pub(super) async fn send(terminal: &mut Terminal, line: &str) {
+    terminal.type_keys(line).await;
+    terminal.key(Key::Enter).await;
+}
+
+/// Waits for a request on the screen until it takes keys: not before a person could have seen it.
+pub(super) async fn asked(terminal: &mut Terminal) -> Screen {
+    terminal.wait_shown("[y]").await;
+    tokio::time::sleep(Duration::from_millis(600)).await;
+    terminal.settled().await
+}
+
+/// Waits until a turn has ended with these words, and nothing changes any more.
+pub(super) async fn ended(terminal: &mut Terminal, words: &str) -> Screen {
+    terminal
+        .wait_until("the end of the turn", |screen| screen.contains(words) && screen.contains(ENDED))
+        .await;
+    terminal.settled().await
+}
+
+/// Leaves the chat by its command, and checks that the terminal is as it was.
+pub(super) async fn quit(mut terminal: Terminal) {
+    send(&mut terminal, "/quit").await;
+    assert_eq!(terminal.exit_code().await, Some(0), "{}", terminal.screen());
+    super::restoring::assert_restored(&terminal);
+}
