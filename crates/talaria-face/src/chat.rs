@@ -93,6 +93,8 @@ pub struct Chat {
     is_moving: bool,
     /// Events before this one were asked for.
     asked_older: Option<i64>,
+    /// They could not be fetched; at this time they are asked for again.
+    older_again: Option<Duration>,
     /// How wide the window was when it was drawn last.
     columns: Option<u16>,
     clock: Option<(Duration, Timestamp)>,
@@ -142,6 +144,7 @@ impl Chat {
             flash: None,
             is_moving: false,
             asked_older: None,
+            older_again: None,
             columns: None,
             clock: None,
             syntaxes: None,
@@ -153,6 +156,9 @@ impl Chat {
     pub fn tick(&mut self, now: Duration) {
         self.flash.take_if(|(until, _)| now >= *until);
         self.leave_by.take_if(|until| now >= *until);
+        if self.older_again.take_if(|at| now >= *at).is_some() {
+            self.asked_older = None;
+        }
     }
 
     /// Gives what the chat wants since it was last asked, in the order in which it is to be done.
@@ -162,7 +168,8 @@ impl Chat {
 
     /// Does something on the screen change by itself?
     pub fn is_ticking(&self) -> bool {
-        !self.turn.is_idle() || self.shell.is_some() || self.flash.is_some() || self.is_moving
+        let is_waiting = self.flash.is_some() || self.older_again.is_some();
+        !self.turn.is_idle() || self.shell.is_some() || is_waiting || self.is_moving
     }
 
     /// How it is to be drawn.

@@ -87,7 +87,7 @@ pub enum Wish {
     Say(Prompt, When),
     /// The running turn is to stop.
     Interrupt,
-    /// An answer to a request.
+    /// An answer to a request. Answered by `News::Answered` or `News::Refused`.
     Answer {
         /// Which.
         ticket: TicketId,
@@ -133,8 +133,13 @@ pub enum News {
     Event(Box<Numbered>),
     /// All events that were there when the conversation was opened have been told.
     CaughtUp,
-    /// Older events, the oldest first; empty when there are none.
-    Older(Vec<Numbered>),
+    /// Older events.
+    Older {
+        /// Of which conversation.
+        session: SessionId,
+        /// The oldest first, and empty when there are none; nothing at all if they could not be fetched.
+        events: Option<Vec<Numbered>>,
+    },
     /// The engine is away.
     Away,
     /// The engine is back.
@@ -162,6 +167,11 @@ pub enum News {
     },
     /// What a slash command has to say; styled as `render` does.
     Reply(String),
+    /// The engine has taken the answer to this request.
+    Answered {
+        /// Which.
+        ticket: TicketId,
+    },
     /// Something could not be done.
     Refused {
         /// What, in words.

@@ -19,6 +19,9 @@ use super::transcript::Tone;
 use super::turn::Turn;
 use super::{Chat, Picks, Popup};
 
+/// How long it takes until older events that could not be fetched are asked for again.
+const AGAIN: Duration = Duration::from_secs(2);
+
 impl Chat {
     /// Takes what the driver tells; `now` is the time since the start of the program.
     pub fn news(&mut self, now: Duration, news: News) {
@@ -30,10 +33,15 @@ impl Chat {
             }
             News::Event(numbered) => self.happened(now, &numbered),
             News::CaughtUp => self.is_caught_up = true,
-            News::Older(events) => {
-                self.asked_older = None;
-                self.transcript.prepend(events);
-            }
+            News::Older { session, events } if self.session.as_ref() == Some(&session) => match events {
+                Some(events) => {
+                    self.asked_older = None;
+                    self.transcript.prepend(events);
+                }
+                None => self.older_again = Some(now + AGAIN),
+            },
+            // Of a conversation that is not on the screen any more.
+            News::Older { .. } => {}
             News::Away => self.known.is_away = true,
             News::Back => self.known.is_away = false,
             News::Waiting { requests, tasks } => {
@@ -50,6 +58,7 @@ impl Chat {
                 self.react(now, reaction);
             }
             News::Reply(text) => self.note(Tone::Info, text),
+            News::Answered { ticket } => self.answered(&ticket),
             News::Refused { what, prompt, ticket } => self.refused(&what, prompt, ticket),
             News::ShellOutput(text) => {
                 if let Some(shell) = &mut self.shell {
@@ -110,7 +119,8 @@ impl Chat {
         }
         self.pending = Pending::default();
         self.clear_transcript();
-        (self.has_talk, self.asked_older, self.sent) = (false, None, None);
+        (self.has_talk, self.sent) = (false, None);
+        (self.asked_older, self.older_again) = (None, None);
         self.requests.open();
         self.panel = None;
         self.is_caught_up = session.is_none();
@@ -193,12 +203,21 @@ impl Chat {
 
     /// A request of another conversation has no events here: what is no longer listed is over.
     fn close_if_gone(&mut self) {
-        let gone =
-            self.panel.take_if(|panel| panel.is_from_elsewhere() && !self.requests.is_open(panel.ticket()));
-        match gone {
-            Some(panel) if panel.is_sent() => self.note(Tone::Info, "your answer was taken"),
-            Some(_) => self.note(Tone::Info, "the request was answered elsewhere, or is no longer open"),
-            None => {}
+        let gone = self.panel.take_if(|panel| {
+            // Whether an answer from here counted is told by what came of it.
+            panel.is_from_elsewhere() && !panel.is_sent() && !self.requests.is_open(panel.ticket())
+        });
+        if gone.is_some() {
+            self.note(Tone::Info, "the request was answered elsewhere, or is no longer open");
+        }
+    }
+
+    /// The engine has taken an answer. Where the request belongs to another conversation, no event will say so.
+    fn answered(&mut self, ticket: &TicketId) {
+        let shown = self.panel.take_if(|panel| panel.ticket() == ticket && panel.is_from_elsewhere());
+        if shown.is_some() {
+            self.requests.close(ticket);
+            self.note(Tone::Info, "your answer was taken");
         }
     }
 

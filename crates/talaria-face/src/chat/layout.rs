@@ -48,7 +48,7 @@ impl Chat {
         let rest = rest.saturating_sub(pending.len() + shell.len());
 
         let popup = self.popup_rows(width, rest);
-        let mut panel = panel_rows(self, width, rest, popup.len(), now);
+        let mut panel = panel_rows(self, width, rest, popup.len());
         let area = rest.saturating_sub(panel.lines.len());
 
         let mut lines = self.conversation(columns, area, now);
@@ -72,6 +72,13 @@ impl Chat {
         lines.resize_with(height - 1, Line::default);
         lines.push(status);
         Frame::fitted(lines, cursor, columns, rows)
+    }
+
+    /// The frame that was made last is on the terminal: what it showed of a request counts as seen from now on.
+    pub fn drawn(&mut self, now: Duration) {
+        if let Some(panel) = &mut self.panel {
+            panel.was_drawn(now);
+        }
     }
 
     /// What was said; and above it the first screen, as long as there is room and nothing was said to the model.
@@ -153,7 +160,7 @@ impl Chat {
 }
 
 /// The request, unless a list stands in its place. Some of the conversation stays where there is room.
-fn panel_rows(chat: &mut Chat, width: usize, rest: usize, popup: usize, now: Duration) -> super::panel::Rows {
+fn panel_rows(chat: &mut Chat, width: usize, rest: usize, popup: usize) -> super::panel::Rows {
     let paint = chat.paint();
     if matches!(chat.popup, Some(Popup::List(_) | Popup::Keys)) {
         chat.hide_panel();
@@ -162,6 +169,5 @@ fn panel_rows(chat: &mut Chat, width: usize, rest: usize, popup: usize, now: Dur
     let Some(panel) = &mut chat.panel else { return super::panel::Rows::default() };
     let kept = if rest >= 14 { 3 } else { 0 };
     let room = rest.saturating_sub(kept.max(popup.min(rest / 2)));
-    panel.was_shown(now);
     panel.rows(width, room, paint)
 }

@@ -128,14 +128,17 @@ impl Panel {
         }
     }
 
-    /// It is on the screen now.
-    pub(super) fn was_shown(&mut self, now: Duration) {
-        self.shown_at.get_or_insert(now);
+    /// What was laid out last is on the screen now.
+    pub(super) fn was_drawn(&mut self, now: Duration) {
+        if self.page.was_drawn() {
+            self.shown_at.get_or_insert(now);
+        }
     }
 
     /// It is not on the screen any more: a key that comes now is not for it.
     pub(super) fn was_hidden(&mut self) {
         self.shown_at = None;
+        self.page.was_hidden();
     }
 
     /// Where a key goes now.

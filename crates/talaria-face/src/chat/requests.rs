@@ -82,6 +82,7 @@ impl Requests {
         let (here, elsewhere): (Vec<_>, Vec<_>) =
             open.partition(|request| session.is_some_and(|session| *session == request.session));
         self.elsewhere = elsewhere;
+        self.elsewhere.retain(|request| !self.closed.contains(&request.id));
         for request in here {
             let Some(ask) = request.ask else { continue };
             if ask.is_answerable() {
@@ -146,8 +147,10 @@ impl Requests {
         }
     }
 
-    fn close(&mut self, ticket: &TicketId) {
+    /// It is over.
+    pub(super) fn close(&mut self, ticket: &TicketId) {
         self.here.retain(|request| request.ticket != *ticket);
+        self.elsewhere.retain(|request| request.id != *ticket);
         self.closed.push_back(ticket.clone());
         if self.closed.len() > REMEMBERED {
             self.closed.pop_front();

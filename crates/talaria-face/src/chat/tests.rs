@@ -54,8 +54,13 @@ impl Play {
 
     /// Draws, as the driver does after every step, and lets a second pass.
     fn settle(&mut self) -> &mut Self {
+        self.draw().wait(1000)
+    }
+
+    fn draw(&mut self) -> &mut Self {
         self.chat.frame(self.size.0, self.size.1, self.now);
-        self.wait(1000)
+        self.chat.drawn(self.now);
+        self
     }
 
     fn wait(&mut self, milliseconds: u64) -> &mut Self {
@@ -126,6 +131,7 @@ impl Play {
     fn screen(&mut self) -> String {
         let frame = self.chat.frame(self.size.0, self.size.1, self.now);
         assert_eq!(frame, self.chat.frame(self.size.0, self.size.1, self.now), "a second look is the same");
+        self.chat.drawn(self.now);
         frame.text()
     }
 

@@ -113,14 +113,18 @@ async fn carry_out(errand: Errand, place: &Place) -> Vec<Done> {
             let answered = reply(place, &ticket, answer, digest).await;
             place.look_again.notify_one();
             match answered {
-                Ok(()) => Vec::new(),
+                Ok(()) => one(News::Answered { ticket }),
                 Err(error) => {
                     let what = words::of(&refused("your answer was not taken", &error));
                     one(News::Refused { what, prompt: None, ticket: Some(ticket) })
                 }
             }
         }
-        Errand::Older { before } => one(News::Older(older(before, place).await)),
+        Errand::Older { before } => {
+            let Some(session) = place.session.clone() else { return Vec::new() };
+            let events = older(&session, before, place).await;
+            one(News::Older { session, events })
+        }
         Errand::Files(letters) => {
             let paths = place.files.fitting(&place.cwd, &letters, FILES).await;
             one(News::Files { letters, paths })
@@ -179,17 +183,16 @@ pub(super) async fn reply(
     insist(|| place.desk.client.answer(ticket.as_str(), &answer)).await.map(drop)
 }
 
-/// The page of events before this number; none if it cannot be read, and it can be asked for again.
-async fn older(before: i64, place: &Place) -> Vec<Numbered> {
-    let Some(session) = &place.session else { return Vec::new() };
+/// The page of events before this number, if it can be read.
+async fn older(session: &SessionId, before: i64, place: &Place) -> Option<Vec<Numbered>> {
     let after = before.saturating_sub(PAGE + 1).max(0);
     let limit = usize::try_from(before - after - 1).unwrap_or(0);
     if limit == 0 {
-        return Vec::new();
+        return Some(Vec::new());
     }
-    let mut events = place.desk.client.events(session.as_str(), after, limit).await.unwrap_or_default();
+    let mut events = place.desk.client.events(session.as_str(), after, limit).await.ok()?;
     events.retain(|event| event.seq < before);
-    events
+    Some(events)
 }
 
 /// Finds out what a conversation here would begin with, and what is missing for that.

@@ -257,6 +257,7 @@ impl Screen {
         let frame = self.chat.frame(area.width, area.height, self.since.elapsed());
         let theme = self.chat.theme();
         if self.shown.as_ref().is_some_and(|(shown, as_theme)| *shown == frame && *as_theme == theme) {
+            self.chat.drawn(self.since.elapsed());
             return Ok(());
         }
         self.terminal.draw(|target| {
@@ -265,6 +266,7 @@ impl Screen {
                 target.set_cursor_position(cursor);
             }
         })?;
+        self.chat.drawn(self.since.elapsed());
         self.shown = Some((frame, theme));
         Ok(())
     }

@@ -9,13 +9,15 @@ pub(super) struct Page {
     height: usize,
     total: usize,
     width: usize,
+    /// The row behind the last one that was laid out, until that is on the screen.
+    laid_out: Option<usize>,
     /// All rows before this one have been shown.
     seen: usize,
     is_whole: bool,
 }
 
 impl Page {
-    /// Lays the rows into a window and notes what is seen. In another width rows are others, so that counting begins
+    /// Lays the rows into a window. In another width rows are others, so that counting begins
     /// anew.
     pub(super) fn show(&mut self, total: usize, width: usize, height: usize) -> std::ops::Range<usize> {
         if width != self.width {
@@ -24,11 +26,23 @@ impl Page {
         (self.total, self.height) = (total, height);
         self.top = self.top.min(total.saturating_sub(height));
         let end = (self.top + height).min(total);
+        self.laid_out = Some(end);
+        self.top..end
+    }
+
+    /// What was laid out is on the screen, if anything was: notes that it was seen.
+    pub(super) fn was_drawn(&mut self) -> bool {
+        let Some(end) = self.laid_out.take() else { return false };
         if self.top <= self.seen {
             self.seen = self.seen.max(end);
         }
-        self.is_whole |= self.seen >= total;
-        self.top..end
+        self.is_whole |= self.seen >= self.total;
+        true
+    }
+
+    /// What was laid out did not come on the screen.
+    pub(super) fn was_hidden(&mut self) {
+        self.laid_out = None;
     }
 
     /// Has everything been on the screen?
@@ -66,31 +80,48 @@ impl Page {
 mod tests {
     use super::*;
 
+    impl Page {
+        fn shown(&mut self, total: usize, width: usize, height: usize) -> std::ops::Range<usize> {
+            let shown = self.show(total, width, height);
+            assert!(self.was_drawn());
+            shown
+        }
+    }
+
+    #[test]
+    fn what_was_laid_out_and_not_drawn_was_not_seen() {
+        let mut page = Page::default();
+        page.show(3, 80, 4);
+        assert!(!page.is_whole());
+        page.was_hidden();
+        assert!(!page.was_drawn() && !page.is_whole());
+    }
+
     #[test]
     fn only_what_was_shown_without_a_gap_counts() {
         let mut page = Page::default();
-        assert_eq!(page.show(10, 80, 4), 0..4);
+        assert_eq!(page.shown(10, 80, 4), 0..4);
         page.scroll(isize::MAX);
-        assert_eq!(page.show(10, 80, 4), 6..10);
+        assert_eq!(page.shown(10, 80, 4), 6..10);
         assert!(!page.is_whole(), "rows 4 and 5 were jumped over");
         page.go_on();
-        assert_eq!(page.show(10, 80, 4), 4..8);
+        assert_eq!(page.shown(10, 80, 4), 4..8);
         page.scroll(4);
-        assert_eq!(page.show(10, 80, 4), 6..10);
+        assert_eq!(page.shown(10, 80, 4), 6..10);
         assert!(page.is_whole());
     }
 
     #[test]
     fn another_width_begins_anew_unless_all_was_seen() {
         let mut page = Page::default();
-        page.show(10, 80, 8);
-        page.show(40, 20, 8);
+        page.shown(10, 80, 8);
+        page.shown(40, 20, 8);
         page.scroll(3);
-        page.show(40, 20, 8);
+        page.shown(40, 20, 8);
         assert!(!page.is_whole());
-        page.show(8, 100, 8);
+        page.shown(8, 100, 8);
         assert!(page.is_whole());
-        page.show(40, 20, 8);
+        page.shown(40, 20, 8);
         assert!(page.is_whole(), "it was seen whole in another width");
     }
 }

@@ -23,7 +23,7 @@ pub(in super::super) struct Rows {
 }
 
 impl Panel {
-    /// The rows, at most `height`. Notes how much of the question was shown.
+    /// The rows, at most `height`. They count as seen when they have been drawn.
     pub(in super::super) fn rows(&mut self, width: usize, height: usize, paint: Paint) -> Rows {
         if height == 0 || width == 0 {
             return Rows::default();

@@ -126,6 +126,17 @@ fn a_letter_that_comes_with_the_request_goes_to_the_input_line() {
 }
 
 #[test]
+fn a_request_whose_frame_was_not_written_was_not_seen() {
+    let mut play = play();
+    play.running().asked("r-1", sample::ask_command("ls"));
+    play.chat.frame(80, 24, play.now);
+    play.wait(1000).press("Ctrl-G y");
+    assert_eq!(play.wishes(), "");
+    play.settle().press("y");
+    assert!(play.wishes().contains("answer r-1"));
+}
+
+#[test]
 fn after_one_answer_the_same_key_does_not_answer_the_next_request() {
     let mut play = play();
     play.running().asked("r-1", sample::ask_command("ls")).asked("r-2", sample::ask_command("pwd")).settle();

@@ -146,7 +146,11 @@ fn a_request_of_a_task_is_a_badge_and_opens_in_the_same_panel() {
     "#]]
     .assert_eq(&play.wishes());
     play.news(waiting(Vec::new()));
+    assert!(!play.screen().contains("your answer was taken"), "somebody else may have answered");
+    play.news(News::Answered { ticket: TicketId::new("r-9") });
     assert!(play.screen().contains("your answer was taken"));
+    play.news(waiting(vec![of_task("r-9", "deploy")]));
+    assert_eq!(play.rows_with("request waits"), "", "an older list does not open it again");
 }
 
 #[test]

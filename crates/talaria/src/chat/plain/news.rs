@@ -56,7 +56,8 @@ impl Plain {
             News::Missing { what, remedy } => self.note(&format!("{what}\n{remedy}")),
             News::Pick { title, rows } => self.page.say(&choices(&title, &rows)),
             News::Started { .. }
-            | News::Older(_)
+            | News::Older { .. }
+            | News::Answered { .. }
             | News::Offers(_)
             | News::Files { .. }
             | News::Image { .. }
