@@ -83,6 +83,10 @@ pub struct Chat {
     pending: Pending,
     requests: Requests,
     panel: Option<Panel>,
+    /// The request that had been read when the first key of what is in the input line came.
+    line_about: Option<TicketId>,
+    /// A question went while a line was being typed for it: the rest of that line is dropped.
+    is_dropping: bool,
     popup: Option<Popup>,
     shell: Option<Shell>,
     /// Until when a second Ctrl-C leaves.
@@ -138,6 +142,8 @@ impl Chat {
             pending: Pending::default(),
             requests: Requests::default(),
             panel: None,
+            line_about: None,
+            is_dropping: false,
             popup: None,
             shell: None,
             leave_by: None,

@@ -9,7 +9,7 @@ use talaria_core::request::{Answer, Decision};
 use super::commands::{self, Command};
 use super::contract::{Prompt, Wish};
 use super::list::List;
-use super::panel::Felt;
+use super::panel::{Felt, Panel};
 use super::shell::Shell;
 use super::transcript::Tone;
 use super::{Chat, Picks, Popup};
@@ -33,8 +33,13 @@ impl Chat {
             Command::Steer(text) => self.say(now, prompt(text), When::Now),
             Command::Queue(text) => self.say(now, prompt(text), When::Next),
             Command::Requests => self.show_waiting(now),
+            Command::Approve { request: None, .. } | Command::Deny { request: None, .. }
+                if self.is_another(now) =>
+            {
+                self.note(Tone::Warn, "not answered: another request is shown than when you began to type");
+            }
             Command::Approve { request, decision } if self.is_shown(request.as_deref()) => {
-                self.approve(decision);
+                self.approve(now, decision);
             }
             Command::Approve { request: Some(request), .. } if self.open_by_name(&request) => {
                 self.flash(now, "read it first: then one of its keys, or /approve again");
@@ -102,6 +107,12 @@ impl Chat {
         shown.is_some_and(|shown| ticket.is_none_or(|ticket| ticket == shown))
     }
 
+    /// Was the request that is shown not there yet, or not read, when the first key of the line came?
+    fn is_another(&self, now: Duration) -> bool {
+        let is_meant = |panel: &Panel| panel.is_seen(now) && self.line_about.as_ref() == Some(panel.ticket());
+        self.panel.as_ref().is_some_and(|panel| !is_meant(panel))
+    }
+
     /// Shows a request by its name; what was not seen is not accepted.
     fn open_by_name(&mut self, name: &str) -> bool {
         let listed = self.requests.listed();
@@ -112,8 +123,12 @@ impl Chat {
         self.panel.is_some()
     }
 
-    fn approve(&mut self, decision: Decision) {
+    fn approve(&mut self, now: Duration, decision: Decision) {
         let Some(panel) = &mut self.panel else { return };
+        if !panel.is_seen(now) {
+            panel.take_keyboard();
+            return self.flash(now, "read it first: then one of its keys, or /approve again");
+        }
         match panel.accept(decision) {
             Felt::Answer(answer) => self.answer(answer),
             Felt::Nothing | Felt::Left | Felt::NotMine => panel.take_keyboard(),

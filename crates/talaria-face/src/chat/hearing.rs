@@ -14,6 +14,7 @@ use super::completion::Choice;
 use super::contract::{News, Prompt, Wish};
 use super::known::{Asked, Missing};
 use super::list::List;
+use super::panel::Panel;
 use super::pending::{Back, Pending};
 use super::transcript::Tone;
 use super::turn::Turn;
@@ -81,12 +82,22 @@ impl Chat {
                 self.know_models();
             }
             News::Theme(theme) => self.theme = theme,
+            // It would take the keys in the middle of what is being typed.
+            News::Pick { title, .. } if self.is_typing() => {
+                let words = format!("not shown, since you were typing: {}; ask again", one_line(&title));
+                self.note(Tone::Warn, words);
+            }
             News::Pick { title, rows } => {
                 let rows = rows.into_iter().map(|(text, command)| (text, Picks::Run(command))).collect();
                 self.popup = Some(Popup::List(List::new(&title, rows)));
             }
         }
         self.show_request();
+    }
+
+    /// Is a line being typed, wherever it goes?
+    fn is_typing(&self) -> bool {
+        self.composer.is_busy() || self.is_dropping || self.panel.as_ref().is_some_and(Panel::is_entering)
     }
 
     /// A turn was written down. Its events come by another way, and may have been faster.
@@ -122,7 +133,7 @@ impl Chat {
         (self.has_talk, self.sent) = (false, None);
         (self.asked_older, self.older_again) = (None, None);
         self.requests.open();
-        self.panel = None;
+        self.lose_panel(|_| true);
         self.is_caught_up = session.is_none();
         self.session = session.as_ref().map(|session| session.id.clone());
         (self.turn, self.ended) = (Turn::Idle, 0);
@@ -158,7 +169,7 @@ impl Chat {
             }
         }
         if let Some(closed) = self.requests.event(&numbered.event)
-            && let Some(panel) = self.panel.take_if(|panel| *panel.ticket() == closed.ticket)
+            && let Some(panel) = self.lose_panel(|panel| *panel.ticket() == closed.ticket)
             && !panel.is_sent()
         {
             self.note(Tone::Info, format!("the request was answered elsewhere: {}", closed.decision));
@@ -170,7 +181,7 @@ impl Chat {
         }
         if matches!(numbered.event, Event::Outcome(_)) {
             self.ended = numbered.turn.unwrap_or(0).max(self.ended);
-            self.panel.take_if(|panel| !panel.is_from_elsewhere());
+            self.lose_panel(|panel| !panel.is_from_elsewhere());
         }
     }
 
@@ -203,13 +214,27 @@ impl Chat {
 
     /// A request of another conversation has no events here: what is no longer listed is over.
     fn close_if_gone(&mut self) {
-        let gone = self.panel.take_if(|panel| {
-            // Whether an answer from here counted is told by what came of it.
-            panel.is_from_elsewhere() && !panel.is_sent() && !self.requests.is_open(panel.ticket())
-        });
+        let shown = self.panel.as_ref().map(|panel| panel.ticket().clone());
+        let is_gone = shown.is_some_and(|ticket| !self.requests.is_open(&ticket));
+        // Whether an answer from here counted is told by what came of it.
+        let gone = self.lose_panel(|panel| is_gone && panel.is_from_elsewhere() && !panel.is_sent());
         if gone.is_some() {
             self.note(Tone::Info, "the request was answered elsewhere, or is no longer open");
         }
+    }
+
+    /// A question went, and not because the person put it away. What is being typed for it must not go elsewhere: not into
+    /// the input line, and not to the next question.
+    fn lose_panel(&mut self, is_gone: impl FnOnce(&Panel) -> bool) -> Option<Panel> {
+        let panel = self.panel.take_if(|panel| is_gone(panel))?;
+        if panel.is_entering() {
+            self.is_dropping = true;
+            self.note(
+                Tone::Warn,
+                "the question went while you were typing: what you typed for it is dropped",
+            );
+        }
+        Some(panel)
     }
 
     /// The engine has taken an answer. Where the request belongs to another conversation, no event will say so.

@@ -125,6 +125,7 @@ impl Chat {
         let flash = self.flash.as_ref().filter(|(until, _)| now < *until);
         let text = match (flash, self.turn, self.enter) {
             (Some((_, text)), ..) => text.as_str(),
+            _ if self.is_dropping => "the question is gone: keys are dropped up to Enter",
             _ if self.is_asked() => "keys answer; Ctrl-G: input line",
             (None, Turn::Idle, _) => "Enter sends",
             (None, _, Enter::Steer) => "Enter steers; F3: queue; Esc stops",

@@ -146,6 +146,17 @@ impl Panel {
         self.grip.route(self.shown_at, now)
     }
 
+    /// Has it been on the screen for a moment?
+    pub(super) fn is_seen(&self, now: Duration) -> bool {
+        grip::is_seen(self.shown_at, now)
+    }
+
+    /// Is a line being typed for it? Of a secret nobody sees whether it has begun.
+    pub(super) fn is_entering(&self) -> bool {
+        let has_begun = self.dialog.is_secret() || !self.entry.text().is_empty();
+        self.has_keyboard() && self.takes_line() && has_begun
+    }
+
     /// Do keys go to it, as far as the screen tells?
     pub(super) fn has_keyboard(&self) -> bool {
         self.grip != Grip::Line

@@ -9,6 +9,7 @@ use talaria_core::event::Event;
 use talaria_core::ids::{SessionId, TicketId};
 use talaria_core::request::Ask;
 
+use super::commands::Command;
 use super::contract::{Code, Input, Key, News, Wish};
 use super::{Asked, Chat, Setup};
 use crate::render::{Look, sample};

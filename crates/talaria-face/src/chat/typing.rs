@@ -28,6 +28,10 @@ impl Chat {
 
     /// A paste never decides anything: it is text for whatever takes text.
     fn paste(&mut self, now: Duration, text: &str) {
+        if self.is_dropping {
+            return;
+        }
+        self.note_line(now);
         self.popup.take_if(|popup| matches!(popup, Popup::Keys));
         if let Some(Popup::List(list)) = &mut self.popup {
             list.paste(text);
@@ -45,6 +49,7 @@ impl Chat {
 
     fn key(&mut self, now: Duration, key: Key) {
         let plain = !key.ctrl && !key.alt;
+        self.note_line(now);
         if self.composer.is_searching() && self.popup.is_none() {
             let reaction = self.composer.key(key);
             return self.react(now, reaction);
@@ -53,6 +58,9 @@ impl Chat {
             return self.stop_or_leave(now);
         }
         self.leave_by = None;
+        if self.is_dropping && self.drops(key) {
+            return;
+        }
         match &mut self.popup {
             Some(Popup::List(list)) => {
                 let picked = list.key(key);
@@ -95,6 +103,24 @@ impl Chat {
             (reaction, _) => self.react(now, reaction),
         }
         self.line_has_keyboard();
+    }
+
+    /// Before the first key of a line: a command in it means the request that had been read by then.
+    fn note_line(&mut self, now: Duration) {
+        if !self.composer.is_busy() {
+            let read = self.panel.as_ref().filter(|panel| panel.is_seen(now));
+            self.line_about = read.map(|panel| panel.ticket().clone());
+        }
+    }
+
+    /// Is the key part of a line whose question has gone? Enter and Esc end that line.
+    fn drops(&mut self, key: Key) -> bool {
+        match key.code {
+            Code::Enter | Code::Esc => self.is_dropping = false,
+            Code::Char(_) | Code::Backspace | Code::Delete | Code::Tab => {}
+            _ => return false,
+        }
+        true
     }
 
     /// Keys that mean the same wherever the keyboard is.
@@ -158,6 +184,7 @@ impl Chat {
             return self.wishes.push(Wish::Leave);
         }
         self.leave_by = Some(now + A_WHILE);
+        self.is_dropping = false;
         let is_list = self.popup.take().is_some();
         let word = if !self.turn.is_idle() {
             self.interrupt();

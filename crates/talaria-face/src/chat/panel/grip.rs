@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 /// So long a question is on the screen before a key can answer it.
-pub(super) const MOMENT: Duration = Duration::from_millis(500);
+const MOMENT: Duration = Duration::from_millis(500);
 
 /// Who has the keyboard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,10 +31,15 @@ pub(in super::super) enum Route {
     Nowhere,
 }
 
+/// Has a question that is on the screen since then been there for a moment?
+pub(super) fn is_seen(shown_at: Option<Duration>, now: Duration) -> bool {
+    shown_at.is_some_and(|at| now >= at + MOMENT)
+}
+
 impl Grip {
     /// Where a key of now goes, if the question has been on the screen since then.
     pub(super) fn route(self, shown_at: Option<Duration>, now: Duration) -> Route {
-        let is_seen = shown_at.is_some_and(|at| now >= at + MOMENT);
+        let is_seen = is_seen(shown_at, now);
         match self {
             Self::Line => Route::Line,
             Self::Offered if is_seen => Route::Panel,
