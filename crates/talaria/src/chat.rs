@@ -26,8 +26,10 @@ mod history;
 mod plain;
 mod progress;
 mod screen;
+mod sending;
 mod shell;
 mod signals;
+mod under_way;
 mod watch;
 mod words;
 

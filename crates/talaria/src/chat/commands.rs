@@ -23,6 +23,8 @@ mod task;
 mod theme;
 mod usage;
 
+pub(super) use answer::accept;
+
 /// So many conversations are listed.
 const SESSIONS: usize = 30;
 /// So many places are shown that were searched for.
@@ -61,10 +63,8 @@ pub(super) async fn run(command: Command, place: &Place) -> Result<Vec<Done>, Tr
             tasks::told(&TaskAction::List { active, limit, json: false }, client, look).await?
         }
         Command::Requests => answer::list(place).await?,
-        Command::Approve { request, decision } => answer::give(request, decision, None, place).await?,
-        Command::Deny { request, reason } => {
-            answer::give(request, talaria_core::request::Decision::Decline, reason, place).await?
-        }
+        Command::Approve { request, decision } => return answer::show(request, decision, place).await,
+        Command::Deny { request, reason } => return answer::deny(request, reason, place).await,
         Command::CodexRuntime(wanted) => {
             let wanted = wanted.map(|word| talaria_core::runtime::Choice::typed(&word)).transpose();
             let wanted = wanted.map_err(|problem| {

@@ -9,7 +9,7 @@ use talaria_core::ids::SessionId;
 use talaria_engine::codex::locate::CodexBinary;
 use talaria_face::chat::contract::Prompt;
 use talaria_face::render::Look;
-use talaria_server::client::Client;
+use talaria_server::client::{Client, ClientError};
 use tokio::sync::OnceCell;
 
 use crate::engine::{refused, refused_id};
@@ -46,6 +46,15 @@ pub(crate) enum Replies {
 pub(crate) struct Chosen {
     pub(crate) model: Option<String>,
     pub(crate) effort: Option<String>,
+}
+
+/// Why no turn is known to have begun.
+#[derive(Debug)]
+pub(crate) enum Unstarted {
+    /// The engine did not begin one.
+    Refused(Trouble),
+    /// The connection broke: it may have.
+    Unknown(Trouble),
 }
 
 impl Desk {
@@ -108,13 +117,15 @@ impl Desk {
         session: Option<&SessionId>,
         prompt: &Prompt,
         chosen: &Chosen,
-    ) -> Result<SessionStarted, Trouble> {
-        let turn = self.turn(prompt, chosen).await?;
+    ) -> Result<SessionStarted, Unstarted> {
+        let what = "cannot start the turn";
+        let turn = self.turn(prompt, chosen).await.map_err(Unstarted::Refused)?;
         if let Some(id) = session {
             return match self.client.start_turn(id.as_str(), &turn).await {
                 Ok(started) => Ok(started),
+                Err(error @ ClientError::Broken(_)) => Err(Unstarted::Unknown(refused(what, &error))),
                 Err(error) => {
-                    Err(refused_id("cannot start the turn", id.as_str(), &self.client, &error).await)
+                    Err(Unstarted::Refused(refused_id(what, id.as_str(), &self.client, &error).await))
                 }
             };
         }
@@ -122,7 +133,10 @@ impl Desk {
         let wanted = Wanted { model, effort, ..self.wanted.clone() };
         let turn = NewTurn { model: None, ..turn };
         let new = wanted.session(Kind::Chat, self.cwd.clone(), &self.settings.config, turn);
-        self.client.start_session(&new).await.map_err(|error| refused("cannot start the turn", &error))
+        self.client.start_session(&new).await.map_err(|error| match error {
+            ClientError::Broken(_) => Unstarted::Unknown(refused(what, &error)),
+            error => Unstarted::Refused(refused(what, &error)),
+        })
     }
 }
 

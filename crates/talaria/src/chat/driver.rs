@@ -2,13 +2,13 @@
 //! mode.
 //!
 //! Nothing here waits in the loop of a face: every wish is an errand beside it, whose results come back as news. Leaving
-//! drops everything; the turn is the engine's and goes on.
+//! drops everything but the last words (`leaving`); the turn is the engine's and goes on.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use talaria_core::api::{SessionInfo, SessionStarted, When};
+use talaria_core::api::{RequestInfo, SessionInfo, SessionStarted, When};
 use talaria_core::ids::SessionId;
 use talaria_face::chat::commands::Command;
 use talaria_face::chat::contract::{News, Prompt, Wish};
@@ -20,18 +20,21 @@ use super::errand::{Done, Errand, Place};
 use super::files::Files;
 use super::history::History;
 use super::progress::Progress;
-use super::{errand, watch, words};
+use super::under_way::UnderWay;
+use super::{errand, watch};
 use crate::conversation::news::{News as Arrived, Stream};
 use crate::exec::milliseconds;
 
+mod following;
+mod leaving;
+
+use following::Away;
+pub(crate) use leaving::Left;
+
 /// So many results may wait for the face.
 const AHEAD: usize = 1024;
-/// Of a long conversation so many events are read at first; older ones when they are looked at.
-const TAIL: i64 = 4000;
-/// How long the last words may take when a person leaves.
-const LAST_WORDS: Duration = Duration::from_secs(2);
-/// How long is waited before a conversation that can no longer be followed is followed again.
-const AGAIN: Duration = Duration::from_secs(1);
+/// So many requests of other conversations are remembered as shown.
+const SHOWN: usize = 16;
 
 /// The engine room of one chat.
 pub(crate) struct Driver {
@@ -50,9 +53,11 @@ pub(crate) struct Driver {
     /// A choice is being made of where the next words go, or of what answers them; they wait for it.
     is_choosing: bool,
     after_choice: VecDeque<Wish>,
-    shell: Option<(AbortHandle, Instant)>,
+    shell: Option<Shell>,
+    /// Requests of other conversations whose whole text was shown, as it was shown; the newest last.
+    shown: VecDeque<RequestInfo>,
     away: Away,
-    open_errands: usize,
+    under_way: UnderWay,
     results: mpsc::Receiver<Done>,
     teller: mpsc::Sender<Done>,
     errands: JoinSet<()>,
@@ -67,11 +72,12 @@ pub(crate) struct Current {
     pub(crate) cwd: String,
 }
 
-/// Who misses the engine.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Away {
-    stream: bool,
-    watch: bool,
+/// A command of the person that runs.
+#[derive(Debug)]
+struct Shell {
+    number: u64,
+    task: AbortHandle,
+    since: Instant,
 }
 
 impl Driver {
@@ -93,8 +99,9 @@ impl Driver {
             is_choosing: false,
             after_choice: VecDeque::new(),
             shell: None,
+            shown: VecDeque::new(),
             away: Away::default(),
-            open_errands: 0,
+            under_way: UnderWay::default(),
             results,
             teller,
             errands: JoinSet::new(),
@@ -104,8 +111,7 @@ impl Driver {
         if let Some(info) = opened {
             driver.open(info);
         }
-        let place = driver.place();
-        driver.errands.spawn(errand::look_around(place, driver.teller.clone()));
+        driver.look_around();
         let (desk, again) = (Arc::clone(&driver.desk), Arc::clone(&driver.look_again));
         driver.errands.spawn(watch::run(desk, again, driver.teller.clone()));
         driver
@@ -126,9 +132,14 @@ impl Driver {
         self.progress.is_running()
     }
 
+    /// Does a command of the person run?
+    pub(crate) fn is_shell_running(&self) -> bool {
+        self.shell.is_some()
+    }
+
     /// Is something under way that was wished for?
     pub(crate) fn is_busy(&self) -> bool {
-        self.open_errands > 0 || self.is_beginning || !self.ready.is_empty()
+        !self.under_way.is_empty() || self.is_beginning || !self.ready.is_empty()
     }
 
     /// Takes a wish. What comes of it is told by `next`.
@@ -147,16 +158,24 @@ impl Driver {
             Wish::Older { before } => self.run(Errand::Older { before }),
             Wish::Files(letters) => self.run(Errand::Files(letters)),
             Wish::Image(pasted) => self.run(Errand::Image(pasted)),
+            Wish::Shell(_) if self.shell.is_some() => {
+                let what = "a shell command runs already: Ctrl-C stops it".to_owned();
+                self.ready.push_back(News::Refused { what, prompt: None, ticket: None });
+            }
             Wish::Shell(command) => {
-                self.stop_shell();
-                self.shell = Some((self.spawn(Errand::Shell(command)), Instant::now()));
+                let (number, task) = self.spawn(Errand::Shell(command));
+                self.shell = Some(Shell { number, task, since: Instant::now() });
             }
             Wish::StopShell => self.stop_shell(),
             Wish::Run(command) => self.command(command),
             Wish::Remember(line) => {
-                let history = Arc::clone(&self.history);
-                // A history that cannot be written is not worth a word.
-                self.errands.spawn_blocking(move || drop(history.add(&line)));
+                let number = self.under_way.begin(Some("what you typed, for the history".to_owned()));
+                let (history, teller) = (Arc::clone(&self.history), self.teller.clone());
+                self.errands.spawn_blocking(move || {
+                    // A history that cannot be written is not worth a word.
+                    drop(history.add(&line));
+                    drop(teller.blocking_send(Done::Over(number)));
+                });
             }
             // The face leaves, and everything here with it.
             Wish::Leave => {}
@@ -168,6 +187,22 @@ impl Driver {
             Command::New => {
                 self.close();
                 self.ready.push_back(News::Opened(None));
+                // What was asked for on the command line holds again, unless something else was chosen since.
+                let Chosen { model, effort } = std::mem::take(&mut self.chosen);
+                let wanted = &self.desk.wanted;
+                self.chosen = Chosen {
+                    model: model.or_else(|| wanted.model.clone()),
+                    effort: effort.or_else(|| wanted.effort.clone()),
+                };
+                self.tell_chosen();
+                self.look_around();
+            }
+            Command::Approve { request, decision } => {
+                let seen = request.as_deref().and_then(|id| seen(&self.shown, id)).cloned();
+                self.run(match seen {
+                    Some(request) => Errand::Accept { request: Box::new(request), decision },
+                    None => Errand::Command(Command::Approve { request, decision }),
+                });
             }
             Command::Stop => self.wish(Wish::Interrupt),
             Command::Steer(text) => self.say(text, When::Now),
@@ -212,21 +247,6 @@ impl Driver {
         self.ready.pop_front()
     }
 
-    /// Lets what was said last reach the engine, for a moment.
-    pub(crate) async fn leave(mut self) {
-        self.stop_shell();
-        let last_words = async {
-            while self.open_errands > 0 {
-                let Some(done) = self.results.recv().await else { return };
-                if matches!(done, Done::Over) {
-                    self.open_errands -= 1;
-                }
-            }
-        };
-        // An errand that takes longer was none of the short ones that matter.
-        let _ = tokio::time::timeout(LAST_WORDS, last_words).await;
-    }
-
     fn begin(&mut self, errand: Errand) {
         self.is_beginning = self.current.is_none();
         self.run(errand);
@@ -236,9 +256,23 @@ impl Driver {
         self.spawn(errand);
     }
 
-    fn spawn(&mut self, errand: Errand) -> AbortHandle {
-        self.open_errands += 1;
-        self.errands.spawn(errand::run(errand, self.place(), self.teller.clone()))
+    fn spawn(&mut self, errand: Errand) -> (u64, AbortHandle) {
+        let number = self.under_way.begin(errand.name());
+        (number, self.errands.spawn(errand::run(errand, number, self.place(), self.teller.clone())))
+    }
+
+    /// Looks what a conversation here would begin with, and what is missing for it.
+    fn look_around(&mut self) {
+        self.errands.spawn(errand::look_around(self.place(), self.teller.clone()));
+    }
+
+    /// Says what is asked for from the next turn on: a conversation that there is keeps its own model.
+    fn tell_chosen(&mut self) {
+        let Chosen { model, effort } = self.chosen.clone();
+        let config = &self.desk.settings.config.model;
+        let usual = config.default.clone().filter(|_| self.current.is_none());
+        let (model, effort) = (model.or(usual), effort.or_else(|| config.effort.clone()));
+        self.ready.push_back(News::Chosen { model, effort });
     }
 
     fn place(&self) -> Place {
@@ -254,76 +288,12 @@ impl Driver {
     }
 
     fn stop_shell(&mut self) {
-        if let Some((shell, since)) = self.shell.take().filter(|(shell, _)| !shell.is_finished()) {
-            // Codex ends the command when nobody listens any more.
-            shell.abort();
-            self.open_errands = self.open_errands.saturating_sub(1);
-            let (took_ms, note) = (milliseconds(since.elapsed()), Some("stopped".to_owned()));
+        if let Some(Shell { number, task, since }) = self.shell.take() {
+            // Codex ends the command when nobody listens any more; that it has ended is not told.
+            task.abort();
+            self.under_way.end(number);
+            let (took_ms, note) = (milliseconds(since.elapsed()), Some("asked to stop".to_owned()));
             self.ready.push_back(News::ShellEnded { exit: None, took_ms, note });
-        }
-    }
-
-    fn close(&mut self) {
-        self.epoch += 1;
-        (self.current, self.stream) = (None, None);
-        (self.progress, self.is_beginning) = (Progress::default(), false);
-        self.held.clear();
-        self.missed(Away { stream: false, ..self.away });
-    }
-
-    fn open(&mut self, info: SessionInfo) {
-        self.close();
-        let after = info.last_seq.saturating_sub(TAIL).max(0);
-        self.progress.open(&info, after);
-        self.follow(Current { id: info.id.clone(), cwd: info.cwd.clone() });
-        self.ready.push_back(News::Opened(Some(Box::new(info))));
-        self.tell_caught_up();
-    }
-
-    /// Follows a conversation from behind what was told of it.
-    fn follow(&mut self, current: Current) {
-        self.stream = Some(Stream::follow(&self.desk.client, &current.id, self.progress.last_seq()));
-        self.current = Some(current);
-    }
-
-    fn arrived(&mut self, arrived: Arrived) {
-        match arrived {
-            Arrived::Event(numbered) => {
-                self.progress.take(&numbered);
-                self.ready.push_back(News::Event(numbered));
-                self.tell_caught_up();
-            }
-            Arrived::Away => self.missed(Away { stream: true, ..self.away }),
-            Arrived::Back => self.missed(Away { stream: false, ..self.away }),
-            Arrived::Over(error) => {
-                self.stream = None;
-                self.missed(Away { stream: true, ..self.away });
-                if let Some(error) = error.filter(|error| !crate::engine::may_come_back(error)) {
-                    let trouble = crate::engine::refused("the conversation cannot be followed now", &error);
-                    self.ready.push_back(words::refused(&trouble));
-                }
-                let (teller, epoch) = (self.teller.clone(), self.epoch);
-                self.errands.spawn(async move {
-                    tokio::time::sleep(AGAIN).await;
-                    drop(teller.send(Done::FollowAgain { epoch }).await);
-                });
-            }
-        }
-    }
-
-    fn tell_caught_up(&mut self) {
-        if self.progress.has_just_caught_up() {
-            self.ready.push_back(News::CaughtUp);
-        }
-    }
-
-    fn missed(&mut self, away: Away) {
-        let (was, is) = (self.away != Away::default(), away != Away::default());
-        self.away = away;
-        match (was, is) {
-            (false, true) => self.ready.push_back(News::Away),
-            (true, false) => self.ready.push_back(News::Back),
-            _ => {}
         }
     }
 
@@ -336,8 +306,9 @@ impl Driver {
                     self.is_beginning = false;
                 }
                 self.ready.push_back(news);
-                // What was to follow the first message is for the person to decide again.
-                std::mem::take(&mut self.held).into_iter().for_each(|wish| self.wish(wish));
+                if epoch == self.epoch {
+                    self.give_back_held("it was not sent: the message before it began no turn");
+                }
             }
             Done::Open(info) => {
                 // A conversation has its own settings.
@@ -345,23 +316,33 @@ impl Driver {
                 self.open(*info);
             }
             Done::Chosen(chosen, reply) => {
-                self.chosen = chosen.clone();
-                let Chosen { model, effort } = chosen;
-                self.ready.push_back(News::Chosen { model, effort });
+                self.chosen = chosen;
+                self.tell_chosen();
                 self.ready.push_back(News::Reply(reply));
             }
             Done::ChoiceMade => {
                 self.is_choosing = false;
                 std::mem::take(&mut self.after_choice).into_iter().for_each(|wish| self.wish(wish));
             }
-            Done::FollowAgain { epoch } => {
-                if let Some(current) = self.current.clone().filter(|_| epoch == self.epoch) {
-                    self.follow(current);
-                    self.missed(Away { stream: false, ..self.away });
+            Done::Shell { number, news } => {
+                // What a command that was stopped still printed belongs to no command any more.
+                if self.shell.as_ref().is_some_and(|shell| shell.number == number) {
+                    if matches!(news, News::ShellEnded { .. }) {
+                        self.shell = None;
+                    }
+                    self.ready.push_back(news);
                 }
             }
-            Done::EngineSeen(is_there) => self.missed(Away { watch: !is_there, ..self.away }),
-            Done::Over => self.open_errands = self.open_errands.saturating_sub(1),
+            Done::Shown(request, text) => {
+                self.shown.retain(|shown| shown.id != request.id);
+                self.shown.push_back(*request);
+                let over = self.shown.len().saturating_sub(SHOWN);
+                self.shown.drain(..over);
+                self.ready.push_back(News::Reply(text));
+            }
+            Done::FollowAgain { epoch } => self.follow_again(epoch),
+            Done::EngineSeen(is_there) => self.engine_seen(is_there),
+            Done::Over(number) => self.under_way.end(number),
         }
     }
 
@@ -379,6 +360,15 @@ impl Driver {
         self.ready.push_back(News::Started { session: id, turn });
         std::mem::take(&mut self.held).into_iter().for_each(|wish| self.wish(wish));
     }
+}
+
+/// The request that was shown and is named by its whole id, or by the beginning of no other.
+fn seen<'a>(shown: &'a VecDeque<RequestInfo>, id: &str) -> Option<&'a RequestInfo> {
+    let mut named = shown.iter().filter(|request| request.id.as_str().starts_with(id));
+    shown.iter().find(|request| request.id.as_str() == id).or_else(|| {
+        let first = named.next();
+        first.filter(|_| named.next().is_none())
+    })
 }
 
 async fn next_of(stream: &mut Option<Stream>) -> Arrived {

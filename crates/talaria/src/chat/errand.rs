@@ -2,12 +2,13 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use talaria_core::api::{
-    AnswerRequest, Interrupt, Numbered, ProblemCode, Say, SessionInfo, SessionStarted, When,
+    AnswerRequest, Interrupt, Numbered, ProblemCode, RequestInfo, SessionInfo, SessionStarted, When,
 };
 use talaria_core::ids::{SessionId, TicketId};
-use talaria_core::request::{Answer, Who};
+use talaria_core::request::{Answer, Decision, Who};
 use talaria_face::chat::commands::Command;
 use talaria_face::chat::contract::{News, Prompt};
 use talaria_server::client::ClientError;
@@ -15,8 +16,7 @@ use tokio::sync::{Notify, mpsc};
 
 use super::desk::{Chosen, Desk, typed_path};
 use super::files::Files;
-use super::words::{self, given_back};
-use super::{commands, shell};
+use super::{commands, sending, shell, words};
 use crate::conversation::via;
 use crate::engine::refused;
 use crate::input;
@@ -35,12 +35,52 @@ pub(super) enum Errand {
     Send(Prompt),
     Say(Prompt, When),
     Interrupt,
-    Answer { ticket: TicketId, answer: Answer, digest: Option<String> },
-    Older { before: i64 },
+    Answer {
+        ticket: TicketId,
+        answer: Answer,
+        digest: Option<String>,
+    },
+    /// A yes to a request of another conversation that was shown.
+    Accept {
+        request: Box<RequestInfo>,
+        decision: Decision,
+    },
+    Older {
+        before: i64,
+    },
     Files(String),
     Image(String),
     Shell(String),
     Command(Command),
+}
+
+/// What a message is called where it was not confirmed.
+pub(super) const MESSAGE: &str = "your message";
+/// What the wish to stop is called there.
+pub(super) const STOP: &str = "the wish to stop the turn";
+
+impl Errand {
+    /// What a person should know of who leaves before it is settled.
+    pub(super) fn name(&self) -> Option<String> {
+        let name = match self {
+            Self::Send(_) | Self::Say(..) => MESSAGE,
+            Self::Interrupt => STOP,
+            Self::Answer { ticket, .. } => return Some(format!("your answer to {ticket}")),
+            Self::Accept { request, .. } => return Some(format!("your answer to {}", request.id)),
+            Self::Command(Command::Deny { .. }) => "your answer",
+            Self::Command(Command::Compact) => "/compact",
+            Self::Command(Command::Task(_)) => "/task",
+            Self::Command(Command::Export(_)) => "/export",
+            Self::Command(Command::Theme(_)) => "/theme",
+            Self::Command(Command::CodexRuntime(_)) => "/codex-runtime",
+            // Words may wait for it.
+            Self::Command(command) if is_choice(command) => "your choice",
+            Self::Older { .. } | Self::Files(_) | Self::Image(_) | Self::Shell(_) | Self::Command(_) => {
+                return None;
+            }
+        };
+        Some(name.to_owned())
+    }
 }
 
 /// Where it is done.
@@ -72,19 +112,23 @@ pub(super) enum Done {
     Chosen(Chosen, String),
     /// Whatever came of a choice was told.
     ChoiceMade,
+    /// A request of another conversation, and the text that shows all of it.
+    Shown(Box<RequestInfo>, String),
+    /// A command of the person printed something, or is over.
+    Shell { number: u64, news: News },
     /// It is time to follow the conversation again.
     FollowAgain { epoch: u64 },
     /// The engine was there, or not, when it was looked for.
     EngineSeen(bool),
     /// An errand is over; always its last.
-    Over,
+    Over(u64),
 }
 
 /// Runs one errand to its end. Nobody listens any more when the person has left.
-pub(super) async fn run(errand: Errand, place: Place, teller: mpsc::Sender<Done>) {
+pub(super) async fn run(errand: Errand, number: u64, place: Place, teller: mpsc::Sender<Done>) {
     let is_choice = matches!(&errand, Errand::Command(command) if is_choice(command));
     if let Errand::Shell(command) = &errand {
-        shell::run(command, &place, &teller).await;
+        shell::run(command, number, &place, &teller).await;
     } else {
         for done in carry_out(errand, &place).await {
             let _ = teller.send(done).await;
@@ -93,7 +137,7 @@ pub(super) async fn run(errand: Errand, place: Place, teller: mpsc::Sender<Done>
     if is_choice {
         let _ = teller.send(Done::ChoiceMade).await;
     }
-    let _ = teller.send(Done::Over).await;
+    let _ = teller.send(Done::Over(number)).await;
 }
 
 /// Does the command choose where the next words go, or what answers them?
@@ -104,8 +148,8 @@ pub(super) fn is_choice(command: &Command) -> bool {
 async fn carry_out(errand: Errand, place: &Place) -> Vec<Done> {
     let one = |news| vec![Done::News(news)];
     match errand {
-        Errand::Send(prompt) => vec![send(prompt, place).await],
-        Errand::Say(prompt, when) => say(prompt, when, place).await.into_iter().collect(),
+        Errand::Send(prompt) => vec![sending::send(prompt, place).await],
+        Errand::Say(prompt, when) => sending::say(prompt, when, place).await.into_iter().collect(),
         Errand::Interrupt => {
             interrupt(place).await.err().map(|trouble| words::refused(&trouble)).map_or_else(Vec::new, one)
         }
@@ -113,18 +157,18 @@ async fn carry_out(errand: Errand, place: &Place) -> Vec<Done> {
             let answered = reply(place, &ticket, answer, digest).await;
             place.look_again.notify_one();
             match answered {
-                Ok(()) => one(News::Answered { ticket }),
+                Ok(()) => Vec::new(),
                 Err(error) => {
                     let what = words::of(&refused("your answer was not taken", &error));
                     one(News::Refused { what, prompt: None, ticket: Some(ticket) })
                 }
             }
         }
-        Errand::Older { before } => {
-            let Some(session) = place.session.clone() else { return Vec::new() };
-            let events = older(&session, before, place).await;
-            one(News::Older { session, events })
-        }
+        Errand::Accept { request, decision } => match commands::accept(&request, decision, place).await {
+            Ok(done) => done,
+            Err(trouble) => one(words::refused(&trouble)),
+        },
+        Errand::Older { before } => one(News::Older(older(before, place).await)),
         Errand::Files(letters) => {
             let paths = place.files.fitting(&place.cwd, &letters, FILES).await;
             one(News::Files { letters, paths })
@@ -138,27 +182,6 @@ async fn carry_out(errand: Errand, place: &Place) -> Vec<Done> {
             Err(trouble) => one(words::refused(&trouble)),
         },
         Errand::Shell(_) => Vec::new(),
-    }
-}
-
-async fn send(prompt: Prompt, place: &Place) -> Done {
-    let epoch = place.epoch;
-    match place.desk.start(place.session.as_ref(), &prompt, &place.chosen).await {
-        Ok(started) => Done::Started { started, epoch },
-        Err(trouble) => Done::NotStarted { news: given_back(&trouble, prompt), epoch },
-    }
-}
-
-/// Says it to the turn that runs; if none does any more, it begins one.
-async fn say(prompt: Prompt, when: When, place: &Place) -> Option<Done> {
-    let Some(session) = &place.session else { return Some(send(prompt, place).await) };
-    let say = Say { text: prompt.text.clone(), images: prompt.images.clone(), when };
-    match place.desk.client.say(session.as_str(), &say).await {
-        Ok(_) => None,
-        Err(ClientError::Problem(problem)) if problem.code == ProblemCode::Conflict => {
-            Some(send(prompt, place).await)
-        }
-        Err(error) => Some(Done::News(given_back(&refused("it was not said", &error), prompt))),
     }
 }
 
@@ -179,20 +202,45 @@ pub(super) async fn reply(
     answer: Answer,
     digest: Option<String>,
 ) -> Result<(), ClientError> {
+    let client = &place.desk.client;
     let answer = AnswerRequest { answer: answer.revealed(), by: Who::User, via: Some(via()), digest };
-    insist(|| place.desk.client.answer(ticket.as_str(), &answer)).await.map(drop)
+    let was_broken = AtomicBool::new(false);
+    let told = insist(|| async {
+        let told = client.answer(ticket.as_str(), &answer).await;
+        if matches!(told, Err(ClientError::Broken(_))) {
+            was_broken.store(true, Ordering::Relaxed);
+        }
+        told
+    });
+    match told.await {
+        // Said twice, because nobody knew whether the first time was heard: it was.
+        Err(ClientError::Problem(problem))
+            if problem.code == ProblemCode::Conflict
+                && was_broken.load(Ordering::Relaxed)
+                && client.request(ticket.as_str()).await.is_ok_and(|request| is_ours(&request)) =>
+        {
+            Ok(())
+        }
+        told => told.map(drop),
+    }
 }
 
-/// The page of events before this number, if it can be read.
-async fn older(session: &SessionId, before: i64, place: &Place) -> Option<Vec<Numbered>> {
+/// Was it answered from here?
+fn is_ours(request: &RequestInfo) -> bool {
+    request.answered_by.as_ref().is_some_and(|by| by.contains(&via()))
+}
+
+/// The page of events before this number; none if it cannot be read, and it can be asked for again.
+async fn older(before: i64, place: &Place) -> Vec<Numbered> {
+    let Some(session) = &place.session else { return Vec::new() };
     let after = before.saturating_sub(PAGE + 1).max(0);
     let limit = usize::try_from(before - after - 1).unwrap_or(0);
     if limit == 0 {
-        return Some(Vec::new());
+        return Vec::new();
     }
-    let mut events = place.desk.client.events(session.as_str(), after, limit).await.ok()?;
+    let mut events = place.desk.client.events(session.as_str(), after, limit).await.unwrap_or_default();
     events.retain(|event| event.seq < before);
-    Some(events)
+    events
 }
 
 /// Finds out what a conversation here would begin with, and what is missing for that.

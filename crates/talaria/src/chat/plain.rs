@@ -3,7 +3,8 @@
 //!
 //! At a terminal lines are read at any time: while a turn runs they go to it or wait for the next, and while a question is
 //! open they answer it. From a pipe each line is a turn of its own, one after another; there a question is answered by
-//! `/approve` or `/deny` in the next line, or from elsewhere, and never by a line of text.
+//! `/approve` or `/deny` in the next line, or from elsewhere, and never by a line of text. What was being typed for a
+//! question that is closed meanwhile is thrown away: it may be a password, and is no message.
 
 use std::collections::VecDeque;
 use std::io::{self, IsTerminal};
@@ -11,6 +12,7 @@ use std::io::{self, IsTerminal};
 use talaria_core::api::When;
 use talaria_core::config::Enter;
 use talaria_core::event::Event;
+use talaria_core::request::Decision;
 use talaria_face::chat::commands::{self, Command, Entry};
 use talaria_face::chat::contract::{Prompt, Wish};
 use talaria_face::render;
@@ -30,25 +32,26 @@ use lines::{Line, Lines};
 use page::Page;
 use questions::{Questions, Taken};
 
+/// So much text of a pipe waits at most while a question is open; the rest stays in the pipe.
+const MOST_HELD: usize = 1024 * 1024;
+
 /// Runs the conversation until the person leaves or the input ends. The number is the exit code.
 pub(crate) async fn run(driver: Driver, mut signals: Signals) -> Result<u8, Trouble> {
     let mut plain = Plain::new(driver);
     let ended = plain.run(&mut signals).await;
     echo::show();
-    let words = farewell::words(&plain.driver);
-    let has_left_running = plain.driver.is_running();
-    plain.driver.leave().await;
+    let left = plain.driver.leave().await;
     match ended {
         // Whoever read our output has seen enough.
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             return Err(Trouble::new(exit::FAILED, "cannot write the output").because(error));
         }
-        _ => complain(&words.unwrap_or_default()),
+        _ => complain(&farewell::words(&left)),
     }
     Ok(match plain.input {
         // A person has seen how each turn ended; a script reads the last one off the exit code.
         Input::Terminal => 0,
-        Input::Pipe if has_left_running => exit::INTERRUPTED,
+        Input::Pipe if left.is_running => exit::INTERRUPTED,
         Input::Pipe => plain.code,
     })
 }
@@ -69,6 +72,21 @@ enum Flow {
     Leave,
 }
 
+/// A question that is closed while somebody types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Abandoned {
+    number: u64,
+    is_secret: bool,
+}
+
+impl Abandoned {
+    /// Was this line typed for the question?
+    fn takes(self, line: &Line) -> bool {
+        let is_command = line.text.as_ref().is_none_or(|text| text.starts_with('/'));
+        line.asked >= self.number && (self.is_secret || !is_command)
+    }
+}
+
 struct Plain {
     driver: Driver,
     page: Page,
@@ -78,10 +96,11 @@ struct Plain {
     questions: Questions,
     /// The number of the question that stands on the page.
     asked: Option<u64>,
+    /// The question whose answer was being typed when it was closed: the next line is thrown away.
+    abandoned: Option<Abandoned>,
     /// Lines of text from a pipe that have to wait until a question is settled.
     held: VecDeque<String>,
     is_input_over: bool,
-    is_shell_running: bool,
     was_interrupted: bool,
     /// Requests of other conversations that were told.
     told_waiting: usize,
@@ -101,9 +120,9 @@ impl Plain {
             enter,
             questions: Questions::default(),
             asked: None,
+            abandoned: None,
             held: VecDeque::new(),
             is_input_over: false,
-            is_shell_running: false,
             was_interrupted: false,
             told_waiting: 0,
             code: 0,
@@ -138,7 +157,7 @@ impl Plain {
 
     /// Nothing runs, and everything that was wished for is done.
     fn is_idle(&self) -> bool {
-        !self.driver.is_busy() && !self.driver.is_running() && !self.is_shell_running
+        !self.driver.is_busy() && !self.driver.is_running() && !self.driver.is_shell_running()
     }
 
     fn may_read(&self) -> bool {
@@ -148,14 +167,16 @@ impl Plain {
             // A question may be answered by the next line.
             Input::Pipe => {
                 !self.driver.is_busy()
-                    && (self.is_idle() && self.held.is_empty() || self.questions.first().is_some())
+                    && (self.is_idle() && self.held.is_empty()
+                        || self.questions.first().is_some() && has_room(&self.held))
             }
         }
     }
 
     /// What is to be done when there is no news: put a question, go on with the input, or leave.
     fn rest(&mut self) -> io::Result<Flow> {
-        if self.questions.first().is_some() && self.asked.is_none() {
+        let may_put = self.asked.is_none() && self.abandoned.is_none() && self.page.is_caught_up();
+        if may_put && self.questions.first().is_some() {
             self.put()?;
         }
         let next = if self.is_idle() { self.held.pop_front() } else { None };
@@ -169,7 +190,7 @@ impl Plain {
             if self.is_idle() || is_stuck {
                 return Ok(Flow::Leave);
             }
-        } else if self.input == Input::Terminal && self.is_idle() {
+        } else if self.input == Input::Terminal && self.is_idle() && self.abandoned.is_none() {
             self.page.sign()?;
         }
         Ok(Flow::GoOn)
@@ -199,16 +220,15 @@ impl Plain {
 
     fn take_line(&mut self, line: Line) -> io::Result<Flow> {
         self.page.line_came();
+        if let Some(abandoned) = self.abandoned.take_if(|abandoned| abandoned.takes(&line)) {
+            return self.throw_away(abandoned, &line);
+        }
         let Some(text) = line.text else {
             self.is_input_over = true;
             // At a terminal the end of input means that the person leaves.
             return Ok(if self.input == Input::Terminal { Flow::Leave } else { Flow::GoOn });
         };
-        let is_answer = self.input == Input::Terminal
-            && self.questions.first().is_some()
-            && self.asked == Some(line.asked)
-            && !text.starts_with('/');
-        if is_answer {
+        if self.is_answer(&text, line.asked) {
             return self.answer(&text).map(|()| Flow::GoOn);
         }
         if text.trim().is_empty() {
@@ -221,10 +241,83 @@ impl Plain {
                 self.page.say(&render::plain(&mistake.to_string()))?;
             }
             Ok(Entry::Command(Command::Quit)) => return Ok(Flow::Leave),
+            Ok(Entry::Command(Command::Approve { request, decision })) => {
+                self.decide(request, decision, None, line.asked)?;
+            }
+            Ok(Entry::Command(Command::Deny { request, reason })) => {
+                self.decide(request, Decision::Decline, reason, line.asked)?;
+            }
             Ok(entry) => self.enter(entry, &text),
         }
         self.asked = None;
         Ok(Flow::GoOn)
+    }
+
+    /// Is the line an answer to the question that stood on the page when it was typed?
+    fn is_answer(&self, text: &str, asked: u64) -> bool {
+        let Some((_, dialog)) = self.questions.first() else { return false };
+        // A password may begin as a command does, and must not be complained about.
+        let is_command = text.starts_with('/') && (!dialog.is_secret() || commands::read(text).is_ok());
+        self.input == Input::Terminal && self.asked == Some(asked) && !is_command
+    }
+
+    /// Says yes or no to what was shown: to the question on the page, or to one that is named.
+    fn decide(
+        &mut self,
+        request: Option<String>,
+        decision: Decision,
+        reason: Option<String>,
+        asked: u64,
+    ) -> io::Result<()> {
+        let is_seen = self.asked.is_some_and(|number| asked >= number);
+        if request.is_none() && !is_seen {
+            self.code = exit::USAGE;
+            let words = match self.questions.first() {
+                Some(_) => "the question came after that was typed: read it first\n",
+                None => "nothing waits for an answer here; /requests shows what waits elsewhere\n",
+            };
+            return self.page.say(words);
+        }
+        echo::show();
+        match self.questions.decide(request.as_deref(), decision, reason.as_deref()) {
+            Some(Ok(wish)) => self.driver.wish(wish),
+            Some(Err(trouble)) => {
+                self.code = trouble.exit;
+                self.page.say(&super::words::of(&trouble))?;
+            }
+            // It is one of another conversation: the driver shows it before it accepts a yes.
+            None => self.driver.wish(Wish::Run(match decision {
+                Decision::Decline => Command::Deny { request, reason },
+                decision => Command::Approve { request, decision },
+            })),
+        }
+        Ok(())
+    }
+
+    /// Throws away what was typed for a question that is closed.
+    fn throw_away(&mut self, abandoned: Abandoned, line: &Line) -> io::Result<Flow> {
+        echo::show();
+        let Some(text) = &line.text else {
+            self.is_input_over = true;
+            return Ok(Flow::Leave);
+        };
+        if abandoned.is_secret || !text.trim().is_empty() {
+            self.page.say("what you typed for it was thrown away\n")?;
+        }
+        Ok(Flow::GoOn)
+    }
+
+    /// The question on the page is closed, and not by an answer that was typed here.
+    fn abandon(&mut self, is_secret: bool) -> io::Result<()> {
+        let number = self.asked.take().filter(|number| *number > 0);
+        // Ctrl-C has emptied the line already.
+        let Some(number) = number.filter(|_| !self.was_interrupted) else {
+            echo::show();
+            return Ok(());
+        };
+        // What is hidden stays hidden until the end of the line.
+        self.abandoned = Some(Abandoned { number, is_secret });
+        self.page.say("\nthe question is no longer open; Enter throws away what you typed\n")
     }
 
     fn enter(&mut self, entry: Entry, typed: &str) {
@@ -233,16 +326,8 @@ impl Plain {
             self.driver.wish(Wish::Remember(typed.to_owned()));
         }
         match entry {
-            Entry::Command(command) => {
-                if let Command::Approve { request, .. } | Command::Deny { request, .. } = &command {
-                    self.questions.leave_to_command(request.as_deref());
-                }
-                self.driver.wish(Wish::Run(command));
-            }
-            Entry::Shell(command) => {
-                self.is_shell_running = true;
-                self.driver.wish(Wish::Shell(command));
-            }
+            Entry::Command(command) => self.driver.wish(Wish::Run(command)),
+            Entry::Shell(command) => self.driver.wish(Wish::Shell(command)),
             Entry::Say(text) if self.input == Input::Pipe && !self.is_idle() => self.held.push_back(text),
             Entry::Say(text) => self.send(text),
         }
@@ -275,7 +360,7 @@ impl Plain {
         match called {
             Called::GoOn => Ok(Flow::GoOn),
             Called::End => Ok(Flow::Leave),
-            Called::Interrupt if self.is_shell_running => {
+            Called::Interrupt if self.driver.is_shell_running() => {
                 self.driver.wish(Wish::StopShell);
                 Ok(Flow::GoOn)
             }
@@ -300,20 +385,54 @@ impl Plain {
     }
 
     /// Learns of questions, and of how a turn ended.
-    fn learn(&mut self, event: &Event) {
-        if matches!(event, Event::RequestClosed { .. } | Event::Outcome(_)) {
-            self.asked = None;
-            echo::show();
-        }
+    fn learn(&mut self, event: &Event) -> io::Result<()> {
+        let was_first = self.questions.on_page();
         self.questions.event(event);
+        if let Some((ticket, is_secret)) = was_first
+            && !self.questions.first().is_some_and(|(first, _)| *first == ticket)
+        {
+            self.abandon(is_secret)?;
+        }
         if let Event::Outcome(report) = event {
             self.code = report.exit;
             self.was_interrupted = false;
         }
+        Ok(())
     }
+}
+
+/// May another line of a pipe wait here?
+fn has_room(held: &VecDeque<String>) -> bool {
+    // An empty string takes room, too.
+    held.iter().map(|text| text.len() + size_of::<String>()).sum::<usize>() < MOST_HELD
 }
 
 /// Hides what is typed.
 fn hide() -> io::Result<()> {
     echo::hide(&std::fs::OpenOptions::new().read(true).write(true).open("/dev/tty")?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_was_typed_for_a_closed_question_is_recognised() {
+        let line = |text: &str, asked| Line { text: Some(text.to_owned()), asked };
+        let plain = Abandoned { number: 3, is_secret: false };
+        assert!(plain.takes(&line("y", 3)));
+        assert!(!plain.takes(&line("typed before it was put", 2)));
+        assert!(!plain.takes(&line("/quit", 3)), "a command is no answer");
+        let secret = Abandoned { is_secret: true, ..plain };
+        assert!(secret.takes(&line("/may be a password", 3)));
+    }
+
+    #[test]
+    fn a_pipe_waits_when_enough_of_it_is_held() {
+        let mut held = VecDeque::from(["x".repeat(MOST_HELD / 2)]);
+        assert!(has_room(&held));
+        held.push_back("x".repeat(MOST_HELD / 2));
+        assert!(!has_room(&held));
+        assert!(!has_room(&vec![String::new(); MOST_HELD / 8].into()));
+    }
 }

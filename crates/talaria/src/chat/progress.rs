@@ -50,6 +50,12 @@ impl Progress {
         self.begun > self.ended || (self.ran && self.at_opening.is_some())
     }
 
+    /// Nothing more comes: the opening is over, and nothing runs as far as is known.
+    pub(super) fn give_up(&mut self) {
+        self.ended = self.ended.max(self.begun);
+        self.at_opening = self.at_opening.map(|_| self.last_seq);
+    }
+
     /// Has everything come that was there at the opening? Says yes once.
     pub(super) fn has_just_caught_up(&mut self) -> bool {
         self.at_opening.take_if(|last| *last <= self.last_seq).is_some()
@@ -113,6 +119,9 @@ mod tests {
         progress.take(&event(7, 2, Event::Compacted));
         assert!(progress.has_just_caught_up() && !progress.has_just_caught_up());
         assert!(progress.is_running());
+        progress.open(&info, 5);
+        progress.give_up();
+        assert!(progress.has_just_caught_up() && !progress.is_running(), "nothing is waited for in vain");
         progress.open(&SessionInfo { last_seq: 0, running: false, ..info }, 0);
         assert!(progress.has_just_caught_up(), "an empty one is there at once");
     }

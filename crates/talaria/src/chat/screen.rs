@@ -59,9 +59,7 @@ pub(crate) async fn run(driver: Driver, said: Vec<String>, mut signals: Signals)
     drop(guard);
     // It would show the cursor again, on a screen that is no longer its own.
     drop(terminal);
-    let words = farewell::words(&driver);
-    driver.leave().await;
-    complain(&words.unwrap_or_default());
+    complain(&farewell::words(&driver.leave().await));
     ended.map(|()| 0).map_err(cannot)
 }
 

@@ -10,15 +10,20 @@ use crate::engine::refused;
 use crate::trouble::Trouble;
 
 /// Runs it to its end. Dropping the future ends the command.
-pub(super) async fn run(command: &str, place: &Place, teller: &mpsc::Sender<Done>) {
-    if let Err(trouble) = pass_on(command, place, teller).await {
+pub(super) async fn run(command: &str, number: u64, place: &Place, teller: &mpsc::Sender<Done>) {
+    if let Err(trouble) = pass_on(command, number, place, teller).await {
         let note = Some(words::of(&trouble));
-        let ended = News::ShellEnded { exit: None, took_ms: 0, note };
-        let _ = teller.send(Done::News(ended)).await;
+        let news = News::ShellEnded { exit: None, took_ms: 0, note };
+        let _ = teller.send(Done::Shell { number, news }).await;
     }
 }
 
-async fn pass_on(command: &str, place: &Place, teller: &mpsc::Sender<Done>) -> Result<(), Trouble> {
+async fn pass_on(
+    command: &str,
+    number: u64,
+    place: &Place,
+    teller: &mpsc::Sender<Done>,
+) -> Result<(), Trouble> {
     let desk = &place.desk;
     let shell = Shell {
         session: place.session.as_ref().map(ToString::to_string),
@@ -31,7 +36,8 @@ async fn pass_on(command: &str, place: &Place, teller: &mpsc::Sender<Done>) -> R
     let cannot = |error| refused("the command could not be run", &error);
     let mut run = desk.client.shell(&shell).await.map_err(cannot)?;
     while let Some(news) = run.next().await {
-        let _ = teller.send(Done::News(told(news.map_err(cannot)?))).await;
+        let news = told(news.map_err(cannot)?);
+        let _ = teller.send(Done::Shell { number, news }).await;
     }
     Ok(())
 }

@@ -1,10 +1,17 @@
-//! `/requests`, `/approve` and `/deny`: what waits for a person, and a word about it.
+//! `/requests`, `/approve` and `/deny` of what is not on the page: what waits for a person, and a word about it.
+//!
+//! Nothing is accepted that was not shown whole first, and the answer carries the digest of what was shown.
+
+use std::time::Duration;
 
 use jiff::Timestamp;
-use talaria_core::api::RequestInfo;
+use talaria_core::api::{Numbered, RequestInfo, RequestState};
+use talaria_core::event::Event;
 use talaria_core::request::{Decision, Typed};
+use talaria_face::chat::contract::News;
+use talaria_face::render::{Look, Renderer, Terminal};
 
-use super::super::errand::{Place, reply};
+use super::super::errand::{Done, Place, reply};
 use crate::engine::refused;
 use crate::requests::{build, find, not_answered, table};
 use crate::trouble::{Trouble, exit};
@@ -20,41 +27,113 @@ pub(super) async fn list(place: &Place) -> Result<String, Trouble> {
     Ok(table(&open, Timestamp::now()).show(place.desk.look()) + &how)
 }
 
-/// Says yes or no.
-pub(super) async fn give(
-    request: Option<String>,
+/// Shows a request whole. A yes to it can be said when that was read.
+pub(super) async fn show(
+    id: Option<String>,
     decision: Decision,
+    place: &Place,
+) -> Result<Vec<Done>, Trouble> {
+    let request = find(&place.desk.client, &named(id)?).await?;
+    if request.state != RequestState::Open {
+        return Err(Trouble::new(exit::USAGE, format!("{} is no longer open", request.id)));
+    }
+    let text = page(&request, decision, place.desk.look()).ok_or_else(|| {
+        Trouble::new(exit::USAGE, "this request cannot be shown here")
+            .try_this(format!("`talaria requests answer {}` asks about it", request.id))
+    })?;
+    Ok(vec![Done::Shown(Box::new(request), text)])
+}
+
+/// Says no; that needs no reading.
+pub(super) async fn deny(
+    id: Option<String>,
     reason: Option<String>,
     place: &Place,
-) -> Result<String, Trouble> {
-    let request = match request {
-        Some(id) => find(&place.desk.client, &id).await?,
-        None => meant(open(place).await?, place)?,
-    };
-    let typed = Typed { decision, reason, answers: None };
+) -> Result<Vec<Done>, Trouble> {
+    let request = find(&place.desk.client, &named(id)?).await?;
+    give(&request, Typed { decision: Decision::Decline, reason, answers: None }, place).await
+}
+
+/// Says yes to a request as it was shown.
+pub(in super::super) async fn accept(
+    request: &RequestInfo,
+    decision: Decision,
+    place: &Place,
+) -> Result<Vec<Done>, Trouble> {
+    give(request, Typed { decision, reason: None, answers: None }, place).await
+}
+
+async fn give(request: &RequestInfo, typed: Typed, place: &Place) -> Result<Vec<Done>, Trouble> {
+    let decision = typed.decision;
     let answer = build::answer(request.ask.as_ref(), typed)?;
     let told = reply(place, &request.id, answer, request.digest.clone()).await;
     place.look_again.notify_one();
     told.map_err(|error| not_answered(&error))?;
-    Ok(format!("{}: {decision}\n", request.id))
+    Ok(vec![Done::News(News::Reply(format!("{}: {decision}\n", request.id)))])
 }
 
 async fn open(place: &Place) -> Result<Vec<RequestInfo>, Trouble> {
     place.desk.client.requests().await.map_err(|error| refused("cannot list requests", &error))
 }
 
-/// The one that a person means who names none: the only one of this conversation, or else the only one there is.
-fn meant(open: Vec<RequestInfo>, place: &Place) -> Result<RequestInfo, Trouble> {
-    let here = |request: &RequestInfo| Some(&request.session) == place.session.as_ref();
-    let (mut near, mut far): (Vec<_>, Vec<_>) = open.into_iter().partition(here);
-    match (near.len(), far.len()) {
-        (1, _) => Ok(near.remove(0)),
-        (0, 1) => Ok(far.remove(0)),
-        (0, 0) => Err(Trouble::new(exit::USAGE, "nothing waits for an answer")),
-        _ => {
-            let names: Vec<String> = near.iter().chain(&far).map(|request| request.id.to_string()).collect();
-            Err(Trouble::new(exit::USAGE, "several things wait for an answer")
-                .try_this(format!("name one: {}", names.join(", "))))
-        }
+fn named(id: Option<String>) -> Result<String, Trouble> {
+    id.ok_or_else(|| {
+        Trouble::new(exit::USAGE, "no request is shown here").try_this("/requests lists what waits")
+    })
+}
+
+/// The whole question, and what is to be typed for a yes.
+fn page(request: &RequestInfo, decision: Decision, look: Look) -> Option<String> {
+    let opened = Numbered {
+        session: request.session.clone(),
+        seq: 0,
+        at: request.since,
+        turn: None,
+        event: Event::RequestOpened {
+            id: request.id.clone(),
+            ask: Box::new(request.ask.clone()?),
+            place: request.place,
+            digest: request.digest.clone(),
+        },
+    };
+    let mut out = Vec::new();
+    let mut renderer = Terminal::new(&mut out, Look { live: false, ..look });
+    renderer.numbered(Duration::ZERO, &opened).ok()?;
+    renderer.close().ok()?;
+    drop(renderer);
+    let text = String::from_utf8(out).ok()?;
+    let (id, whose) = (&request.id, request.task.clone().unwrap_or_else(|| request.session.to_string()));
+    let word = match decision {
+        Decision::AcceptForSession => " session",
+        Decision::AcceptAlways => " always",
+        _ => "",
+    };
+    Some(format!(
+        "{text}it waits in {whose}; now that it was shown: /approve {id}{word} or /deny {id} why not\n"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use talaria_core::request::Ask;
+
+    use super::*;
+
+    #[test]
+    fn a_request_is_shown_whole_before_a_yes() {
+        let ask: Ask = serde_json::from_value(json!({ "kind": "permissions", "thread": "t", "item": "i",
+            "cwd": null, "reason": "to fetch \u{1b}[2J", "permissions": { "network": true, "files": [] } }))
+        .unwrap();
+        let request: RequestInfo =
+            serde_json::from_value(json!({ "id": "req-1", "session": "s-1", "task": null,
+            "kind": "permissions", "summary": "network", "since": "2026-01-01T00:00:00Z", "state": "open",
+            "ask": ask }))
+            .unwrap();
+        let look = Look { color: false, live: true, width: Some(80), unicode: true };
+        let text = page(&request, Decision::Accept, look).unwrap();
+        assert!(text.contains("network") && text.contains("to fetch ␛[2J"), "{text}");
+        assert!(text.ends_with("now that it was shown: /approve req-1 or /deny req-1 why not\n"), "{text}");
+        assert!(page(&RequestInfo { ask: None, ..request }, Decision::Accept, look).is_none());
     }
 }

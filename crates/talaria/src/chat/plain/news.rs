@@ -15,10 +15,13 @@ impl Plain {
     pub(super) fn news(&mut self, news: News) -> io::Result<()> {
         match news {
             News::Event(numbered) => {
-                self.learn(&numbered.event);
-                self.page.event(&numbered)
+                self.page.event(&numbered)?;
+                self.learn(&numbered.event)
             }
             News::Opened(session) => {
+                if let Some((_, is_secret)) = self.questions.on_page() {
+                    self.abandon(is_secret)?;
+                }
                 self.questions.clear();
                 self.asked = None;
                 let words = match &session {
@@ -36,17 +39,15 @@ impl Plain {
             News::Waiting { requests, .. } => self.waiting(&requests),
             News::Reply(text) => self.page.say(&text),
             News::Refused { what, ticket, .. } => {
-                match ticket {
-                    Some(ticket) => self.questions.refused(&ticket),
-                    None => self.questions.command_refused(),
+                if let Some(ticket) = ticket {
+                    self.questions.refused(&ticket);
+                    self.asked = None;
                 }
-                self.asked = None;
                 self.code = exit::FAILED;
                 self.note(&what)
             }
             News::ShellOutput(text) => self.page.print(&text),
             News::ShellEnded { exit, note, .. } => {
-                self.is_shell_running = false;
                 self.code = exit.map_or(exit::FAILED, |code| u8::try_from(code).unwrap_or(exit::FAILED));
                 let ended = exit.filter(|code| *code != 0).map(|code| format!("exit code {code}\n"));
                 let note = note.map(|note| format!("{}\n", plain(&note)));

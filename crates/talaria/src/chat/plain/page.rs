@@ -46,6 +46,11 @@ impl Page {
         self.past = Some(Vec::new());
     }
 
+    /// Has everything old come?
+    pub(super) fn is_caught_up(&self) -> bool {
+        self.past.is_none()
+    }
+
     /// Everything old has come: its last turn is shown.
     pub(super) fn caught_up(&mut self) -> io::Result<()> {
         for numbered in self.past.take().unwrap_or_default() {

@@ -4,9 +4,12 @@ use std::collections::VecDeque;
 
 use talaria_core::event::Event;
 use talaria_core::ids::TicketId;
-use talaria_core::request::Answer;
+use talaria_core::request::{Answer, Decision, Typed};
 use talaria_face::chat::contract::Wish;
 use talaria_face::dialog::{Dialog, Next};
+
+use crate::requests::build;
+use crate::trouble::Trouble;
 
 /// Open questions.
 #[derive(Debug, Default)]
@@ -54,12 +57,17 @@ impl Questions {
         Some((&question.ticket, &question.dialog))
     }
 
+    /// The question that stands on the page: its name, and whether a secret is typed for it.
+    pub(super) fn on_page(&self) -> Option<(TicketId, bool)> {
+        self.first().map(|(ticket, dialog)| (ticket.clone(), dialog.is_secret()))
+    }
+
     /// Takes a line for the first question.
     pub(super) fn take(&mut self, line: &str) -> Taken {
         let Some(question) = self.0.front_mut() else { return Taken::Ask };
         match question.dialog.take(line) {
             Next::Ask => Taken::Ask,
-            Next::Answer(answer) => question.answer(answer),
+            Next::Answer(answer) => Taken::Wish(question.wish(answer)),
         }
     }
 
@@ -71,20 +79,22 @@ impl Questions {
         }
     }
 
-    /// A command answers this one, or the first: it is not put again while that is under way.
-    pub(super) fn leave_to_command(&mut self, id: Option<&str>) {
-        let is_meant =
+    /// A command answers a question that was shown: the first, or the one that is named. `None`: none of these is meant.
+    pub(super) fn decide(
+        &mut self,
+        id: Option<&str>,
+        decision: Decision,
+        reason: Option<&str>,
+    ) -> Option<Result<Wish, Trouble>> {
+        let is_named =
             |question: &&mut Question| id.is_none_or(|id| question.ticket.as_str().starts_with(id));
-        if let Some(question) = self.0.iter_mut().find(is_meant) {
-            question.is_answered = true;
+        let mut named = self.0.iter_mut().filter(is_named);
+        let question = named.next().filter(|question| !question.is_answered)?;
+        if id.is_some() && named.next().is_some() {
+            return None;
         }
-    }
-
-    /// A command was refused: what it was to answer is open again.
-    pub(super) fn command_refused(&mut self) {
-        for question in &mut self.0 {
-            question.is_answered = false;
-        }
+        let typed = Typed { decision, reason: reason.map(str::to_owned), answers: None };
+        Some(build::answer(Some(question.dialog.ask()), typed).map(|answer| question.wish(answer)))
     }
 
     /// Another conversation.
@@ -94,16 +104,15 @@ impl Questions {
 }
 
 impl Question {
-    fn answer(&mut self, answer: Answer) -> Taken {
+    fn wish(&mut self, answer: Answer) -> Wish {
         self.is_answered = true;
-        Taken::Wish(Wish::Answer { ticket: self.ticket.clone(), answer, digest: self.digest.clone() })
+        Wish::Answer { ticket: self.ticket.clone(), answer, digest: self.digest.clone() }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use talaria_core::request::Decision;
 
     use super::*;
 
@@ -125,12 +134,24 @@ mod tests {
         assert!(questions.first().is_none(), "the second is not asked before the first is settled");
         questions.refused(&ticket);
         assert_eq!(questions.first().unwrap().0.as_str(), "req-1");
-        questions.leave_to_command(None);
-        assert!(questions.first().is_none(), "it is not put again while a command answers it");
-        questions.command_refused();
-        assert_eq!(questions.first().unwrap().0.as_str(), "req-1");
         let closed = json!({ "type": "request_closed", "id": "req-1", "decision": "decline", "by": "user" });
         questions.event(&serde_json::from_value(closed).unwrap());
         assert_eq!(questions.first().unwrap().0.as_str(), "req-2");
+    }
+
+    #[test]
+    fn a_command_answers_what_was_shown_and_nothing_else() {
+        let mut questions = Questions::default();
+        let no = Decision::Decline;
+        assert!(questions.decide(None, no, None).is_none(), "nothing is here");
+        questions.event(&opened("req-1"));
+        questions.event(&opened("req-2"));
+        assert!(questions.decide(Some("req-9"), no, None).is_none());
+        let Some(Ok(Wish::Answer { ticket, digest, .. })) = questions.decide(None, no, None) else {
+            panic!()
+        };
+        assert_eq!((ticket.as_str(), digest.as_deref()), ("req-1", Some("d-1")));
+        assert!(questions.first().is_none(), "it is not put again while the answer is under way");
+        assert!(questions.decide(Some("req-1"), no, None).is_none(), "one answer is enough");
     }
 }

@@ -1,0 +1,128 @@
+//! The conversation on the screen: opened, followed, missed while the engine is away, and given up when it is gone.
+
+use std::time::Duration;
+
+use talaria_core::api::SessionInfo;
+use talaria_face::chat::contract::{News, Wish};
+
+use super::{Current, Driver};
+use crate::chat::errand::Done;
+use crate::chat::progress::Progress;
+use crate::chat::words;
+use crate::conversation::news::{News as Arrived, Stream};
+
+/// Of a long conversation so many events are read at first; older ones when they are looked at.
+const TAIL: i64 = 4000;
+/// How long is waited before a conversation that can no longer be followed is followed again.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// Who misses the engine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Away {
+    stream: bool,
+    watch: bool,
+}
+
+impl Driver {
+    pub(super) fn close(&mut self) {
+        self.epoch += 1;
+        (self.current, self.stream) = (None, None);
+        (self.progress, self.is_beginning) = (Progress::default(), false);
+        self.give_back_held("it was not sent: the conversation that it was meant for was left");
+        self.missed(Away { stream: false, ..self.away });
+    }
+
+    pub(super) fn open(&mut self, info: SessionInfo) {
+        self.close();
+        let after = info.last_seq.saturating_sub(TAIL).max(0);
+        self.progress.open(&info, after);
+        self.follow(Current { id: info.id.clone(), cwd: info.cwd.clone() });
+        self.ready.push_back(News::Opened(Some(Box::new(info))));
+        self.tell_chosen();
+        self.tell_caught_up();
+    }
+
+    /// Follows a conversation from behind what was told of it.
+    pub(super) fn follow(&mut self, current: Current) {
+        self.stream = Some(Stream::follow(&self.desk.client, &current.id, self.progress.last_seq()));
+        self.current = Some(current);
+    }
+
+    pub(super) fn follow_again(&mut self, epoch: u64) {
+        if let Some(current) = self.current.clone().filter(|_| epoch == self.epoch) {
+            self.follow(current);
+        }
+    }
+
+    pub(super) fn arrived(&mut self, arrived: Arrived) {
+        match arrived {
+            Arrived::Event(numbered) => {
+                self.missed(Away { stream: false, ..self.away });
+                self.progress.take(&numbered);
+                self.ready.push_back(News::Event(numbered));
+                self.tell_caught_up();
+            }
+            Arrived::Away => self.missed(Away { stream: true, ..self.away }),
+            Arrived::Back => self.missed(Away { stream: false, ..self.away }),
+            Arrived::Over(error) => {
+                self.stream = None;
+                match error.filter(|error| !crate::engine::may_come_back(error)) {
+                    Some(error) => {
+                        let what = "the conversation can no longer be followed";
+                        self.give_up(words::refused(&crate::engine::refused(what, &error)));
+                    }
+                    None => self.try_again(),
+                }
+            }
+        }
+    }
+
+    /// It does not come back by waiting: that is told once, and nothing of it runs any more as far as is known here.
+    pub(super) fn give_up(&mut self, news: News) {
+        self.missed(Away { stream: false, ..self.away });
+        self.progress.give_up();
+        self.tell_caught_up();
+        self.ready.push_back(news);
+    }
+
+    fn try_again(&mut self) {
+        self.missed(Away { stream: true, ..self.away });
+        let (teller, epoch) = (self.teller.clone(), self.epoch);
+        self.errands.spawn(async move {
+            tokio::time::sleep(AGAIN).await;
+            drop(teller.send(Done::FollowAgain { epoch }).await);
+        });
+    }
+
+    /// The engine was there, or not, when it was looked for. A stream that is followed again may have nothing to tell.
+    pub(super) fn engine_seen(&mut self, is_there: bool) {
+        let stream = self.away.stream && !(is_there && self.stream.is_some());
+        self.missed(Away { stream, watch: !is_there });
+    }
+
+    pub(super) fn tell_caught_up(&mut self) {
+        if self.progress.has_just_caught_up() {
+            self.ready.push_back(News::CaughtUp);
+        }
+    }
+
+    /// What waited behind a first message is for the person to decide again.
+    pub(super) fn give_back_held(&mut self, why: &str) {
+        for wish in std::mem::take(&mut self.held) {
+            if let Wish::Send(prompt) | Wish::Say(prompt, _) = wish {
+                let what = why.to_owned();
+                self.ready.push_back(News::Refused { what, prompt: Some(prompt), ticket: None });
+            }
+        }
+    }
+
+    fn missed(&mut self, away: Away) {
+        let (was, is) = (self.away != Away::default(), away != Away::default());
+        self.away = away;
+        match (was, is) {
+            (false, true) => self.ready.push_back(News::Away),
+            (true, false) => self.ready.push_back(News::Back),
+            _ => {}
+        }
+    }
+}

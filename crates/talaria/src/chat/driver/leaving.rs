@@ -1,0 +1,64 @@
+//! What becomes of what is under way when a person leaves: it has a moment to reach the engine, and what was not confirmed
+//! by then is named.
+
+use std::time::Duration;
+
+use talaria_core::ids::SessionId;
+use talaria_face::chat::contract::{News, Wish};
+
+use super::Driver;
+use crate::chat::errand::{MESSAGE, STOP};
+
+/// How long the last words may take.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// How a conversation was left.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Left {
+    /// The conversation, if there is one.
+    pub(crate) session: Option<SessionId>,
+    /// Does its turn go on?
+    pub(crate) is_running: bool,
+    /// What nobody confirmed.
+    pub(crate) unconfirmed: Vec<String>,
+    /// What was refused at the last moment, in words.
+    pub(crate) refused: Vec<String>,
+    /// Did a shell command of the person end with the chat?
+    pub(crate) has_ended_shell: bool,
+}
+
+impl Driver {
+    /// Lets what was said last reach the engine, for a moment, and says what came of it.
+    pub(crate) async fn leave(mut self) -> Left {
+        let has_ended_shell = self.shell.is_some();
+        self.stop_shell();
+        let last_words = async {
+            // Lists of files and the like are not waited for.
+            while !self.under_way.names().is_empty() {
+                let Some(done) = self.results.recv().await else { return };
+                self.done(done);
+            }
+        };
+        // What takes longer is named below.
+        let _ = tokio::time::timeout(LAST_WORDS, last_words).await;
+        let mut unconfirmed = self.under_way.names();
+        for wish in self.held.iter().chain(&self.after_choice) {
+            let name = match wish {
+                Wish::Send(_) | Wish::Say(..) => MESSAGE,
+                Wish::Interrupt => STOP,
+                _ => continue,
+            };
+            if !unconfirmed.iter().any(|known| known == name) {
+                unconfirmed.push(name.to_owned());
+            }
+        }
+        let refused = self.ready.drain(..).filter_map(|news| match news {
+            News::Refused { what, .. } => Some(what),
+            _ => None,
+        });
+        let refused = refused.collect();
+        let is_running = self.is_running();
+        let session = self.current.take().map(|current| current.id);
+        Left { session, is_running, unconfirmed, refused, has_ended_shell }
+    }
+}
