@@ -6,7 +6,7 @@
 use std::io::{self, IsTerminal};
 
 use talaria_core::api::{Kind, SessionInfo, SessionQuery};
-use talaria_server::client::Client;
+use talaria_server::client::{Client, ClientError};
 
 use crate::args;
 use crate::engine::{self, refused, refused_id};
@@ -37,9 +37,6 @@ use desk::{Desk, Replies};
 use driver::Driver;
 use history::History;
 use signals::Signals;
-
-/// So many conversations are looked at for the last one.
-const LOOKED_AT: usize = 100;
 
 /// Runs the command. The number is the exit code.
 pub(crate) async fn run(options: args::Chat) -> Result<u8, Trouble> {
@@ -102,13 +99,22 @@ async fn opened(client: &Client, options: &args::Chat) -> Result<Option<SessionI
     if !options.last {
         return Ok(None);
     }
-    let query = SessionQuery { limit: LOOKED_AT, ..SessionQuery::default() };
-    let found = patiently("looking for the last conversation", client.sessions(&query)).await;
-    let found = found.map_err(|error| refused("cannot find the last conversation", &error))?;
-    let last = found.into_iter().find(|info| info.kind != Kind::Task);
-    match last {
+    let look = last_of(client);
+    let last = patiently("looking for the last conversation", look).await;
+    match last.map_err(|error| refused("cannot find the last conversation", &error))? {
         Some(info) => Ok(Some(info)),
         None => Err(Trouble::new(exit::USAGE, "there is no conversation to go on with")
             .try_this("`talaria` begins one")),
     }
+}
+
+/// The newest conversation that is no task, however many tasks are newer.
+async fn last_of(client: &Client) -> Result<Option<SessionInfo>, ClientError> {
+    let mut last: Option<SessionInfo> = None;
+    for kind in [Kind::Chat, Kind::Exec] {
+        let query = SessionQuery { limit: 1, kind: Some(kind), ..SessionQuery::default() };
+        let newest = client.sessions(&query).await?.into_iter().next();
+        last = last.into_iter().chain(newest).max_by_key(|info| info.updated_at);
+    }
+    Ok(last)
 }

@@ -21,6 +21,28 @@ const MOST: usize = 50_000;
 const MOST_BYTES: u64 = 8 * 1024 * 1024;
 /// How long a list holds.
 const FRESH: Duration = Duration::from_secs(5);
+/// Settings under which git runs nothing that a repository names, and writes nothing.
+const HARMLESS: [&str; 10] = [
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    "core.hooksPath=/dev/null",
+    "-c",
+    "core.untrackedCache=false",
+    "-c",
+    "core.splitIndex=false",
+    "-c",
+    "submodule.recurse=false",
+];
+/// Variables of git's that say where its programs and the person's own configuration are; all others would point it elsewhere.
+const KEPT: [&str; 6] = [
+    "GIT_EXEC_PATH",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_CONFIG_NOSYSTEM",
+    "GIT_CEILING_DIRECTORIES",
+    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+];
 /// How long listing may take.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -62,6 +84,12 @@ async fn list(cwd: &Path) -> Vec<String> {
 /// What git knows, and what it would know; `None` where there is no git or no repository.
 async fn known_to_git(cwd: &Path) -> Option<Vec<String>> {
     let mut command = Command::new("git");
+    for (name, _) in std::env::vars_os() {
+        if name.to_str().is_some_and(|name| name.starts_with("GIT_") && !KEPT.contains(&name)) {
+            command.env_remove(&name);
+        }
+    }
+    command.env("GIT_OPTIONAL_LOCKS", "0").env("GIT_TERMINAL_PROMPT", "0").args(HARMLESS);
     command.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]).current_dir(cwd);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
     let mut child = command.spawn().ok()?;
@@ -140,6 +168,15 @@ mod tests {
         assert!(found.contains(&"src/main.rs".to_owned()), "{found:?}");
         assert!(!found.iter().any(|path| path.contains("made")), "{found:?}");
         assert_eq!(files.fitting(cwd, "er.rs", 1).await, ["src/deep/er.rs"]);
+        let watcher = tree.path().join("watcher");
+        let touch = format!("#!/bin/sh\ntouch {}\n", tree.path().join("ran").display());
+        fs::write(&watcher, touch).unwrap();
+        fs::set_permissions(&watcher, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        let setting = ["config", "core.fsmonitor", watcher.to_str().unwrap()];
+        let set = std::process::Command::new("git").args(setting).current_dir(tree.path()).status();
+        assert!(set.unwrap().success());
+        assert!(Files::default().fitting(cwd, "main", 1).await.contains(&"src/main.rs".to_owned()));
+        assert!(!tree.path().join("ran").exists(), "no program of the repository's runs");
         let ignored = tree.path().join("target");
         let found = Files::default().fitting(ignored.to_str().unwrap(), "ma", 9).await;
         assert_eq!(found, ["made"], "whoever works in an ignored directory wants its files");

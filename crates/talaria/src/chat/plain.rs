@@ -9,7 +9,7 @@
 use std::collections::VecDeque;
 use std::io::{self, IsTerminal};
 
-use talaria_core::api::When;
+use talaria_core::api::{RequestInfo, When};
 use talaria_core::config::Enter;
 use talaria_core::event::Event;
 use talaria_core::request::Decision;
@@ -104,6 +104,8 @@ struct Plain {
     was_interrupted: bool,
     /// Requests of other conversations that were told.
     told_waiting: usize,
+    /// What waits, as it was told last.
+    waiting: Vec<RequestInfo>,
     /// The exit code of the last turn.
     code: u8,
 }
@@ -125,6 +127,7 @@ impl Plain {
             is_input_over: false,
             was_interrupted: false,
             told_waiting: 0,
+            waiting: Vec::new(),
             code: 0,
         }
     }

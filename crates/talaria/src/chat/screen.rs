@@ -56,10 +56,14 @@ pub(crate) async fn run(driver: Driver, said: Vec<String>, mut signals: Signals)
     let mut screen = Screen { chat, driver, terminal, guard, since: Instant::now(), shown: None };
     let ended = screen.run(&mut signals).await;
     let Screen { driver, guard, terminal, .. } = screen;
+    let is_lost = guard.is_lost();
     drop(guard);
     // It would show the cursor again, on a screen that is no longer its own.
     drop(terminal);
     complain(&farewell::words(&driver.leave().await));
+    if is_lost {
+        return Err(Trouble::new(exit::FAILED, "a part of the chat failed; what it said is above"));
+    }
     ended.map(|()| 0).map_err(cannot)
 }
 
@@ -69,6 +73,7 @@ fn setup(driver: &Driver, history: Vec<String>) -> Setup {
     let found = look::of_stdout();
     // Without colours there is one theme; with them the person chooses.
     let theme = if found.color { config.chat.theme.unwrap_or_default() } else { Theme::Mono };
+    // These are for a conversation that begins; one that there is has its own, and the driver tells what is asked of it.
     let asked = Asked {
         model: desk.wanted.model(config),
         effort: desk.wanted.effort(config),
@@ -126,6 +131,9 @@ impl Screen {
         let mut is_stale = true;
         let mut drawn = Instant::now() - FRAME;
         loop {
+            if self.guard.is_lost() {
+                return Ok(());
+            }
             if is_stale && drawn.elapsed() >= FRAME {
                 is_stale = false;
                 self.show()?;
@@ -149,6 +157,7 @@ impl Screen {
                     is_stale |= self.take_news(news);
                     self.grant()
                 }
+                () = self.guard.lost() => Flow::GoOn,
                 loaded = &mut syntaxes, if !are_loaded => {
                     (are_loaded, is_stale) = (true, true);
                     if let Ok(syntaxes) = loaded {

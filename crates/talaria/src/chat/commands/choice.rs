@@ -26,15 +26,14 @@ pub(super) async fn model(wanted: Option<String>, place: &Place) -> Result<Vec<D
             (wanted, reply)
         }
     };
+    let asked = place.chosen.effort.clone().or_else(|| place.desk.settings.config.model.effort.clone());
     let mut chosen = Chosen { model: Some(model), ..place.chosen.clone() };
-    // An effort that the new model does not know would make its first turn fail.
-    if let (Some(effort), Some(offer)) =
-        (&chosen.effort, find(&offers, chosen.model.as_deref().unwrap_or_default()))
-        && !offer.efforts.is_empty()
-        && !offer.efforts.iter().any(|known| known.effort == *effort)
+    let offer = chosen.model.as_deref().and_then(|model| find(&offers, model));
+    if let (Some(asked), Some(offer)) = (asked, offer)
+        && let Some(own) = instead(offer, &asked)
     {
-        reply += &format!("it does not know the effort {effort}; its own is taken\n");
-        chosen.effort = None;
+        reply += &format!("it does not know the effort {asked}; {own} is asked for\n");
+        chosen.effort = Some(own);
     }
     Ok(vec![Done::Chosen(chosen, plain_lines(&reply))])
 }
@@ -84,6 +83,16 @@ fn find<'a>(offers: &'a Offers, model: &str) -> Option<&'a ModelOffer> {
     offers.models.iter().find(|offer| offer.id.eq_ignore_ascii_case(model))
 }
 
+/// The effort to ask for where the model does not know the one that would be: that would make its first turn fail.
+fn instead(offer: &ModelOffer, asked: &str) -> Option<String> {
+    if offer.efforts.iter().any(|known| known.effort == asked) {
+        return None;
+    }
+    // One that is not named would be the configured one again.
+    let first = offer.efforts.first().map(|known| known.effort.clone())?;
+    Some(offer.default_effort.clone().unwrap_or(first))
+}
+
 fn models(offers: &Offers, chosen: &Chosen) -> News {
     let row = |model: &ModelOffer| {
         let efforts: Vec<&str> = model.efforts.iter().map(|effort| effort.effort.as_str()).collect();
@@ -113,4 +122,23 @@ fn efforts(offer: &ModelOffer) -> News {
 
 fn plain_lines(text: &str) -> String {
     talaria_face::render::plain(text).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_effort_that_a_model_does_not_know_is_replaced_by_its_usual_one() {
+        let effort = |effort: &str| json!({ "effort": effort, "description": "" });
+        let offer: ModelOffer = serde_json::from_value(json!({ "id": "m", "name": "m", "description": "",
+            "is_default": true, "default_effort": "medium", "efforts": [effort("low"), effort("medium")] }))
+        .unwrap();
+        assert_eq!(instead(&offer, "low"), None);
+        assert_eq!(instead(&offer, "xhigh").as_deref(), Some("medium"));
+        let silent = ModelOffer { efforts: Vec::new(), ..offer };
+        assert_eq!(instead(&silent, "xhigh"), None, "nothing is known against it");
+    }
 }

@@ -2,7 +2,8 @@
 
 use std::io;
 
-use talaria_core::api::{Offers, RequestInfo};
+use talaria_core::api::{Numbered, Offers, RequestInfo, RequestState};
+use talaria_core::event::Event;
 use talaria_face::chat::commands::{self, Command};
 use talaria_face::chat::contract::News;
 use talaria_face::render::{plain, plain_line};
@@ -33,10 +34,17 @@ impl Plain {
                 }
                 self.page.say(&plain(&words))
             }
-            News::CaughtUp => self.page.caught_up(),
+            News::CaughtUp => {
+                self.page.caught_up()?;
+                self.ask_what_is_old()
+            }
             News::Away => self.note("the engine is away; waiting for it to come back"),
             News::Back => self.note("the engine is back"),
-            News::Waiting { requests, .. } => self.waiting(&requests),
+            News::Waiting { requests, .. } => {
+                self.count_waiting(&requests)?;
+                self.waiting = requests;
+                self.ask_what_is_old()
+            }
             News::Reply(text) => self.page.say(&text),
             News::Refused { what, ticket, .. } => {
                 if let Some(ticket) = ticket {
@@ -78,7 +86,27 @@ impl Plain {
         }
     }
 
-    fn waiting(&mut self, requests: &[RequestInfo]) -> io::Result<()> {
+    /// Shows a question of this conversation that was put before the oldest event that was read.
+    fn ask_what_is_old(&mut self) -> io::Result<()> {
+        let here = self.driver.current().map(|current| current.id.clone());
+        let Some(here) = here.filter(|_| self.page.is_caught_up()) else { return Ok(()) };
+        let is_missed = |request: &RequestInfo| {
+            request.session == here
+                && request.state == RequestState::Open
+                && self.page.is_before(request.since)
+        };
+        for request in self.waiting.clone().into_iter().filter(is_missed).collect::<Vec<_>>() {
+            let Some(ask) = request.ask.filter(|_| !self.questions.knows(&request.id)) else { continue };
+            let (id, place, digest) = (request.id, request.place, request.digest);
+            let event = Event::RequestOpened { id, ask: Box::new(ask), place, digest };
+            self.questions.event(&event);
+            let (session, at) = (request.session, request.since);
+            self.page.event(&Numbered { session, seq: 0, at, turn: None, event })?;
+        }
+        Ok(())
+    }
+
+    fn count_waiting(&mut self, requests: &[RequestInfo]) -> io::Result<()> {
         let here = self.driver.current().map(|current| &current.id);
         let count = requests.iter().filter(|request| Some(&request.session) != here).count();
         let is_more = count > self.told_waiting;

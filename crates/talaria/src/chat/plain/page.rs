@@ -4,6 +4,7 @@
 use std::io::{self, Stdout, Write};
 use std::time::Instant;
 
+use jiff::Timestamp;
 use talaria_core::api::Numbered;
 use talaria_core::event::Event;
 use talaria_core::item::ItemBody;
@@ -22,6 +23,8 @@ pub(super) struct Page {
     renderer: Terminal<Stdout>,
     /// The sign is the last thing on the page.
     is_at_sign: bool,
+    /// When the first event happened that came of this conversation.
+    began: Option<Timestamp>,
     /// Events of the last turn, while an old conversation is being read.
     past: Option<Vec<Numbered>>,
 }
@@ -31,7 +34,7 @@ impl Page {
     pub(super) fn new() -> Self {
         let look = Look { live: false, ..look::of_stdout() };
         let renderer = Terminal::new(io::stdout(), look);
-        Self { look, since: Instant::now(), turn: 0, renderer, is_at_sign: false, past: None }
+        Self { look, since: Instant::now(), turn: 0, renderer, is_at_sign: false, began: None, past: None }
     }
 
     /// What the output can do.
@@ -41,7 +44,7 @@ impl Page {
 
     /// An old conversation follows, up to `caught_up`.
     pub(super) fn opening(&mut self) {
-        self.turn = 0;
+        (self.turn, self.began) = (0, None);
         self.renderer = Terminal::new(io::stdout(), self.look);
         self.past = Some(Vec::new());
     }
@@ -49,6 +52,11 @@ impl Page {
     /// Has everything old come?
     pub(super) fn is_caught_up(&self) -> bool {
         self.past.is_none()
+    }
+
+    /// Did this happen before everything that was read?
+    pub(super) fn is_before(&self, at: Timestamp) -> bool {
+        self.began.is_some_and(|began| at < began)
     }
 
     /// Everything old has come: its last turn is shown.
@@ -67,6 +75,7 @@ impl Page {
 
     /// Shows an event; of an old conversation only those of its last turn.
     pub(super) fn event(&mut self, numbered: &Numbered) -> io::Result<()> {
+        self.began.get_or_insert(numbered.at);
         if let Some(past) = &mut self.past {
             if past.last().is_some_and(|last| last.turn < numbered.turn) {
                 past.clear();

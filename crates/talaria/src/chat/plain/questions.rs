@@ -13,7 +13,11 @@ use crate::trouble::Trouble;
 
 /// Open questions.
 #[derive(Debug, Default)]
-pub(super) struct Questions(VecDeque<Question>);
+pub(super) struct Questions {
+    open: VecDeque<Question>,
+    /// Those of the turn that were closed.
+    closed: Vec<TicketId>,
+}
 
 #[derive(Debug)]
 struct Question {
@@ -38,22 +42,30 @@ impl Questions {
     pub(super) fn event(&mut self, event: &Event) {
         match event {
             Event::RequestOpened { id, ask, digest, .. } if ask.is_answerable() => {
-                self.0.push_back(Question {
+                self.open.push_back(Question {
                     ticket: id.clone(),
                     digest: digest.clone(),
                     dialog: Dialog::new((**ask).clone()),
                     is_answered: false,
                 });
             }
-            Event::RequestClosed { id, .. } => self.0.retain(|question| question.ticket != *id),
-            Event::Outcome(_) => self.0.clear(),
+            Event::RequestClosed { id, .. } => {
+                self.open.retain(|question| question.ticket != *id);
+                self.closed.push(id.clone());
+            }
+            Event::Outcome(_) => self.clear(),
             _ => {}
         }
     }
 
+    /// Was it heard of in this turn?
+    pub(super) fn knows(&self, ticket: &TicketId) -> bool {
+        self.closed.contains(ticket) || self.open.iter().any(|question| question.ticket == *ticket)
+    }
+
     /// The question that waits for a line.
     pub(super) fn first(&self) -> Option<(&TicketId, &Dialog)> {
-        let question = self.0.front().filter(|question| !question.is_answered)?;
+        let question = self.open.front().filter(|question| !question.is_answered)?;
         Some((&question.ticket, &question.dialog))
     }
 
@@ -64,7 +76,7 @@ impl Questions {
 
     /// Takes a line for the first question.
     pub(super) fn take(&mut self, line: &str) -> Taken {
-        let Some(question) = self.0.front_mut() else { return Taken::Ask };
+        let Some(question) = self.open.front_mut() else { return Taken::Ask };
         match question.dialog.take(line) {
             Next::Ask => Taken::Ask,
             Next::Answer(answer) => Taken::Wish(question.wish(answer)),
@@ -73,7 +85,7 @@ impl Questions {
 
     /// The answer was not taken: it is asked again.
     pub(super) fn refused(&mut self, ticket: &TicketId) {
-        if let Some(question) = self.0.iter_mut().find(|question| question.ticket == *ticket) {
+        if let Some(question) = self.open.iter_mut().find(|question| question.ticket == *ticket) {
             question.dialog = Dialog::new(question.dialog.ask().clone());
             question.is_answered = false;
         }
@@ -88,7 +100,7 @@ impl Questions {
     ) -> Option<Result<Wish, Trouble>> {
         let is_named =
             |question: &&mut Question| id.is_none_or(|id| question.ticket.as_str().starts_with(id));
-        let mut named = self.0.iter_mut().filter(is_named);
+        let mut named = self.open.iter_mut().filter(is_named);
         let question = named.next().filter(|question| !question.is_answered)?;
         if id.is_some() && named.next().is_some() {
             return None;
@@ -99,7 +111,8 @@ impl Questions {
 
     /// Another conversation.
     pub(super) fn clear(&mut self) {
-        self.0.clear();
+        self.open.clear();
+        self.closed.clear();
     }
 }
 
@@ -137,6 +150,7 @@ mod tests {
         let closed = json!({ "type": "request_closed", "id": "req-1", "decision": "decline", "by": "user" });
         questions.event(&serde_json::from_value(closed).unwrap());
         assert_eq!(questions.first().unwrap().0.as_str(), "req-2");
+        assert!(questions.knows(&ticket), "a late list does not open it again");
     }
 
     #[test]

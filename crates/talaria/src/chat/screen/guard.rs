@@ -1,9 +1,12 @@
 //! The terminal as the chat needs it, and as it was before: whoever leaves, by whatever door, restores it first.
 //!
-//! Restoring is safe to do twice and from any thread: a panic, a signal and the ordinary end may all come to it.
+//! Restoring is safe to do twice and from any thread: a panic, a signal and the ordinary end may all come to it. A panic
+//! of whatever part gives the terminal back, so nothing is drawn after it.
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
+
+use tokio::sync::Notify;
 
 use crossterm::cursor::{SetCursorStyle, Show};
 use crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
@@ -12,6 +15,11 @@ use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_ra
 
 /// Is the terminal ours?
 static TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// Did some part of the program panic?
+static LOST: AtomicBool = AtomicBool::new(false);
+/// Wakes whoever waits for that.
+static LOSS: Notify = Notify::const_new();
 
 /// The terminal is ours for as long as this lives.
 pub(super) struct Guard(());
@@ -23,9 +31,25 @@ impl Guard {
         std::panic::set_hook(Box::new(move |panic| {
             restore();
             told(panic);
+            LOST.store(true, Ordering::SeqCst);
+            LOSS.notify_one();
         }));
+        // From here on it is given back, also if only a part of the taking succeeds.
+        let guard = Self(());
         take()?;
-        Ok(Self(()))
+        Ok(guard)
+    }
+
+    /// Was the terminal given back because something panicked?
+    pub(super) fn is_lost(&self) -> bool {
+        LOST.load(Ordering::SeqCst)
+    }
+
+    /// Waits until something has panicked.
+    pub(super) async fn lost(&self) {
+        while !self.is_lost() {
+            LOSS.notified().await;
+        }
     }
 
     /// Gives the terminal back while `away` runs, and takes it again.
