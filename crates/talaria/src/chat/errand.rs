@@ -159,7 +159,11 @@ async fn carry_out(errand: Errand, place: &Place) -> Vec<Done> {
             match answered {
                 Ok(()) => Vec::new(),
                 Err(error) => {
-                    let what = words::of(&refused("your answer was not taken", &error));
+                    let what = match error {
+                        ClientError::Broken(_) => "it is not known whether your answer was taken",
+                        _ => "your answer was not taken",
+                    };
+                    let what = words::of(&refused(what, &error));
                     one(News::Refused { what, prompt: None, ticket: Some(ticket) })
                 }
             }

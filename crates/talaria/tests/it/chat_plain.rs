@@ -10,6 +10,8 @@ use crate::scene::{Scene, both_versions};
 both_versions!(
     every_line_of_a_pipe_is_a_turn_of_one_conversation,
     a_question_is_answered_by_a_command_and_never_by_a_line_of_text,
+    nothing_is_approved_that_was_not_shown,
+    what_is_typed_for_a_question_that_is_closed_elsewhere_is_no_message,
     at_a_terminal_lines_talk_answer_and_steer,
     commands_say_what_the_program_says,
     a_model_is_chosen_for_the_next_turn_and_confirmed,
@@ -48,6 +50,49 @@ async fn a_question_is_answered_by_a_command_and_never_by_a_line_of_text(codex: 
     assert!(ended.stderr.contains("the turn goes on; come back with: talaria --resume "), "{ended}");
     assert!(!scene.work().join("forbidden").exists());
     assert_eq!(scene.status().await["requests"].as_array().unwrap().len(), 1, "leaving declines nothing");
+    scene.close().await;
+}
+
+async fn nothing_is_approved_that_was_not_shown(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    scene.model.push(Reply::new().command("touch made"));
+    scene.model.push(Reply::say("Done."));
+    scene.run_with_input(&ASKING, b"do it\n").await.exits(4);
+    let id = scene.status().await["requests"][0]["id"].as_str().unwrap().to_owned();
+    let ended = scene.run_with_input(&[], b"/approve\n").await.exits(2);
+    ended.prints(&["nothing waits for an answer here; /requests shows what waits elsewhere"]);
+    let ended = scene.run_with_input(&[], format!("/approve {id}\n").as_bytes()).await.exits(0);
+    ended.prints(&["Codex asks to run a command", "touch made", "now that it was shown: /approve "]);
+    assert_eq!(scene.status().await["requests"].as_array().unwrap().len(), 1, "a first yes only shows it");
+    let ended =
+        scene.run_with_input(&[], format!("/approve {id}\n/approve {id}\n").as_bytes()).await.exits(0);
+    ended.prints(&["Codex asks to run a command", &format!("{id}: accept")]);
+    scene.model.wait_for_requests(2).await;
+    assert!(scene.work().join("made").exists());
+    scene.close().await;
+}
+
+async fn what_is_typed_for_a_question_that_is_closed_elsewhere_is_no_message(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    scene.model.push(Reply::new().command("touch made"));
+    scene.model.push(Reply::say("Left alone."));
+    let mut terminal = scene.terminal(&[&ASKING[..], &["--plain"]].concat());
+    terminal.wait_for("> ").await;
+    terminal.type_keys("do it\n").await;
+    terminal.wait_for("[x] no, and stop the turn: ").await;
+    terminal.type_keys("hunter2").await;
+    let id = scene.status().await["requests"][0]["id"].as_str().unwrap().to_owned();
+    scene.run(&["requests", "answer", &id, "decline"]).await.exits(0);
+    terminal.wait_for("the question is no longer open").await;
+    terminal.wait_for("Left alone.").await;
+    terminal.type_keys("\n").await;
+    terminal.wait_for("what you typed for it was thrown away").await;
+    terminal.wait_for("> ").await;
+    terminal.ctrl_d().await;
+    assert_eq!(terminal.exit_code().await, Some(0), "{}", terminal.transcript());
+    assert_eq!(scene.model.requests().len(), 2, "it began no turn");
+    let kept = fs::read_to_string(scene.home().join("chat_history.jsonl")).unwrap();
+    assert_eq!(kept, "\"do it\"\n");
     scene.close().await;
 }
 

@@ -69,7 +69,8 @@ async fn give(request: &RequestInfo, typed: Typed, place: &Place) -> Result<Vec<
     let told = reply(place, &request.id, answer, request.digest.clone()).await;
     place.look_again.notify_one();
     told.map_err(|error| not_answered(&error))?;
-    Ok(vec![Done::News(News::Reply(format!("{}: {decision}\n", request.id)))])
+    let reply = News::Reply(format!("{}: {decision}\n", request.id));
+    Ok(vec![Done::News(News::Answered { ticket: request.id.clone() }), Done::News(reply)])
 }
 
 async fn open(place: &Place) -> Result<Vec<RequestInfo>, Trouble> {

@@ -1,0 +1,164 @@
+//! What becomes of a line: an answer to the question that stood on the page when it was typed, a command, or words for the
+//! model. What was typed for a question that is closed meanwhile is thrown away.
+
+use std::io;
+
+use talaria_core::request::Decision;
+use talaria_face::chat::commands::{self, Command, Entry};
+use talaria_face::chat::contract::Wish;
+use talaria_face::render;
+
+use super::lines::Line;
+use super::questions::Taken;
+use super::{Flow, Input, Plain};
+use crate::chat::words;
+use crate::echo;
+use crate::trouble::exit;
+
+/// A question that is closed while somebody types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Abandoned {
+    number: u64,
+    is_secret: bool,
+}
+
+impl Abandoned {
+    /// Was this line typed for the question?
+    fn takes(self, line: &Line) -> bool {
+        let is_command = line.text.as_ref().is_none_or(|text| text.starts_with('/'));
+        line.asked >= self.number && (self.is_secret || !is_command)
+    }
+}
+
+impl Plain {
+    /// Takes a line, or the end of the input.
+    pub(super) fn take_line(&mut self, line: Line) -> io::Result<Flow> {
+        self.page.line_came();
+        if let Some(abandoned) = self.abandoned.take_if(|abandoned| abandoned.takes(&line)) {
+            return self.throw_away(abandoned, &line);
+        }
+        let Some(text) = line.text else {
+            self.is_input_over = true;
+            // At a terminal the end of input means that the person leaves.
+            return Ok(if self.input == Input::Terminal { Flow::Leave } else { Flow::GoOn });
+        };
+        if self.is_answer(&text, line.asked) {
+            return self.answer(&text).map(|()| Flow::GoOn);
+        }
+        if text.trim().is_empty() {
+            self.asked = None;
+            return Ok(Flow::GoOn);
+        }
+        match commands::read(&text) {
+            Err(mistake) => {
+                self.code = exit::USAGE;
+                self.page.say(&render::plain(&mistake.to_string()))?;
+            }
+            Ok(Entry::Command(Command::Quit)) => return Ok(Flow::Leave),
+            Ok(Entry::Command(Command::Approve { request, decision })) => {
+                self.decide(request, decision, None, line.asked)?;
+            }
+            Ok(Entry::Command(Command::Deny { request, reason })) => {
+                self.decide(request, Decision::Decline, reason, line.asked)?;
+            }
+            Ok(entry) => self.enter(entry, &text),
+        }
+        self.asked = None;
+        Ok(Flow::GoOn)
+    }
+
+    /// Is the line an answer to the question that stood on the page when it was typed?
+    fn is_answer(&self, text: &str, asked: u64) -> bool {
+        let Some((_, dialog)) = self.questions.first() else { return false };
+        // A password may begin as a command does, and must not be complained about.
+        let is_command = text.starts_with('/') && (!dialog.is_secret() || commands::read(text).is_ok());
+        self.input == Input::Terminal && self.asked == Some(asked) && !is_command
+    }
+
+    /// Says yes or no to what was shown: to the question on the page, or to one that is named.
+    fn decide(
+        &mut self,
+        request: Option<String>,
+        decision: Decision,
+        reason: Option<String>,
+        asked: u64,
+    ) -> io::Result<()> {
+        let is_seen = self.asked.is_some_and(|number| asked >= number);
+        if request.is_none() && !is_seen {
+            self.code = exit::USAGE;
+            let words = match self.questions.first() {
+                Some(_) => "the question came after that was typed: read it first\n",
+                None => "nothing waits for an answer here; /requests shows what waits elsewhere\n",
+            };
+            return self.page.say(words);
+        }
+        echo::show();
+        match self.questions.decide(request.as_deref(), decision, reason.as_deref()) {
+            Some(Ok(wish)) => self.driver.wish(wish),
+            Some(Err(trouble)) => {
+                self.code = trouble.exit;
+                self.page.say(&words::of(&trouble))?;
+            }
+            // It is one of another conversation: the driver shows it before it accepts a yes.
+            None => self.driver.wish(Wish::Run(match decision {
+                Decision::Decline => Command::Deny { request, reason },
+                decision => Command::Approve { request, decision },
+            })),
+        }
+        Ok(())
+    }
+
+    /// Throws away what was typed for a question that is closed.
+    fn throw_away(&mut self, abandoned: Abandoned, line: &Line) -> io::Result<Flow> {
+        echo::show();
+        let Some(text) = &line.text else {
+            self.is_input_over = true;
+            return Ok(Flow::Leave);
+        };
+        if abandoned.is_secret || !text.trim().is_empty() {
+            self.page.say("what you typed for it was thrown away\n")?;
+        }
+        Ok(Flow::GoOn)
+    }
+
+    /// The question on the page is closed, and not by an answer that was typed here.
+    pub(super) fn abandon(&mut self, is_secret: bool) -> io::Result<()> {
+        let number = self.asked.take().filter(|number| *number > 0);
+        // Ctrl-C has emptied the line already.
+        let Some(number) = number.filter(|_| !self.was_interrupted) else {
+            echo::show();
+            return Ok(());
+        };
+        // What is hidden stays hidden until the end of the line.
+        self.abandoned = Some(Abandoned { number, is_secret });
+        self.page.say("\nthe question is no longer open; Enter throws away what you typed\n")
+    }
+
+    fn answer(&mut self, line: &str) -> io::Result<()> {
+        echo::show();
+        self.asked = None;
+        match self.questions.take(line) {
+            Taken::Ask => Ok(()),
+            Taken::Wish(wish) => {
+                self.driver.wish(wish);
+                Ok(())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_was_typed_for_a_closed_question_is_recognised() {
+        let line = |text: &str, asked| Line { text: Some(text.to_owned()), asked };
+        let plain = Abandoned { number: 3, is_secret: false };
+        assert!(plain.takes(&line("y", 3)));
+        assert!(!plain.takes(&line("typed before it was put", 2)));
+        assert!(!plain.takes(&line("/quit", 3)), "a command is no answer");
+        let secret = Abandoned { is_secret: true, ..plain };
+        assert!(secret.takes(&line("/may be a password", 3)));
+    }
+}
