@@ -27,6 +27,8 @@ use crate::exec::milliseconds;
 
 mod following;
 mod leaving;
+#[cfg(test)]
+mod tests;
 
 use following::Away;
 pub(crate) use leaving::Left;

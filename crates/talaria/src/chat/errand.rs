@@ -1,6 +1,5 @@
 //! One errand for each wish: asks the engine, and says what came of it. Runs beside the loop of the face.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -157,7 +156,7 @@ async fn carry_out(errand: Errand, place: &Place) -> Vec<Done> {
             let answered = reply(place, &ticket, answer, digest).await;
             place.look_again.notify_one();
             match answered {
-                Ok(()) => Vec::new(),
+                Ok(()) => one(News::Answered { ticket }),
                 Err(error) => {
                     let what = match error {
                         ClientError::Broken(_) => "it is not known whether your answer was taken",
@@ -172,14 +171,19 @@ async fn carry_out(errand: Errand, place: &Place) -> Vec<Done> {
             Ok(done) => done,
             Err(trouble) => one(words::refused(&trouble)),
         },
-        Errand::Older { before } => one(News::Older(older(before, place).await)),
+        Errand::Older { before } => {
+            let Some(session) = place.session.clone() else { return Vec::new() };
+            let events = older(&session, before, place).await;
+            one(News::Older { session, events })
+        }
         Errand::Files(letters) => {
             let paths = place.files.fitting(&place.cwd, &letters, FILES).await;
             one(News::Files { letters, paths })
         }
         Errand::Image(pasted) => {
+            // That it is called like an image is known already; whether it is there is not.
             let path = input::image_path(&typed_path(pasted.trim(), &place.cwd)).ok();
-            one(News::Image { path: path.filter(|path| is_image(path)), pasted })
+            one(News::Image { path, pasted })
         }
         Errand::Command(command) => match commands::run(command, place).await {
             Ok(done) => done,
@@ -234,17 +238,16 @@ fn is_ours(request: &RequestInfo) -> bool {
     request.answered_by.as_ref().is_some_and(|by| by.contains(&via()))
 }
 
-/// The page of events before this number; none if it cannot be read, and it can be asked for again.
-async fn older(before: i64, place: &Place) -> Vec<Numbered> {
-    let Some(session) = &place.session else { return Vec::new() };
+/// The page of events before this number, if it can be read.
+async fn older(session: &SessionId, before: i64, place: &Place) -> Option<Vec<Numbered>> {
     let after = before.saturating_sub(PAGE + 1).max(0);
     let limit = usize::try_from(before - after - 1).unwrap_or(0);
     if limit == 0 {
-        return Vec::new();
+        return Some(Vec::new());
     }
-    let mut events = place.desk.client.events(session.as_str(), after, limit).await.unwrap_or_default();
+    let mut events = place.desk.client.events(session.as_str(), after, limit).await.ok()?;
     events.retain(|event| event.seq < before);
-    events
+    Some(events)
 }
 
 /// Finds out what a conversation here would begin with, and what is missing for that.
@@ -269,22 +272,5 @@ pub(super) async fn look_around(place: Place, teller: mpsc::Sender<Done>) {
     }
     for news in told {
         let _ = teller.send(Done::News(news)).await;
-    }
-}
-
-/// Does the name say that it is an image that models take?
-fn is_image(path: &str) -> bool {
-    let ending = Path::new(path).extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-    ["png", "jpg", "jpeg", "gif", "webp"].iter().any(|known| ending.eq_ignore_ascii_case(known))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_files_that_models_take_as_images_are_images() {
-        assert!(is_image("/a/b.PNG") && is_image("c.jpeg"));
-        assert!(!is_image("/a/png") && !is_image("x.svg") && !is_image("x.png.txt"));
     }
 }

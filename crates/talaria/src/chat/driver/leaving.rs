@@ -29,7 +29,11 @@ pub(crate) struct Left {
 
 impl Driver {
     /// Lets what was said last reach the engine, for a moment, and says what came of it.
-    pub(crate) async fn leave(mut self) -> Left {
+    pub(crate) async fn leave(self) -> Left {
+        self.leave_within(LAST_WORDS).await
+    }
+
+    pub(super) async fn leave_within(mut self, limit: Duration) -> Left {
         let has_ended_shell = self.shell.is_some();
         self.stop_shell();
         let last_words = async {
@@ -40,7 +44,7 @@ impl Driver {
             }
         };
         // What takes longer is named below.
-        let _ = tokio::time::timeout(LAST_WORDS, last_words).await;
+        let _ = tokio::time::timeout(limit, last_words).await;
         let mut unconfirmed = self.under_way.names();
         for wish in self.held.iter().chain(&self.after_choice) {
             let name = match wish {

@@ -1,0 +1,177 @@
+//! What the driver does with wishes and results, without an engine: it greets once and is gone.
+
+use std::path::Path;
+
+use serde_json::json;
+use talaria_core::api::{self, EngineInfo, Problem, ProblemCode};
+use talaria_core::config::Config;
+use talaria_engine::home::TalariaHome;
+use talaria_server::client::{Client, ClientError};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::UnixListener;
+
+use super::*;
+use crate::chat::desk::Replies;
+use crate::settings::Settings;
+use crate::wanted::Wanted;
+
+async fn client(directory: &Path) -> Client {
+    let socket = directory.join("s");
+    let listener = UnixListener::bind(&socket).unwrap();
+    let info: EngineInfo = serde_json::from_value(json!({ "pid": 1, "version": "0", "build": 0,
+        "api": api::VERSION, "home": "/", "since": "2026-01-01T00:00:00Z" }))
+    .unwrap();
+    let body = serde_json::to_string(&info).unwrap();
+    let greet = async {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut asked = [0; 4096];
+        assert!(stream.read(&mut asked).await.unwrap() > 0);
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n";
+        let answer = format!("{head}content-length: {}\r\n\r\n{body}", body.len());
+        stream.write_all(answer.as_bytes()).await.unwrap();
+    };
+    let (client, ()) = tokio::join!(Client::connect(&socket), greet);
+    client.unwrap()
+}
+
+/// A driver with a configured model, an effort that was typed, and a conversation if that is wanted.
+async fn driver(opened: Option<SessionInfo>) -> (Driver, tempfile::TempDir) {
+    let directory = tempfile::tempdir().unwrap();
+    let client = client(directory.path()).await;
+    let home = TalariaHome::resolve(Some(directory.path().into()), None).unwrap();
+    let mut config = Config::default();
+    config.model.default = Some("configured".to_owned());
+    config.codex.bin = Some("/nowhere/codex".into());
+    let settings = Settings { home, config, problems: Vec::new() };
+    let wanted = Wanted { effort: Some("low".to_owned()), ..Wanted::default() };
+    let desk = Desk::new(client, settings, wanted, "/".to_owned(), Replies::Written);
+    (Driver::new(desk, History::in_home(directory.path()), opened), directory)
+}
+
+fn conversation() -> SessionInfo {
+    let at = "2026-01-01T00:00:00Z";
+    serde_json::from_value(json!({ "id": "s-1", "title": "x", "runtime": "codex", "updated_at": at,
+        "running": true, "kind": "chat", "task": null, "cwd": "/", "model": null, "created_at": at, "last_seq": 9 }))
+    .unwrap()
+}
+
+fn prompt(text: &str) -> Prompt {
+    Prompt { text: text.to_owned(), images: Vec::new() }
+}
+
+fn told(driver: &mut Driver) -> Vec<News> {
+    driver.ready.drain(..).collect()
+}
+
+#[tokio::test]
+async fn what_is_told_as_chosen_is_what_will_be_sent() {
+    let (mut driver, _home) = driver(Some(conversation())).await;
+    let news = told(&mut driver);
+    assert!(
+        matches!(&news[..], [News::Opened(Some(_)), News::Chosen { model: None, effort }] if effort.as_deref() == Some("low")),
+        "a conversation keeps its model: {news:?}"
+    );
+    driver.done(Done::Open(Box::new(conversation())));
+    let news = told(&mut driver);
+    assert!(news.iter().any(|news| matches!(news, News::Chosen { model: None, effort: None })), "{news:?}");
+    driver.wish(Wish::Run(Command::New));
+    let news = told(&mut driver);
+    let is_told = |news: &News| {
+        matches!(news, News::Chosen { model: Some(model), effort: Some(effort) }
+            if model == "configured" && effort == "low")
+    };
+    assert!(news.iter().any(is_told), "{news:?}");
+}
+
+#[tokio::test]
+async fn a_conversation_that_is_gone_is_given_up_once() {
+    let (mut driver, _home) = driver(Some(conversation())).await;
+    told(&mut driver);
+    let (waiting, is_running) = (driver.errands.len(), driver.is_running());
+    let gone = ClientError::Problem(Problem::new(ProblemCode::Unknown, "no such conversation"));
+    driver.arrived(Arrived::Over(Some(gone)));
+    let news = told(&mut driver);
+    assert!(matches!(&news[..], [News::CaughtUp, News::Refused { .. }]), "{news:?}");
+    assert!(is_running && !driver.is_running() && driver.stream.is_none());
+    assert_eq!(driver.errands.len(), waiting, "it is not tried again");
+    driver.arrived(Arrived::Over(Some(ClientError::NotRunning)));
+    assert!(matches!(&told(&mut driver)[..], [News::Away]), "an engine may come back");
+    assert_eq!(driver.errands.len(), waiting + 1);
+    driver.follow_again(driver.epoch);
+    assert!(told(&mut driver).is_empty(), "nobody has seen the engine yet");
+    driver.engine_seen(true);
+    assert!(matches!(&told(&mut driver)[..], [News::Back]));
+}
+
+#[tokio::test]
+async fn messages_behind_one_that_was_not_sent_go_back_and_are_not_sent() {
+    for is_left in [true, false] {
+        let (mut driver, _home) = driver(None).await;
+        driver.is_beginning = true;
+        driver.wish(Wish::Send(prompt("second")));
+        if is_left {
+            driver.wish(Wish::Run(Command::New));
+        } else {
+            let news = News::Reply("refused".to_owned());
+            driver.done(Done::NotStarted { news, epoch: driver.epoch });
+        }
+        let news = told(&mut driver);
+        let is_back = |news: &News| matches!(news, News::Refused { prompt: Some(back), .. } if *back == prompt("second"));
+        assert!(news.iter().any(is_back), "{news:?}");
+        assert!(driver.held.is_empty() && !driver.is_busy());
+    }
+}
+
+#[tokio::test]
+async fn one_shell_command_runs_at_a_time_and_a_stopped_one_says_nothing_more() {
+    let (mut driver, _home) = driver(None).await;
+    told(&mut driver);
+    driver.wish(Wish::Shell("sleep 9".to_owned()));
+    let first = driver.shell.as_ref().unwrap().number;
+    driver.wish(Wish::Shell("second".to_owned()));
+    assert!(matches!(&told(&mut driver)[..], [News::Refused { .. }]));
+    driver.wish(Wish::StopShell);
+    assert!(
+        matches!(&told(&mut driver)[..], [News::ShellEnded { note: Some(note), .. }] if note == "asked to stop")
+    );
+    driver.wish(Wish::Shell("third".to_owned()));
+    let late = News::ShellEnded { exit: Some(0), took_ms: 1, note: None };
+    driver.done(Done::Shell { number: first, news: late });
+    driver.done(Done::Over(first));
+    assert!(told(&mut driver).is_empty() && driver.is_shell_running() && driver.is_busy());
+}
+
+#[tokio::test]
+async fn whoever_leaves_hears_what_came_of_the_last_words() {
+    let (mut driver, _home) = driver(None).await;
+    told(&mut driver);
+    let (settled, _open) = (
+        driver.under_way.begin(Some("a".to_owned())),
+        driver.under_way.begin(Some("your message".to_owned())),
+    );
+    let started = SessionStarted { id: SessionId::new("s-7"), task: None, turn: 1, after: 0 };
+    let (teller, epoch) = (driver.teller.clone(), driver.epoch);
+    teller.send(Done::Started { started, epoch }).await.unwrap();
+    teller.send(Done::Over(settled)).await.unwrap();
+    let left = driver.leave_within(std::time::Duration::from_millis(50)).await;
+    assert_eq!(left.session, Some(SessionId::new("s-7")));
+    assert!(left.is_running);
+    assert_eq!(left.unconfirmed, ["your message"]);
+}
+
+#[test]
+fn only_what_was_shown_is_found_as_shown() {
+    let request = |id: &str| -> RequestInfo {
+        serde_json::from_value(
+            json!({ "id": id, "session": "s", "task": null, "kind": "command", "summary": "",
+            "since": "2026-01-01T00:00:00Z", "state": "open" }),
+        )
+        .unwrap()
+    };
+    let shown = VecDeque::from([request("req-1"), request("req-12"), request("req-30")]);
+    let found = |id: &str| seen(&shown, id).map(|request| request.id.to_string());
+    assert_eq!(found("req-1").as_deref(), Some("req-1"));
+    assert_eq!(found("req-3").as_deref(), Some("req-30"));
+    assert_eq!(found("req"), None, "it could be any of them");
+    assert_eq!(found("req-4"), None);
+}
