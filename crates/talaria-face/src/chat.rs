@@ -130,7 +130,7 @@ impl Chat {
             look,
             theme,
             enter,
-            known: Known { version, cwd, asked, ..Known::default() },
+            known: Known { version, cwd, flags: asked.clone(), asked, ..Known::default() },
             session: None,
             turn: Turn::Idle,
             ended: 0,

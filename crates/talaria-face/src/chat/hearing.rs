@@ -29,6 +29,7 @@ impl Chat {
         match news {
             News::Opened(session) => self.opened(now, session),
             News::Started { session, turn } => {
+                self.requests.open(Some(&session));
                 self.session = Some(session);
                 self.started(now, turn);
             }
@@ -47,7 +48,7 @@ impl Chat {
             News::Back => self.known.is_away = false,
             News::Waiting { requests, tasks } => {
                 self.known.tasks = tasks;
-                self.requests.waiting(requests, self.session.as_ref());
+                self.requests.waiting(requests);
                 let listed = self.requests.listed().into_iter();
                 let choices = listed.map(|(text, ticket)| Choice::new(ticket.as_str(), text)).collect();
                 self.composer.know(Source::Requests, choices);
@@ -132,10 +133,10 @@ impl Chat {
         self.clear_transcript();
         (self.has_talk, self.sent) = (false, None);
         (self.asked_older, self.older_again) = (None, None);
-        self.requests.open();
         self.lose_panel(|_| true);
         self.is_caught_up = session.is_none();
         self.session = session.as_ref().map(|session| session.id.clone());
+        self.requests.open(self.session.as_ref());
         (self.turn, self.ended) = (Turn::Idle, 0);
         if session.as_ref().is_some_and(|session| session.running) {
             self.turn.started(now);
@@ -145,12 +146,16 @@ impl Chat {
 
     fn happened(&mut self, now: Duration, numbered: &Numbered) {
         self.has_talk = true;
-        self.session.get_or_insert_with(|| numbered.session.clone());
+        let session = self.session.get_or_insert_with(|| numbered.session.clone());
+        self.requests.open(Some(session));
         self.known.event(&numbered.event);
         if self.is_caught_up
             && matches!(numbered.event, Event::SessionStarted(_) | Event::SettingsConfirmed { .. })
         {
             self.known.was_asked();
+        }
+        if self.is_caught_up {
+            self.known.has_worked(&numbered.event);
         }
         let before = self.turn;
         self.turn.event(now, numbered);
@@ -248,6 +253,8 @@ impl Chat {
 
     /// Something could not be done: nothing that was typed is lost.
     fn refused(&mut self, what: &str, prompt: Option<Prompt>, ticket: Option<TicketId>) {
+        // It may have been the wish to stop: whoever wants that asks again.
+        let is_about_command = prompt.is_none() && ticket.is_none();
         if let Some(prompt) = prompt {
             self.sent.take_if(|sent| *sent == prompt);
             self.pending.refused(&prompt);
@@ -262,6 +269,9 @@ impl Chat {
             for prompt in held.into_iter().rev().chain([prompt]) {
                 self.composer.put_back(prompt);
             }
+        }
+        if is_about_command {
+            self.turn.go_on();
         }
         let shown = self.panel.as_mut().filter(|panel| Some(panel.ticket()) == ticket.as_ref());
         match shown {

@@ -65,6 +65,11 @@ impl History {
         kept
     }
 
+    /// The newest line as it may be written down, if it may.
+    pub fn newest_kept(&self) -> Option<&str> {
+        self.lines.back()?.kept.as_deref()
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.lines.len()
@@ -109,6 +114,15 @@ mod tests {
     fn lines_are_remembered_once_and_in_order() {
         let history = History::new(["a", "b", " ", "a", "c"].map(str::to_owned).to_vec());
         assert_eq!(history.kept(), ["b", "a", "c"]);
+    }
+
+    #[test]
+    fn the_newest_is_not_the_line_before_one_that_is_not_kept() {
+        let mut history = History::default();
+        history.push("short");
+        assert_eq!(history.newest_kept(), Some("short"));
+        history.push(&"x".repeat(LONGEST_KEPT + 1));
+        assert_eq!(history.newest_kept(), None, "the line before it is not the newest");
     }
 
     #[test]

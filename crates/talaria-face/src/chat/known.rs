@@ -5,6 +5,8 @@
 
 use talaria_core::api::{Offers, SessionInfo, TaskCounts};
 use talaria_core::event::{Event, RateLimits, Started, Usage};
+use talaria_core::item::ItemBody;
+use talaria_core::outcome::Outcome;
 
 /// What the person asked for with flags.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -58,7 +60,9 @@ pub(super) struct Known {
     pub(super) version: String,
     /// Where a new conversation works, as it is shown.
     pub(super) cwd: String,
-    /// Flags, and what was chosen since.
+    /// What every new conversation begins with.
+    pub(super) flags: Asked,
+    /// What this one was asked for: flags, and what was chosen since.
     pub(super) asked: Asked,
     pub(super) session: Option<Box<SessionInfo>>,
     pub(super) started: Option<Box<Started>>,
@@ -75,6 +79,13 @@ pub(super) struct Known {
 impl Known {
     /// Another conversation: what was known of the last one does not hold for it.
     pub(super) fn open(&mut self, session: Option<Box<SessionInfo>>) {
+        // One that was there before has its own settings.
+        if session.is_some() {
+            self.asked = Asked::default();
+        } else {
+            let Asked { sandbox, approval, .. } = self.flags.clone();
+            self.asked = Asked { sandbox, approval, ..std::mem::take(&mut self.asked) };
+        }
         self.session = session;
         self.started = None;
         self.usage = Usage::default();
@@ -108,6 +119,21 @@ impl Known {
         self.asked.effort = None;
     }
 
+    /// The model has answered: what was missing for that is there.
+    pub(super) fn has_worked(&mut self, event: &Event) {
+        let is_work = match event {
+            Event::ItemStarted { item } => !matches!(item.body, ItemBody::UserMessage { .. }),
+            Event::Outcome(report) => report.outcome == Outcome::Completed,
+            _ => false,
+        };
+        if is_work {
+            self.missing.clear();
+            if let Some(offers) = &mut self.offers {
+                offers.account.needed = false;
+            }
+        }
+    }
+
     /// Codex says what there is.
     pub(super) fn offered(&mut self, offers: Box<Offers>) {
         self.missing.clear();
@@ -117,10 +143,15 @@ impl Known {
         self.offers = Some(offers);
     }
 
+    /// What a new conversation would begin with; one that was there before has its own settings.
+    fn configured(&self) -> Option<&Offers> {
+        self.offers.as_deref().filter(|_| self.session.is_none())
+    }
+
     pub(super) fn model(&self) -> Setting<'_> {
         let running = self.started.as_ref().map(|started| started.model.as_str());
         let listed = self.session.as_ref().and_then(|session| session.model.as_deref());
-        let offered = self.offers.as_ref().and_then(|offers| {
+        let offered = self.configured().and_then(|offers| {
             let default =
                 || offers.models.iter().find(|model| model.is_default).map(|model| model.id.as_str());
             offers.model.as_deref().or_else(default)
@@ -130,7 +161,7 @@ impl Known {
 
     pub(super) fn effort(&self) -> Setting<'_> {
         let running = self.started.as_ref().and_then(|started| started.effort.as_deref());
-        let offered = self.offers.as_ref().and_then(|offers| {
+        let offered = self.configured().and_then(|offers| {
             let model = self.model().value();
             let chosen = offers.models.iter().find(|offer| Some(offer.id.as_str()) == model);
             let default = || chosen.and_then(|offer| offer.default_effort.as_deref());
@@ -143,13 +174,13 @@ impl Known {
 
     pub(super) fn sandbox(&self) -> Setting<'_> {
         let running = self.started.as_ref().map(|started| started.sandbox.as_str());
-        let offered = self.offers.as_ref().and_then(|offers| offers.sandbox.as_deref());
+        let offered = self.configured().and_then(|offers| offers.sandbox.as_deref());
         self.setting(self.asked.sandbox.as_deref().filter(|_| running.is_none()), running, offered)
     }
 
     pub(super) fn approval(&self) -> Setting<'_> {
         let running = self.started.as_ref().map(|started| started.approval.as_str());
-        let offered = self.offers.as_ref().and_then(|offers| offers.approval.as_deref());
+        let offered = self.configured().and_then(|offers| offers.approval.as_deref());
         self.setting(self.asked.approval.as_deref().filter(|_| running.is_none()), running, offered)
     }
 

@@ -20,6 +20,8 @@ enum Stage {
     Held,
     /// It was handed over.
     Told,
+    /// The engine keeps it for the next turn.
+    Queued,
     /// Codex has it; the turn shows it soon.
     Taken,
 }
@@ -98,7 +100,7 @@ impl Pending {
             }
             Event::Queued { text, .. } => {
                 if let Some(at) = self.find(text) {
-                    self.waiting[at].when = When::Next;
+                    self.waiting[at].stage = Stage::Queued;
                 }
             }
             Event::Unqueued { inputs } => {
@@ -108,7 +110,10 @@ impl Pending {
                 };
                 return inputs.iter().map(back).collect();
             }
-            Event::Outcome(_) => self.waiting.retain(|waiting| waiting.stage != Stage::Taken),
+            // What was not taken by then is an event of the next turn, or comes back with a refusal.
+            Event::Outcome(_) => {
+                self.waiting.retain(|waiting| matches!(waiting.stage, Stage::Held | Stage::Queued));
+            }
             _ => {}
         }
         Vec::new()
@@ -126,7 +131,7 @@ impl Pending {
                     (Stage::Held, _) => "not sent yet",
                     (Stage::Taken, _) => "taken",
                     (Stage::Told, When::Now) => "steering",
-                    (Stage::Told, When::Next) => "queued",
+                    (Stage::Queued, _) | (Stage::Told, When::Next) => "queued",
                 };
                 let text = format!("{} {word}: {}", paint.sign("↳", ">"), one_line(&waiting.prompt.text));
                 Line::of(Style::DIM, cut(&text, width, paint))
@@ -140,10 +145,34 @@ impl Pending {
     }
 
     fn find(&self, masked: &str) -> Option<usize> {
-        self.waiting.iter().position(|waiting| redact(&waiting.prompt.text) == masked)
+        self.waiting.iter().position(|waiting| is_said(&waiting.prompt, masked))
     }
 
     fn remove(&mut self, masked: &str) -> Option<Prompt> {
         self.find(masked).map(|at| self.waiting.remove(at).prompt)
+    }
+}
+
+/// Is this what an event tells of a prompt? Images may be named in lines of their own behind the text.
+fn is_said(prompt: &Prompt, masked: &str) -> bool {
+    let text = redact(&prompt.text);
+    let Some(rest) = masked.strip_prefix(&*text) else { return false };
+    rest.is_empty() || (!prompt.images.is_empty() && rest.trim_start().starts_with("[image"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prompt_is_found_by_its_masked_text_with_or_without_its_images() {
+        let prompt = |images: &[&str]| Prompt {
+            text: "look".into(),
+            images: images.iter().map(|image| (*image).to_owned()).collect(),
+        };
+        assert!(is_said(&prompt(&["/a.png"]), "look\n[image /a.png]"));
+        assert!(is_said(&prompt(&["/a.png"]), "look"));
+        assert!(!is_said(&prompt(&["/a.png"]), "look here"));
+        assert!(!is_said(&prompt(&[]), "look\n[image /a.png]"));
     }
 }

@@ -7,7 +7,7 @@ use talaria_core::event::Event;
 use talaria_core::ids::{SessionId, TicketId};
 use talaria_core::place::Place;
 use talaria_core::plain::one_line;
-use talaria_core::request::{Ask, Decision, Who};
+use talaria_core::request::{Ask, Decision};
 
 use super::known::Known;
 use super::panel::{Request, Scene};
@@ -19,7 +19,9 @@ const REMEMBERED: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct Requests {
     here: Vec<Here>,
-    elsewhere: Vec<RequestInfo>,
+    /// What was told last, of all conversations: which of them is here changes.
+    told: Vec<RequestInfo>,
+    session: Option<SessionId>,
     closed: VecDeque<TicketId>,
 }
 
@@ -38,13 +40,16 @@ struct Here {
 pub(super) struct Closed {
     pub(super) ticket: TicketId,
     pub(super) decision: Decision,
-    pub(super) by: Who,
 }
 
 impl Requests {
-    /// Another conversation is on the screen.
-    pub(super) fn open(&mut self) {
-        self.here.clear();
+    /// Another conversation is on the screen, or this one has its name now.
+    pub(super) fn open(&mut self, session: Option<&SessionId>) {
+        if self.session.as_ref() != session {
+            self.here.clear();
+            self.session = session.cloned();
+            self.take_here();
+        }
     }
 
     /// Learns from an event of this conversation.
@@ -61,9 +66,9 @@ impl Requests {
                 });
                 None
             }
-            Event::RequestClosed { id, decision, by, .. } => {
+            Event::RequestClosed { id, decision, .. } => {
                 self.close(id);
-                Some(Closed { ticket: id.clone(), decision: *decision, by: *by })
+                Some(Closed { ticket: id.clone(), decision: *decision })
             }
             Event::Outcome(_) => {
                 for ticket in self.here.iter().map(|request| request.ticket.clone()).collect::<Vec<_>>() {
@@ -75,15 +80,18 @@ impl Requests {
         }
     }
 
-    /// Learns what waits everywhere. Events know more of this conversation: only what they did not tell is taken, since
-    /// its events may begin after the question.
-    pub(super) fn waiting(&mut self, requests: Vec<RequestInfo>, session: Option<&SessionId>) {
-        let open = requests.into_iter().filter(|request| request.state == RequestState::Open);
-        let (here, elsewhere): (Vec<_>, Vec<_>) =
-            open.partition(|request| session.is_some_and(|session| *session == request.session));
-        self.elsewhere = elsewhere;
-        self.elsewhere.retain(|request| !self.closed.contains(&request.id));
-        for request in here {
+    /// Learns what waits everywhere.
+    pub(super) fn waiting(&mut self, requests: Vec<RequestInfo>) {
+        self.told = requests;
+        self.told.retain(|request| request.state == RequestState::Open && !self.closed.contains(&request.id));
+        self.take_here();
+    }
+
+    /// Events know more of this conversation: only what they did not tell is taken, since its events may begin after the
+    /// question.
+    fn take_here(&mut self) {
+        let here = self.told.iter().filter(|request| self.session.as_ref() == Some(&request.session));
+        for request in here.cloned().collect::<Vec<_>>() {
             let Some(ask) = request.ask else { continue };
             if ask.is_answerable() {
                 let (ticket, place, digest) = (request.id, request.place, request.digest);
@@ -100,13 +108,13 @@ impl Requests {
     /// Does it still wait, as far as is known?
     pub(super) fn is_open(&self, ticket: &TicketId) -> bool {
         self.here.iter().any(|request| request.ticket == *ticket)
-            || self.elsewhere.iter().any(|request| request.id == *ticket)
+            || self.elsewhere().any(|request| request.id == *ticket)
     }
 
     /// How many wait besides the one that is shown.
     pub(super) fn count(&self, shown: Option<&TicketId>) -> usize {
         let here = self.here.iter().map(|request| &request.ticket);
-        let elsewhere = self.elsewhere.iter().map(|request| &request.id);
+        let elsewhere = self.elsewhere().map(|request| &request.id);
         here.chain(elsewhere).filter(|ticket| Some(*ticket) != shown).count()
     }
 
@@ -116,7 +124,7 @@ impl Requests {
             .here
             .iter()
             .map(|request| (format!("here: {}", request.ask.label()), request.ticket.clone()));
-        let elsewhere = self.elsewhere.iter().map(|request| {
+        let elsewhere = self.elsewhere().map(|request| {
             (format!("{}: {}", whose(request), one_line(&request.summary)), request.id.clone())
         });
         here.chain(elsewhere).collect()
@@ -128,7 +136,7 @@ impl Requests {
             let (ticket, ask, digest) = (here.ticket.clone(), here.ask.clone(), here.digest.clone());
             return Some(Request { ticket, ask, digest, scene: scene_here(here.place, known) });
         }
-        let request = self.elsewhere.iter().find(|request| request.id == *ticket)?;
+        let request = self.elsewhere().find(|request| request.id == *ticket)?;
         let scene = Scene {
             origin: Some(format!("A request of {}", whose(request))),
             sandbox: "of that conversation".to_owned(),
@@ -138,6 +146,10 @@ impl Requests {
         };
         let ask = request.ask.clone().filter(Ask::is_answerable)?;
         Some(Request { ticket: request.id.clone(), ask, digest: request.digest.clone(), scene })
+    }
+
+    fn elsewhere(&self) -> impl Iterator<Item = &RequestInfo> {
+        self.told.iter().filter(|request| self.session.as_ref() != Some(&request.session))
     }
 
     fn add(&mut self, request: Here) {
@@ -150,7 +162,7 @@ impl Requests {
     /// It is over.
     pub(super) fn close(&mut self, ticket: &TicketId) {
         self.here.retain(|request| request.ticket != *ticket);
-        self.elsewhere.retain(|request| request.id != *ticket);
+        self.told.retain(|request| request.id != *ticket);
         self.closed.push_back(ticket.clone());
         if self.closed.len() > REMEMBERED {
             self.closed.pop_front();

@@ -16,7 +16,7 @@ use talaria_core::event::Started;
 use self::cell::{Cell, Folding, Key};
 use self::message::Voice;
 use self::remark::Remark;
-use self::roll::{Handle, Hole, LOCAL, PENDING, Roll};
+use self::roll::{Handle, Hole, PENDING, Roll};
 use self::window::{Anchor, Wanted};
 use super::line::Line;
 use crate::render::{Highlighter, Look, Paint};
@@ -228,8 +228,9 @@ impl Transcript {
 
     /// Says something beside the conversation.
     pub fn note(&mut self, note: Note) {
-        let key = (self.newest.unwrap_or(0), LOCAL);
+        let key = self.roll.behind(self.newest.unwrap_or(0));
         self.roll.insert(Cell::new(key, None, cell::Body::Remark(Remark::ours(note))));
+        self.trim();
     }
 
     /// Shows what the person has just sent. It stays at the bottom until an event confirms it.

@@ -66,6 +66,13 @@ impl Turn {
         }
     }
 
+    /// It was not stopped.
+    pub(super) fn go_on(&mut self) {
+        if let Self::Running { is_stopping, .. } = self {
+            *is_stopping = false;
+        }
+    }
+
     /// Learns from an event. What comes from the past counts from when it was written down.
     pub(super) fn event(&mut self, now: Duration, numbered: &Numbered) {
         match &numbered.event {

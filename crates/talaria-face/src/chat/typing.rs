@@ -250,8 +250,8 @@ impl Chat {
             Reaction::WantFiles(letters) => self.wishes.push(Wish::Files(letters)),
             Reaction::WantImage(pasted) => self.wishes.push(Wish::Image(pasted)),
         }
-        if is_line && let Some(line) = self.composer.history().kept().pop() {
-            self.wishes.push(Wish::Remember(line));
+        if is_line && let Some(line) = self.composer.history().newest_kept() {
+            self.wishes.push(Wish::Remember(line.to_owned()));
         }
     }
 

@@ -167,3 +167,55 @@ fn of_several_requests_one_is_chosen_from_a_list() {
     play.press("Down Enter").settle().press("n");
     assert!(play.wishes().contains("answer r-9"));
 }
+
+#[test]
+fn a_request_of_the_conversation_that_was_left_waits_elsewhere() {
+    let mut play = play();
+    let here = RequestInfo { session: session(), task: None, ..of_task("r-1", "") };
+    play.running().news(waiting(vec![here])).settle();
+    assert!(play.screen().contains("[y]"));
+    play.news(News::Opened(None)).settle();
+    assert_eq!(play.rows_with("request waits"), "1 request waits: F2 · 1 task\n");
+    play.news(News::Opened(Some(Box::new(info())))).news(News::CaughtUp).settle();
+    assert!(play.screen().contains("[y]"), "and is asked again there");
+    assert_eq!(play.rows_with("request waits"), "");
+}
+
+#[test]
+fn a_page_of_another_conversation_is_not_put_into_this_one() {
+    let mut play = play();
+    play.news(News::Opened(Some(Box::new(info()))));
+    play.seq = 1;
+    play.event(sample::ended("m", sample::message_body("the end", None))).news(News::CaughtUp).settle();
+    assert_eq!(play.wishes(), "Older { before: 2 }\n");
+    play.seq = 0;
+    let said = play.numbered(sample::ended("n", sample::message_body("the beginning", None)));
+    let page = |id: &str, events| News::Older { session: SessionId::new(id), events };
+    play.news(page("s-other", Some(vec![said.clone()]))).settle();
+    assert!(!play.screen().contains("the beginning"));
+    play.news(page("s-1", None)).settle();
+    assert!(play.screen().contains("earlier events"), "what could not be fetched is still missing");
+    assert_eq!(play.wishes(), "", "it is not asked for at once");
+    play.wait(2000).settle();
+    assert_eq!(play.wishes(), "Older { before: 2 }\n");
+    play.news(page("s-1", Some(vec![said])));
+    let screen = play.screen();
+    assert!(screen.contains("the beginning") && !screen.contains("earlier events"), "{screen}");
+}
+
+#[test]
+fn a_conversation_that_was_there_shows_none_of_what_was_asked_for_before() {
+    let mut play = play();
+    let mut offered = offers();
+    offered.sandbox = Some("read-only".into());
+    play.news(News::Offers(offered));
+    play.news(News::Chosen { model: Some("mini".into()), effort: None });
+    assert!(play.screen().contains("mini"));
+    let info = SessionInfo { running: false, ..info() };
+    play.news(News::Opened(Some(Box::new(info)))).news(News::CaughtUp);
+    let screen = play.screen();
+    assert!(
+        !screen.contains("mini") && !screen.contains("read-only") && !screen.contains("gpt-5.5"),
+        "{screen}"
+    );
+}

@@ -229,3 +229,16 @@ fn a_note_of_ours_stands_below_the_first_screen() {
     let screen = play.screen();
     assert!(screen.contains("Talaria 0.6.0") && screen.contains("nothing was found"), "{screen}");
 }
+
+#[test]
+fn a_missing_login_is_not_missing_any_more_once_the_model_has_answered() {
+    let mut play = play();
+    let mut nobody = offers();
+    nobody.account.needed = true;
+    play.news(News::Offers(nobody));
+    play.news(News::Missing { what: "nobody is logged in".into(), remedy: "run `codex login`".into() });
+    play.running().event(sample::failed()).news(News::Opened(None));
+    assert!(play.screen().contains("nobody is logged in"), "a turn that failed shows nothing of the kind");
+    play.news(News::Opened(None)).running().event(sample::completed("done")).news(News::Opened(None));
+    assert!(!play.screen().contains("nobody is logged in"), "{}", play.screen());
+}

@@ -362,3 +362,33 @@ fn a_question_mark_in_a_text_is_a_question_mark() {
     play.write("why?");
     assert!(play.screen().contains("› why?"));
 }
+
+#[test]
+fn what_no_event_told_of_does_not_wait_beyond_its_turn() {
+    let mut play = play();
+    play.running().write("lost").press("Enter F3");
+    play.write("later").press("Enter");
+    play.event(Event::Queued { waiting: 1, text: "later".into() });
+    assert_eq!(play.rows_with("↳"), "↳ steering: lost\n↳ queued: later\n");
+    play.event(sample::completed("done"));
+    assert_eq!(play.rows_with("↳"), "↳ queued: later\n");
+}
+
+#[test]
+fn a_wish_to_stop_that_was_refused_is_not_shown_as_stopping() {
+    let mut play = play();
+    play.running().press("Esc");
+    assert!(play.rows_with("stopping") != "");
+    play.news(News::Refused { what: "the engine is away".into(), prompt: None, ticket: None });
+    assert_eq!(play.rows_with("stopping"), "");
+    assert!(play.screen().contains("working"));
+}
+
+#[test]
+fn a_long_input_does_not_make_the_line_before_it_be_kept_again() {
+    let mut play = play();
+    play.write("short").press("Enter");
+    assert!(play.wishes().contains("Remember(\"short\")"));
+    play.paste(&"x".repeat(20_000)).press("Enter");
+    assert!(!play.wishes().contains("Remember"));
+}

@@ -132,6 +132,16 @@ impl Roll {
         key
     }
 
+    /// The place behind an event and behind all words that stand there, also if earlier ones have gone.
+    pub(super) fn behind(&self, seq: i64) -> Key {
+        let next = self.position((seq.saturating_add(1), 0));
+        let last = next.checked_sub(1).and_then(|at| self.entries.get(at)).map(Entry::key);
+        match last {
+            Some((at, sub)) if at == seq && sub >= LOCAL => (seq, sub.saturating_add(1)),
+            _ => (seq, LOCAL),
+        }
+    }
+
     /// Takes a cell out.
     pub(super) fn remove(&mut self, key: Key) -> Option<Cell> {
         let at = self.position(key);
@@ -204,13 +214,18 @@ impl Roll {
             let hole = match entry {
                 Entry::Hole(hole) => hole,
                 Entry::Cell(cell) => {
-                    let may_change = cell.is_open() || cell.last >= cut || cell.key.1 >= LOCAL;
+                    let is_pending = cell.key.0 == PENDING;
+                    let may_change = cell.is_open() || cell.last >= cut || is_pending;
                     if *weight <= LIGHT || may_change {
                         kept.push(Entry::Cell(cell));
                         continue;
                     }
                     *weight -= cell.weight().min(*weight);
                     gone.push(cell.key);
+                    // No event brings it back.
+                    if cell.key.1 >= LOCAL {
+                        continue;
+                    }
                     Hole { first: cell.key.0, last: cell.key.0 }
                 }
             };

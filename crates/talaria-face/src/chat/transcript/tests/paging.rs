@@ -192,3 +192,15 @@ fn only_what_is_near_the_view_is_laid_out() {
     }
     assert!(laid(&mut transcript) < 250, "{}", laid(&mut transcript));
 }
+
+#[test]
+fn words_of_the_chat_are_bounded_too() {
+    let mut transcript = fed(LOOK, &turns(2, "out"));
+    for at in 0..400 {
+        transcript.note(Note::new(Tone::Info, format!("{at} {}", "word ".repeat(15_000))));
+    }
+    let weight: usize = transcript.roll.cells().map(|cell| cell.weight()).sum();
+    assert!(weight < 18_000_000, "{weight}");
+    transcript.note(Note::new(Tone::Info, "the last"));
+    assert!(screen(&mut transcript, 60, 10).ends_with("the last\n"));
+}
