@@ -68,7 +68,6 @@ pub struct Composer {
     popup: Option<Popup>,
     /// The list that was closed by hand; it stays closed as long as the same word is typed.
     dismissed: Option<Context>,
-    placeholder: String,
     /// Paths that may be images, each with what was pasted, until it is known.
     asked: Vec<(String, String)>,
     /// The columns that the text had when it was shown last: Up and Down follow the rows that a person sees.
@@ -92,7 +91,6 @@ impl Composer {
             known: Known::default(),
             popup: None,
             dismissed: None,
-            placeholder: "say what to do   / commands   @ files   ! shell".to_owned(),
             asked: Vec::new(),
             columns: 80,
             top: 0,
@@ -167,16 +165,6 @@ impl Composer {
     /// What was sent before.
     pub fn history(&self) -> &History {
         &self.history
-    }
-
-    /// Says what stands there while nothing is written.
-    pub fn placeholder(&mut self, text: impl Into<String>) {
-        self.placeholder = text.into();
-    }
-
-    /// Changes the looks.
-    pub fn look(&mut self, look: Look) {
-        self.look = look;
     }
 
     /// Is nothing written?

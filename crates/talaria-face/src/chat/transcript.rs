@@ -57,7 +57,8 @@ pub struct Transcript {
     clock: Option<i64>,
     /// When turns began, as far as that is here.
     turns: HashMap<i64, i64>,
-    running: Option<Running>,
+    /// Does a turn run, as far as the events say?
+    is_running: bool,
     /// Turns in which the model has said something meant for the reader.
     answered: HashSet<Option<i64>>,
     /// What messages that have not said anything yet will be.
@@ -77,13 +78,6 @@ pub struct Transcript {
     laid: Vec<Key>,
     wanted: Option<Wanted>,
     untrimmed: usize,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Running {
-    turn: Option<i64>,
-    /// When it began, as a time of day.
-    since: Option<i64>,
 }
 
 /// What is to be seen.
@@ -150,8 +144,6 @@ pub enum Scroll {
 pub enum Fold {
     /// The last thing in view that can be.
     Last,
-    /// What stands in this row of the last view.
-    At(u16),
     /// Everything.
     All,
 }
@@ -166,7 +158,7 @@ impl Transcript {
             newest: None,
             clock: None,
             turns: HashMap::new(),
-            running: None,
+            is_running: false,
             answered: HashSet::new(),
             voices: HashMap::new(),
             started: None,
@@ -252,20 +244,9 @@ impl Transcript {
         self.roll.cells().for_each(Cell::forget);
     }
 
-    /// Uses these looks.
-    pub fn set_look(&mut self, look: Look) {
-        self.paint = Paint::new(look);
-        self.roll.cells().for_each(Cell::forget);
-    }
-
     /// Tells the time of day, so that what began before the chat was opened shows its true time.
     pub fn set_clock(&mut self, now: Duration, wall: Timestamp) {
         self.clock = Some(wall.as_millisecond().saturating_sub(millis(now)));
-    }
-
-    /// The number of the first event of which nothing is missing behind it.
-    pub fn oldest_seq(&self) -> Option<i64> {
-        self.newest.and(self.roll.oldest())
     }
 
     /// The number of the last event.
@@ -275,13 +256,7 @@ impl Transcript {
 
     /// Does a turn run, as far as the events say?
     pub fn is_running(&self) -> bool {
-        self.running.is_some()
-    }
-
-    /// For how long it has been running, if it is known when it began.
-    pub fn running_for(&self, now: Duration) -> Option<Duration> {
-        let since = self.running?.since?;
-        Some(cell::passed(self.wall(now), since))
+        self.is_running
     }
 
     fn wall(&self, now: Duration) -> i64 {

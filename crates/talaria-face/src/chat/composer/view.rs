@@ -11,6 +11,8 @@ use crate::render::{Color, Paint, Style, cut};
 
 /// Below this width there is no sign in front of the text.
 const SIGN_NEEDS: usize = 8;
+/// What stands there while nothing is written.
+const NOTHING: &str = "say what to do   / commands   @ files   ! shell";
 
 /// The rows of the input as they are seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -42,7 +44,7 @@ impl Composer {
         if self.buffer.is_empty()
             && let Some(first) = lines.first_mut()
         {
-            first.push(self.style(Style::DIM), &cut(&self.placeholder, self.columns, Paint::new(self.look)));
+            first.push(self.style(Style::DIM), &cut(NOTHING, self.columns, Paint::new(self.look)));
         }
         let column = sign_width(width) + layout.column_of(&self.buffer, cursor, self.look);
         Rows { lines, cursor: at(column, row - self.top, width) }

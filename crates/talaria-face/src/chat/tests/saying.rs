@@ -378,7 +378,7 @@ fn what_no_event_told_of_does_not_wait_beyond_its_turn() {
 fn a_wish_to_stop_that_was_refused_is_not_shown_as_stopping() {
     let mut play = play();
     play.running().press("Esc");
-    assert!(play.rows_with("stopping") != "");
+    assert!(!play.rows_with("stopping").is_empty());
     play.news(News::Refused { what: "the engine is away".into(), prompt: None, ticket: None });
     assert_eq!(play.rows_with("stopping"), "");
     assert!(play.screen().contains("working"));

@@ -155,14 +155,6 @@ impl Roll {
         }
     }
 
-    /// The first number of which nothing is missing behind.
-    pub(super) fn oldest(&self) -> Option<i64> {
-        match self.entries.front()? {
-            Entry::Hole(hole) => Some(hole.last + 1),
-            Entry::Cell(cell) => Some(cell.key.0),
-        }
-    }
-
     /// Says that there may be events which are not here.
     pub(super) fn dig(&mut self, hole: Hole) {
         if hole.first <= hole.last {

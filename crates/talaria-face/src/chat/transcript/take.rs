@@ -8,6 +8,7 @@ use talaria_core::event::{Event, Started};
 use talaria_core::ids::ItemId;
 use talaria_core::outcome::Report;
 
+use super::Transcript;
 use super::cell::{Body, Cell, Key};
 use super::end::End;
 use super::message::{Message, Voice};
@@ -16,7 +17,6 @@ use super::remark::Remark;
 use super::request::{self, Request};
 use super::roll::Handle;
 use super::step::Step;
-use super::{Running, Transcript};
 use crate::render::news::{self, News};
 use crate::render::{diff, notice};
 
@@ -48,20 +48,12 @@ impl Transcript {
     /// Notes what a new event says about the turn that runs.
     pub(super) fn follow_turn(&mut self, event: &Numbered) {
         match &event.event {
-            Event::TurnStarted { .. } => {
-                let since = Some(event.at.as_millisecond());
-                self.running = Some(Running { turn: event.turn, since });
-            }
-            Event::Outcome(_) => self.running = None,
-            Event::ItemStarted { .. }
+            Event::TurnStarted { .. }
+            | Event::ItemStarted { .. }
             | Event::TextDelta { .. }
             | Event::ReasoningDelta { .. }
-            | Event::OutputDelta { .. }
-                if self.running.is_none() =>
-            {
-                let since = event.turn.and_then(|turn| self.turns.get(&turn).copied());
-                self.running = Some(Running { turn: event.turn, since });
-            }
+            | Event::OutputDelta { .. } => self.is_running = true,
+            Event::Outcome(_) => self.is_running = false,
             _ => {}
         }
     }
@@ -224,9 +216,6 @@ impl Transcript {
     fn turn(&mut self, scene: Scene) {
         if let Some(turn) = scene.turn {
             self.turns.insert(turn, scene.at);
-        }
-        if let Some(running) = self.running.as_mut().filter(|running| running.turn == scene.turn) {
-            running.since.get_or_insert(scene.at);
         }
     }
 

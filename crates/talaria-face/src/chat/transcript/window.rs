@@ -102,7 +102,6 @@ impl Transcript {
                 self.roll.cells().for_each(|cell| cell.fold = None);
                 return;
             }
-            Fold::At(row) => self.shown.get(usize::from(row)).copied().flatten(),
             Fold::Last => self.last_foldable(),
         };
         let all = self.fold;
