@@ -145,6 +145,9 @@ impl Chat {
     }
 
     fn happened(&mut self, now: Duration, numbered: &Numbered) {
+        if self.session.as_ref().is_some_and(|session| *session != numbered.session) {
+            return;
+        }
         self.has_talk = true;
         let session = self.session.get_or_insert_with(|| numbered.session.clone());
         self.requests.open(Some(session));

@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 use talaria_core::api::TaskCounts;
-use talaria_core::request::{Decision, Who};
+use talaria_core::request::{Decision, Question, Who};
 
 use super::*;
 
@@ -441,6 +441,16 @@ fn the_rest_of_a_line_goes_nowhere_when_its_question_has_gone() {
     assert!(screen.contains("what you typed for it is dropped"), "{screen}");
     play.settle().press("y");
     assert!(play.wishes().contains("answer r-2"), "the next line is heard again");
+}
+
+#[test]
+fn a_secret_whose_question_has_gone_is_not_typed_into_the_input_line() {
+    let mut play = play();
+    let secret = Question { secret: true, ..sample::question("q", "Which token?", &[]) };
+    play.running().asked("r-1", sample::ask_input(vec![secret])).settle();
+    play.event(closed("r-1", Decision::Decline)).write("hunter2").press("Enter");
+    assert_eq!(play.wishes(), "");
+    assert!(!play.screen().contains("hunter2"));
 }
 
 #[test]

@@ -190,6 +190,8 @@ fn a_page_of_another_conversation_is_not_put_into_this_one() {
     assert_eq!(play.wishes(), "Older { before: 2 }\n");
     play.seq = 0;
     let said = play.numbered(sample::ended("n", sample::message_body("the beginning", None)));
+    let strange = Numbered { session: SessionId::new("s-other"), seq: 9, ..said.clone() };
+    play.news(News::Event(Box::new(strange)));
     let page = |id: &str, events| News::Older { session: SessionId::new(id), events };
     play.news(page("s-other", Some(vec![said.clone()]))).settle();
     assert!(!play.screen().contains("the beginning"));

@@ -7,7 +7,7 @@ use talaria_scripted::{PlanStatus, Reply, Usage};
 use talaria_testkit::Terminal;
 use talaria_testkit::screen::{Color, Screen};
 
-use super::stage::{READY, Stage, asked, ended, quit, send};
+use super::stage::{READY, Stage, asked, ended, is_at_prompt, quit, send};
 use crate::scene::write_program;
 
 const PROGRAM: &str = "\
@@ -85,7 +85,8 @@ async fn the_pictures_are_what_the_chat_shows() {
     stage.scene.model.push(Reply::new().command("./check").usage(usage(9_900)));
     stage.scene.model.push(Reply::say(ANSWER).usage(usage(10_300)));
     let mut terminal = stage.start(16, 100, &["--sandbox", "workspace-write", "--approval", "untrusted"]);
-    terminal.wait_shown(READY).await;
+    let is_ready = |screen: &Screen| screen.contains(READY) && is_at_prompt(screen);
+    terminal.wait_until("what runs, and a place to type", is_ready).await;
     draw(&stage, "first", &terminal.settled().await);
     terminal.resize(30, 100);
     send(&mut terminal, "15 % off 19.99 comes out as 17.14. Find out why and mend it.").await;

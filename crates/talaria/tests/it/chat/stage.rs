@@ -57,7 +57,8 @@ impl Stage {
     /// Opens the chat in a terminal of the usual size, and waits until it knows what it runs on.
     pub(super) async fn open(&self, arguments: &[&str]) -> Terminal {
         let mut terminal = self.start(24, 80, arguments);
-        terminal.wait_shown(READY).await;
+        let is_ready = |screen: &Screen| screen.contains(READY) && is_at_prompt(screen);
+        terminal.wait_until("what runs, and a place to type", is_ready).await;
         terminal
     }
 
@@ -130,10 +131,15 @@ pub(super) async fn asked(terminal: &mut Terminal) -> Screen {
 
 /// Waits until a turn has ended with these words, and nothing changes any more.
 pub(super) async fn ended(terminal: &mut Terminal, words: &str) -> Screen {
-    terminal
-        .wait_until("the end of the turn", |screen| screen.contains(words) && screen.contains(ENDED))
-        .await;
+    let is_over = |screen: &Screen| screen.contains(words) && screen.contains(ENDED) && is_at_prompt(screen);
+    terminal.wait_until("the end of the turn", is_over).await;
     terminal.settled().await
+}
+
+/// Is a frame drawn to its end? The cursor is put into its place, or hidden for a question, last.
+pub(super) fn is_at_prompt(screen: &Screen) -> bool {
+    let is_asking = screen.modes().is_cursor_hidden;
+    is_asking || screen.lines()[usize::from(screen.cursor().0)].starts_with(PROMPT)
 }
 
 /// Leaves the chat by its command, and checks that the terminal is as it was.
