@@ -18,6 +18,7 @@ mod asking;
 mod elsewhere;
 mod first_screen;
 mod leaving;
+mod meant;
 mod properties;
 mod saying;
 mod sizes;
