@@ -4,6 +4,7 @@ use talaria_core::item::{FileChange, Status};
 
 use super::cell::{Folding, Page, passed};
 use super::kept::missing_note;
+use super::request::held;
 use super::wrap::{Break, rows, wrap};
 use crate::chat::line::Line;
 use crate::render::diff::{self, Amount, Counts};
@@ -26,6 +27,8 @@ pub(super) struct Patch {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Running,
+    /// A person is asked about it: nothing changes.
+    Held,
     Ended(Status),
     /// The turn ended, and this did not.
     Left,
@@ -69,9 +72,23 @@ impl Patch {
         self.state = State::Ended(status);
     }
 
+    /// A person is asked about it.
+    pub(super) fn hold(&mut self) {
+        if self.state == State::Running {
+            self.state = State::Held;
+        }
+    }
+
+    /// The person has answered; its time begins now.
+    pub(super) fn release(&mut self, now: i64) {
+        if self.state == State::Held {
+            (self.state, self.since) = (State::Running, now);
+        }
+    }
+
     /// Its turn ended, and nothing was heard of its end.
     pub(super) fn leave(&mut self) {
-        if self.state == State::Running {
+        if matches!(self.state, State::Running | State::Held) {
             self.state = State::Left;
         }
     }
@@ -124,6 +141,7 @@ impl Patch {
                 let names = cut(&names, page.width.saturating_sub(passed.len() + 13).max(12), paint);
                 return format!("{} changing {names}  {passed}", spinner::sign(page.now, paint));
             }
+            State::Held => return held(&names, page),
             State::Left => Status::InProgress,
             State::Ended(status) => status,
         };

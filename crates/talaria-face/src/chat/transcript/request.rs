@@ -11,12 +11,15 @@ use crate::render::{Color, Style, cut, notice};
 
 const LIMITS: Limits = Limits { head: 8 * 1024, tail: 1024 };
 
+/// What a step does that a person is asked about.
+const WAITS: &str = "waits for an answer";
+
 /// A question that was asked.
 #[derive(Debug)]
 pub(super) struct Request {
     /// What it is about; nothing if its beginning is not here.
     about: Option<Kept>,
-    /// The command that waits for it.
+    /// The command or the change that waits for it.
     step: Option<ItemId>,
     closed: Option<Closed>,
 }
@@ -49,7 +52,7 @@ impl Request {
         self.closed = Some(Closed { decision, by, why });
     }
 
-    /// The command that does not run before this is decided.
+    /// What does not run before this is decided.
     pub(super) fn step(&self) -> Option<&ItemId> {
         self.step.as_ref()
     }
@@ -91,10 +94,17 @@ impl Request {
     }
 }
 
-/// The command that a question holds up.
+/// The command or the change that a question holds up.
 pub(super) fn step(ask: &Ask) -> Option<ItemId> {
     match ask {
-        Ask::Command { item, .. } => Some(item.clone()),
+        Ask::Command { item, .. } | Ask::Patch { item, .. } => Some(item.clone()),
         _ => None,
     }
+}
+
+/// The line of something that a person is asked about: it has no time, because it does not run.
+pub(super) fn held(label: &str, page: &Page<'_>) -> String {
+    let room = page.width.saturating_sub(WAITS.len() + 4).max(8);
+    let waits = page.paint.text(Style::DIM, WAITS);
+    format!("{} {}  {waits}", page.paint.sign("◌", "o"), cut(label, room, page.paint))
 }

@@ -8,6 +8,7 @@ use talaria_core::item::{ItemBody, Status, ToolResult};
 use super::cell::{Folding, Page, passed};
 use super::crew::Crew;
 use super::kept::{Kept, Limits, missing_note};
+use super::request::held;
 use super::wrap::{Break, wrap};
 use crate::chat::line::Line;
 use crate::render::{Paint, Style, cut, plain, plain_line, spinner, tool_line};
@@ -20,9 +21,6 @@ const FEW: usize = 5;
 const FEWER: usize = 3;
 /// More of a name is not kept; no window shows it.
 const LONGEST_LABEL: usize = 2000;
-
-/// What a step does that a person is asked about.
-const WAITS: &str = "waits for an answer";
 
 /// The name of a step that has none.
 const HEADLESS: &str = "a step whose beginning is not here";
@@ -203,11 +201,7 @@ impl Step {
                 let passed = paint.text(Style::DIM, &passed);
                 format!("{} {}  {passed}", spinner::sign(page.now, paint), cut(label, room, paint))
             }
-            State::Held => {
-                let room = page.width.saturating_sub(WAITS.len() + 4).max(8);
-                let waits = paint.text(Style::DIM, WAITS);
-                format!("{} {}  {waits}", paint.sign("◌", "o"), cut(label, room, paint))
-            }
+            State::Held => held(label, page),
             State::Ended(status, end) => tool_line::line(label, *status, end.clone(), paper, paint),
             State::Left | State::Crew => {
                 let why = Some("when the turn did".to_owned());

@@ -16,7 +16,6 @@ use super::plan::Plan;
 use super::remark::Remark;
 use super::request::{self, Request};
 use super::roll::Handle;
-use super::step::Step;
 use crate::render::news::{self, News};
 use crate::render::{diff, notice};
 
@@ -29,6 +28,13 @@ pub(super) struct Scene {
     pub(super) turn: Option<i64>,
     /// When it happened, in milliseconds since 1970.
     pub(super) at: i64,
+}
+
+/// Does a question begin to hold something up, or is it answered?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Hold {
+    Begins,
+    Ends,
 }
 
 /// How an event stands to the cell that it belongs to.
@@ -86,7 +92,7 @@ impl Transcript {
                 let near = diff::nearby_ask(ask, &self.cwd).into_owned();
                 let handle = Handle::Ticket(id.clone());
                 if let Some(step) = request::step(ask) {
-                    self.with_step(scene, &item(&step), Step::hold);
+                    self.held(scene, &item(&step), Hold::Begins);
                 }
                 match self.reach(scene, &handle) {
                     Reach::Nowhere | Reach::Later(_) => {
@@ -103,7 +109,7 @@ impl Transcript {
             Event::RequestClosed { id, decision, by, why } => {
                 let handle = Handle::Ticket(id.clone());
                 if let Some(step) = self.step_of(&handle) {
-                    self.with_step(scene, &item(&step), |step| step.release(scene.at));
+                    self.held(scene, &item(&step), Hold::Ends);
                 }
                 match self.reach(scene, &handle) {
                     Reach::Nowhere => {
@@ -135,7 +141,7 @@ impl Transcript {
         }
     }
 
-    /// The command that a question holds up, if the question is here.
+    /// What a question holds up, if the question is here.
     fn step_of(&mut self, ticket: &Handle) -> Option<ItemId> {
         match &self.roll.find(ticket)?.body {
             Body::Request(request) => request.step().cloned(),
@@ -143,15 +149,16 @@ impl Transcript {
         }
     }
 
-    /// Changes a step that is here.
-    fn with_step(&mut self, scene: Scene, handle: &Handle, change: impl FnOnce(&mut Step)) {
-        if let Reach::Later(key) = self.reach(scene, handle) {
-            self.change(scene, key, |body| {
-                if let Body::Step(step) = body {
-                    change(step);
-                }
-            });
-        }
+    /// A person is asked about a step that is here, or has answered.
+    fn held(&mut self, scene: Scene, handle: &Handle, hold: Hold) {
+        let Reach::Later(key) = self.reach(scene, handle) else { return };
+        self.change(scene, key, |body| match (body, hold) {
+            (Body::Step(step), Hold::Begins) => step.hold(),
+            (Body::Step(step), Hold::Ends) => step.release(scene.at),
+            (Body::Patch(patch), Hold::Begins) => patch.hold(),
+            (Body::Patch(patch), Hold::Ends) => patch.release(scene.at),
+            _ => {}
+        });
     }
 
     /// How an event stands to the cell of a handle.

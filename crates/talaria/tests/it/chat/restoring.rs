@@ -39,7 +39,8 @@ async fn signals_to_end_leave_the_terminal_as_it_was_and_the_turn_running() {
 #[tokio::test]
 async fn a_panic_leaves_the_terminal_as_it_was_and_says_what_happened() {
     let stage = Stage::usual().await;
-    let command = stage.command(&[]).env("TALARIA_PANIC", "chat");
+    // A list of calls would push the message off the screen.
+    let command = stage.command(&[]).env("TALARIA_PANIC", "chat").env("RUST_BACKTRACE", "0");
     let mut terminal = Terminal::spawn(command);
     terminal.wait_shown(PROMPT).await;
     assert_eq!(terminal.discipline(), Discipline::Raw);
