@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use tokio::io::AsyncWriteExt;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::keys::{Arrows, Key};
 use super::{LIMIT, Terminal, lock};
@@ -15,6 +15,9 @@ use crate::screen::{Filter, Screen};
 
 /// How long a screen must stay as it is to count as settled: several frames of any program that draws.
 const QUIET: Duration = Duration::from_millis(250);
+
+/// How long a screen may rest in another state than the expected one: a program that gets no time draws nothing.
+const PATIENCE: Duration = Duration::from_secs(15);
 
 impl Terminal {
     /// Gives the screen as it is now.
@@ -71,6 +74,18 @@ impl Terminal {
         match timeout(LIMIT, quiet).await {
             Ok(screen) => screen,
             Err(_) => panic!("the screen does not come to rest\n{}", framed(&self.look())),
+        }
+    }
+
+    /// Waits until the screen has settled as it shall be, and gives it; after a while it gives any screen that has
+    /// settled, so that whoever compares it can say what is different.
+    pub async fn settled_as(&mut self, is_so: impl Fn(&Screen) -> bool) -> Screen {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let screen = self.settled().await;
+            if is_so(&screen) || Instant::now() >= until {
+                return screen;
+            }
         }
     }
 

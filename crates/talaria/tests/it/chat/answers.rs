@@ -45,7 +45,7 @@ async fn an_answer_is_formatted_as_it_comes(codex: Codex) {
     assert!(screen.style_of("night").unwrap().is_italic);
     assert!(!screen.contains("```"), "{}", screen.text());
     if codex.version == "0.166.0" {
-        stage.shows("answer", &screen);
+        stage.shows("answer", &mut terminal).await;
     }
     quit(terminal).await;
     stage.close().await;
@@ -64,8 +64,8 @@ async fn the_steps_of_a_turn_stay_on_the_screen() {
     stage.scene.model.push(Reply::say("Done with it."));
     let mut terminal = stage.open(&FREE).await;
     send(&mut terminal, "Do three things").await;
-    let screen = ended(&mut terminal, "Done with it.").await;
-    stage.shows("steps", &screen);
+    ended(&mut terminal, "Done with it.").await;
+    let screen = stage.shows("steps", &mut terminal).await;
     assert!(!screen.contains("20"), "the middle of a long output is folded\n{}", screen.text());
     quit(terminal).await;
     stage.close().await;
@@ -78,8 +78,8 @@ async fn wide_and_right_to_left_text_keeps_its_columns() {
     stage.scene.model.push(Reply::say(table));
     let mut terminal = stage.open(&[]).await;
     send(&mut terminal, "日本 שלום e\u{301} 👩‍👩‍👧 signs").await;
-    let screen = ended(&mut terminal, "End of signs.").await;
-    stage.shows("wide", &screen);
+    ended(&mut terminal, "End of signs.").await;
+    stage.shows("wide", &mut terminal).await;
     // Typed ones as well, and the cursor stands behind them.
     terminal.type_keys("日本").await;
     let screen =

@@ -18,15 +18,15 @@ async fn a_command_is_run_when_it_was_accepted_with_one_key(codex: Codex) {
     let mut terminal = stage.open_asking().await;
     send(&mut terminal, "How many words?").await;
     terminal.wait_shown("wc -w greeting.txt | tee count.txt").await;
-    let screen = asked(&mut terminal).await;
+    asked(&mut terminal).await;
     assert!(!stage.folder().join("count.txt").exists(), "not before it was accepted");
     if codex.version == "0.166.0" {
-        stage.shows("approval", &screen);
+        stage.shows("approval", &mut terminal).await;
     }
     terminal.type_keys("y").await;
-    let screen = ended(&mut terminal, "Counted.").await;
+    ended(&mut terminal, "Counted.").await;
     if codex.version == "0.166.0" {
-        stage.shows("approved", &screen);
+        stage.shows("approved", &mut terminal).await;
     }
     assert!(stage.folder().join("count.txt").exists());
     quit(terminal).await;
@@ -72,7 +72,7 @@ async fn a_patch_is_shown_as_a_diff_before_it_is_made() {
     assert!(screen.contains("-Hello."), "{}", screen.text());
     assert_ne!(screen.style_of("+Hello").unwrap().foreground, screen.style_of("-Hello").unwrap().foreground);
     assert!(fs::read_to_string(stage.folder().join("greeting.txt")).unwrap().starts_with("Hello.\n"));
-    stage.shows("patch", &screen);
+    stage.shows("patch", &mut terminal).await;
     terminal.type_keys("y").await;
     terminal.wait_shown("Friendlier now.").await;
     assert!(
@@ -98,7 +98,7 @@ async fn a_request_can_be_answered_while_scrolled_up() {
     gate.open();
     let screen = asked(&mut terminal).await;
     assert!(screen.contains("touch asked"), "{}", screen.text());
-    stage.shows("approval-scrolled", &screen);
+    stage.shows("approval-scrolled", &mut terminal).await;
     terminal.type_keys("y").await;
     terminal.wait_hidden("[y]").await;
     for _ in 0..4 {
@@ -126,11 +126,11 @@ async fn the_request_of_a_background_task_is_a_badge_and_can_be_answered_here() 
     let filter = stage.filter().replace(task.unwrap(), "codex-000000000000");
     let is_known = |screen: &Screen| screen.contains("1 request waits: F2") && screen.contains("1 task");
     terminal.wait_until("the badge", is_known).await;
-    stage.shows("badge", &terminal.settled().await);
+    stage.shows("badge", &mut terminal).await;
     terminal.key(Key::F(2)).await;
     let screen = asked(&mut terminal).await;
     assert!(screen.contains("echo made > by-task"), "{}", screen.text());
-    stage.shows("request-of-a-task", &screen.filtered(&filter));
+    stage.shows_filtered("request-of-a-task", &mut terminal, &filter).await;
     assert!(!folder.join("by-task").exists());
     terminal.type_keys("y").await;
     terminal.wait_hidden("1 request").await;

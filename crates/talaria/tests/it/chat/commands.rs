@@ -2,6 +2,7 @@
 
 use talaria_scripted::Reply;
 use talaria_testkit::Key;
+use talaria_testkit::screen::Screen;
 
 use super::stage::{READY, Stage, ended, quit, send};
 
@@ -15,8 +16,7 @@ async fn the_model_is_changed_from_the_next_turn_and_codex_confirms_it() {
     ended(&mut terminal, "First.").await;
     send(&mut terminal, "/model").await;
     terminal.wait_shown("Esc leaves").await;
-    let screen = terminal.settled().await;
-    stage.shows("models", &screen);
+    stage.shows("models", &mut terminal).await;
     terminal.key(Key::Esc).await;
     terminal.wait_hidden("Esc leaves").await;
     send(&mut terminal, "/model gpt-5.4").await;
@@ -60,8 +60,10 @@ async fn conversations_are_listed_resumed_and_exported() {
     send(&mut terminal, "/search apples").await;
     terminal.wait_shown("About [apples]").await;
     send(&mut terminal, "/export talk.md").await;
-    terminal.wait_shown("talk.md").await;
-    terminal.settled().await;
+    let is_told = |screen: &Screen| {
+        screen.lines().iter().any(|row| row.contains("talk.md") && !row.contains("/export"))
+    };
+    terminal.wait_until("what was written", is_told).await;
     let exported = std::fs::read_to_string(stage.folder().join("talk.md")).unwrap();
     assert!(exported.contains("About pears.") && !exported.contains("About apples."), "{exported}");
     stage.scene.model.push(Reply::say("More about apples."));
@@ -87,7 +89,7 @@ async fn what_can_be_typed_and_what_runs_is_told() {
     terminal.wait_shown(READY).await;
     send(&mut terminal, "/help").await;
     terminal.wait_shown("/quit").await;
-    stage.shows("help", &terminal.settled().await);
+    stage.shows("help", &mut terminal).await;
     let effects = [
         ("/codex-runtime", "codex_app_server, because"),
         ("/status", "Nothing waits for an answer."),

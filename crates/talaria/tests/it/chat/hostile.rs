@@ -16,8 +16,8 @@ async fn a_command_to_approve_shows_what_is_invisible_in_it() {
     stage.scene.model.push(Reply::say("Then not."));
     let mut terminal = stage.open_asking().await;
     send(&mut terminal, "Echo").await;
-    let screen = asked(&mut terminal).await;
-    stage.shows("hostile", &screen);
+    asked(&mut terminal).await;
+    let screen = stage.shows("hostile", &mut terminal).await;
     for invisible in ['\u{202e}', '\u{202c}', '\u{200b}', '\u{2066}', '\u{2069}'] {
         assert!(!screen.text().contains(invisible), "{invisible:?}\n{}", screen.text());
     }
@@ -49,7 +49,7 @@ async fn escapes_in_answers_output_and_names_do_nothing() {
     }
     assert_eq!((terminal.title(), terminal.copies(), terminal.bells()), (title, 0, 0));
     assert!(screen.modes().is_alternate_screen);
-    stage.shows("escapes", &screen);
+    stage.shows("escapes", &mut terminal).await;
     send(&mut terminal, "!cat bad").await;
     terminal.settled().await;
     assert_eq!((terminal.copies(), terminal.bells()), (0, 0));

@@ -28,7 +28,7 @@ async fn a_chat_that_was_killed_is_taken_up_where_the_turn_is(codex: Codex) {
     let screen = terminal.wait_shown("One. Two.").await;
     assert!(screen.contains("Count") && !screen.contains("Three."), "{}", screen.text());
     if codex.version == "0.166.0" {
-        stage.shows("taken-up", &terminal.settled().await);
+        stage.shows("taken-up", &mut terminal).await;
     }
     second.open();
     terminal.wait_shown("One. Two. Three.").await;
@@ -50,9 +50,9 @@ async fn an_engine_that_was_killed_comes_back_and_the_turn_ends() {
     stage.scene.wait_status(|status| status["turns"].as_array().unwrap().len() == 1).await;
     assert_ne!(stage.scene.engine_pid().await, Some(killed));
     gate.open();
-    let screen = ended(&mut terminal, "half and whole.").await;
+    ended(&mut terminal, "half and whole.").await;
+    let screen = stage.shows("engine-killed", &mut terminal).await;
     assert_eq!(screen.text().matches("half").count(), 1, "{}", screen.text());
-    stage.shows("engine-killed", &screen);
     assert_eq!(stage.scene.model.requests().len(), 1, "nothing was asked twice");
     quit(terminal).await;
     stage.close().await;
@@ -69,7 +69,7 @@ async fn two_chats_on_one_session_see_the_same_and_one_answer_wins() {
     let mut second = stage.open(&["--last"]).await;
     let (seen, also_seen) = (asked(&mut first).await, asked(&mut second).await);
     assert_eq!(stage.filter().text(&seen.text()), stage.filter().text(&also_seen.text()));
-    stage.shows("two-chats", &seen);
+    stage.shows("two-chats", &mut first).await;
     // The second cannot see yet that the first has answered.
     second.signal(Signal::STOP);
     first.type_keys("y").await;

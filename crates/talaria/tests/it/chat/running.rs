@@ -16,7 +16,7 @@ async fn esc_interrupts_the_turn_and_the_next_one_runs() {
     terminal.wait_shown("Endless talk").await;
     terminal.key(Key::Esc).await;
     terminal.wait_shown("interrupted by you").await;
-    stage.shows("interrupted", &terminal.settled().await);
+    stage.shows("interrupted", &mut terminal).await;
     send(&mut terminal, "Shorter").await;
     terminal.wait_shown("Short talk.").await;
     quit(terminal).await;
@@ -59,7 +59,7 @@ async fn what_is_queued_runs_after_the_turn() {
     send(&mut terminal, "/queue and then second").await;
     terminal.wait_shown("it waits for the next turn").await;
     terminal.wait_shown("queued: and then second").await;
-    stage.shows("queued", &terminal.settled().await);
+    stage.shows("queued", &mut terminal).await;
     assert_eq!(stage.scene.model.requests().len(), 1, "not yet");
     gate.open();
     terminal.wait_shown("Second answer.").await;

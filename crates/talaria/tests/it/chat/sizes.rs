@@ -11,11 +11,10 @@ async fn the_first_screen_says_what_runs_and_what_to_type() {
     let stage = Stage::usual().await;
     let mut terminal = stage.open(&[]).await;
     terminal.wait_shown("gpt-5.5").await;
-    let screen = terminal.settled().await;
+    let screen = stage.shows("first", &mut terminal).await;
     for text in ["gpt-5.5", "0.166.0", "~/shop"] {
         assert!(screen.contains(text), "{text}\n{}", screen.text());
     }
-    stage.shows("first", &screen);
     quit(terminal).await;
     stage.close().await;
 }
@@ -28,7 +27,7 @@ async fn a_tiny_window_still_takes_a_message_and_shows_the_answer() {
     terminal.wait_shown(PROMPT.trim()).await;
     send(&mut terminal, "hi").await;
     terminal.wait_shown("Small answer.").await;
-    stage.shows("tiny", &terminal.settled().await);
+    stage.shows("tiny", &mut terminal).await;
     quit(terminal).await;
     stage.close().await;
 }
@@ -47,9 +46,9 @@ async fn a_window_that_changes_while_an_answer_comes_shows_it_whole() {
         terminal.settled().await;
     }
     gate.open();
-    let screen = ended(&mut terminal, "and the end.").await;
+    ended(&mut terminal, "and the end.").await;
+    let screen = stage.shows("resized", &mut terminal).await;
     assert_eq!(screen.text().matches("word").count(), 40, "{}", screen.text());
-    stage.shows("resized", &screen);
     quit(terminal).await;
     stage.close().await;
 }

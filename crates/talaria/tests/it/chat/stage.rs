@@ -2,11 +2,11 @@
 //!
 //! The folder lies in the home of the scene, so that it is shown as `~/shop` wherever the tests run.
 
-use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
+use std::{env, fs};
 
-use expect_test::expect_file;
+use expect_test::{ExpectFile, expect_file};
 use talaria_testkit::screen::{Filter, Screen};
 use talaria_testkit::terminal::Command;
 use talaria_testkit::{Codex, Key, Terminal};
@@ -87,15 +87,36 @@ impl Stage {
             .replace(Codex::v0_166().native.to_str().unwrap(), "/codex")
     }
 
-    /// Compares a screen with the one that is committed under that name.
-    pub(super) fn shows(&self, name: &str, screen: &Screen) {
-        expect_file![format!("screens/{name}.txt")].assert_eq(&screen.snapshot(&self.filter()));
+    /// Waits for the screen that is committed under that name, and compares.
+    pub(super) async fn shows(&self, name: &str, terminal: &mut Terminal) -> Screen {
+        self.shows_filtered(name, terminal, &self.filter()).await
+    }
+
+    /// The same, with more replaced that differs from run to run.
+    pub(super) async fn shows_filtered(
+        &self,
+        name: &str,
+        terminal: &mut Terminal,
+        filter: &Filter,
+    ) -> Screen {
+        let committed = expect_file![format!("screens/{name}.txt")];
+        let expected = committed_text(&committed);
+        let screen = terminal
+            .settled_as(|screen| expected.as_ref().is_none_or(|text| *text == screen.snapshot(filter)))
+            .await;
+        committed.assert_eq(&screen.snapshot(filter));
+        screen
     }
 
     /// Leaves the scene: everything that must hold after a scenario is checked.
     pub(super) async fn close(self) {
         self.scene.close().await;
     }
+}
+
+/// What is committed, unless it is to be written anew.
+pub(super) fn committed_text(committed: &ExpectFile) -> Option<String> {
+    env::var_os("UPDATE_EXPECT").is_none().then(|| committed.data())
 }
 
 /// Codex warns where no bubblewrap is on the path: whether this machine has one must not be seen on the screens. The one
@@ -106,7 +127,7 @@ pub(super) fn put_sandbox_on_path(scene: &mut Scene, codex: &Codex) {
     let programs = scene.codex_home.root().join("bin");
     fs::create_dir(&programs).unwrap();
     std::os::unix::fs::symlink(bundled, programs.join("bwrap")).unwrap();
-    let path = std::env::var("PATH").unwrap();
+    let path = env::var("PATH").unwrap();
     scene.set("PATH", format!("{}:{path}", programs.display()));
 }
 

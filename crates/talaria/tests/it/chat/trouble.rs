@@ -15,7 +15,7 @@ async fn without_a_login_the_first_screen_says_what_to_do() {
     let mut terminal = stage.start(24, 240, &[]);
     terminal.wait_shown("nobody is logged in").await;
     terminal.wait_shown(READY).await;
-    stage.shows("no-login", &terminal.settled().await);
+    stage.shows("no-login", &mut terminal).await;
     quit(terminal).await;
     stage.close().await;
 }
@@ -26,7 +26,7 @@ async fn without_codex_the_first_screen_says_what_to_do() {
     stage.scene.configure("[codex]\nbin = \"/nowhere/codex\"\n");
     let mut terminal = stage.start(24, 80, &[]);
     terminal.wait_shown("/nowhere/codex").await;
-    stage.shows("no-codex", &terminal.settled().await);
+    stage.shows("no-codex", &mut terminal).await;
     quit(terminal).await;
     stage.close().await;
 }

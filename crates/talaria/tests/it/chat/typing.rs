@@ -16,7 +16,7 @@ async fn enter_submits_unless_a_completion_was_chosen() {
     let mut terminal = stage.open(&[]).await;
     terminal.type_keys("read @gre").await;
     terminal.wait_shown("greeting.txt").await;
-    stage.shows("files", &terminal.settled().await);
+    stage.shows("files", &mut terminal).await;
     terminal.key(Key::Enter).await;
     terminal.wait_shown("As typed.").await;
     terminal.type_keys("read @greet").await;
@@ -40,7 +40,7 @@ async fn a_slash_offers_commands_with_a_line_of_help() {
     let mut terminal = stage.open(&[]).await;
     terminal.type_keys("/").await;
     terminal.wait_shown("/compact").await;
-    stage.shows("slash", &terminal.settled().await);
+    stage.shows("slash", &mut terminal).await;
     terminal.type_keys("comp").await;
     terminal.wait_until("the others gone", |screen| !screen.contains("/export")).await;
     terminal.key(Key::Esc).await;
@@ -60,7 +60,7 @@ async fn a_paste_of_many_lines_is_one_message_and_is_sent_whole() {
     terminal.type_keys("Look: ").await;
     terminal.paste(&pasted).await;
     terminal.wait_shown("120 lines").await;
-    stage.shows("paste", &terminal.settled().await);
+    stage.shows("paste", &mut terminal).await;
     assert_eq!(stage.scene.model.requests().len(), 0, "a line break that was pasted sends nothing");
     terminal.key(Key::Enter).await;
     terminal.wait_shown("Read it all.").await;
@@ -105,8 +105,7 @@ async fn an_exclamation_mark_runs_a_shell_command_in_the_folder() {
     let mut terminal = stage.open(&FREE).await;
     send(&mut terminal, "!wc -l < greeting.txt; pwd; exit 3").await;
     terminal.wait_hidden("Ctrl-C stops it").await;
-    let screen = terminal.settled().await;
-    stage.shows("shell", &screen);
+    stage.shows("shell", &mut terminal).await;
     assert_eq!(stage.scene.model.requests().len(), 0, "no turn");
     quit(terminal).await;
     stage.close().await;
