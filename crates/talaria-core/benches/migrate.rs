@@ -47,7 +47,7 @@ fn main() {
     row("  translating alone", &milliseconds(translating), "-");
     row("  writing alone", &milliseconds(writing), "-");
     row("  ratio", &format!("{:.1}x", migrating.as_secs_f64() / writing.as_secs_f64()), "-");
-    let checking = time(|| drop(black_box(check(&first.text))));
+    let checking = time(|| drop(black_box(check(&users, &first.text))));
     row("not in it: reading the result as TOML", &milliseconds(checking), "-");
     let again = time_after(
         || folder.replace(&first.text),

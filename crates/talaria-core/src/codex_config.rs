@@ -20,7 +20,7 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::Problem;
+use crate::config::{Problem, read};
 use crate::servers::CodexServer;
 pub use place::Place;
 use rebuild::{Wanted, rebuild};
@@ -179,10 +179,11 @@ pub fn written_in(current: &str) -> Result<Added, Problem> {
     rebuild::sealed(current)
 }
 
-/// Tells where and why a text is not TOML. Planning does not ask this of its own result, which takes as long as all
-/// the rest: who replaces a file with it does, together with Codex.
-pub fn check(text: &str) -> Result<(), Problem> {
-    rebuild::parse(text).map(drop)
+/// Tells where and why a text that was made of an old one is not TOML; what is wrong in the old one is told with the
+/// line that it has there. Planning does not ask this of its own result, which takes longer than all the rest, and does
+/// not look at what nothing is done with, such as the size of a number: who replaces a file asks this, and Codex.
+pub fn check(old: &str, new: &str) -> Result<(), Problem> {
+    read(new).map(drop).map_err(|problem| read(old).err().unwrap_or(problem))
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ mod setting;
 
 use std::time::Duration;
 
-use toml_edit::{Document, Item, TableLike};
+use toml_edit::{Item, TableLike};
 
 use crate::nearest::nearest;
 use crate::policy::{ApprovalPolicy, Mode, Sandbox, UnknownName};
@@ -29,8 +29,8 @@ pub use effect::Effect;
 pub(crate) use keys::article;
 use keys::{Meaning, Section};
 pub use notify::{MailSecurity, MailServer, NotReady, NotifyConfig, PrivateHost, SecretPlace};
-pub(crate) use problem::position;
 pub use problem::{Problem, Severity};
+pub(crate) use problem::{position, read};
 use servers::Found;
 pub use setting::{assign, unread, withdraw};
 
@@ -161,7 +161,7 @@ pub struct Parsed {
 
 /// Reads the text of a configuration file; a text that is not TOML is one problem with line and column.
 pub fn parse(text: &str) -> Result<Parsed, Problem> {
-    let document = Document::parse(text).map_err(|error| Problem::syntax(text, &error))?;
+    let document = read(text)?;
     let mut reader = Reader { text, parsed: Parsed::default() };
     for (name, item) in document.iter() {
         reader.section(document.as_table(), name, item);

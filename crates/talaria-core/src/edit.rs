@@ -11,16 +11,16 @@ mod leaves;
 mod literal;
 mod place;
 
-use toml_edit::{Document, Item, TableLike, Value};
+use toml_edit::{Item, TableLike, Value};
 
-use crate::config::{Problem, Severity};
+use crate::config::{Problem, Severity, read};
 pub use key_path::{BadKeyPath, KeyPath};
 pub use leaves::{Leaf, leaves};
 pub use literal::literal;
 
 /// Reads what is set at a path: a value, or a table with everything in it. A text that is not TOML is a problem.
 pub fn get(text: &str, path: &KeyPath) -> Result<Option<Item>, Problem> {
-    let document = parse(text)?;
+    let document = read(text)?;
     Ok(find(document.as_table(), path).cloned())
 }
 
@@ -29,7 +29,7 @@ pub fn get(text: &str, path: &KeyPath) -> Result<Option<Item>, Problem> {
 /// A value that already is the same is left as it is written. A section cannot be replaced by a value.
 pub fn set(text: &str, path: &KeyPath, value: impl Into<Value>) -> Result<String, Problem> {
     let written = literal(&value.into());
-    let document = parse(text)?;
+    let document = read(text)?;
     let changed = match find(document.as_table(), path) {
         Some(Item::Value(old)) if literal(old) == written => return Ok(text.to_owned()),
         Some(old) => place::replacing(text, path, old, &written)?,
@@ -46,7 +46,7 @@ pub fn set(text: &str, path: &KeyPath, value: impl Into<Value>) -> Result<String
 ///
 /// A section that has nothing left and no comment goes too: a key that [`set`] added leaves no trace.
 pub fn unset(text: &str, path: &KeyPath) -> Result<String, Problem> {
-    let document = parse(text)?;
+    let document = read(text)?;
     if find(document.as_table(), path).is_none() {
         return Ok(text.to_owned());
     }
@@ -55,10 +55,6 @@ pub fn unset(text: &str, path: &KeyPath) -> Result<String, Problem> {
         Ok(None) => Ok(changed),
         _ => Err(refused(text, path, None, "cannot be taken out of this file")),
     }
-}
-
-fn parse(text: &str) -> Result<Document<&str>, Problem> {
-    Document::parse(text).map_err(|error| Problem::syntax(text, &error))
 }
 
 fn find<'a>(root: &'a dyn TableLike, path: &KeyPath) -> Option<&'a Item> {

@@ -135,8 +135,9 @@ impl Migration {
         let holding = self.memory(old.as_deref()).holding(old.as_deref())?;
         let before = holding.as_ref().map(|change| &change.added);
         let wrong = |problem| not_toml(self.target.file(), problem);
-        let planned = plan(old.as_deref().unwrap_or_default(), &self.additions, before).map_err(wrong)?;
-        codex_config::check(&planned.text).map_err(wrong)?;
+        let current = old.as_deref().unwrap_or_default();
+        let planned = plan(current, &self.additions, before).map_err(wrong)?;
+        codex_config::check(current, &planned.text).map_err(wrong)?;
         let remains = |place: &&Place| {
             planned.added.places().any(|added| added == *place)
                 || planned.kept.iter().any(|own| own.path == **place)
@@ -144,7 +145,7 @@ impl Migration {
         let dropped = before.into_iter().flat_map(Added::places).filter(|place| !remains(place)).cloned();
         let is_recorded =
             |place: &&Place| before.is_some_and(|added| added.places().any(|known| known == *place));
-        let there = codex_config::written_in(old.as_deref().unwrap_or_default()).unwrap_or_default();
+        let there = codex_config::written_in(current).unwrap_or_default();
         let replaced = there.changed_by(&planned.added).filter(|place| !is_recorded(place)).cloned();
         Ok(Draft { dropped: dropped.collect(), replaced: replaced.collect(), old, planned, holding })
     }

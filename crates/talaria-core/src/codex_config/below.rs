@@ -4,6 +4,8 @@
 //! Such a key is the user's and stays when our table is taken from above it. But a key that Codex knows in such a table
 //! was meant for it, and then the whole entry is the user's. Called by `survey` when all entries are found.
 
+use toml::de::DeValue;
+
 use super::statements::{Kind, first_part};
 use super::survey::Survey;
 use super::{Record, digest};
@@ -42,11 +44,11 @@ fn is_free(survey: &mut Survey<'_>, at: usize, before: &Record<'_>) -> bool {
     if is_whole || names.iter().any(|name| entry.place.has_key(name)) {
         return false;
     }
-    let Some(mut item) = survey.item(entry).cloned() else { return false };
-    if let Some(table) = item.as_table_like_mut() {
-        names.iter().for_each(|name| drop(table.remove(name)));
+    let Some(mut value) = survey.value(entry).cloned() else { return false };
+    if let DeValue::Table(table) = &mut value {
+        names.iter().for_each(|name| drop(table.remove(name.as_str())));
     }
-    let without = digest::of_item(&item);
+    let without = digest::of_value(&value);
     let is_recorded = recorded == Some(&without);
     let with = survey.entries[at].digest.replace(without);
     if is_recorded || survey.is_sealed(region) {

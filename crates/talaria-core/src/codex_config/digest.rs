@@ -7,13 +7,13 @@
 use std::fmt::{self, Write as _};
 
 use sha2::{Digest as _, Sha256};
-use toml_edit::{Item, TableLike, Value};
+use toml::de::{DeFloat, DeInteger, DeTable, DeValue};
 
 use crate::servers::Field;
 
 const DIGITS: &[u8; 16] = b"0123456789abcdef";
 
-/// The digest of an entry that we write, in hexadecimal digits: the one that [`of_item`] gives when it is read again.
+/// The digest of an entry that we write, in hexadecimal digits: the one that [`of_value`] gives when it is read again.
 pub(super) fn of_fields<'a>(fields: impl IntoIterator<Item = (&'static str, Field<'a>)>) -> String {
     let mut sorted: Vec<_> = fields.into_iter().filter(|(name, one)| !is_default_field(name, one)).collect();
     sorted.sort_unstable_by_key(|(name, _)| *name);
@@ -35,12 +35,9 @@ pub(super) fn of_text(entry: &str) -> String {
 }
 
 /// The digest of whatever stands at the place of an entry.
-pub(super) fn of_item(entry: &Item) -> String {
+pub(super) fn of_value(entry: &DeValue<'_>) -> String {
     let mut text = String::with_capacity(256);
-    match entry.as_table_like() {
-        Some(fields) => table(&mut text, fields),
-        None => item(&mut text, entry),
-    }
+    value(&mut text, entry);
     hex(text.as_bytes(), 16)
 }
 
@@ -53,35 +50,37 @@ pub(super) fn hex(bytes: &[u8], count: usize) -> String {
     out
 }
 
-fn item(out: &mut String, one: &Item) {
+fn value(out: &mut String, one: &DeValue<'_>) {
     match one {
-        Item::None => {}
-        Item::Value(one) => value(out, one),
-        Item::Table(fields) => table(out, fields),
-        Item::ArrayOfTables(tables) => {
+        DeValue::String(text) => string(out, text),
+        DeValue::Integer(one) => integer(out, one),
+        DeValue::Float(one) => real(out, one),
+        DeValue::Boolean(is) => boolean(out, *is),
+        DeValue::Datetime(time) => {
+            out.push('d');
+            string(out, &time.to_string());
+        }
+        DeValue::Array(values) => {
             out.push('[');
-            tables.iter().for_each(|fields| table(out, fields));
+            values.iter().for_each(|one| value(out, one.get_ref()));
             out.push(']');
         }
+        DeValue::Table(fields) => table(out, fields),
     }
 }
 
-fn value(out: &mut String, one: &Value) {
-    match one {
-        Value::String(text) => string(out, text.value()),
-        Value::Integer(one) => number(out, format_args!("{}", one.value())),
-        Value::Float(one) => float(out, *one.value()),
-        Value::Boolean(is) => boolean(out, *is.value()),
-        Value::Datetime(time) => {
-            out.push('d');
-            string(out, &time.value().to_string());
-        }
-        Value::Array(values) => {
-            out.push('[');
-            values.iter().for_each(|one| value(out, one));
-            out.push(']');
-        }
-        Value::InlineTable(fields) => table(out, fields),
+/// Whatever the base it is written in; one that is too large for TOML is at least never ours.
+fn integer(out: &mut String, one: &DeInteger<'_>) {
+    match i64::from_str_radix(one.as_str(), one.radix()) {
+        Ok(one) => number(out, format_args!("{one}")),
+        Err(_) => number(out, format_args!("{one}")),
+    }
+}
+
+fn real(out: &mut String, one: &DeFloat<'_>) {
+    match one.as_str().parse() {
+        Ok(one) => float(out, one),
+        Err(_) => number(out, format_args!("{one}")),
     }
 }
 
@@ -142,23 +141,24 @@ fn float(out: &mut String, one: f64) {
     }
 }
 
-fn table(out: &mut String, fields: &dyn TableLike) {
-    let mut sorted: Vec<_> = fields.iter().filter(|(name, item)| !is_default(name, item)).collect();
+fn table(out: &mut String, fields: &DeTable<'_>) {
+    let fields = fields.iter().map(|(name, one)| (name.get_ref(), one.get_ref()));
+    let mut sorted: Vec<_> = fields.filter(|(name, one)| !is_default(name, one)).collect();
     sorted.sort_unstable_by_key(|(name, _)| *name);
     out.push('{');
     for (name, one) in sorted {
         string(out, name);
-        item(out, one);
+        value(out, one);
     }
     out.push('}');
 }
 
-fn is_default(name: &str, item: &Item) -> bool {
-    match item {
-        Item::None => true,
-        Item::Value(Value::Boolean(is)) => name == "enabled" && *is.value(),
-        Item::Value(Value::Array(values)) => values.is_empty(),
-        item => item.as_table_like().is_some_and(TableLike::is_empty),
+fn is_default(name: &str, one: &DeValue<'_>) -> bool {
+    match one {
+        DeValue::Boolean(is) => name == "enabled" && *is,
+        DeValue::Array(values) => values.is_empty(),
+        DeValue::Table(fields) => fields.is_empty(),
+        _ => false,
     }
 }
 

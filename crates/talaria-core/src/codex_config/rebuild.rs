@@ -5,7 +5,8 @@
 
 use std::collections::HashSet;
 
-use toml_edit::Document;
+use toml::Spanned;
+use toml::de::DeTable;
 
 use super::below::{Below, name_of};
 use super::markers::{START, end};
@@ -171,9 +172,10 @@ fn survey<'a>(current: &'a str, record: &Record<'_>, below: Below) -> Result<Sur
     Ok(Survey::new(text, parse(text)?, record, below))
 }
 
-/// Reads a text as TOML.
-pub(super) fn parse(text: &str) -> Result<Document<&str>, Problem> {
-    Document::parse(text).map_err(|error| Problem::syntax(text, &error))
+/// Reads a text as TOML, without what only its writer needs to know: that takes half as long.
+fn parse(text: &str) -> Result<DeTable<'_>, Problem> {
+    let read = DeTable::parse(text);
+    read.map(Spanned::into_inner).map_err(|error| Problem::syntax(text, error.span(), error.message()))
 }
 
 /// The places where something of the user's stands.

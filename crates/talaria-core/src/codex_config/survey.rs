@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use toml_edit::{Document, Item};
+use toml::de::{DeTable, DeValue};
 
 use super::below::Below;
 use super::markers::{Markers, Region, markers, seal};
@@ -20,7 +20,7 @@ use super::{Record, below, digest};
 /// A text with what was found in it.
 pub(super) struct Survey<'a> {
     pub(super) text: &'a str,
-    pub(super) document: Document<&'a str>,
+    pub(super) document: DeTable<'a>,
     pub(super) statements: Vec<Statement>,
     pub(super) markers: Markers<'a>,
     pub(super) entries: Vec<Found>,
@@ -58,7 +58,7 @@ pub(super) enum Owner {
 
 impl<'a> Survey<'a> {
     /// Looks through a text that was parsed already.
-    pub(super) fn new(text: &'a str, document: Document<&'a str>, before: &Record<'_>, keys: Below) -> Self {
+    pub(super) fn new(text: &'a str, document: DeTable<'a>, before: &Record<'_>, keys: Below) -> Self {
         let statements = statements(text);
         let markers = markers(text, &statements);
         let mut survey =
@@ -67,7 +67,7 @@ impl<'a> Survey<'a> {
         for at in 0..survey.entries.len() {
             let entry = &survey.entries[at];
             if entry.region.is_some() || before.contains_key(&entry.place) {
-                survey.entries[at].digest = survey.item(entry).map(digest::of_item);
+                survey.entries[at].digest = survey.value(entry).map(digest::of_value);
             }
         }
         below::settle(&mut survey, before, keys);
@@ -117,13 +117,13 @@ impl<'a> Survey<'a> {
     }
 
     /// What stands at the place of an entry.
-    pub(super) fn item(&self, entry: &Found) -> Option<&Item> {
+    pub(super) fn value(&self, entry: &Found) -> Option<&DeValue<'a>> {
         self.at(entry.astray.iter().map(String::as_str).chain(path_of(&entry.place)))
     }
 
-    fn at<'p>(&self, mut path: impl Iterator<Item = &'p str>) -> Option<&Item> {
-        let first = self.document.get(path.next()?)?;
-        path.try_fold(first, |item, part| item.as_table_like()?.get(part))
+    fn at<'p>(&self, mut path: impl Iterator<Item = &'p str>) -> Option<&DeValue<'a>> {
+        let first = self.document.get(path.next()?)?.get_ref();
+        path.try_fold(first, |value, part| Some(value.as_table()?.get(part)?.get_ref()))
     }
 
     fn find_entries(&mut self) {

@@ -4,8 +4,9 @@
 //! of the file is not known here: whoever prints a problem puts it in front.
 
 use std::fmt;
+use std::ops::Range;
 
-use toml_edit::TomlError;
+use toml_edit::Document;
 
 /// How bad a problem is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,11 +34,16 @@ pub struct Problem {
     pub severity: Severity,
 }
 
+/// Reads a text as TOML, with everything that is needed to change it or to say where something stands.
+pub(crate) fn read(text: &str) -> Result<Document<&str>, Problem> {
+    Document::parse(text).map_err(|error| Problem::syntax(text, error.span(), error.message()))
+}
+
 impl Problem {
     /// Tells where and why a text is not TOML.
-    pub(crate) fn syntax(text: &str, error: &TomlError) -> Self {
-        let (line, column) = position(text, error.span().map(|span| span.start));
-        let message = error.message().trim_end().replace('\n', ", ");
+    pub(crate) fn syntax(text: &str, span: Option<Range<usize>>, message: &str) -> Self {
+        let (line, column) = position(text, span.map(|span| span.start));
+        let message = message.trim_end().replace('\n', ", ");
         Self { line, column, key: None, message, hint: None, severity: Severity::Error }
     }
 

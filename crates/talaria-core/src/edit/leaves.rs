@@ -3,8 +3,9 @@
 use serde_json::Value as Json;
 use toml_edit::{Item, Value};
 
-use super::{KeyPath, find, literal, parse};
+use super::{KeyPath, find, literal};
 use crate::config::Problem;
+use crate::config::read;
 
 /// One value of a text.
 #[derive(Debug, Clone)]
@@ -33,7 +34,7 @@ impl Leaf {
 
 /// Everything that is set, or everything at and below a path, in the order of the file.
 pub fn leaves(text: &str, below: Option<&KeyPath>) -> Result<Vec<Leaf>, Problem> {
-    let document = parse(text)?;
+    let document = read(text)?;
     let mut found = Vec::new();
     match below {
         Some(path) => {

@@ -155,7 +155,7 @@ impl Undo {
                 return Ok(undone.is_change().then_some(undone));
             }
         }
-        codex_config::check(&removed.text).map_err(wrong)?;
+        codex_config::check(&old, &removed.text).map_err(wrong)?;
         if removed.text == old && removed.left.is_empty() {
             return Ok(None);
         }

@@ -80,6 +80,7 @@ fn the_pure_centre_uses_nothing_that_acts() {
         "serde_json",
         "sha2",
         "thiserror",
+        "toml",
         "toml_edit",
         "url",
     ]);

@@ -55,7 +55,7 @@ fn a_key_below_that_stands_above_already_stays_where_it_is() {
     let text = format!("{}model = \"n\"\n", first.text);
     let removed = remove(&text, &first.added).unwrap();
     assert_eq!((removed.left, removed.freed), (vec![changed(Place::Server("s".to_owned()))], vec![]));
-    check(&removed.text).unwrap();
+    check("", &removed.text).unwrap();
     assert!(removed.text.ends_with("[mcp_servers.s]\ncommand = \"x\"\nmodel = \"n\"\n"));
 }
 

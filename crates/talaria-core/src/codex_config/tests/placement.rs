@@ -183,3 +183,11 @@ fn a_table_that_cannot_be_extended_is_a_problem() {
     let planned = planned(has_all, &servers(&[("s", "x")]), None);
     assert_eq!((planned.text.as_str(), planned.kept), (has_all, vec![own(Place::Server("s".to_owned()))]));
 }
+
+#[test]
+fn what_toml_does_not_take_is_told_with_the_line_of_the_users_file() {
+    let users = "model = 'x'\n\n[limits]\nall = 99999999999999999999\n";
+    let text = plan(users, &additions(), None).unwrap().text;
+    assert_eq!(crate::codex_config::check(users, &text).unwrap_err().line, Some(4));
+    assert_eq!(plan("model = 'x'\nmodel = 'y'\n", &additions(), None).unwrap_err().line, Some(2));
+}

@@ -18,7 +18,7 @@ fn what_may_still_be_wanted_stays_and_is_still_ours() {
     for place in ["[mcp_servers.search]", "[mcp_servers.\"a b\"]", "[plugins.\"mail@curated\"]"] {
         assert!(second.text.contains(place), "{}", second.text);
     }
-    check(&second.text).unwrap();
+    check("", &second.text).unwrap();
     assert_eq!(second.added.places().count(), 3);
     assert_eq!(remove(&second.text, &second.added).unwrap().text, "a = 1\n");
     let all = undecided(Additions::default(), &[Undecided::Servers, Undecided::Plugins]);
