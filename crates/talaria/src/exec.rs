@@ -156,6 +156,8 @@ async fn start(
     turn: NewTurn,
 ) -> Result<SessionStarted, Trouble> {
     if let Some(id) = &options.resume {
+        // A conversation keeps its model; only what was typed asks for another.
+        let turn = NewTurn { model: options.model.clone(), ..turn };
         return match client.start_turn(id, &turn).await {
             Ok(started) => Ok(started),
             Err(error) => Err(refused_id("cannot go on with this conversation", id, client, &error).await),

@@ -28,7 +28,7 @@ pub(crate) struct Exec {
     #[arg(required_unless_present = "attach", conflicts_with = "attach")]
     pub(crate) prompt: Option<String>,
     /// Go on with this conversation: a session or task id, or the beginning of one
-    #[arg(long, value_name = "ID", conflicts_with_all = ["attach", "cwd", "model", "sandbox", "approval", "mode"])]
+    #[arg(long, value_name = "ID", conflicts_with_all = ["attach", "cwd", "sandbox", "approval", "mode"])]
     pub(crate) resume: Option<String>,
     /// Follow the turn that runs on this conversation, from its beginning
     #[arg(

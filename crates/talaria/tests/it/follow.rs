@@ -7,10 +7,11 @@ use serde_json::Value;
 use talaria_scripted::{Gate, Reply};
 use talaria_testkit::Codex;
 
-use crate::scene::{Ended, Scene, both_versions, of_type};
+use crate::scene::{Ended, Scene, both_versions, of_type, only};
 
 both_versions!(
     a_conversation_is_gone_on_with_on_the_same_thread,
+    a_conversation_goes_on_with_another_model_only_when_that_is_asked_for,
     a_conversation_that_rested_is_told_to_a_fresh_thread,
     a_running_turn_is_followed_from_its_beginning_by_several,
     a_follower_misses_nothing_and_sees_nothing_twice_when_the_engine_is_killed,
@@ -46,6 +47,23 @@ async fn a_conversation_is_gone_on_with_on_the_same_thread(codex: Codex) {
     scene.run(&["exec", "--quiet", "--resume", &id, "three"]).await.exits(0).prints(&["third"]);
     let asked = scene.model.requests().last().unwrap().body["input"].to_string();
     assert!(asked.contains("one") && asked.contains("second") && asked.contains("three"), "{asked}");
+    scene.close().await;
+}
+
+async fn a_conversation_goes_on_with_another_model_only_when_that_is_asked_for(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    ["one", "two", "three"].into_iter().for_each(|text| scene.model.push(Reply::say(text)));
+    let id = session(&scene.run(&["exec", "--json", "first"]).await.exits(0));
+    let other =
+        scene.run(&["exec", "--json", "--resume", &id, "--model", "gpt-5.4", "second"]).await.exits(0);
+    let events = other.events();
+    // Said by Codex or read from what it kept, and not what was asked for.
+    assert_eq!(only(&events, "settings_confirmed")["model"], "gpt-5.4", "{other}");
+    let third = scene.run(&["exec", "--json", "--resume", &id, "third"]).await.exits(0);
+    assert!(of_type(&third.events(), "settings_confirmed").is_empty(), "{third}");
+    let requests = scene.model.requests();
+    let models: Vec<_> = requests.iter().map(|request| request.body["model"].as_str().unwrap()).collect();
+    assert_eq!(models, ["gpt-5.5", "gpt-5.4", "gpt-5.4"]);
     scene.close().await;
 }
 
