@@ -51,7 +51,17 @@ pub struct Client {
     socket: PathBuf,
     engine: Arc<EngineInfo>,
     launcher: Option<Arc<Launcher>>,
+    manner: Manner,
     principal: Option<Principal>,
+}
+
+/// What is done about an engine that a person stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Manner {
+    /// It is started again: somebody wants something.
+    Wants,
+    /// It stays down: somebody only looks on.
+    LooksOn,
 }
 
 impl Client {
@@ -64,7 +74,7 @@ impl Client {
     pub async fn knock(socket: &Path) -> Result<Self, ClientError> {
         let question = Question::get(route::INFO.path.to_owned());
         let engine = Arc::new(exchange(socket, &question, GREETING).await?);
-        Ok(Self { socket: socket.to_owned(), engine, launcher: None, principal: None })
+        Ok(Self { socket: socket.to_owned(), engine, launcher: None, manner: Manner::Wants, principal: None })
     }
 
     /// Refuses an engine that speaks another version of the API.
@@ -87,6 +97,23 @@ impl Client {
     pub fn on_behalf_of(mut self, principal: Principal) -> Self {
         self.principal = Some(principal);
         self
+    }
+
+    /// A client for whoever only looks on: it starts an engine that died, and leaves one alone that a person stopped
+    /// ([`ClientError::Stopped`]).
+    #[must_use]
+    pub fn looking_on(&self) -> Self {
+        Self { manner: Manner::LooksOn, ..self.clone() }
+    }
+
+    /// Refuses to go on where a person wants no engine. Says nothing of an engine that runs.
+    pub(crate) fn respect_rest(&self) -> Result<(), ClientError> {
+        match &self.launcher {
+            Some(launcher) if self.manner == Manner::LooksOn && launcher.is_at_rest() => {
+                Err(ClientError::Stopped)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Who the engine was when this client was made.
@@ -288,6 +315,7 @@ impl Client {
     /// Brings the engine up again, if this client may.
     pub(crate) async fn revive(&self) -> Result<(), ClientError> {
         let Some(launcher) = &self.launcher else { return Ok(()) };
+        self.respect_rest()?;
         // The launcher asks the engine itself, through clients that cannot launch: boxed, because the types go in a circle.
         Box::pin(launcher.ensure()).await?;
         Ok(())

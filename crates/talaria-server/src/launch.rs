@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use talaria_core::api::{self, EngineInfo, Stop};
 use talaria_core::version::Version;
+use talaria_engine::engine::is_at_rest;
 use tokio::time::Instant;
 
 pub use error::LaunchError;
@@ -84,6 +85,11 @@ impl Launcher {
     pub fn with_arguments(mut self, arguments: impl IntoIterator<Item = OsString>) -> Self {
         self.arguments = arguments.into_iter().collect();
         self
+    }
+
+    /// Did a person stop the last engine of this home?
+    pub(crate) fn is_at_rest(&self) -> bool {
+        is_at_rest(&self.home)
     }
 
     /// Finds the engine, replaces it if it is older, or starts one.
@@ -156,7 +162,7 @@ impl Launcher {
 
     /// Asks an older engine to end and leave its turns running, and waits until it is gone.
     async fn replace(&self, engine: &Client) -> Result<(), LaunchError> {
-        match engine.stop(Stop { keep_turns: true }).await {
+        match engine.stop(Stop { keep_turns: true, stay_down: false }).await {
             // It may have ended for another reason, or another command was first.
             Ok(_) => {}
             Err(error) if error.is_passing() => {}

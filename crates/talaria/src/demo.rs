@@ -50,7 +50,7 @@ pub(crate) async fn run() -> Result<u8, Trouble> {
 /// Ends the engine of the demo, and with it everything that it started.
 async fn end(client: &Client) {
     let ending = async {
-        if let Err(error) = client.stop(Stop { keep_turns: false }).await {
+        if let Err(error) = client.stop(Stop::default()).await {
             complain(&format!("warning: the engine of the demo did not end: {error}\n"));
         }
         wait_until_gone(client).await;

@@ -102,7 +102,7 @@ async fn end_on_signal(engine: Arc<Engine>) {
         }
     }
     if waits.join_next().await.is_some()
-        && let Err(problem) = engine.stop(Stop { keep_turns: true }).await
+        && let Err(problem) = engine.stop(Stop { keep_turns: true, stay_down: false }).await
     {
         complain(&format!("{} the engine did not end: {problem}\n", jiff::Timestamp::now()));
     }

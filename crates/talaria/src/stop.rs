@@ -27,8 +27,10 @@ pub(crate) async fn run(options: &args::Stop) -> Result<u8, Trouble> {
         return Ok(0);
     };
     let stopping = async {
-        let stopped =
-            client.stop(Stop { keep_turns: options.keep_turns }).await.map_err(|error| cannot(&error))?;
+        let stopped = client
+            .stop(Stop { keep_turns: options.keep_turns, stay_down: true })
+            .await
+            .map_err(|error| cannot(&error))?;
         Ok((stopped, wait_until_gone(&client).await))
     };
     let (stopped, end): (Stopped, End) = patiently("stopping the engine", stopping).await?;

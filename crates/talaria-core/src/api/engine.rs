@@ -122,6 +122,9 @@ pub struct Stop {
     /// Leave Codex and its turns running, for the next engine to take up.
     #[serde(default)]
     pub keep_turns: bool,
+    /// Whoever only looks on is not to start the next one: a person wants none until something is asked for.
+    #[serde(default)]
+    pub stay_down: bool,
 }
 
 /// What ended with the engine.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use talaria_core::api::{Problem, ProblemCode, Stop, Stopped};
 use talaria_core::request::Who;
 
-use super::{Engine, Inner, Phase};
+use super::{Engine, Inner, Phase, rest};
 use crate::session::Command;
 
 /// How long running turns may take to stop when the engine ends.
@@ -19,6 +19,10 @@ impl Engine {
     /// Ends the engine. Running turns are stopped and their hosts ended, or both are left to the next engine.
     pub async fn stop(&self, stop: Stop) -> Result<Stopped, Problem> {
         self.only_people("end the engine")?;
+        // Also by a second one who says so: the next engine has not begun while this one answers.
+        if stop.stay_down {
+            rest::begin(self.0.home.root());
+        }
         let is_first = self.0.phase.send_replace(Phase::Ending) == Phase::Open;
         if !is_first {
             self.stopped().await;

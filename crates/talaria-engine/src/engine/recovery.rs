@@ -19,6 +19,7 @@ use super::journal::{self, Shelf};
 use super::lock::{Holder, Lock, LockError};
 use super::queue::{Queue, Room};
 use super::register::{self, Hotel};
+use super::rest;
 use super::scope;
 use super::seal::Seal;
 use super::servers::Servers;
@@ -84,6 +85,7 @@ impl Engine {
         home.ensure()?;
         let holder = Holder { pid: std::process::id(), version: options.version.clone() };
         let lock = Lock::take(&home.lock_file(), &holder)?;
+        rest::end(home.root());
         let store = open_store(&home, &options.store).await?;
         faults::limit_disk(&store);
         let key = home.key_file();

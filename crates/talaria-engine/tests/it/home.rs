@@ -143,7 +143,9 @@ impl Home {
     }
 
     pub(crate) async fn stop(&mut self, keep_turns: bool) -> talaria_core::api::Stopped {
-        let stopped = self.on(move |engine| async move { engine.stop(Stop { keep_turns }).await }).await;
+        let stopped = self
+            .on(move |engine| async move { engine.stop(Stop { keep_turns, stay_down: false }).await })
+            .await;
         self.crash().await;
         stopped.unwrap()
     }

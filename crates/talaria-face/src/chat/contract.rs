@@ -140,8 +140,10 @@ pub enum News {
         /// The oldest first, and empty when there are none; nothing at all if they could not be fetched.
         events: Option<Vec<Numbered>>,
     },
-    /// The engine is away.
+    /// The engine is away, and is called again.
     Away,
+    /// A person stopped the engine; the next wish that needs it starts it.
+    Stopped,
     /// The engine is back.
     Back,
     /// What waits for a person, in all conversations, and how many tasks there are.

@@ -12,12 +12,13 @@ use talaria_core::redact::redact;
 use super::commands::Source;
 use super::completion::Choice;
 use super::contract::{News, Prompt, Wish};
-use super::known::{Asked, Missing};
+use super::known::{Asked, Engine, Missing};
 use super::list::List;
 use super::panel::Panel;
 use super::pending::{Back, Pending};
 use super::transcript::Tone;
 use super::turn::Turn;
+use super::welcome::{STARTS_AGAIN, STOPPED};
 use super::{Chat, Picks, Popup};
 
 /// How long it takes until older events that could not be fetched are asked for again.
@@ -44,8 +45,15 @@ impl Chat {
             },
             // Of a conversation that is not on the screen any more.
             News::Older { .. } => {}
-            News::Away => self.known.is_away = true,
-            News::Back => self.known.is_away = false,
+            News::Away => self.known.engine = Engine::Away,
+            News::Stopped => {
+                self.known.engine = Engine::Stopped;
+                // The first screen says it by itself.
+                if self.has_talk {
+                    self.note(Tone::Warn, format!("{STOPPED}; {STARTS_AGAIN}"));
+                }
+            }
+            News::Back => self.known.engine = Engine::There,
             News::Waiting { requests, tasks } => {
                 self.known.tasks = tasks;
                 self.requests.waiting(requests);

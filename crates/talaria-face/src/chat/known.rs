@@ -53,6 +53,16 @@ impl<'a> Setting<'a> {
     }
 }
 
+/// How the engine is, as far as was told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Engine {
+    #[default]
+    There,
+    Away,
+    /// A person stopped it.
+    Stopped,
+}
+
 /// All of it.
 #[derive(Debug, Default)]
 pub(super) struct Known {
@@ -68,7 +78,7 @@ pub(super) struct Known {
     pub(super) started: Option<Box<Started>>,
     pub(super) offers: Option<Box<Offers>>,
     pub(super) missing: Vec<Missing>,
-    pub(super) is_away: bool,
+    pub(super) engine: Engine,
     pub(super) tasks: TaskCounts,
     pub(super) usage: Usage,
     /// Tokens in the context, and how many fit.

@@ -8,7 +8,7 @@ use talaria_core::event::{RateLimits, RateWindow};
 use talaria_core::plain::one_line;
 use unicode_width::UnicodeWidthStr;
 
-use super::known::{Known, Setting};
+use super::known::{Engine, Known, Setting};
 use super::line::Line;
 use super::turn::Turn;
 use crate::render::{Color, Paint, Style, cut, short};
@@ -69,8 +69,13 @@ fn fitting(mut parts: Vec<Part>, width: usize) -> Vec<Part> {
 fn parts(known: &Known, moment: Moment, paint: Paint) -> Vec<Part> {
     let mut parts = Vec::new();
     let mut add = |rank: u8, style: Style, text: String| parts.push(Part { rank, style, text });
-    if known.is_away {
-        add(0, Style::BOLD.color(Color::Red), "engine away".to_owned());
+    let engine = match known.engine {
+        Engine::There => None,
+        Engine::Away => Some("engine away"),
+        Engine::Stopped => Some("engine stopped"),
+    };
+    if let Some(words) = engine {
+        add(0, Style::BOLD.color(Color::Red), words.to_owned());
     }
     if let Some(work) = work(moment, paint) {
         add(2, Style::PLAIN.color(Color::Cyan), work);

@@ -4,9 +4,13 @@
 
 use talaria_core::plain::one_line;
 
-use super::known::{Known, Setting};
+use super::known::{Engine, Known, Setting};
 use super::line::Line;
 use crate::render::{Color, Paint, Style, cut};
+
+/// What is said of an engine that a person stopped, and how to have it back.
+pub(super) const STOPPED: &str = "Talaria's engine was stopped";
+pub(super) const STARTS_AGAIN: &str = "what you send or ask next starts it again";
 
 /// How far in the values stand.
 const NAMES: usize = 13;
@@ -45,10 +49,14 @@ pub(super) fn rows(known: &Known, width: usize, height: usize, paint: Paint) -> 
 
 /// What has to be done before a turn can run, and how.
 fn missing(known: &Known) -> Vec<(String, String)> {
-    let away = known.is_away.then(|| {
-        let what = "Talaria's engine is away; it is being called again".to_owned();
-        (what, "see what is wrong with `talaria doctor`".to_owned())
-    });
+    let away = match known.engine {
+        Engine::There => None,
+        Engine::Away => Some((
+            "Talaria's engine is away; it is being called again".to_owned(),
+            "see what is wrong with `talaria doctor`".to_owned(),
+        )),
+        Engine::Stopped => Some((STOPPED.to_owned(), STARTS_AGAIN.to_owned())),
+    };
     let told = known.missing.iter().map(|missing| (missing.what.clone(), missing.remedy.clone()));
     let login = known.offers.as_ref().filter(|offers| offers.account.needed && known.missing.is_empty());
     let login = login.map(|_| ("nobody is logged in at Codex".to_owned(), "run `codex login`".to_owned()));
@@ -57,8 +65,8 @@ fn missing(known: &Known) -> Vec<(String, String)> {
 
 fn runtime(known: &Known) -> String {
     let Some(codex) = known.codex() else {
-        return match (known.missing.is_empty(), known.is_away) {
-            (true, false) => "Codex is being asked".to_owned(),
+        return match (known.missing.is_empty(), known.engine) {
+            (true, Engine::There) => "Codex is being asked".to_owned(),
             _ => "Codex has not answered".to_owned(),
         };
     };
@@ -99,7 +107,9 @@ fn words(known: &Known, setting: Setting<'_>, untold: &str) -> String {
         Setting::InForce(value) | Setting::Configured(value) => value.to_owned(),
         Setting::Asked(value) => format!("{value} (asked for)"),
         Setting::Untold => format!("{untold} (not told)"),
-        Setting::Unknown if known.missing.is_empty() && !known.is_away => "not known yet".to_owned(),
+        Setting::Unknown if known.missing.is_empty() && known.engine == Engine::There => {
+            "not known yet".to_owned()
+        }
         Setting::Unknown => "not known".to_owned(),
     }
 }

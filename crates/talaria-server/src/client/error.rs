@@ -16,6 +16,9 @@ pub enum ClientError {
     /// Nobody listens: nothing was sent.
     #[error("no engine runs for this home")]
     NotRunning,
+    /// A person stopped the engine, and this client only looks on.
+    #[error("the engine was stopped")]
+    Stopped,
     /// The socket is not ours to use.
     #[error("{} cannot be used: {why}", socket.display())]
     Refused {
@@ -47,7 +50,7 @@ impl ClientError {
     pub fn next_step(&self) -> Option<String> {
         match self {
             Self::Problem(problem) => problem.hint.clone(),
-            Self::NotRunning => Some("start one with: talaria serve".to_owned()),
+            Self::NotRunning | Self::Stopped => Some("start one with: talaria serve".to_owned()),
             Self::Refused { .. } => Some("set TALARIA_HOME to a directory of your own".to_owned()),
             Self::Broken(_) => Some("see what the engine is doing with: talaria status".to_owned()),
             Self::Version { .. } => Some(
@@ -64,7 +67,7 @@ impl ClientError {
         match self {
             Self::NotRunning | Self::Broken(_) => true,
             Self::Problem(problem) => matches!(problem.code, Stopping | Overloaded),
-            Self::Refused { .. } | Self::Version { .. } | Self::Launch(_) => false,
+            Self::Stopped | Self::Refused { .. } | Self::Version { .. } | Self::Launch(_) => false,
         }
     }
 }

@@ -116,6 +116,8 @@ impl Follow {
     }
 
     async fn reconnect(&mut self) -> Result<(), ClientError> {
+        // Not waited for: whoever stopped it said so before the stream ended.
+        self.client.respect_rest()?;
         loop {
             // Counted before the first wait, so that a cancelled attempt counts too.
             self.attempts += 1;

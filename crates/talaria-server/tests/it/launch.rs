@@ -157,6 +157,31 @@ async fn a_newer_command_replaces_the_engine_and_an_older_one_uses_it() {
 }
 
 #[tokio::test]
+async fn whoever_only_looks_on_starts_an_engine_that_died_and_none_that_was_stopped() {
+    let home = Home::new();
+    let client = home.launcher("0.1.0", 5).ensure().await.unwrap();
+    let onlooker = client.looking_on();
+    let stop = async |client: &Client, stay_down| {
+        let engine = Client::knock(client.socket()).await.unwrap();
+        engine.stop(Stop { keep_turns: false, stay_down }).await.unwrap();
+        while !matches!(Client::knock(client.socket()).await, Err(ClientError::NotRunning)) {
+            tokio::task::yield_now().await;
+        }
+    };
+    stop(&client, true).await;
+    for _ in 0..2 {
+        assert!(matches!(onlooker.status().await, Err(ClientError::Stopped)));
+        assert!(matches!(onlooker.follow("0", 0).await, Err(ClientError::Stopped)));
+    }
+    assert_eq!(home.starts().len(), 1, "{:?}", home.starts());
+    client.status().await.unwrap();
+    stop(&client, false).await;
+    onlooker.status().await.unwrap();
+    assert_eq!(home.starts().len(), 3, "{:?}", home.starts());
+    end(&Client::knock(client.socket()).await.unwrap()).await;
+}
+
+#[tokio::test]
 async fn a_command_goes_on_when_its_engine_was_killed() {
     let home = Home::new();
     let client = home.launcher("0.1.0", 5).ensure().await.unwrap();

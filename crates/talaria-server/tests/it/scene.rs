@@ -93,7 +93,7 @@ impl Scene {
     /// Ends the engine, leaves its turns running, and waits until its server is gone.
     pub(crate) async fn stop(&mut self) {
         let engine = self.engine.take().unwrap();
-        engine.stop(Stop { keep_turns: true }).await.unwrap();
+        engine.stop(Stop { keep_turns: true, stay_down: false }).await.unwrap();
         (&mut self.server).await.unwrap();
     }
 

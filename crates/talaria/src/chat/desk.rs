@@ -22,7 +22,10 @@ use crate::{caller, input, look};
 /// What every errand needs.
 #[derive(Debug)]
 pub(crate) struct Desk {
+    /// For what a person wants.
     pub(crate) client: Client,
+    /// For what nobody asked for: it starts no engine that a person stopped.
+    pub(crate) onlooker: Client,
     pub(crate) settings: Settings,
     /// What was typed on the command line.
     pub(crate) wanted: Wanted,
@@ -66,7 +69,7 @@ impl Desk {
         cwd: String,
         replies: Replies,
     ) -> Self {
-        Self { client, settings, wanted, cwd, replies, codex: OnceCell::new() }
+        Self { onlooker: client.looking_on(), client, settings, wanted, cwd, replies, codex: OnceCell::new() }
     }
 
     /// How replies are written now. Always as for a person: a diff that a program could read might command a terminal.

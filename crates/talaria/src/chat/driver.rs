@@ -139,6 +139,11 @@ impl Driver {
         self.shell.is_some()
     }
 
+    /// Did a person stop the engine? It is started again by the next wish that needs it.
+    pub(crate) fn is_engine_stopped(&self) -> bool {
+        self.away.is_stopped
+    }
+
     /// Is something under way that was wished for?
     pub(crate) fn is_busy(&self) -> bool {
         !self.under_way.is_empty() || self.is_beginning || !self.ready.is_empty()
@@ -343,8 +348,14 @@ impl Driver {
                 self.ready.push_back(News::Reply(text));
             }
             Done::FollowAgain { epoch } => self.follow_again(epoch),
-            Done::EngineSeen(is_there) => self.engine_seen(is_there),
-            Done::Over(number) => self.under_way.end(number),
+            Done::EngineSeen(seen) => self.engine_seen(seen),
+            Done::Over(number) => {
+                self.under_way.end(number);
+                if self.is_engine_stopped() {
+                    // It may have started the engine.
+                    self.look_again.notify_one();
+                }
+            }
         }
     }
 

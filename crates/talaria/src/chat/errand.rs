@@ -117,10 +117,20 @@ pub(super) enum Done {
     Shell { number: u64, news: News },
     /// It is time to follow the conversation again.
     FollowAgain { epoch: u64 },
-    /// The engine was there, or not, when it was looked for.
-    EngineSeen(bool),
+    /// How the engine was when it was looked for.
+    EngineSeen(Seen),
     /// An errand is over; always its last.
     Over(u64),
+}
+
+/// How the engine was when it was looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Seen {
+    There,
+    /// It did not answer, and is called again.
+    Away,
+    /// A person stopped it: it stays down until something is asked for.
+    Stopped,
 }
 
 /// Runs one errand to its end. Nobody listens any more when the person has left.
@@ -245,7 +255,7 @@ async fn older(session: &SessionId, before: i64, place: &Place) -> Option<Vec<Nu
     if limit == 0 {
         return Some(Vec::new());
     }
-    let mut events = place.desk.client.events(session.as_str(), after, limit).await.ok()?;
+    let mut events = place.desk.onlooker.events(session.as_str(), after, limit).await.ok()?;
     events.retain(|event| event.seq < before);
     Some(events)
 }

@@ -15,7 +15,11 @@ pub(super) fn words(left: &Left) -> String {
         text += "the shell command was asked to stop\n";
     }
     if let Some(id) = &left.session {
-        let running = if left.is_running { "the turn goes on; " } else { "" };
+        let running = match (left.is_running, left.is_engine_stopped) {
+            (true, false) => "the turn goes on; ",
+            (true, true) => "the engine was stopped before the turn was seen to end; ",
+            (false, _) => "",
+        };
         text += &format!("{running}come back with: talaria --resume {id}\n");
     }
     text
@@ -33,6 +37,11 @@ mod tests {
         assert_eq!(words(&left), "come back with: talaria --resume 0199a\n");
         let left = Left { is_running: true, ..left };
         assert_eq!(words(&left), "the turn goes on; come back with: talaria --resume 0199a\n");
+        let left = Left { is_engine_stopped: true, ..left };
+        assert_eq!(
+            words(&left),
+            "the engine was stopped before the turn was seen to end; come back with: talaria --resume 0199a\n"
+        );
         assert_eq!(words(&Left::default()), "");
     }
 

@@ -168,6 +168,11 @@ impl Plain {
         if may_put && self.questions.first().is_some() {
             self.put()?;
         }
+        // From a pipe nothing is asked for while a turn runs, so that nothing would start the engine again.
+        let is_left_alone = self.driver.is_engine_stopped() && !self.driver.is_busy();
+        if self.input == Input::Pipe && is_left_alone && self.driver.is_running() {
+            return Ok(Flow::Leave);
+        }
         let next = if self.is_idle() { self.held.pop_front() } else { None };
         if let Some(text) = next {
             self.send(text);

@@ -231,6 +231,46 @@ async fn ctrl_c_stops_the_turn_and_twice_leaves(codex: Codex) {
 }
 
 #[tokio::test]
+async fn an_engine_that_a_person_stopped_is_told_and_started_by_the_next_line() {
+    let scene = Scene::real(&Codex::v0_166()).await;
+    scene.model.push(Reply::say("One."));
+    scene.model.push(Reply::say("Two."));
+    let mut terminal = scene.terminal(&["--plain"]);
+    terminal.wait_for("> ").await;
+    terminal.type_keys("first\n").await;
+    terminal.wait_for("One.").await;
+    terminal.wait_for("> ").await;
+    scene.run(&["stop"]).await.exits(0);
+    terminal.wait_for("the engine was stopped; what you send or ask next starts it again").await;
+    assert_eq!(scene.engine_pid().await, None);
+    terminal.type_keys("second\n").await;
+    terminal.wait_for("Two.").await;
+    terminal.wait_for("> ").await;
+    terminal.ctrl_d().await;
+    assert_eq!(terminal.exit_code().await, Some(0), "{}", terminal.transcript());
+    scene.close().await;
+}
+
+#[tokio::test]
+async fn a_pipe_ends_with_the_engine_that_a_person_stopped_under_its_turn() {
+    let scene = Scene::real(&Codex::v0_166()).await;
+    let gate = Gate::new();
+    scene.model.push(Reply::new().text("Working").gate(&gate).text(" on it."));
+    let stop = async {
+        gate.reached().await;
+        scene.run(&["stop", "--keep-turns"]).await.exits(0);
+    };
+    let (ended, ()) = tokio::join!(scene.run_with_input(&[], b"go\n"), stop);
+    let ended = ended.exits(4);
+    assert!(ended.stderr.contains("the engine was stopped before the turn was seen to end; "), "{ended}");
+    assert_eq!(scene.status().await["engine"], serde_json::Value::Null);
+    gate.open();
+    // Codex goes on by itself; the next engine takes it up and can end it.
+    scene.run(&["--last"]).await.exits(0);
+    scene.close().await;
+}
+
+#[tokio::test]
 async fn what_enter_does_can_be_set_and_a_wrong_word_is_refused() {
     let scene = Scene::empty().await;
     let ended = scene.run(&["config", "set", "chat.enter", "queue"]).await.exits(0);

@@ -161,6 +161,24 @@ fn what_is_missing_is_told_with_the_command_that_helps() {
 }
 
 #[test]
+fn an_engine_that_a_person_stopped_is_not_called_away() {
+    let mut play = play();
+    play.news(News::Stopped);
+    let is_said = |play: &mut Play| (play.rows_with("stopped"), play.rows_with("starts it"));
+    expect![[r#"
+        missing      Talaria's engine was stopped
+        engine stopped
+    "#]]
+    .assert_eq(&is_said(&mut play).0);
+    expect![[r#"
+                       what you send or ask next starts it again
+    "#]]
+    .assert_eq(&is_said(&mut play).1);
+    play.news(News::Back);
+    assert_eq!(is_said(&mut play), (String::new(), String::new()));
+}
+
+#[test]
 fn permissions_that_codex_does_not_tell_are_not_made_up() {
     let mut play = play();
     let mut silent = offers();

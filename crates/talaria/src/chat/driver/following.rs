@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use talaria_core::api::SessionInfo;
 use talaria_face::chat::contract::{News, Wish};
+use talaria_server::client::ClientError;
 
 use super::{Current, Driver};
-use crate::chat::errand::Done;
+use crate::chat::errand::{Done, Seen};
 use crate::chat::progress::Progress;
 use crate::chat::words;
 use crate::conversation::news::{News as Arrived, Stream};
@@ -16,11 +17,22 @@ const TAIL: i64 = 4000;
 /// How long is waited before a conversation that can no longer be followed is followed again.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// Who misses the engine.
+/// Who misses the engine, and whether it is known why.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Away {
     stream: bool,
     watch: bool,
+    pub(super) is_stopped: bool,
+}
+
+impl Away {
+    fn seen(self) -> Seen {
+        match self {
+            Self { is_stopped: true, .. } => Seen::Stopped,
+            Self { stream: false, watch: false, .. } => Seen::There,
+            _ => Seen::Away,
+        }
+    }
 }
 
 impl Driver {
@@ -44,7 +56,7 @@ impl Driver {
 
     /// Follows a conversation from behind what was told of it.
     pub(super) fn follow(&mut self, current: Current) {
-        self.stream = Some(Stream::follow(&self.desk.client, &current.id, self.progress.last_seq()));
+        self.stream = Some(Stream::follow(&self.desk.onlooker, &current.id, self.progress.last_seq()));
         self.current = Some(current);
     }
 
@@ -63,7 +75,11 @@ impl Driver {
                 self.tell_caught_up();
             }
             Arrived::Away => self.missed(Away { stream: true, ..self.away }),
-            Arrived::Back => self.missed(Away { stream: false, ..self.away }),
+            Arrived::Back => self.missed(Away { stream: false, is_stopped: false, ..self.away }),
+            Arrived::Over(Some(ClientError::Stopped)) => {
+                self.stream = None;
+                self.missed(Away { stream: false, is_stopped: true, ..self.away });
+            }
             Arrived::Over(error) => {
                 self.stream = None;
                 match error.filter(|error| !crate::engine::may_come_back(error)) {
@@ -94,10 +110,20 @@ impl Driver {
         });
     }
 
-    /// The engine was there, or not, when it was looked for. A stream that is followed again may have nothing to tell.
-    pub(super) fn engine_seen(&mut self, is_there: bool) {
-        let stream = self.away.stream && !(is_there && self.stream.is_some());
-        self.missed(Away { stream, watch: !is_there });
+    /// The engine was looked for. A stream that is followed again may have nothing to tell.
+    pub(super) fn engine_seen(&mut self, seen: Seen) {
+        let Away { stream, is_stopped, .. } = self.away;
+        match seen {
+            Seen::Stopped => self.missed(Away { stream, watch: false, is_stopped: true }),
+            Seen::Away => self.missed(Away { stream, watch: true, is_stopped }),
+            Seen::There => {
+                if is_stopped && self.stream.is_none() {
+                    self.follow_again(self.epoch);
+                }
+                let stream = stream && self.stream.is_none();
+                self.missed(Away { stream, watch: false, is_stopped: false });
+            }
+        }
     }
 
     pub(super) fn tell_caught_up(&mut self) {
@@ -117,12 +143,14 @@ impl Driver {
     }
 
     fn missed(&mut self, away: Away) {
-        let (was, is) = (self.away != Away::default(), away != Away::default());
+        let (was, is) = (self.away.seen(), away.seen());
         self.away = away;
-        match (was, is) {
-            (false, true) => self.ready.push_back(News::Away),
-            (true, false) => self.ready.push_back(News::Back),
-            _ => {}
+        if was != is {
+            self.ready.push_back(match is {
+                Seen::There => News::Back,
+                Seen::Away => News::Away,
+                Seen::Stopped => News::Stopped,
+            });
         }
     }
 }

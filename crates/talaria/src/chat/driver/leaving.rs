@@ -17,8 +17,10 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 pub(crate) struct Left {
     /// The conversation, if there is one.
     pub(crate) session: Option<SessionId>,
-    /// Does its turn go on?
+    /// Does its turn go on, as far as was told?
     pub(crate) is_running: bool,
+    /// Did a person stop the engine, so that nothing more is told?
+    pub(crate) is_engine_stopped: bool,
     /// What nobody confirmed.
     pub(crate) unconfirmed: Vec<String>,
     /// What was refused at the last moment, in words.
@@ -61,8 +63,8 @@ impl Driver {
             _ => None,
         });
         let refused = refused.collect();
-        let is_running = self.is_running();
+        let (is_running, is_engine_stopped) = (self.is_running(), self.is_engine_stopped());
         let session = self.current.take().map(|current| current.id);
-        Left { session, is_running, unconfirmed, refused, has_ended_shell }
+        Left { session, is_running, is_engine_stopped, unconfirmed, refused, has_ended_shell }
     }
 }

@@ -12,6 +12,7 @@ use tokio::net::UnixListener;
 
 use super::*;
 use crate::chat::desk::Replies;
+use crate::chat::errand::Seen;
 use crate::settings::Settings;
 use crate::wanted::Wanted;
 
@@ -99,8 +100,26 @@ async fn a_conversation_that_is_gone_is_given_up_once() {
     assert_eq!(driver.errands.len(), waiting + 1);
     driver.follow_again(driver.epoch);
     assert!(told(&mut driver).is_empty(), "nobody has seen the engine yet");
-    driver.engine_seen(true);
+    driver.engine_seen(Seen::There);
     assert!(matches!(&told(&mut driver)[..], [News::Back]));
+}
+
+#[tokio::test]
+async fn an_engine_that_was_stopped_is_missed_once_and_followed_again_when_it_is_seen() {
+    let (mut driver, _home) = driver(Some(conversation())).await;
+    told(&mut driver);
+    let waiting = driver.errands.len();
+    driver.arrived(Arrived::Away);
+    driver.arrived(Arrived::Over(Some(ClientError::Stopped)));
+    assert!(matches!(&told(&mut driver)[..], [News::Away, News::Stopped]));
+    assert!(driver.stream.is_none() && driver.is_engine_stopped());
+    assert_eq!(driver.errands.len(), waiting, "nobody calls it");
+    driver.engine_seen(Seen::Stopped);
+    driver.engine_seen(Seen::Away);
+    assert!(told(&mut driver).is_empty() && driver.is_engine_stopped(), "it is known why it is not there");
+    driver.engine_seen(Seen::There);
+    assert!(matches!(&told(&mut driver)[..], [News::Back]));
+    assert!(driver.stream.is_some() && !driver.is_engine_stopped());
 }
 
 #[tokio::test]

@@ -39,6 +39,7 @@ impl Plain {
                 self.ask_what_is_old()
             }
             News::Away => self.note("the engine is away; waiting for it to come back"),
+            News::Stopped => self.note("the engine was stopped; what you send or ask next starts it again"),
             News::Back => self.note("the engine is back"),
             News::Waiting { requests, .. } => {
                 self.count_waiting(&requests)?;

@@ -44,6 +44,30 @@ async fn a_session_that_does_not_exist_is_said_and_nothing_is_drawn() {
 }
 
 #[tokio::test]
+async fn an_engine_that_a_person_stopped_stays_down_until_something_is_sent() {
+    let stage = Stage::usual().await;
+    for _ in 0..2 {
+        stage.scene.model.push(Reply::say("Back again."));
+    }
+    let mut terminal = stage.open(&[]).await;
+    for turn in 1..=2 {
+        // On the first screen whoever looks around finds out, later the end of the stream tells.
+        stage.scene.run(&["stop"]).await.exits(0);
+        terminal.wait_shown("engine stopped").await;
+        let screen = terminal.wait_shown("what you send or ask next starts it again").await;
+        assert!(screen.contains("engine was stopped"), "{}", screen.text());
+        assert_eq!(stage.scene.engine_pid().await, None);
+        send(&mut terminal, "Are you there?").await;
+        let is_back = |screen: &Screen| {
+            screen.text().matches("Back again.").count() == turn && !screen.contains("engine stopped")
+        };
+        terminal.wait_until("the answer of an engine that was started again", is_back).await;
+    }
+    quit(terminal).await;
+    stage.close().await;
+}
+
+#[tokio::test]
 async fn an_engine_that_is_gone_is_said_and_started_again() {
     let stage = Stage::usual().await;
     stage.scene.model.push(Reply::say("Back again."));
