@@ -8,6 +8,7 @@ use rustix::process::{Signal, kill_process};
 use serde_json::Value;
 use talaria_scripted::{Gate, Reply};
 use talaria_testkit::Codex;
+use talaria_testkit::app_server::copy_program;
 use tokio::process::Command;
 
 use crate::scene::{Scene, both_versions, names};
@@ -76,7 +77,7 @@ async fn upgrading_while_a_turn_runs_loses_nothing(codex: Codex) {
     running.wait_for("half").await;
     let older = scene.engine_pid().await.unwrap();
     let newer = scene.codex_home.root().join("newer");
-    fs::copy(env!("CARGO_BIN_EXE_talaria"), &newer).unwrap();
+    copy_program(env!("CARGO_BIN_EXE_talaria").as_ref(), &newer).unwrap();
     let command = scene.command(&["sessions", "list"]);
     let mut upgrade = Command::new(&newer);
     upgrade.args(["sessions", "list"]).current_dir(scene.work());

@@ -11,6 +11,7 @@ use talaria_core::api::{AnswerRequest, SessionStarted, Status};
 use talaria_core::ids::TicketId;
 use talaria_core::request::Who;
 use talaria_server::client::{Client, ClientError};
+use talaria_testkit::app_server::copy_program;
 use talaria_testkit::fault_points::Held;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -324,6 +325,6 @@ impl People {
 /// A copy of the program that was made later.
 pub(crate) fn newer_program(folder: &Path) -> PathBuf {
     let path = folder.join("talaria");
-    std::fs::copy(program(), &path).unwrap();
+    copy_program(program(), &path).unwrap();
     path
 }
