@@ -93,7 +93,7 @@ pub struct Chat {
     leave_by: Option<Duration>,
     /// A word of ours, and until when it stands.
     flash: Option<(Duration, String)>,
-    /// Does something in the conversation change by itself?
+    /// Does something in the conversation, or of a request, change by itself?
     is_moving: bool,
     /// Events before this one were asked for.
     asked_older: Option<i64>,

@@ -60,6 +60,8 @@ impl Chat {
         lines.append(&mut panel.lines);
         lines.extend(shell);
         lines.extend(pending);
+        let is_unseen = self.panel.as_ref().is_some_and(|panel| !panel.is_seen(now));
+        self.is_moving |= is_asked && is_unseen;
         // After the conversation, which knows only now where its end is.
         lines.extend(has_rule.then(|| self.rule(width, now)));
         if let Some(input) = input {
@@ -141,7 +143,9 @@ impl Chat {
         let room = width - used.min(width);
         let below = if below.width() <= room { below } else { "" };
         let fill = room - below.width();
-        let mut line = Line::of(Style::DIM, left);
+        // Bold are keys that answer; until they have been seen for a moment they do not.
+        let answers = self.is_asked() && self.panel.as_ref().is_some_and(|panel| panel.is_seen(now));
+        let mut line = Line::of(if answers { Style::BOLD } else { Style::DIM }, left);
         line.push(Style::DIM, &sign.repeat(fill));
         line.push(Style::BOLD, below);
         line

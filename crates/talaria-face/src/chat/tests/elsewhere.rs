@@ -5,6 +5,7 @@ use talaria_core::api::{Kind, SessionInfo, TaskCounts};
 use talaria_core::request::{Decision, Who};
 
 use super::*;
+use crate::render::Style;
 
 fn closed(id: &str, decision: Decision) -> Event {
     Event::RequestClosed { id: TicketId::new(id), decision, by: Who::User, why: None }
@@ -93,6 +94,23 @@ fn a_second_client_says_what_is_in_force_as_the_first_does() {
     );
     play.event(sample::session_started()).settle();
     assert!(play.rows_with("note").contains("sandbox (workspace-write)"), "{}", play.screen());
+}
+
+#[test]
+fn it_is_seen_when_keys_begin_to_answer() {
+    let mut play = play();
+    play.news(waiting(vec![of_task("r-9", "deploy")])).press("F2").draw();
+    let style = |play: &mut Play| {
+        let frame = play.chat.frame(play.size.0, play.size.1, play.now);
+        let rule = frame.lines.into_iter().find(|line| line.text().contains("keys answer")).unwrap();
+        rule.spans[0].style
+    };
+    assert_eq!(style(play.wait(499)), Style::DIM);
+    assert!(play.chat.is_ticking(), "nothing else happens that would have it drawn again");
+    assert_eq!(style(play.wait(1)), Style::BOLD);
+    assert!(!play.chat.is_ticking());
+    play.press("y");
+    assert!(play.wishes().contains("answer r-9"));
 }
 
 #[test]

@@ -3,7 +3,6 @@
 //! The folder lies in the home of the scene, so that it is shown as `~/shop` wherever the tests run.
 
 use std::path::PathBuf;
-use std::time::Duration;
 use std::{env, fs};
 
 use expect_test::{ExpectFile, expect_file};
@@ -145,8 +144,10 @@ pub(super) async fn send(terminal: &mut Terminal, line: &str) {
 
 /// Waits for a request on the screen until it takes keys: not before a person could have seen it.
 pub(super) async fn asked(terminal: &mut Terminal) -> Screen {
-    terminal.wait_shown("[y]").await;
-    tokio::time::sleep(Duration::from_millis(600)).await;
+    let takes_keys = |screen: &Screen| {
+        screen.contains("[y]") && screen.style_of("keys answer").is_some_and(|style| style.is_bold)
+    };
+    terminal.wait_until("a request that takes keys", takes_keys).await;
     terminal.settled().await
 }
 
