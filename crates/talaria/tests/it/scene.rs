@@ -19,7 +19,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdout, Command};
 
 /// How long anything may take before the test gives up. Far more than needed: it only ends a test that hangs.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(240);
 
 /// A way to nowhere: a port on loopback where nobody listens.
 const NO_WAY_OUT: &str = "http://127.0.0.1:9";
