@@ -7,17 +7,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use talaria_core::escrow;
 use talaria_core::event::{Event, QueuedInput, Stage, Started};
 use talaria_core::ids::{SessionId, TicketId};
 use talaria_core::outcome::Outcome;
-use talaria_core::request::{Answer, Decision, Who};
+use talaria_core::request::Who;
 use talaria_core::transcript::Message;
-use talaria_core::turn::{Fate, Opened, Record, RecordedRequest, Standing};
+use talaria_core::turn::{Opened, Record};
 use talaria_core::wire::call::UserInput;
 use talaria_store::{
-    Batch, Change, NewEvent, NewRequest, NewTurn, PeerRequest, RequestPatch, RequestState, SessionPatch,
-    Store, StoreError,
+    Batch, Change, NewEvent, NewTurn, RequestPatch, RequestState, SessionPatch, Store, StoreError,
 };
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -36,8 +34,10 @@ use crate::codex::host::Host;
 use crate::faults;
 use crate::session::{NotKept, Watcher};
 
-/// How long an answer that was never delivered is kept for the same question.
-const ESCROW_MS: i64 = 24 * 60 * 60 * 1000;
+mod requests;
+
+pub(super) use requests::void;
+
 /// The longest pause between two tries to write.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -147,15 +147,6 @@ impl Journal {
         self.place = Some(place);
     }
 
-    /// Somebody is asked, or nobody is any more.
-    fn ask(&mut self, change: impl FnOnce(&mut Vec<TicketId>)) {
-        change(&mut self.asking);
-        let is_waiting = !self.asking.is_empty();
-        if let Some(place) = &mut self.place {
-            place.set_parked(is_waiting);
-        }
-    }
-
     /// Says where the turn runs.
     pub(super) fn on(&mut self, host: &Host, started: &Started) {
         self.host = host.nonce().map(str::to_owned);
@@ -174,43 +165,10 @@ impl Journal {
         }
     }
 
-    /// Takes up a turn in flight: its requests are there already. Those whose answer was secret, and is not known any more,
-    /// are open again; the others are left alone, because somebody may be answering them right now.
-    pub(super) fn recall(&mut self, requests: &[RecordedRequest], forgotten: Vec<TicketId>) {
-        self.known.extend(requests.iter().map(|request| request.ticket.clone()));
-        let open = requests.iter().filter(|request| matches!(request.standing, Standing::Open));
-        let open: Vec<TicketId> = open.map(|request| request.ticket.clone()).collect();
-        self.ask(|asking| asking.extend(open));
-        for ticket in forgotten {
-            self.patch(RequestPatch::state(ticket, RequestState::Open));
-        }
-    }
-
     /// Says what the person said first. What waited for its turn becomes part of the conversation only now.
     pub(super) fn prompt(&mut self, text: &str) {
         let prompt = rows::prompt(self.ordinal, 1, text);
         self.changes.push(Change::Message(talaria_store::NewMessage { event: Some(0), ..prompt }));
-    }
-
-    /// Says what becomes of a request whose Codex is gone for good.
-    pub(super) fn abandon(&mut self, request: RecordedRequest) {
-        let RecordedRequest { ticket, binding, standing, is_closed, .. } = request;
-        let (decision, by, fate) = match standing {
-            Standing::Answered { answer, by } if binding.is_some() && escrow::is_keepable(&answer) => {
-                (answer.decision, by, Fate::Kept { answer: Box::new(answer), by })
-            }
-            Standing::Open | Standing::Answered { .. } => (Decision::Void, Who::Codex, Fate::Void),
-            Standing::Delivering { answer, by } => {
-                (answer.map_or(Decision::Accept, |answer| answer.decision), by, Fate::Unknown)
-            }
-        };
-        if !is_closed {
-            self.event(Event::RequestClosed { id: ticket.clone(), decision, by, why: None });
-        }
-        if matches!(fate, Fate::Unknown) {
-            self.event(Event::DeliveryUnknown { id: ticket.clone() });
-        }
-        self.record(Record::Fate { ticket, fate });
     }
 
     /// Nothing can be written down any more.
@@ -225,75 +183,6 @@ impl Journal {
             thread: Some(started.thread.clone()),
             ..SessionPatch::default()
         }));
-    }
-
-    fn request(&mut self, id: &TicketId, ask: &talaria_core::request::Ask) {
-        let Some(opened) = self.opened.take_if(|opened| opened.ticket == *id) else { return };
-        if self.known.contains(id) {
-            return self.patch(RequestPatch::state(id.clone(), RequestState::Open));
-        }
-        let thread =
-            opened.asked.thread.or_else(|| self.started.as_ref().map(|started| started.thread.clone()));
-        let peer = PeerRequest {
-            host: self.host.clone().unwrap_or_default(),
-            thread: thread.unwrap_or_else(|| talaria_core::ids::ThreadId::new("")),
-            rpc_id: serde_json::to_string(&opened.asked.id).unwrap_or_default(),
-            method: opened.asked.method,
-            item: opened.asked.item,
-        };
-        if let Some(task) = &self.task {
-            self.changes.extend(owed::request(task, id).map(Change::Outbox));
-        }
-        self.changes.push(Change::NewRequest(NewRequest {
-            id: id.clone(),
-            turn: Some(self.ordinal),
-            peer,
-            kind: rows::kind(ask).to_owned(),
-            summary: ask.label().to_string(),
-            place: opened.place.map(|place| rows::word(&place)),
-            ask: serde_json::to_string(ask).unwrap_or_default(),
-            binding: opened.binding.and_then(|binding| serde_json::to_string(&binding).ok()),
-        }));
-    }
-
-    /// The answer is about to be written to Codex.
-    fn deliver(&mut self, ticket: TicketId, answer: &Answer, by: Who) {
-        self.points.push("answer-sent");
-        let patch = RequestPatch {
-            decision: Some(rows::word(&answer.decision)),
-            answer_sealed: self.sealed(answer),
-            // Who a person or a model is was written down with the answer.
-            answered_by: (!matches!(by, Who::User | Who::Model)).then(|| rows::word(&by)),
-            ..RequestPatch::state(ticket, RequestState::Delivering)
-        };
-        self.patch(patch);
-    }
-
-    fn end_of_answer(&mut self, ticket: TicketId, fate: &Fate) {
-        let patch = match fate {
-            Fate::Delivered => RequestPatch::state(ticket, RequestState::Delivered),
-            Fate::Unknown => RequestPatch::state(ticket, RequestState::Undelivered),
-            Fate::Void => void(ticket),
-            Fate::Kept { answer, .. } => match self.sealed(answer) {
-                Some(sealed) => RequestPatch {
-                    answer_sealed: Some(sealed),
-                    expires_at: Some(end_of_escrow()),
-                    ..RequestPatch::state(ticket, RequestState::Escrowed)
-                },
-                None => void(ticket),
-            },
-        };
-        self.patch(patch);
-    }
-
-    fn patch(&mut self, patch: RequestPatch) {
-        self.changes.push(Change::Request(patch));
-    }
-
-    fn sealed(&self, answer: &Answer) -> Option<Vec<u8>> {
-        escrow::is_keepable(answer)
-            .then(|| self.shelf.seal.close(&answer.revealed().to_string()).ok())
-            .flatten()
     }
 
     /// Writes until it is written: without a record nothing goes on.
@@ -328,15 +217,6 @@ impl Journal {
         }
         Ok(())
     }
-}
-
-/// Nobody waits for the answer any more. One that the store has and the turn never heard of is kept.
-pub(super) fn void(ticket: TicketId) -> RequestPatch {
-    RequestPatch { expires_at: Some(end_of_escrow()), ..RequestPatch::state(ticket, RequestState::Void) }
-}
-
-fn end_of_escrow() -> i64 {
-    now_ms().saturating_add(ESCROW_MS)
 }
 
 impl Watcher for Journal {

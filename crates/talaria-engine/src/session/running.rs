@@ -1,28 +1,34 @@
-//! One turn of a session while it runs: feeds the machine and does what it says.
+//! One turn of a session while it runs: what comes is fed to the machine, from Codex, from errands and from people. What the
+//! machine says is done (`acting`) and told (`telling`).
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use talaria_core::event::{Event, Usage};
+use talaria_core::event::Event;
 use talaria_core::failure;
 use talaria_core::ids::TicketId;
-use talaria_core::outcome::{Outcome, Report};
+use talaria_core::outcome::Report;
 use talaria_core::redact::redact;
 use talaria_core::settle::{Deed, Settlement, Vantage};
-use talaria_core::transcript::{Limits, Message, Projector, Sent};
-use talaria_core::turn::{Choice, Input, Order, Output, Turn, sub_agents};
-use talaria_core::veil::{self, Veil};
-use talaria_core::wire::call::{TurnStart, UserInput};
+use talaria_core::transcript::{Limits, Projector, Sent};
+use talaria_core::turn::{Choice, Input, Order, Turn};
+use talaria_core::veil::Veil;
+use talaria_core::wire::call::UserInput;
 use talaria_core::wire::notification::{Notification, TurnStatus};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
-use super::errands::{self, Done, Errands, Ground, Recorded};
-use super::{Command, Flown, NotKept, Prompt, Reading, Session, Watcher, When};
+use super::errands::{Done, Errands, Ground, Recorded};
+use super::{Command, Flown, Prompt, Reading, Session, Watcher, When};
 use crate::codex::complaints::Mark;
 use crate::codex::live_turns::TurnGuard;
 use crate::codex::queue::{Delivery, Queue};
+
+mod acting;
+mod telling;
+
+use telling::text_of;
 
 /// How often pieces of text are looked at, at most: waking up for each of a thousand a second costs more than they do.
 const PACE: Duration = Duration::from_millis(2);
@@ -258,157 +264,6 @@ impl<'a, W: Watcher> Running<'a, W> {
         self.handle(Input::Send);
     }
 
-    /// Does what the turn wants done, until it wants nothing or is over.
-    async fn carry_out(&mut self) -> Option<Report> {
-        while let Some(output) = self.turn.poll() {
-            // What has consequences outside comes after what led to it has been kept.
-            if !matches!(output, Output::Emit(_) | Output::Heard(_) | Output::Record(_))
-                && let Err(not_kept) = self.keep().await
-            {
-                return Some(self.give_up(&not_kept));
-            }
-            let host = self.session.current.get();
-            let thread = self.session.started.thread.clone();
-            match output {
-                Output::Emit(event) => {
-                    if matches!(event, Event::Outcome(_)) {
-                        self.settle_steering().await;
-                    }
-                    self.tell(event);
-                }
-                Output::Start if self.prompt.deed == Deed::Compaction => self.errands.compact(host, thread),
-                Output::Start => {
-                    let start = TurnStart {
-                        thread_id: thread,
-                        input: std::mem::take(&mut self.prompt.input),
-                        model: self.wanted.model.clone(),
-                        effort: self.session.options.effort.clone(),
-                        client_user_message_id: self.recorded.client_id.clone(),
-                    };
-                    self.errands.start_turn(host, start);
-                }
-                Output::Interrupt { thread, turn } => self.errands.interrupt(host, thread, turn),
-                Output::Read => {
-                    self.recorded.turn = self.turn.id().cloned();
-                    let recorded = self.recorded.clone();
-                    if let Some(Reading { history, vantage }) = self.reading.take() {
-                        let settlement = match history {
-                            Ok(history) => recorded.settle_with_file(history, vantage).await,
-                            Err(why) => Settlement::Unknown { why },
-                        };
-                        self.handle(Input::Settled(settlement));
-                    } else if host.is_alive() {
-                        self.errands.read(host, recorded, self.vantage);
-                    } else {
-                        self.errands.revive_and_read(self.ground(), recorded);
-                    }
-                }
-                Output::LookUpSettings => {
-                    let turn = self.turn.id().cloned();
-                    self.errands.look_up_settings(self.session.started.path.clone(), turn);
-                }
-                Output::Escalate => self.errands.escalate(host, thread),
-                Output::EndTerminals { thread, items } => self.errands.end_terminals(host, thread, items),
-                // Waited for, since what comes next must come after it; but not for long.
-                Output::Steer { thread, turn, text } => {
-                    let told =
-                        tokio::time::timeout(STEER_GRACE, errands::tell_model(&host, thread, turn, text));
-                    if let Some(message) = told.await.unwrap_or_else(|_| Some(errands::UNTOLD.to_owned())) {
-                        self.tell(Event::Warning { message });
-                    }
-                }
-                Output::Record(record) => self.watcher.record(record),
-                Output::Reply { id, result } => host.respond(&id, &result),
-                Output::CallTool { id, call } => {
-                    if !self.session.options.tools.has(&call.tool) {
-                        let message = format!(
-                            "the model calls the tool {}, which this session does not have",
-                            call.tool
-                        );
-                        self.tell(Event::Warning { message });
-                    }
-                    let work = self.session.options.tools.call(&call.tool, call.arguments);
-                    self.errands.run_tool(host, id, work);
-                }
-                Output::Heard(item) => self.tell(Event::ItemCompleted { item }),
-                Output::Finish(mut report, total) => {
-                    veil::cover_report(&mut report);
-                    self.session.total = total;
-                    self.session.bounds = self.turn.bounds().clone();
-                    if let Some(turn) = self.turn.id() {
-                        self.session.last_turn = Some(turn.clone());
-                    }
-                    self.watcher.caught_up();
-                    return Some(*report);
-                }
-            }
-        }
-        None
-    }
-
-    /// Keeps what was told so far, and says so to whoever waits for it.
-    async fn keep(&mut self) -> Result<(), NotKept> {
-        self.watcher.keep().await?;
-        for waiting in self.waiting_for_keep.drain(..) {
-            // They may have gone.
-            let _ = waiting.send(());
-        }
-        Ok(())
-    }
-
-    /// Lets go of a turn about which nothing can be written down any more. What becomes of it is somebody else's to find
-    /// out; nothing is told.
-    fn give_up(&self, not_kept: &NotKept) -> Report {
-        Report::new(Outcome::Lost { why: not_kept.to_string() }, None, Usage::default(), 0)
-    }
-
-    /// Tells what became of further input before the turn is reported as over, as far as that is known by then.
-    async fn settle_steering(&mut self) {
-        let deadline = Instant::now() + STEER_GRACE;
-        while let Some(done) = self.errands.steered(deadline).await {
-            self.take(done);
-        }
-    }
-
-    /// Tells an event. From here on nobody sees a secret: neither whoever watches nor what is kept.
-    fn tell(&mut self, event: Event) {
-        let Self { session, watcher, projector, veil, .. } = self;
-        veil.cover(event, &mut |event| {
-            project(projector, &event);
-            if let Event::ItemStarted { item }
-            | Event::ItemCompleted { item }
-            | Event::AgentItemCompleted { item, .. } = &event
-            {
-                for thread in sub_agents(item) {
-                    session.current.get().adopt(thread, &session.queue);
-                }
-            }
-            if let Event::SettingsConfirmed { model, effort } = &event {
-                session.started.model.clone_from(model);
-                session.started.effort.clone_from(effort);
-            }
-            watcher.event(event);
-        });
-        self.keep_messages();
-    }
-
-    fn project(&mut self, event: &Event) {
-        project(&mut self.projector, event);
-    }
-
-    fn keep_messages(&mut self) {
-        while let Some(message) = self.projector.poll() {
-            self.watcher.message(&message);
-            self.session.memory.push(message);
-        }
-    }
-
-    /// What the person said goes behind what came before it.
-    fn remember_said(&mut self, text: &str) {
-        self.keep_messages();
-        self.session.memory.push(Message::user(redact(text)));
-    }
-
     fn obey(&mut self, command: Command) {
         match command {
             Command::Answer { ticket, answer, by } => self.handle(Input::Answer { ticket, answer, by }),
@@ -454,16 +309,6 @@ impl<'a, W: Watcher> Running<'a, W> {
     }
 }
 
-/// Lets the projector see an event that it makes messages of.
-fn project(projector: &mut Projector, event: &Event) {
-    match event {
-        Event::ItemStarted { item } => projector.begin(item),
-        Event::ItemCompleted { item } => projector.complete(item),
-        Event::Outcome(report) => projector.finish(&report.outcome),
-        _ => {}
-    }
-}
-
 /// An end for which a broken login may be the reason.
 fn may_be_the_login(delivery: &Delivery<'_>) -> bool {
     match delivery {
@@ -481,16 +326,6 @@ fn arrival(delivery: Delivery<'static>) -> Input {
         Delivery::Corrupt(corrupt) => Input::Corrupt(corrupt),
         Delivery::Gone(why) => Input::Gone(why),
     }
-}
-
-/// What the person said, as text; images are named.
-fn text_of(input: &[UserInput]) -> String {
-    let part = |part: &UserInput| match part {
-        UserInput::Text { text } => Some(text.clone()),
-        UserInput::LocalImage { path } => Some(format!("[image {path}]")),
-        UserInput::Other => None,
-    };
-    input.iter().filter_map(part).collect::<Vec<_>>().join("\n")
 }
 
 fn mint_ticket() -> TicketId {

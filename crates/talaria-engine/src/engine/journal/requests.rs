@@ -1,0 +1,139 @@
+//! What is written down of the requests of a turn: that one is open, what was answered and whether Codex has it, and what
+//! becomes of an answer that never got there.
+
+use talaria_core::escrow;
+use talaria_core::event::Event;
+use talaria_core::ids::{ThreadId, TicketId};
+use talaria_core::request::{Answer, Ask, Decision, Who};
+use talaria_core::turn::{Fate, Record, RecordedRequest, Standing};
+use talaria_store::{Change, NewRequest, PeerRequest, RequestPatch, RequestState};
+
+use super::Journal;
+use crate::clock::now_ms;
+use crate::engine::{owed, rows};
+use crate::session::Watcher;
+
+/// How long an answer that was never delivered is kept for the same question.
+const ESCROW_MS: i64 = 24 * 60 * 60 * 1000;
+
+impl Journal {
+    /// Takes up a turn in flight: its requests are there already. Those whose answer was secret, and is not known any more,
+    /// are open again; the others are left alone, because somebody may be answering them right now.
+    pub(in crate::engine) fn recall(&mut self, requests: &[RecordedRequest], forgotten: Vec<TicketId>) {
+        self.known.extend(requests.iter().map(|request| request.ticket.clone()));
+        let open = requests.iter().filter(|request| matches!(request.standing, Standing::Open));
+        let open: Vec<TicketId> = open.map(|request| request.ticket.clone()).collect();
+        self.ask(|asking| asking.extend(open));
+        for ticket in forgotten {
+            self.patch(RequestPatch::state(ticket, RequestState::Open));
+        }
+    }
+
+    /// Says what becomes of a request whose Codex is gone for good.
+    pub(in crate::engine) fn abandon(&mut self, request: RecordedRequest) {
+        let RecordedRequest { ticket, binding, standing, is_closed, .. } = request;
+        let (decision, by, fate) = match standing {
+            Standing::Answered { answer, by } if binding.is_some() && escrow::is_keepable(&answer) => {
+                (answer.decision, by, Fate::Kept { answer: Box::new(answer), by })
+            }
+            Standing::Open | Standing::Answered { .. } => (Decision::Void, Who::Codex, Fate::Void),
+            Standing::Delivering { answer, by } => {
+                (answer.map_or(Decision::Accept, |answer| answer.decision), by, Fate::Unknown)
+            }
+        };
+        if !is_closed {
+            self.event(Event::RequestClosed { id: ticket.clone(), decision, by, why: None });
+        }
+        if matches!(fate, Fate::Unknown) {
+            self.event(Event::DeliveryUnknown { id: ticket.clone() });
+        }
+        self.record(Record::Fate { ticket, fate });
+    }
+
+    /// Somebody is asked, or nobody is any more.
+    pub(super) fn ask(&mut self, change: impl FnOnce(&mut Vec<TicketId>)) {
+        change(&mut self.asking);
+        let is_waiting = !self.asking.is_empty();
+        if let Some(place) = &mut self.place {
+            place.set_parked(is_waiting);
+        }
+    }
+
+    pub(super) fn request(&mut self, id: &TicketId, ask: &Ask) {
+        let Some(opened) = self.opened.take_if(|opened| opened.ticket == *id) else { return };
+        if self.known.contains(id) {
+            return self.patch(RequestPatch::state(id.clone(), RequestState::Open));
+        }
+        let thread =
+            opened.asked.thread.or_else(|| self.started.as_ref().map(|started| started.thread.clone()));
+        let peer = PeerRequest {
+            host: self.host.clone().unwrap_or_default(),
+            thread: thread.unwrap_or_else(|| ThreadId::new("")),
+            rpc_id: serde_json::to_string(&opened.asked.id).unwrap_or_default(),
+            method: opened.asked.method,
+            item: opened.asked.item,
+        };
+        if let Some(task) = &self.task {
+            self.changes.extend(owed::request(task, id).map(Change::Outbox));
+        }
+        self.changes.push(Change::NewRequest(NewRequest {
+            id: id.clone(),
+            turn: Some(self.ordinal),
+            peer,
+            kind: rows::kind(ask).to_owned(),
+            summary: ask.label().to_string(),
+            place: opened.place.map(|place| rows::word(&place)),
+            ask: serde_json::to_string(ask).unwrap_or_default(),
+            binding: opened.binding.and_then(|binding| serde_json::to_string(&binding).ok()),
+        }));
+    }
+
+    /// The answer is about to be written to Codex.
+    pub(super) fn deliver(&mut self, ticket: TicketId, answer: &Answer, by: Who) {
+        self.points.push("answer-sent");
+        let patch = RequestPatch {
+            decision: Some(rows::word(&answer.decision)),
+            answer_sealed: self.sealed(answer),
+            // Who a person or a model is was written down with the answer.
+            answered_by: (!matches!(by, Who::User | Who::Model)).then(|| rows::word(&by)),
+            ..RequestPatch::state(ticket, RequestState::Delivering)
+        };
+        self.patch(patch);
+    }
+
+    pub(super) fn end_of_answer(&mut self, ticket: TicketId, fate: &Fate) {
+        let patch = match fate {
+            Fate::Delivered => RequestPatch::state(ticket, RequestState::Delivered),
+            Fate::Unknown => RequestPatch::state(ticket, RequestState::Undelivered),
+            Fate::Void => void(ticket),
+            Fate::Kept { answer, .. } => match self.sealed(answer) {
+                Some(sealed) => RequestPatch {
+                    answer_sealed: Some(sealed),
+                    expires_at: Some(end_of_escrow()),
+                    ..RequestPatch::state(ticket, RequestState::Escrowed)
+                },
+                None => void(ticket),
+            },
+        };
+        self.patch(patch);
+    }
+
+    pub(super) fn patch(&mut self, patch: RequestPatch) {
+        self.changes.push(Change::Request(patch));
+    }
+
+    pub(super) fn sealed(&self, answer: &Answer) -> Option<Vec<u8>> {
+        escrow::is_keepable(answer)
+            .then(|| self.shelf.seal.close(&answer.revealed().to_string()).ok())
+            .flatten()
+    }
+}
+
+/// Nobody waits for the answer any more. One that the store has and the turn never heard of is kept.
+pub(in crate::engine) fn void(ticket: TicketId) -> RequestPatch {
+    RequestPatch { expires_at: Some(end_of_escrow()), ..RequestPatch::state(ticket, RequestState::Void) }
+}
+
+fn end_of_escrow() -> i64 {
+    now_ms().saturating_add(ESCROW_MS)
+}
