@@ -41,6 +41,7 @@ mod welcome;
 pub use frame::Frame;
 pub use known::Asked;
 pub use setup::Setup;
+pub use welcome::beginning;
 
 use commands::Command;
 use composer::Composer;

@@ -2,9 +2,10 @@
 //!
 //! It says only what is known, and that Codex is being asked as long as that is so. It asks nothing.
 
+use talaria_core::api::Offers;
 use talaria_core::plain::one_line;
 
-use super::known::{Engine, Known, Setting};
+use super::known::{Asked, Engine, Known, Setting};
 use super::line::Line;
 use crate::render::{Color, Paint, Style, cut};
 
@@ -45,6 +46,17 @@ pub(super) fn rows(known: &Known, width: usize, height: usize, paint: Paint) -> 
     }
     page.lines.truncate(height);
     page.lines
+}
+
+/// What a conversation would begin with, name and value, as the first screen says it; for faces without a screen. The values
+/// may be somebody else's words.
+pub fn beginning(asked: Asked, offers: &Offers) -> Vec<(&'static str, String)> {
+    let offers = Some(Box::new(offers.clone()));
+    let known = Known { asked, offers, ..Known::default() };
+    let mut pairs =
+        vec![("runtime", runtime(&known)), ("model", model(&known)), ("permissions", permissions(&known))];
+    pairs.extend(known.offers.iter().flat_map(|offers| &offers.notes).map(|note| ("note", note.clone())));
+    pairs
 }
 
 /// What has to be done before a turn can run, and how.

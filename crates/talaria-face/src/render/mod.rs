@@ -17,6 +17,7 @@ mod block;
 mod canvas;
 pub(crate) mod diff;
 pub(crate) mod flow;
+mod heading;
 pub(crate) mod highlight;
 mod inline;
 mod json;
@@ -57,6 +58,8 @@ pub use talaria_core::plain::one_line as plain_line;
 /// For messages outside of a turn: what is shown is harmless, and ends of lines stay.
 pub use talaria_core::plain::sanitize as plain;
 pub use terminal::Terminal;
+/// How long something took, in milliseconds, in short.
+pub use tool_line::elapsed;
 
 /// What is wanted next of a person who answers a question line by line, as it stands before the cursor.
 pub fn wanted(dialog: &Dialog, look: Look) -> String {

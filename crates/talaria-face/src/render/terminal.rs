@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use talaria_core::event::{Event, PlanStep};
+use talaria_core::event::{Event, PlanStep, Started};
 use talaria_core::ids::{ItemId, TicketId};
 use talaria_core::item::{Item, ItemBody, Status};
 use talaria_core::outcome::Report;
@@ -23,7 +23,7 @@ use super::question::{self, Rules};
 use super::spinner::{self, Running};
 use super::stage::{Section, Stage};
 use super::style::Paint;
-use super::{Look, Renderer, Shown, notice, prompt, step_note, tool_line};
+use super::{Look, Renderer, Shown, heading, notice, prompt, step_note, tool_line};
 use crate::dialog::Dialog;
 
 /// Lines of a diff that nobody is asked about.
@@ -79,6 +79,22 @@ impl<W: Write> Terminal<W> {
             sandbox: UNTOLD.to_owned(),
             approval: UNTOLD.to_owned(),
             cwd: PathBuf::new(),
+        }
+    }
+
+    /// Takes over what was shown to be in force: questions and settings that follow are seen in its light.
+    pub fn know(&mut self, started: &Started) {
+        started.sandbox.clone_into(&mut self.sandbox);
+        started.approval.clone_into(&mut self.approval);
+        self.cwd = PathBuf::from(&started.cwd);
+        self.model = Some((started.model.clone(), started.effort.clone()));
+    }
+
+    /// Shows reasoning in one line: its heading, or how it begins. For faces that do not show it as it comes.
+    pub fn thought(&mut self, text: &str) -> io::Result<()> {
+        match heading::of(text) {
+            Some(heading) => self.stage.dim(&format!("thinking: {heading}")),
+            None => Ok(()),
         }
     }
 
@@ -197,10 +213,7 @@ impl<W: Write> Renderer for Terminal<W> {
         (self.now, self.last_event) = (now, now);
         match event {
             Event::SessionStarted(started) => {
-                started.sandbox.clone_into(&mut self.sandbox);
-                started.approval.clone_into(&mut self.approval);
-                self.cwd = PathBuf::from(&started.cwd);
-                self.model = Some((started.model.clone(), started.effort.clone()));
+                self.know(started);
                 self.stage.put(Section::Head, &notice::started(started, self.paint))
             }
             Event::SettingsConfirmed { model, effort } => {

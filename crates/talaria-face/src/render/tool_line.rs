@@ -196,7 +196,7 @@ fn unquoted(word: &str) -> Option<Cow<'_, str>> {
 }
 
 /// How long something took: `0.4s`, `1m 05s`, `2h 03m`.
-pub(crate) fn elapsed(ms: u64) -> String {
+pub fn elapsed(ms: u64) -> String {
     let seconds = ms / 1000;
     match seconds {
         0..60 => format!("{seconds}.{}s", ms % 1000 / 100),

@@ -14,6 +14,10 @@ Examples:
   echo \"what is this?\" | talaria   # every line is a turn
   talaria exec \"explain this repo\" # one turn, for scripts
 
+Exit codes with input from a pipe, of the last turn or shell command: 0 done or no input, 1 failed,
+2 usage, 3 declined, 4 interrupted or left while it ran, 5 timed out, 6 Codex missing or not logged
+in, 7 lost; at a terminal 0
+
 New here? `talaria demo` runs a real Codex turn without an account.";
 
 /// Options of the conversation in the terminal.

@@ -7,24 +7,27 @@
 //! question that is closed meanwhile is thrown away: it may be a password, and is no message.
 
 use std::collections::VecDeque;
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Stdout};
 
 use talaria_core::api::{RequestInfo, When};
 use talaria_core::config::Enter;
 use talaria_core::event::Event;
+use talaria_face::chat::Asked;
 use talaria_face::chat::commands::Entry;
 use talaria_face::chat::contract::{Prompt, Wish};
 use talaria_face::render;
 
+use super::desk::shown_path;
 use super::driver::Driver;
 use super::farewell;
 use super::signals::{Called, Signals};
-use crate::echo;
 use crate::trouble::{Trouble, complain, exit};
+use crate::{echo, look, patience};
 
 mod lines;
 mod news;
 mod page;
+mod paper;
 mod questions;
 mod typed;
 
@@ -35,19 +38,25 @@ use typed::Abandoned;
 
 /// So much text of a pipe waits at most while a question is open; the rest stays in the pipe.
 const MOST_HELD: usize = 1024 * 1024;
+/// So many columns of what a question is about are told when it is put again.
+const ABOUT: usize = 60;
 
 /// Runs the conversation until the person leaves or the input ends. The number is the exit code.
 pub(crate) async fn run(driver: Driver, mut signals: Signals) -> Result<u8, Trouble> {
+    // A line that comes and goes is nothing to be read line by line.
+    patience::keep_quiet();
     let mut plain = Plain::new(driver);
     let ended = plain.run(&mut signals).await;
+    let ended = ended.and_then(|()| plain.page.end());
     echo::show();
+    let why = plain.no_input();
     let left = plain.driver.leave().await;
     match ended {
         // Whoever read our output has seen enough.
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             return Err(Trouble::new(exit::FAILED, "cannot write the output").because(error));
         }
-        _ => complain(&farewell::words(&left)),
+        _ => complain(&format!("{why}{}", farewell::words(&left))),
     }
     Ok(match plain.input {
         // A person has seen how each turn ended; a script reads the last one off the exit code.
@@ -75,7 +84,7 @@ enum Flow {
 
 struct Plain {
     driver: Driver,
-    page: Page,
+    page: Page<Stdout>,
     lines: Lines,
     input: Input,
     enter: Enter,
@@ -87,6 +96,11 @@ struct Plain {
     /// Lines of text from a pipe that have to wait until a question is settled.
     held: VecDeque<String>,
     is_input_over: bool,
+    has_input: bool,
+    /// Codex is being asked what there is. Its answer is told before a line is asked for; one that is typed is taken at once.
+    is_looking: bool,
+    /// What a conversation that begins is asked for.
+    begins_with: Asked,
     was_interrupted: bool,
     /// Requests of other conversations that were told.
     told_waiting: usize,
@@ -100,9 +114,10 @@ impl Plain {
     fn new(driver: Driver) -> Self {
         let input = if io::stdin().is_terminal() { Input::Terminal } else { Input::Pipe };
         let enter = driver.desk().settings.config.chat.enter.unwrap_or_default();
+        let begins_with = driver.desk().asked();
         Self {
             driver,
-            page: Page::new(),
+            page: Page::new(io::stdout(), look::of_stdout()),
             lines: Lines::open(),
             input,
             enter,
@@ -111,6 +126,9 @@ impl Plain {
             abandoned: None,
             held: VecDeque::new(),
             is_input_over: false,
+            has_input: false,
+            is_looking: true,
+            begins_with,
             was_interrupted: false,
             told_waiting: 0,
             waiting: Vec::new(),
@@ -120,8 +138,12 @@ impl Plain {
 
     async fn run(&mut self, signals: &mut Signals) -> io::Result<()> {
         if self.input == Input::Terminal {
-            let (version, cwd) = (env!("CARGO_PKG_VERSION"), &self.driver.desk().cwd);
-            let head = format!("Talaria {version} in {cwd}; /help says what can be typed, Ctrl-D leaves\n");
+            let (version, cwd) = (env!("CARGO_PKG_VERSION"), shown_path(&self.driver.desk().cwd));
+            let head = format!(
+                "Talaria {version} in {cwd}\n\
+                 say what you want done and press Enter; /help says what can be typed\n\
+                 Ctrl-D leaves and stops nothing\n"
+            );
             self.page.say(&render::plain(&head))?;
         }
         loop {
@@ -156,6 +178,7 @@ impl Plain {
             // A question may be answered by the next line.
             Input::Pipe => {
                 !self.driver.is_busy()
+                    && self.page.is_caught_up()
                     && (self.is_idle() && self.held.is_empty()
                         || self.questions.first().is_some() && has_room(&self.held))
             }
@@ -181,13 +204,38 @@ impl Plain {
             if is_stuck {
                 complain("a question is open, and no further line can answer it\n");
             }
-            if self.is_idle() || is_stuck {
+            // What was asked for is shown first.
+            if self.page.is_caught_up() && (self.is_idle() || is_stuck) {
                 return Ok(Flow::Leave);
             }
-        } else if self.input == Input::Terminal && self.is_idle() && self.abandoned.is_none() {
-            self.page.sign()?;
+        } else if self.input == Input::Terminal {
+            self.want_line()?;
         }
         Ok(Flow::GoOn)
+    }
+
+    /// Makes sure that a person sees what is wanted of them, whatever was written meanwhile.
+    fn want_line(&mut self) -> io::Result<()> {
+        let is_asked = self.asked.is_some_and(|number| number > 0);
+        if is_asked {
+            self.page.ask_again()
+        } else if self.is_idle() && self.abandoned.is_none() && !self.is_looking && self.page.is_caught_up() {
+            self.page.sign()
+        } else {
+            self.page.withdraw();
+            Ok(())
+        }
+    }
+
+    /// Why the program ends though nobody said anything.
+    fn no_input(&self) -> &'static str {
+        if !self.is_input_over || self.has_input || self.input == Input::Terminal || self.was_interrupted {
+            ""
+        } else if self.driver.current().is_some() {
+            "there was no input: the conversation was only shown\n"
+        } else {
+            "there was no input, so nothing was said; `talaria` in a terminal asks for it, and from a pipe every line is a turn\n"
+        }
     }
 
     /// Puts the first question, or says how it can be answered.
@@ -208,8 +256,11 @@ impl Plain {
                 .page
                 .say("what is typed here would be seen; answer it elsewhere: talaria requests list\n");
         }
+        let look = self.page.look();
+        let about = render::cut(&render::plain_line(&dialog.ask().label()), ABOUT, render::Paint::new(look));
+        let again = format!("still asked: {about}\n{text}");
         self.asked = Some(self.lines.question_is_put());
-        self.page.ask(&text)
+        self.page.ask(&text, again)
     }
 
     fn enter(&mut self, entry: Entry, typed: &str) {
@@ -237,6 +288,9 @@ impl Plain {
     }
 
     fn called(&mut self, called: Called) -> io::Result<Flow> {
+        if called == Called::Interrupt && self.input == Input::Terminal {
+            self.page.struck()?;
+        }
         match called {
             Called::GoOn => Ok(Flow::GoOn),
             Called::End => Ok(Flow::Leave),
@@ -273,7 +327,10 @@ impl Plain {
         {
             self.abandon(is_secret)?;
         }
-        if let Event::Outcome(report) = event {
+        // How an old turn ended was told at its time.
+        if let Event::Outcome(report) = event
+            && self.page.is_caught_up()
+        {
             self.code = report.exit;
             self.was_interrupted = false;
         }

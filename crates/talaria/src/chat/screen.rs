@@ -19,9 +19,10 @@ use talaria_core::config::Theme;
 use talaria_face::chat::commands::Command;
 use talaria_face::chat::contract::{Code, Input, Key, News, Wish};
 use talaria_face::chat::draw::draw;
-use talaria_face::chat::{Asked, Chat, Frame, Setup};
+use talaria_face::chat::{Chat, Frame, Setup};
 use talaria_face::render::{Highlighter, Look};
 
+use super::desk::shown_path;
 use super::driver::Driver;
 use super::farewell;
 use super::signals::{Called, Signals};
@@ -73,31 +74,14 @@ fn setup(driver: &Driver, history: Vec<String>) -> Setup {
     let found = look::of_stdout();
     // Without colours there is one theme; with them the person chooses.
     let theme = if found.color { config.chat.theme.unwrap_or_default() } else { Theme::Mono };
-    // These are for a conversation that begins; one that there is has its own, and the driver tells what is asked of it.
-    let asked = Asked {
-        model: desk.wanted.model(config),
-        effort: desk.wanted.effort(config),
-        sandbox: desk.wanted.sandbox(config).map(|sandbox| sandbox.as_str().to_owned()),
-        approval: desk.wanted.approval(config).map(|approval| approval.as_str().to_owned()),
-    };
     Setup {
         look: Look { color: true, live: true, ..found },
         theme,
         enter: config.chat.enter.unwrap_or_default(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        cwd: shown_path(&desk.cwd, std::env::var("HOME").ok().as_deref()),
-        asked,
+        cwd: shown_path(&desk.cwd),
+        asked: desk.asked(),
         history,
-    }
-}
-
-/// A path as people write it.
-fn shown_path(path: &str, home: Option<&str>) -> String {
-    let below = home.filter(|home| home.len() > 1).and_then(|home| path.strip_prefix(home));
-    match below {
-        Some("") => "~".to_owned(),
-        Some(rest) if rest.starts_with('/') => format!("~{rest}"),
-        _ => path.to_owned(),
     }
 }
 
@@ -300,19 +284,5 @@ fn fault_at(input: &Input) {
         {
             panic!("a fault that a test asked for");
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::shown_path;
-
-    #[test]
-    fn a_path_below_home_is_shown_as_people_write_it() {
-        let home = Some("/home/ada");
-        assert_eq!(shown_path("/home/ada/src", home), "~/src");
-        assert_eq!(shown_path("/home/ada", home), "~");
-        assert_eq!(shown_path("/home/adam", home), "/home/adam");
-        assert_eq!(shown_path("/x", Some("/")), "/x");
     }
 }

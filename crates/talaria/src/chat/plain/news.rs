@@ -6,10 +6,16 @@ use talaria_core::api::{Numbered, Offers, RequestInfo, RequestState};
 use talaria_core::event::Event;
 use talaria_face::chat::commands::{self, Command};
 use talaria_face::chat::contract::News;
-use talaria_face::render::{plain, plain_line};
+use talaria_face::chat::{Asked, beginning};
+use talaria_face::render::{elapsed, plain, plain_line};
 
+use super::page::Past;
 use super::{Input, Plain};
+use crate::chat::desk::shown_path;
 use crate::trouble::{complain, exit};
+
+/// A command that took so many milliseconds is told how long.
+const LONG: u64 = 1000;
 
 impl Plain {
     /// Shows news.
@@ -26,12 +32,16 @@ impl Plain {
                 self.questions.clear();
                 self.asked = None;
                 let words = match &session {
-                    Some(info) => format!("{} ({}, in {})\n", info.title.trim(), info.id, info.cwd),
-                    None => "a new conversation\n".to_owned(),
+                    Some(info) => {
+                        let cwd = shown_path(&info.cwd);
+                        format!("{} ({}, in {cwd})\n", plain_line(info.title.trim()), info.id)
+                    }
+                    None => {
+                        self.is_looking = true;
+                        "a new conversation\n".to_owned()
+                    }
                 };
-                if session.is_some() {
-                    self.page.opening();
-                }
+                self.page.opening(if session.is_some() { Past::Follows } else { Past::None });
                 self.page.say(&plain(&words))
             }
             News::CaughtUp => {
@@ -56,22 +66,32 @@ impl Plain {
                 self.note(&what)
             }
             News::ShellOutput(text) => self.page.print(&text),
-            News::ShellEnded { exit, note, .. } => {
+            News::ShellEnded { exit, took_ms, note } => {
                 self.code = exit.map_or(exit::FAILED, |code| u8::try_from(code).unwrap_or(exit::FAILED));
-                let ended = exit.filter(|code| *code != 0).map(|code| format!("exit code {code}\n"));
-                let note = note.map(|note| format!("{}\n", plain(&note)));
-                self.page.say(&(ended.unwrap_or_default() + &note.unwrap_or_default()))
+                self.page.say(&shell_ended(exit, took_ms, note.as_deref()))
             }
-            News::Offers(offers) if self.input == Input::Terminal => self.page.say(&begins_with(&offers)),
-            News::Missing { what, remedy } => self.note(&format!("{what}\n{remedy}")),
+            News::Offers(offers) => {
+                self.is_looking = false;
+                // A conversation that there is has settings of its own.
+                if self.input == Input::Pipe || self.driver.current().is_some() {
+                    return Ok(());
+                }
+                self.page.say(&begins_with(self.begins_with.clone(), &offers))
+            }
+            News::Missing { what, remedy } => {
+                self.is_looking = false;
+                self.note(&format!("missing: {what}\n{remedy}"))
+            }
+            News::Chosen { model, effort } => {
+                self.begins_with = Asked { model, effort, ..std::mem::take(&mut self.begins_with) };
+                Ok(())
+            }
             News::Pick { title, rows } => self.page.say(&choices(&title, &rows)),
             News::Started { .. }
             | News::Older { .. }
             | News::Answered { .. }
-            | News::Offers(_)
             | News::Files { .. }
             | News::Image { .. }
-            | News::Chosen { .. }
             | News::Theme(_) => Ok(()),
         }
     }
@@ -120,18 +140,19 @@ impl Plain {
     }
 }
 
-/// What a conversation here begins with, in one line.
-fn begins_with(offers: &Offers) -> String {
-    let told = |name: &str, value: &Option<String>| value.as_ref().map(|value| format!(", {name} {value}"));
-    let line = format!(
-        "Codex {}{}{}{}{}",
-        offers.codex,
-        told("model", &offers.model).unwrap_or_default(),
-        told("reasoning", &offers.effort).unwrap_or_default(),
-        told("sandbox", &offers.sandbox).unwrap_or_default(),
-        told("asks", &offers.approval).unwrap_or_default(),
-    );
-    plain_line(&line).into_owned() + "\n"
+/// What a conversation here begins with, a line each.
+fn begins_with(asked: Asked, offers: &Offers) -> String {
+    let pairs = beginning(asked, offers).into_iter();
+    pairs.map(|(name, value)| format!("{name}: {}\n", plain_line(&value))).collect()
+}
+
+/// How a command of the person ended, where that is worth a line.
+fn shell_ended(exit: Option<i32>, took_ms: u64, note: Option<&str>) -> String {
+    let code = exit.filter(|code| *code != 0).map(|code| format!("exit code {code}"));
+    let time = (took_ms >= LONG).then(|| format!("took {}", elapsed(took_ms)));
+    let told: Vec<String> = [code, time].into_iter().flatten().collect();
+    let told = if told.is_empty() { String::new() } else { told.join(", ") + "\n" };
+    told + &note.map(|note| format!("{}\n", plain(note))).unwrap_or_default()
 }
 
 /// A list to choose from, each row with what is to be typed.
@@ -155,7 +176,7 @@ fn choices(title: &str, rows: &[(String, Command)]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use talaria_core::api::Account;
+    use expect_test::expect;
 
     use super::*;
 
@@ -166,19 +187,32 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_of_the_beginning_is_not_said() {
+    fn a_command_that_failed_or_took_long_says_so() {
+        assert_eq!(shell_ended(Some(0), 999, None), "");
+        assert_eq!(shell_ended(Some(3), 20, None), "exit code 3\n");
+        assert_eq!(shell_ended(Some(0), 2100, None), "took 2.1s\n");
+        assert_eq!(shell_ended(None, 65_000, Some("asked to stop")), "took 1m 05s\nasked to stop\n");
+    }
+
+    #[test]
+    fn a_conversation_begins_with_what_is_known_and_says_what_is_not() {
         let offers = Offers {
             codex: "0.166.0".to_owned(),
-            account: Account::default(),
-            models: Vec::new(),
             model: Some("gpt\u{1b}".to_owned()),
-            effort: None,
-            provider: None,
-            sandbox: None,
-            approval: None,
-            limits: None,
-            notes: Vec::new(),
+            effort: Some("high".to_owned()),
+            ..Offers::default()
         };
-        assert_eq!(begins_with(&offers), "Codex 0.166.0, model gpt␛\n");
+        expect![[r#"
+            runtime: Codex 0.166.0
+            model: gpt␛, effort high
+            permissions: Codex's defaults; it tells them when the first turn begins
+        "#]]
+        .assert_eq(&begins_with(Asked::default(), &offers));
+        let asked = Asked { sandbox: Some("read-only".to_owned()), ..Asked::default() };
+        let told = begins_with(asked, &Offers { approval: Some("on-request".to_owned()), ..offers });
+        assert!(
+            told.ends_with("permissions: sandbox read-only (asked for), approvals on-request\n"),
+            "{told}"
+        );
     }
 }

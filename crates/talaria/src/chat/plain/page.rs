@@ -1,40 +1,44 @@
-//! What is written in plain mode: turns as `exec` shows them, our own words between them, and the sign that a line is
-//! wanted. Nothing is drawn twice.
+//! What is written in plain mode: turns as `exec` shows them, our own words between them, and what is wanted of the person.
+//! Nothing is drawn twice, but a prompt that something was written behind is put again below it.
+//!
+//! It is made to be heard: reasoning is folded to its heading, and what is in force is told when it has changed.
 
-use std::io::{self, Stdout, Write};
-use std::time::Instant;
+use std::io::{self, Write};
+use std::time::Duration;
 
 use jiff::Timestamp;
 use talaria_core::api::Numbered;
-use talaria_core::event::Event;
+use talaria_core::event::{Event, Started};
 use talaria_core::item::ItemBody;
 use talaria_face::render::{Look, Renderer, Terminal, plain};
 
-use crate::look;
+use super::paper::{Paper, Row};
 
 /// What stands before the line that is typed.
 const SIGN: &str = "> ";
 
 /// The page that grows.
-pub(super) struct Page {
+pub(super) struct Page<W: Write> {
     look: Look,
-    since: Instant,
     turn: i64,
-    renderer: Terminal<Stdout>,
-    /// The sign is the last thing on the page.
-    is_at_sign: bool,
+    paper: Paper<W>,
+    renderer: Terminal<Paper<W>>,
+    /// What is put again when something was written behind the prompt.
+    prompt: Option<String>,
+    /// What was told to be in force.
+    started: Option<Box<Started>>,
     /// When the first event happened that came of this conversation.
     began: Option<Timestamp>,
     /// Events of the last turn, while an old conversation is being read.
     past: Option<Vec<Numbered>>,
 }
 
-impl Page {
-    /// An empty page.
-    pub(super) fn new() -> Self {
-        let look = Look { live: false, ..look::of_stdout() };
-        let renderer = Terminal::new(io::stdout(), look);
-        Self { look, since: Instant::now(), turn: 0, renderer, is_at_sign: false, began: None, past: None }
+impl<W: Write> Page<W> {
+    /// An empty page; nothing on it is drawn again.
+    pub(super) fn new(out: W, look: Look) -> Self {
+        let (look, paper) = (Look { live: false, ..look }, Paper::new(out));
+        let renderer = Terminal::new(paper.clone(), look);
+        Self { look, turn: 0, paper, renderer, prompt: None, started: None, began: None, past: None }
     }
 
     /// What the output can do.
@@ -42,11 +46,11 @@ impl Page {
         self.look
     }
 
-    /// An old conversation follows, up to `caught_up`.
-    pub(super) fn opening(&mut self) {
-        (self.turn, self.began) = (0, None);
-        self.renderer = Terminal::new(io::stdout(), self.look);
-        self.past = Some(Vec::new());
+    /// Another conversation. An old one follows up to `caught_up`.
+    pub(super) fn opening(&mut self, past: Past) {
+        (self.turn, self.began, self.started) = (0, None, None);
+        self.renderer = Terminal::new(self.paper.clone(), self.look);
+        self.past = (past == Past::Follows).then(Vec::new);
     }
 
     /// Has everything old come?
@@ -61,7 +65,9 @@ impl Page {
 
     /// Everything old has come: its last turn is shown.
     pub(super) fn caught_up(&mut self) -> io::Result<()> {
-        for numbered in self.past.take().unwrap_or_default() {
+        let past = self.past.take().unwrap_or_default();
+        self.turn = 0;
+        for numbered in past {
             if let Event::ItemCompleted { item } = &numbered.event
                 && let ItemBody::UserMessage { text, .. } = &item.body
             {
@@ -77,19 +83,50 @@ impl Page {
     pub(super) fn event(&mut self, numbered: &Numbered) -> io::Result<()> {
         self.began.get_or_insert(numbered.at);
         if let Some(past) = &mut self.past {
-            if past.last().is_some_and(|last| last.turn < numbered.turn) {
+            // What belongs to no turn stands between the events of one.
+            if let Some(turn) = numbered.turn.filter(|turn| *turn > self.turn) {
+                self.turn = turn;
                 past.clear();
             }
             past.push(numbered.clone());
             return Ok(());
         }
-        self.leave_sign()?;
         if let Some(turn) = numbered.turn.filter(|turn| *turn > self.turn) {
             self.renderer.close()?;
-            (self.turn, self.renderer) = (turn, Terminal::new(io::stdout(), self.look));
+            if self.turn > 0 {
+                self.paper.write_all(b"\n")?;
+            }
+            (self.turn, self.renderer) = (turn, Terminal::new(self.paper.clone(), self.look));
+            if let Some(started) = &self.started {
+                self.renderer.know(started);
+            }
         }
-        self.renderer.numbered(self.since.elapsed(), numbered)?;
+        match &numbered.event {
+            Event::SessionStarted(started) if self.started.as_ref() == Some(started) => return Ok(()),
+            Event::SessionStarted(started) => self.started = Some(started.clone()),
+            Event::SettingsConfirmed { model, effort } => {
+                if let Some(started) = &mut self.started {
+                    (started.model, started.effort) = (model.clone(), effort.clone());
+                }
+            }
+            Event::ReasoningDelta { .. } => return Ok(()),
+            Event::ItemCompleted { item } => {
+                if let ItemBody::Reasoning { summary, content } = &item.body {
+                    let parts = if summary.is_empty() { content } else { summary };
+                    self.renderer.thought(&parts.join("\n\n"))?;
+                    return self.renderer.flush();
+                }
+            }
+            _ => {}
+        }
+        self.renderer.numbered(self.time(numbered.at), numbered)?;
         self.renderer.flush()
+    }
+
+    /// How long after the first event that was: what is told late took no less time.
+    fn time(&self, at: Timestamp) -> Duration {
+        let past = self.began.map(|began| Duration::try_from(at.duration_since(began)));
+        past.and_then(Result::ok).unwrap_or_default()
     }
 
     /// Writes words of ours, which are harmless already.
@@ -97,48 +134,73 @@ impl Page {
         if text.is_empty() {
             return Ok(());
         }
-        self.leave_sign()?;
         self.renderer.close()?;
+        self.paper.fresh_row()?;
         let end = if text.ends_with('\n') { "" } else { "\n" };
-        self.write(&format!("{text}{end}"))
+        self.paper.write_all(format!("{text}{end}").as_bytes())?;
+        self.paper.flush()
     }
 
     /// Writes what a command prints, as it comes.
     pub(super) fn print(&mut self, text: &str) -> io::Result<()> {
-        self.leave_sign()?;
-        self.write(&plain(text))
+        self.renderer.close()?;
+        self.paper.print(&plain(text))
     }
 
-    /// Writes what is wanted, and leaves the cursor behind it.
-    pub(super) fn ask(&mut self, text: &str) -> io::Result<()> {
-        self.leave_sign()?;
-        self.write(text)
+    /// Writes what is wanted, and leaves the cursor behind it; `again` is put where something was written below it.
+    pub(super) fn ask(&mut self, text: &str, again: String) -> io::Result<()> {
+        self.renderer.close()?;
+        self.prompt = Some(again);
+        self.paper.prompt(text)
     }
 
-    /// Writes the sign that a line is wanted, once.
+    /// Writes the sign that a line is wanted, unless it stands there.
     pub(super) fn sign(&mut self) -> io::Result<()> {
-        if self.is_at_sign {
-            return Ok(());
+        self.prompt = Some(SIGN.to_owned());
+        self.ask_again()
+    }
+
+    /// Puts the prompt again, if something was written behind it and has ended.
+    pub(super) fn ask_again(&mut self) -> io::Result<()> {
+        match &self.prompt {
+            Some(prompt) if self.paper.row() == Row::Fresh => self.paper.prompt(prompt),
+            _ => Ok(()),
         }
-        self.is_at_sign = true;
-        self.write(SIGN)
+    }
+
+    /// No line is wanted any more.
+    pub(super) fn withdraw(&mut self) {
+        self.prompt = None;
     }
 
     /// A line was typed: its end was echoed.
     pub(super) fn line_came(&mut self) {
-        self.is_at_sign = false;
+        self.prompt = None;
+        self.paper.row_ended();
+        self.renderer.prompt_read();
     }
 
-    fn leave_sign(&mut self) -> io::Result<()> {
-        if std::mem::take(&mut self.is_at_sign) {
-            self.write("\n")?;
+    /// Ctrl-C was typed: its sign was echoed, and what had been typed is gone.
+    pub(super) fn struck(&mut self) -> io::Result<()> {
+        if self.paper.row() == Row::Fresh {
+            // The sign stands there all the same.
+            self.paper.prompt("")?;
         }
+        self.paper.fresh_row()?;
+        self.renderer.prompt_read();
         Ok(())
     }
 
-    fn write(&self, text: &str) -> io::Result<()> {
-        let mut out = io::stdout().lock();
-        out.write_all(text.as_bytes())?;
-        out.flush()
+    /// Ends the page on a row of its own.
+    pub(super) fn end(&mut self) -> io::Result<()> {
+        self.renderer.close()?;
+        self.paper.fresh_row()
     }
+}
+
+/// Does the past of a conversation follow?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Past {
+    Follows,
+    None,
 }

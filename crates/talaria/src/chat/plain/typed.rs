@@ -33,7 +33,11 @@ impl Abandoned {
 impl Plain {
     /// Takes a line, or the end of the input.
     pub(super) fn take_line(&mut self, line: Line) -> io::Result<Flow> {
-        self.page.line_came();
+        // The end of input has no end of line.
+        if line.text.is_some() {
+            self.page.line_came();
+            self.has_input = true;
+        }
         if let Some(abandoned) = self.abandoned.take_if(|abandoned| abandoned.takes(&line)) {
             return self.throw_away(abandoned, &line);
         }
@@ -124,6 +128,7 @@ impl Plain {
     /// The question on the page is closed, and not by an answer that was typed here.
     pub(super) fn abandon(&mut self, is_secret: bool) -> io::Result<()> {
         let number = self.asked.take().filter(|number| *number > 0);
+        self.page.withdraw();
         // Ctrl-C has emptied the line already.
         let Some(number) = number.filter(|_| !self.was_interrupted) else {
             echo::show();
@@ -131,7 +136,7 @@ impl Plain {
         };
         // What is hidden stays hidden until the end of the line.
         self.abandoned = Some(Abandoned { number, is_secret });
-        self.page.say("\nthe question is no longer open; Enter throws away what you typed\n")
+        self.page.say("the question is no longer open; Enter throws away what you typed\n")
     }
 
     fn answer(&mut self, line: &str) -> io::Result<()> {
