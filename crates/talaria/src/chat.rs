@@ -5,12 +5,13 @@
 
 use std::io::{self, IsTerminal};
 
-use talaria_core::api::{Kind, SessionInfo, SessionQuery};
-use talaria_server::client::{Client, ClientError};
+use talaria_core::api::SessionInfo;
+use talaria_server::client::Client;
 
 use crate::args;
 use crate::engine::{self, refused, refused_id};
 use crate::input;
+use crate::last_open::LastOpen;
 use crate::patience::patiently;
 use crate::settings::Settings;
 use crate::trouble::{Trouble, complain, exit};
@@ -43,7 +44,7 @@ pub(crate) async fn run(options: args::Chat) -> Result<u8, Trouble> {
     let cwd = input::working_directory(options.cwd.as_deref())?;
     let settings = Settings::load()?.accept()?;
     let client = engine::reach(&settings.home).await?;
-    let opened = opened(&client, &options).await?;
+    let opened = opened(&client, &settings, &options).await?;
     let face = face(&options);
     if let Face::Plain { because: Some(why) } = &face {
         complain(&format!("{why}; this is the plain mode\n"));
@@ -89,7 +90,11 @@ fn face(options: &args::Chat) -> Face {
 }
 
 /// The conversation that was asked for.
-async fn opened(client: &Client, options: &args::Chat) -> Result<Option<SessionInfo>, Trouble> {
+async fn opened(
+    client: &Client,
+    settings: &Settings,
+    options: &args::Chat,
+) -> Result<Option<SessionInfo>, Trouble> {
     if let Some(id) = &options.resume {
         return match patiently("looking for the conversation", client.session(id)).await {
             Ok(detail) => Ok(Some(detail.info)),
@@ -99,22 +104,11 @@ async fn opened(client: &Client, options: &args::Chat) -> Result<Option<SessionI
     if !options.last {
         return Ok(None);
     }
-    let look = last_of(client);
-    let last = patiently("looking for the last conversation", look).await;
+    let last_open = LastOpen::in_home(settings.home.root());
+    let last = patiently("looking for the last conversation", last_open.find(client)).await;
     match last.map_err(|error| refused("cannot find the last conversation", &error))? {
         Some(info) => Ok(Some(info)),
         None => Err(Trouble::new(exit::USAGE, "there is no conversation to go on with")
             .try_this("`talaria` begins one")),
     }
-}
-
-/// The newest conversation that is no task, however many tasks are newer.
-async fn last_of(client: &Client) -> Result<Option<SessionInfo>, ClientError> {
-    let mut last: Option<SessionInfo> = None;
-    for kind in [Kind::Chat, Kind::Exec] {
-        let query = SessionQuery { limit: 1, kind: Some(kind), ..SessionQuery::default() };
-        let newest = client.sessions(&query).await?.into_iter().next();
-        last = last.into_iter().chain(newest).max_by_key(|info| info.updated_at);
-    }
-    Ok(last)
 }

@@ -19,6 +19,7 @@ use crate::conversation::{self, Bond, Followed};
 use crate::engine::{self, refused_id};
 use crate::face::{Answerer, Face};
 use crate::keyboard::{Keyboard, Lines};
+use crate::last_open::LastOpen;
 use crate::output::print;
 use crate::patience::patiently;
 use crate::settings::{Settings, login_hint};
@@ -63,6 +64,7 @@ async fn run_turn(options: &Exec) -> Result<Report, Trouble> {
     let (client, started, login) =
         unless_stopped(&mut stops, patiently("starting the turn", starting)).await?;
     let SessionStarted { id: session, turn, after, .. } = started;
+    LastOpen::in_home(settings.home.root()).note(&session);
     let followed = Followed { client: &client, session, turn, after, past: after, login, bond: Bond::Owner };
     follow(options, &followed, &mut stops).await
 }
@@ -84,6 +86,7 @@ async fn attach(options: &Exec, id: &str) -> Result<Report, Trouble> {
     };
     let (client, detail) = unless_stopped(&mut stops, patiently("looking for the turn", looking)).await?;
     let session = detail.info.id.clone();
+    LastOpen::in_home(settings.home.root()).note(&session);
     match detail.turns.iter().rev().find(|turn| turn.outcome.is_none()) {
         Some(turn) => {
             let (turn, past) = (turn.turn, detail.info.last_seq);

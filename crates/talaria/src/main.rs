@@ -27,6 +27,8 @@ mod input;
 mod insist;
 mod keyboard;
 mod look;
+mod last_open;
+mod lines_file;
 mod mcp;
 mod migrate;
 mod output;

@@ -27,7 +27,7 @@ pub(crate) struct Chat {
     /// Go on with this conversation: a session or task id, or the beginning of one
     #[arg(long, value_name = "ID", conflicts_with_all = ["last", "cwd", "sandbox", "approval", "mode"])]
     pub(crate) resume: Option<String>,
-    /// Go on with the conversation in which something happened last
+    /// Go on with the conversation that was open here last, in a chat or with `exec`; if none was, with the last one anywhere
     #[arg(long, conflicts_with_all = ["cwd", "sandbox", "approval", "mode"])]
     pub(crate) last: bool,
     /// Line by line, without redrawing: for screen readers, pipes and slow terminals

@@ -371,6 +371,7 @@ impl Driver {
         }
         self.is_beginning = false;
         self.ready.push_back(News::Started { session: id, turn });
+            self.note_open();
         std::mem::take(&mut self.held).into_iter().for_each(|wish| self.wish(wish));
     }
 }

@@ -1,23 +1,19 @@
 //! What was typed in earlier conversations, kept in Talaria's home: for the person alone, without secrets, and not for ever.
 //!
-//! One JSON string per line, since what is typed may have several. The file is replaced as a whole, so it is never half
-//! there; of two conversations that write at the same moment one line may be lost, and nothing else.
+//! One JSON string per line, since what is typed may have several.
 
-use std::fs;
-use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use talaria_core::redact::redact;
-use tempfile::NamedTempFile;
+
+use crate::lines_file;
 
 /// So many lines are kept.
 const LINES: usize = 1000;
 /// A line that is longer than this is not kept: nobody looks for a pasted file here.
 const LONGEST: usize = 16 * 1024;
-/// A file that is larger than this is not ours.
-const LARGEST: u64 = 32 * 1024 * 1024;
 
 /// The file.
 #[derive(Debug)]
@@ -35,10 +31,7 @@ impl History {
 
     /// What was typed, the oldest first. A file that cannot be read is none.
     pub(crate) fn read(&self) -> Vec<String> {
-        let is_small = fs::metadata(&self.path).is_ok_and(|metadata| metadata.len() <= LARGEST);
-        let text = if is_small { fs::read_to_string(&self.path).unwrap_or_default() } else { String::new() };
-        let mut lines: Vec<String> =
-            text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        let mut lines: Vec<String> = lines_file::read(&self.path);
         lines.drain(..lines.len().saturating_sub(LINES));
         lines
     }
@@ -56,24 +49,15 @@ impl History {
         }
         lines.push(line.into_owned());
         lines.drain(..lines.len().saturating_sub(LINES));
-        self.replace(&lines)
-    }
-
-    fn replace(&self, lines: &[String]) -> io::Result<()> {
-        let directory = self.path.parent().unwrap_or(Path::new("."));
-        let mut file = NamedTempFile::new_in(directory)?;
-        file.as_file().set_permissions(fs::Permissions::from_mode(0o600))?;
-        for line in lines {
-            serde_json::to_writer(&mut file, line)?;
-            file.write_all(b"\n")?;
-        }
-        file.persist(&self.path).map_err(|error| error.error)?;
-        Ok(())
+        lines_file::replace(&self.path, &lines)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]
@@ -90,7 +74,7 @@ mod tests {
         assert!(kept.len() == 3 && !kept[2].contains(&secret), "{kept:?}");
         let mode = fs::metadata(&history.path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        history.replace(&vec!["x".to_owned(); LINES]).unwrap();
+        lines_file::replace(&history.path, &vec!["x"; LINES]).unwrap();
         history.add("last").unwrap();
         assert_eq!((history.read().len(), history.read().last().map(String::as_str)), (LINES, Some("last")));
         history.add(&"x".repeat(LONGEST + 1)).unwrap();

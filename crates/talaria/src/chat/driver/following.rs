@@ -49,6 +49,7 @@ impl Driver {
         let after = info.last_seq.saturating_sub(TAIL).max(0);
         self.progress.open(&info, after);
         self.follow(Current { id: info.id.clone(), cwd: info.cwd.clone() });
+        self.note_open();
         self.ready.push_back(News::Opened(Some(Box::new(info))));
         self.tell_chosen();
         self.tell_caught_up();

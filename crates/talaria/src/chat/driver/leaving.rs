@@ -8,6 +8,7 @@ use talaria_face::chat::contract::{News, Wish};
 
 use super::Driver;
 use crate::chat::errand::{MESSAGE, STOP};
+use crate::last_open::LastOpen;
 
 /// How long the last words may take.
 const LAST_WORDS: Duration = Duration::from_secs(2);
@@ -33,6 +34,13 @@ impl Driver {
     /// Lets what was said last reach the engine, for a moment, and says what came of it.
     pub(crate) async fn leave(self) -> Left {
         self.leave_within(LAST_WORDS).await
+    }
+
+    /// `talaria --last` finds this conversation from now on.
+    pub(super) fn note_open(&self) {
+        if let Some(current) = &self.current {
+            LastOpen::in_home(self.desk.settings.home.root()).note(&current.id);
+        }
     }
 
     pub(super) async fn leave_within(mut self, limit: Duration) -> Left {
@@ -64,6 +72,8 @@ impl Driver {
         });
         let refused = refused.collect();
         let (is_running, is_engine_stopped) = (self.is_running(), self.is_engine_stopped());
+        // Another chat may have been opened here since.
+        self.note_open();
         let session = self.current.take().map(|current| current.id);
         Left { session, is_running, is_engine_stopped, unconfirmed, refused, has_ended_shell }
     }

@@ -1,0 +1,108 @@
+//! Which conversations a person had open, and where they stood then: `talaria --last` goes on with the last one. A turn elsewhere, a
+//! task or a script in another directory changes nothing about that.
+//!
+//! Kept in Talaria's home, one line for each directory. A file that cannot be written costs nothing but this.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use talaria_core::api::{Kind, ProblemCode, SessionInfo, SessionQuery};
+use talaria_core::ids::SessionId;
+use talaria_server::client::{Client, ClientError};
+
+use crate::lines_file;
+
+/// So many directories are remembered.
+const MOST: usize = 200;
+
+/// The file.
+#[derive(Debug)]
+pub(crate) struct LastOpen {
+    path: PathBuf,
+}
+
+/// What was open where.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Opened {
+    /// The directory in which the program was called.
+    at: PathBuf,
+    session: SessionId,
+}
+
+impl LastOpen {
+    /// The one in this home.
+    pub(crate) fn in_home(root: &Path) -> Self {
+        Self { path: root.join("last_open.jsonl") }
+    }
+
+    /// Remembers that this conversation is open, or was until now.
+    pub(crate) fn note(&self, session: &SessionId) {
+        if let Ok(here) = std::env::current_dir() {
+            self.note_at(here, session);
+        }
+    }
+
+    fn note_at(&self, at: PathBuf, session: &SessionId) {
+        let mut known: Vec<Opened> = lines_file::read(&self.path);
+        known.retain(|opened| opened.at != at);
+        known.push(Opened { at, session: session.clone() });
+        known.drain(..known.len().saturating_sub(MOST));
+        // The latest conversation of all is found without it.
+        drop(lines_file::replace(&self.path, &known));
+    }
+
+    /// The conversation to go on with: the last one that was open here, else anywhere, else the newest that is no task.
+    pub(crate) async fn find(&self, client: &Client) -> Result<Option<SessionInfo>, ClientError> {
+        let here = std::env::current_dir().unwrap_or_default();
+        for id in self.candidates(&here) {
+            match client.session(id.as_str()).await {
+                Ok(detail) => return Ok(Some(detail.info)),
+                Err(ClientError::Problem(problem)) if problem.code == ProblemCode::Unknown => {}
+                Err(error) => return Err(error),
+            }
+        }
+        newest(client).await
+    }
+
+    fn candidates(&self, here: &Path) -> Vec<SessionId> {
+        let known: Vec<Opened> = lines_file::read(&self.path);
+        let (here, elsewhere): (Vec<_>, Vec<_>) =
+            known.into_iter().rev().partition(|opened| opened.at == here);
+        here.into_iter().chain(elsewhere).map(|opened| opened.session).collect()
+    }
+}
+
+/// The newest conversation that is no task, however many tasks are newer.
+async fn newest(client: &Client) -> Result<Option<SessionInfo>, ClientError> {
+    let mut last: Option<SessionInfo> = None;
+    for kind in [Kind::Chat, Kind::Exec] {
+        let query = SessionQuery { limit: 1, kind: Some(kind), ..SessionQuery::default() };
+        let newest = client.sessions(&query).await?.into_iter().next();
+        last = last.into_iter().chain(newest).max_by_key(|info| info.updated_at);
+    }
+    Ok(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_one_here_goes_before_the_last_one_elsewhere() {
+        let home = tempfile::tempdir().unwrap();
+        let last = LastOpen::in_home(home.path());
+        let found = |at: &str| {
+            last.candidates(Path::new(at)).iter().map(|id| id.as_str().to_owned()).collect::<Vec<_>>()
+        };
+        assert!(found("/a").is_empty());
+        for (at, id) in [("/a", "s-1"), ("/b", "s-2"), ("/a", "s-3"), ("/c", "s-4")] {
+            last.note_at(at.into(), &SessionId::new(id));
+        }
+        assert_eq!(found("/a"), ["s-3", "s-4", "s-2"]);
+        assert_eq!(found("/elsewhere"), ["s-4", "s-3", "s-2"]);
+        for at in 0..MOST {
+            last.note_at(format!("/{at}").into(), &SessionId::new("s-5"));
+        }
+        assert_eq!(found("/a").len(), MOST);
+    }
+}
