@@ -30,6 +30,10 @@ impl Chat {
                 self.note(Tone::Warn, "no turn runs here");
             }
             Command::Stop => self.interrupt(),
+            Command::Steer(text) if self.turn.is_idle() => {
+                self.note(Tone::Warn, "no turn runs: Enter sends it as it stands in the input line");
+                self.composer.put_back(prompt(text));
+            }
             Command::Steer(text) => self.say(now, prompt(text), When::Now),
             Command::Queue(text) => self.say(now, prompt(text), When::Next),
             Command::Requests => self.show_waiting(now),

@@ -29,6 +29,7 @@ mod following;
 mod leaving;
 #[cfg(test)]
 mod tests;
+mod void;
 
 use following::Away;
 pub(crate) use leaving::Left;
@@ -191,6 +192,7 @@ impl Driver {
 
     fn command(&mut self, command: Command) {
         match command {
+            command if self.is_void(&command) => self.refuse_void(command),
             Command::New => {
                 self.close();
                 self.ready.push_back(News::Opened(None));

@@ -79,3 +79,14 @@ fn a_list_does_not_come_between_the_keys_of_a_line() {
     play.news(list());
     assert!(play.screen().contains("model (1/1"), "{}", play.screen());
 }
+
+#[test]
+fn what_is_meant_for_a_turn_begins_none_and_is_kept() {
+    let mut play = play();
+    play.write("/steer faster").press("Enter");
+    assert_eq!(play.wishes(), "Remember(\"/steer faster\")\n", "no turn begins by itself");
+    assert_eq!(play.rows_with("faster"), "› faster\n");
+    assert!(play.screen().contains("no turn runs"), "{}", play.screen());
+    play.press("Enter");
+    assert!(play.wishes().starts_with("Send(Prompt { text: \"faster\""), "it stood in the input line");
+}

@@ -1,6 +1,7 @@
 //! What the driver does with wishes and results, without an engine: it greets once and is gone.
 
 use std::path::Path;
+use std::time::Duration;
 
 use serde_json::json;
 use talaria_core::api::{self, EngineInfo, Problem, ProblemCode};
@@ -172,7 +173,7 @@ async fn whoever_leaves_hears_what_came_of_the_last_words() {
     let (teller, epoch) = (driver.teller.clone(), driver.epoch);
     teller.send(Done::Started { started, epoch }).await.unwrap();
     teller.send(Done::Over(settled)).await.unwrap();
-    let left = driver.leave_within(std::time::Duration::from_millis(50)).await;
+    let left = driver.leave_within(Duration::from_millis(50)).await;
     assert_eq!(left.session, Some(SessionId::new("s-7")));
     assert!(left.is_running);
     assert_eq!(left.unconfirmed, ["your message"]);
@@ -193,4 +194,34 @@ fn only_what_was_shown_is_found_as_shown() {
     assert_eq!(found("req-3").as_deref(), Some("req-30"));
     assert_eq!(found("req"), None, "it could be any of them");
     assert_eq!(found("req-4"), None);
+}
+
+#[tokio::test]
+async fn what_is_meant_for_a_turn_is_refused_where_none_runs() {
+    let (mut driver, _home) = driver(None).await;
+    told(&mut driver);
+    driver.wish(Wish::Run(Command::Steer("faster".to_owned())));
+    driver.wish(Wish::Run(Command::Stop));
+    let news = told(&mut driver);
+    assert!(
+        matches!(&news[..], [News::Refused { prompt: Some(back), .. }, News::Refused { prompt: None, .. }]
+            if back.text == "faster"),
+        "{news:?}"
+    );
+    assert!(!driver.is_busy(), "nothing was begun");
+    driver.wish(Wish::Send(prompt("go")));
+    driver.wish(Wish::Run(Command::Steer("faster".to_owned())));
+    assert!(told(&mut driver).is_empty(), "a turn is coming");
+}
+
+#[tokio::test]
+async fn the_conversation_that_was_opened_is_the_last_one() {
+    let (driver, home) = driver(Some(conversation())).await;
+    let kept = || std::fs::read_to_string(home.path().join("last_open.jsonl")).unwrap();
+    assert!(kept().contains("\"s-1\""), "{}", kept());
+    let here = std::env::current_dir().unwrap();
+    let other = json!({ "at": here, "session": "s-2" });
+    std::fs::write(home.path().join("last_open.jsonl"), other.to_string()).unwrap();
+    driver.leave_within(Duration::ZERO).await;
+    assert!(kept().contains("\"s-1\"") && !kept().contains("s-2"), "who leaves comes back: {}", kept());
 }

@@ -1,0 +1,27 @@
+//! Commands for a turn where none runs: they are refused, since what they would do instead was not asked for.
+
+use talaria_face::chat::commands::Command;
+use talaria_face::chat::contract::{News, Prompt};
+
+use super::Driver;
+use crate::chat::errand::MESSAGE;
+
+impl Driver {
+    /// Is the command meant for a turn, and none runs?
+    pub(super) fn is_void(&self, command: &Command) -> bool {
+        let is_coming = || self.is_beginning || self.under_way.names().iter().any(|name| name == MESSAGE);
+        matches!(command, Command::Stop | Command::Steer(_)) && !self.is_running() && !is_coming()
+    }
+
+    /// Says so; words go back to whoever typed them.
+    pub(super) fn refuse_void(&mut self, command: Command) {
+        let (what, prompt) = match command {
+            Command::Stop if self.is_shell_running() => return self.stop_shell(),
+            Command::Steer(text) => {
+                ("no turn runs: just type it, without /steer", Some(Prompt { text, images: Vec::new() }))
+            }
+            _ => ("no turn runs here", None),
+        };
+        self.ready.push_back(News::Refused { what: what.to_owned(), prompt, ticket: None });
+    }
+}
