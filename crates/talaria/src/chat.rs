@@ -30,6 +30,7 @@ mod screen;
 mod sending;
 mod shell;
 mod signals;
+mod standing;
 mod under_way;
 mod watch;
 mod words;

@@ -9,6 +9,7 @@ use clap::Parser;
 use crate::args::{Cli, Command};
 use crate::trouble::{Trouble, exit};
 
+mod advice;
 mod amounts;
 mod args;
 mod bar;
@@ -26,9 +27,9 @@ mod import;
 mod input;
 mod insist;
 mod keyboard;
-mod look;
 mod last_open;
 mod lines_file;
+mod look;
 mod mcp;
 mod migrate;
 mod output;

@@ -7,6 +7,7 @@ use talaria_core::api::{AnswerRequest, Answered, ProblemCode, RequestInfo};
 use talaria_core::request::{Answer, Ask, Typed, Who, Wish};
 use talaria_server::client::{Client, ClientError};
 
+use crate::advice::Reader;
 use crate::amounts::ago;
 use crate::args::{AnswerOptions, Requests, RequestsAction};
 use crate::conversation::via;
@@ -37,7 +38,9 @@ pub(crate) async fn run(options: &Requests) -> Result<u8, Trouble> {
             print(&match (*json, requests.is_empty()) {
                 (true, _) => json_lines(&requests),
                 (false, true) => "nothing waits for an answer\n".to_owned(),
-                (false, false) => open_requests(&requests, Timestamp::now(), look::of_stdout()),
+                (false, false) => {
+                    open_requests(&requests, Timestamp::now(), look::of_stdout(), Reader::Shell)
+                }
             })?;
         }
         RequestsAction::Answer(options) => answer(&client, options).await?,
@@ -46,10 +49,10 @@ pub(crate) async fn run(options: &Requests) -> Result<u8, Trouble> {
 }
 
 /// What waits for a person, as a table, with the command that answers.
-pub(crate) fn open_requests(requests: &[RequestInfo], now: Timestamp, look: Look) -> String {
+pub(crate) fn open_requests(requests: &[RequestInfo], now: Timestamp, look: Look, reader: Reader) -> String {
     let first = requests.first().map(|request| request.id.to_string()).unwrap_or_default();
     let how = format!("answer with: talaria requests answer {first} accept (or decline, …)\n");
-    table(requests, now).show(look) + &how
+    table(requests, now).show(look) + &reader.advice(&how)
 }
 
 /// What waits for a person.

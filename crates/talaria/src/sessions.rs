@@ -5,6 +5,7 @@ use serde::Serialize;
 use talaria_core::api::{SearchHit, SessionInfo, SessionQuery};
 use talaria_server::client::Client;
 
+use crate::advice::Reader;
 use crate::amounts::ago;
 use crate::args::{Search, Sessions, SessionsAction};
 use crate::engine::{self, refused, refused_id};
@@ -34,7 +35,7 @@ pub(crate) async fn run(options: &Sessions) -> Result<u8, Trouble> {
             print(&if *json {
                 json_lines(&sessions)
             } else {
-                list(&sessions, Timestamp::now(), look::of_stdout())
+                list(&sessions, Timestamp::now(), look::of_stdout(), Reader::Shell)
             })?;
         }
         SessionsAction::Show { id, json } => {
@@ -64,9 +65,9 @@ pub(crate) fn json_lines(rows: &[impl Serialize]) -> String {
 }
 
 /// Conversations as a table.
-pub(crate) fn list(sessions: &[SessionInfo], now: Timestamp, look: Look) -> String {
+pub(crate) fn list(sessions: &[SessionInfo], now: Timestamp, look: Look, reader: Reader) -> String {
     if sessions.is_empty() {
-        return "no conversations yet; `talaria exec \"…\"` starts one\n".to_owned();
+        return reader.advice("no conversations yet; `talaria exec \"…\"` starts one\n").into_owned();
     }
     let mut sheet = Sheet::new(&["id", "", "updated", "title"], "title");
     for info in sessions {
@@ -156,8 +157,8 @@ mod tests {
             0199a000-0000-7000-8000-000000000001  running  1 hour ago  为什么构建这么慢，请…
             0199a000-0000-7000-8000-000000000002           1 hour ago  hello␛[2J
         "#]]
-        .assert_eq(&list(&sessions, now, Look { width: Some(80), ..narrow() }));
-        assert!(list(&[], now, narrow()).contains("talaria exec"));
+        .assert_eq(&list(&sessions, now, Look { width: Some(80), ..narrow() }, Reader::Shell));
+        assert!(list(&[], now, narrow(), Reader::Shell).contains("talaria exec"));
     }
 
     #[test]

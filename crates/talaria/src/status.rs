@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde_json::json;
 use talaria_core::api::{HostInfo, Limits, RunningTurn, Status, TaskCounts};
 
+use crate::advice::Reader;
 use crate::amounts::{bytes, since};
 use crate::args;
 use crate::engine::{self, refused};
@@ -34,7 +35,7 @@ pub(crate) async fn run(options: &args::Status) -> Result<u8, Trouble> {
             json!({ "engine": null, "hosts": [], "turns": [], "requests": [], "tasks": tasks }).to_string()
                 + "\n"
         }
-        (Some(status), false) => page(status, Timestamp::now(), look::of_stdout()),
+        (Some(status), false) => page(status, Timestamp::now(), look::of_stdout(), Reader::Shell),
         (None, false) => "no engine is running; `talaria exec` starts one\n".to_owned(),
     })?;
     Ok(0)
@@ -46,7 +47,7 @@ fn json_line(status: &Status) -> String {
 }
 
 /// The status for people.
-pub(crate) fn page(status: &Status, now: Timestamp, look: Look) -> String {
+pub(crate) fn page(status: &Status, now: Timestamp, look: Look, reader: Reader) -> String {
     let engine = &status.engine;
     let mut out = format!(
         "engine    Talaria {}, process {}, for {}\nhome      {}\n",
@@ -63,12 +64,12 @@ pub(crate) fn page(status: &Status, now: Timestamp, look: Look) -> String {
     out += &section("Codex", &hosts(&status.hosts, now), status.hosts.len(), look);
     out += &section("Running turns", &turns(&status.turns, now), status.turns.len(), look);
     if !status.turns.is_empty() {
-        out += "follow one with: talaria exec --attach ID\n";
+        out += &reader.advice("follow one with: talaria exec --attach ID\n");
     }
     if status.requests.is_empty() {
         return out + "\nNothing waits for an answer.\n";
     }
-    out + "\nWaiting for an answer:\n" + &open_requests(&status.requests, now, look)
+    out + "\nWaiting for an answer:\n" + &open_requests(&status.requests, now, look, reader)
 }
 
 fn tasks(tasks: TaskCounts) -> String {
@@ -214,7 +215,12 @@ mod tests {
     }
 
     fn shown(status: &Status) -> String {
-        page(status, at(3600), Look { color: false, width: Some(100), live: false, unicode: true })
+        page(
+            status,
+            at(3600),
+            Look { color: false, width: Some(100), live: false, unicode: true },
+            Reader::Shell,
+        )
     }
 
     #[test]

@@ -9,6 +9,7 @@ use talaria_core::outcome::{Outcome, Report};
 use talaria_core::request::Who;
 use talaria_server::client::{Client, ClientError};
 
+use crate::advice::Reader;
 use crate::args::{One, TaskAction, Tasks};
 use crate::engine::{self, refused, refused_id};
 use crate::look;
@@ -41,13 +42,18 @@ pub(crate) async fn run(options: &Tasks) -> Result<u8, Trouble> {
         TaskAction::Send(options) => words::send(options).await,
         action => {
             let client = reach().await?;
-            print(&told(action, &client, look::of_stdout()).await?).map(|()| 0)
+            print(&told(action, &client, look::of_stdout(), Reader::Shell).await?).map(|()| 0)
         }
     }
 }
 
 /// Carries out what is done at once, and gives the words for it. What starts or follows turns is not told here.
-pub(crate) async fn told(action: &TaskAction, client: &Client, look: Look) -> Result<String, Trouble> {
+pub(crate) async fn told(
+    action: &TaskAction,
+    client: &Client,
+    look: Look,
+    reader: Reader,
+) -> Result<String, Trouble> {
     Ok(match action {
         TaskAction::Start(_) | TaskAction::Watch { .. } | TaskAction::Send(_) => String::new(),
         TaskAction::List { active, limit, json } => {
@@ -57,19 +63,21 @@ pub(crate) async fn told(action: &TaskAction, client: &Client, look: Look) -> Re
                 json_lines(&patiently("listing", client.tasks_in_json(&query)).await.map_err(refused)?)
             } else {
                 let tasks = patiently("listing", client.tasks(&query)).await.map_err(refused)?;
-                list::list(&tasks, &query, Timestamp::now(), look)
+                list::list(&tasks, &query, Timestamp::now(), look, reader)
             }
         }
         TaskAction::Show { task, diff: false } => {
             let found = find("cannot show this task", client, &task.id).await?;
-            if task.json { json_lines(&[found]) } else { page::page(&found, Timestamp::now(), look) }
+            if task.json { json_lines(&[found]) } else { page::page(&found, Timestamp::now(), look, reader) }
         }
         TaskAction::Show { task, diff: true } => {
             let diff = of_task("cannot show what it changed", task, client, client.diff(&task.id)).await?;
             if task.json { json_lines(&[diff]) } else { patch::show(&diff.diff, look) }
         }
-        TaskAction::Steer { task, text } => words::steer(task, text, client).await?,
-        TaskAction::Interrupt { task } => words::interrupt(task, client).await?,
+        TaskAction::Steer { task, text } => {
+            reader.advice(&words::steer(task, text, client).await?).into_owned()
+        }
+        TaskAction::Interrupt { task } => reader.advice(&words::interrupt(task, client).await?).into_owned(),
         TaskAction::Notify(options) => notices::told(options, client, look).await?,
         TaskAction::Apply { task } => {
             let applied = of_task("cannot apply it", task, client, client.apply(&task.id)).await?;

@@ -10,15 +10,17 @@ use talaria_face::chat::contract::News;
 
 use super::desk::typed_path;
 use super::errand::{Done, Place};
+use crate::advice::Reader;
 use crate::args::{CodexRuntime, TaskAction};
 use crate::engine::{refused, refused_id};
 use crate::trouble::{Trouble, exit};
-use crate::{runtime, sessions, status, tasks};
+use crate::{runtime, sessions, tasks};
 use talaria_core::ids::SessionId;
 
 mod answer;
 mod choice;
 mod resume;
+mod standing;
 mod task;
 mod theme;
 mod usage;
@@ -46,21 +48,18 @@ pub(super) async fn run(command: Command, place: &Place) -> Result<Vec<Done>, Tr
             let found = client.sessions(&query).await;
             let found = found.map_err(|error| refused("cannot list conversations", &error))?;
             let how = if found.is_empty() { "" } else { "open one with: /resume ID\n" };
-            sessions::list(&found, Timestamp::now(), look) + how
+            sessions::list(&found, Timestamp::now(), look, Reader::Chat) + how
         }
         Command::Search(words) => {
             let found = client.search(&words, HITS).await;
             sessions::hits(&found.map_err(|error| refused("cannot search", &error))?, &words, look)
         }
         Command::Usage => usage::page(place).await?,
-        Command::Status => {
-            let status = client.status().await.map_err(|error| refused("cannot ask the engine", &error))?;
-            status::page(&status, Timestamp::now(), look)
-        }
+        Command::Status => standing::page(place).await?,
         Command::Tasks => {
             let TaskQuery { limit, active, .. } = TaskQuery::default();
             let limit = u32::try_from(limit).unwrap_or(u32::MAX);
-            tasks::told(&TaskAction::List { active, limit, json: false }, client, look).await?
+            tasks::told(&TaskAction::List { active, limit, json: false }, client, look, Reader::Chat).await?
         }
         Command::Requests => answer::list(place).await?,
         Command::Approve { request, decision } => return answer::show(request, decision, place).await,

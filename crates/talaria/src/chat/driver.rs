@@ -291,6 +291,7 @@ impl Driver {
             session: self.current.as_ref().map(|current| current.id.clone()),
             cwd: self.current.as_ref().map_or_else(|| self.desk.cwd.clone(), |current| current.cwd.clone()),
             chosen: self.chosen.clone(),
+            standing: self.progress.standing().clone(),
             epoch: self.epoch,
             look_again: Arc::clone(&self.look_again),
         }
@@ -370,10 +371,10 @@ impl Driver {
         self.progress.started(turn);
         if self.current.is_none() {
             self.follow(Current { id: id.clone(), cwd: self.desk.cwd.clone() });
+            self.note_open();
         }
         self.is_beginning = false;
         self.ready.push_back(News::Started { session: id, turn });
-            self.note_open();
         std::mem::take(&mut self.held).into_iter().for_each(|wish| self.wish(wish));
     }
 }

@@ -15,6 +15,7 @@ use tokio::sync::{Notify, mpsc};
 
 use super::desk::{Chosen, Desk, typed_path};
 use super::files::Files;
+use super::standing::Standing;
 use super::{commands, sending, shell, words};
 use crate::conversation::via;
 use crate::engine::refused;
@@ -91,6 +92,8 @@ pub(super) struct Place {
     /// The directory of the conversation, or of the one that would begin.
     pub(super) cwd: String,
     pub(super) chosen: Chosen,
+    /// What was told of the conversation when it was wished for.
+    pub(super) standing: Standing,
     /// Which conversation was on the screen when it was wished for.
     pub(super) epoch: u64,
     pub(super) look_again: Arc<Notify>,

@@ -4,6 +4,8 @@
 use talaria_core::api::{Numbered, SessionInfo};
 use talaria_core::event::Event;
 
+use super::standing::Standing;
+
 /// How far a conversation is.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
@@ -16,6 +18,7 @@ pub(super) struct Progress {
     ended: i64,
     /// A turn ran at the opening, and nothing of it has come yet.
     ran: bool,
+    standing: Standing,
 }
 
 impl Progress {
@@ -33,11 +36,17 @@ impl Progress {
     /// Something happened.
     pub(super) fn take(&mut self, numbered: &Numbered) {
         self.last_seq = numbered.seq;
+        self.standing.take(&numbered.event);
         let Some(turn) = numbered.turn else { return };
         self.begun = self.begun.max(turn);
         if matches!(numbered.event, Event::Outcome(_)) {
             self.ended = self.ended.max(turn);
         }
+    }
+
+    /// What was told of it.
+    pub(super) fn standing(&self) -> &Standing {
+        &self.standing
     }
 
     /// The last event that was told.

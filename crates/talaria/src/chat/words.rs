@@ -3,6 +3,7 @@
 use talaria_face::chat::contract::{News, Prompt};
 use talaria_face::render::plain;
 
+use crate::advice::Reader;
 use crate::trouble::Trouble;
 
 /// What failed, why, and what to do next.
@@ -10,7 +11,7 @@ pub(super) fn of(trouble: &Trouble) -> String {
     let mut text = trouble.summary();
     if !trouble.hint().is_empty() {
         text.push('\n');
-        text.push_str(trouble.hint());
+        text.push_str(&Reader::Chat.advice(trouble.hint()));
     }
     plain(&text).into_owned()
 }

@@ -129,8 +129,14 @@ impl<'a> Target<'a> {
 }
 
 fn unwritable(path: &Path, error: &io::Error) -> Trouble {
+    // The words of an error that is wrapped name a file for the meantime, which nobody asked for.
+    let cause = match error.kind() {
+        io::ErrorKind::NotFound => "its directory is not there".to_owned(),
+        kind if error.get_ref().is_some() => kind.to_string(),
+        _ => error.to_string(),
+    };
     Trouble::new(exit::FAILED, format!("cannot write {}", path.display()))
-        .because(error)
+        .because(cause)
         .try_this("name another file with -o")
 }
 
@@ -168,6 +174,7 @@ mod tests {
         target.finish().unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "whole\u{1b}[1m");
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-        assert!(Target::open(Some(Path::new("/nowhere/talk.md"))).is_err());
+        let trouble = Target::open(Some(Path::new("/nowhere/talk.md"))).err().unwrap();
+        assert_eq!(trouble.summary(), "cannot write /nowhere/talk.md: its directory is not there");
     }
 }

@@ -13,6 +13,7 @@ use talaria_core::outcome::Report;
 use talaria_server::client::Client;
 
 use super::{exit_code, exit_code_of, find, page, reach};
+use crate::advice::Reader;
 use crate::conversation::{self, Bond, Followed};
 use crate::engine::refused;
 use crate::exec::person_or;
@@ -116,7 +117,7 @@ fn show_ended(task: &TaskInfo, view: View) -> Result<u8, Trouble> {
             drop(shown);
         }
         (View::Events, None) => print(&json_lines(&[super::standing(task)]))?,
-        _ => print(&page::page(task, Timestamp::now(), look::of_stdout()))?,
+        _ => print(&page::page(task, Timestamp::now(), look::of_stdout(), Reader::Shell))?,
     }
     Ok(exit_code_of(task))
 }

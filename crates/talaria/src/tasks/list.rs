@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use talaria_core::api::{TaskLine, TaskQuery};
 
 use super::status_words;
+use crate::advice::Reader;
 use crate::amounts::ago;
 use talaria_face::render::Look;
 use talaria_face::sheet::Sheet;
@@ -12,10 +13,16 @@ use talaria_face::sheet::Sheet;
 const MOST: usize = 10_000;
 
 /// The table, and how to see what is not in it.
-pub(super) fn list(tasks: &[TaskLine], query: &TaskQuery, now: Timestamp, look: Look) -> String {
+pub(super) fn list(
+    tasks: &[TaskLine],
+    query: &TaskQuery,
+    now: Timestamp,
+    look: Look,
+    reader: Reader,
+) -> String {
     if tasks.is_empty() {
         let none = if query.active { "no task is under way" } else { "no tasks yet" };
-        return format!("{none}; `talaria task start \"…\"` starts one\n");
+        return format!("{none}; {}\n", reader.advice("`talaria task start \"…\"` starts one"));
     }
     let mut sheet = Sheet::new(&["id", "status", "started", "updated", "title"], "title");
     for task in tasks {
@@ -29,10 +36,11 @@ pub(super) fn list(tasks: &[TaskLine], query: &TaskQuery, now: Timestamp, look: 
     }
     let mut out = sheet.show(look);
     if tasks.len() >= query.limit && query.limit < MOST {
-        out += &format!("there may be more: talaria task list --limit {}\n", (query.limit * 2).min(MOST));
+        let more = format!("there may be more: talaria task list --limit {}\n", (query.limit * 2).min(MOST));
+        out += &reader.advice(&more);
     }
     if tasks.iter().any(|task| task.open_requests > 0) {
-        out += "answer what waits: talaria requests list\n";
+        out += &reader.advice("answer what waits: talaria requests list\n");
     }
     out
 }
@@ -61,20 +69,24 @@ mod tests {
             codex-2a2b3c4d5e6f  lost                     1 minute ago  10 seconds ago  说明一下
             answer what waits: talaria requests list
         "#]]
-        .assert_eq(&list(&tasks, &query(50), at(100), LOOK));
+        .assert_eq(&list(&tasks, &query(50), at(100), LOOK, Reader::Shell));
     }
 
     #[test]
     fn a_full_page_says_that_there_may_be_more() {
         let tasks = [line("codex-1", TaskStatus::Completed, "a")];
-        assert!(list(&tasks, &query(1), at(100), LOOK).ends_with("talaria task list --limit 2\n"));
-        assert!(!list(&tasks, &query(2), at(100), LOOK).contains("--limit"));
+        assert!(
+            list(&tasks, &query(1), at(100), LOOK, Reader::Shell).ends_with("talaria task list --limit 2\n")
+        );
+        assert!(!list(&tasks, &query(2), at(100), LOOK, Reader::Shell).contains("--limit"));
     }
 
     #[test]
     fn no_tasks_is_told_with_a_next_step() {
-        assert!(list(&[], &query(5), at(0), LOOK).starts_with("no tasks yet; `talaria task start"));
+        assert!(
+            list(&[], &query(5), at(0), LOOK, Reader::Shell).starts_with("no tasks yet; `talaria task start")
+        );
         let active = TaskQuery { active: true, ..query(5) };
-        assert!(list(&[], &active, at(0), LOOK).starts_with("no task is under way"));
+        assert!(list(&[], &active, at(0), LOOK, Reader::Shell).starts_with("no task is under way"));
     }
 }

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use talaria_core::api::{TaskEvent, TaskInfo, TaskStatus, WorktreeInfo};
 
 use super::{notices, status_words};
+use crate::advice::Reader;
 use crate::amounts::{ago, since};
 use crate::requests::open_requests;
 use talaria_face::render::{Look, Paint, Style, complaint, plain, plain_line, tokens};
@@ -17,7 +18,7 @@ const SHOWN: usize = 20;
 const SHORT: usize = 10;
 
 /// The whole page.
-pub(super) fn page(task: &TaskInfo, now: Timestamp, look: Look) -> String {
+pub(super) fn page(task: &TaskInfo, now: Timestamp, look: Look, reader: Reader) -> String {
     let paint = Paint::new(look);
     let mut out = format!("{}\n", paint.text(Style::BOLD, &plain_line(task.title.trim())));
     out += &fields(task, now, paint);
@@ -39,9 +40,9 @@ pub(super) fn page(task: &TaskInfo, now: Timestamp, look: Look) -> String {
         out += &format!("\n{}\n\n{}\n", paint.text(Style::BOLD, "Answer:"), plain(answer));
     }
     if !task.requests.is_empty() {
-        out += &format!("\nWaiting for an answer:\n{}", open_requests(&task.requests, now, look));
+        out += &format!("\nWaiting for an answer:\n{}", open_requests(&task.requests, now, look, reader));
     }
-    out + &next(task, paint)
+    out + &next(task, paint, reader)
 }
 
 fn fields(task: &TaskInfo, now: Timestamp, paint: Paint) -> String {
@@ -141,7 +142,7 @@ fn events(events: &[TaskEvent], now: Timestamp, look: Look) -> String {
 }
 
 /// What a person may want to do next.
-fn next(task: &TaskInfo, paint: Paint) -> String {
+fn next(task: &TaskInfo, paint: Paint, reader: Reader) -> String {
     let id = &task.id;
     let has_work = task.worktree.as_ref().and_then(|worktree| worktree.changes.as_ref());
     let has_work = has_work.is_some_and(|changes| !changes.files.is_empty());
@@ -162,7 +163,10 @@ fn next(task: &TaskInfo, paint: Paint) -> String {
     let width = steps.iter().map(|(what, _)| what.len()).max().unwrap_or(0);
     let lines: String = steps
         .iter()
-        .map(|(what, how)| paint.text(Style::DIM, &format!("{what:<width$} {}", plain_line(how))) + "\n")
+        .map(|(what, how)| {
+            let how = reader.advice(how);
+            paint.text(Style::DIM, &format!("{what:<width$} {}", plain_line(&how))) + "\n"
+        })
         .collect();
     if lines.is_empty() { lines } else { format!("\n{lines}") }
 }
@@ -202,7 +206,7 @@ mod tests {
 
             watch it: talaria task watch codex-1a2b3c4d5e6f
         "#]]
-        .assert_eq(&page(&waiting(), at(100), LOOK));
+        .assert_eq(&page(&waiting(), at(100), LOOK, Reader::Shell));
     }
 
     #[test]
@@ -259,14 +263,16 @@ mod tests {
             take them over:  talaria task apply codex-1a2b3c4d5e6f
             go on with it:   talaria task send codex-1a2b3c4d5e6f "…"
         "#]]
-        .assert_eq(&page(&done(), at(100), LOOK));
+        .assert_eq(&page(&done(), at(100), LOOK, Reader::Shell));
     }
 
     #[test]
     fn a_task_that_waits_for_a_place_says_how_many_come_first() {
         let queued = |ahead| TaskInfo { status: TaskStatus::Queued, ahead: Some(ahead), ..waiting() };
-        assert!(page(&queued(3), at(100), LOOK).contains("status   queued (3 before it)\n"));
-        assert!(page(&queued(0), at(100), LOOK).contains("status   queued (the next to start)\n"));
+        assert!(page(&queued(3), at(100), LOOK, Reader::Shell).contains("status   queued (3 before it)\n"));
+        assert!(
+            page(&queued(0), at(100), LOOK, Reader::Shell).contains("status   queued (the next to start)\n")
+        );
     }
 
     #[test]
@@ -274,7 +280,7 @@ mod tests {
         let mut task = done();
         let worktree = task.worktree.as_mut().unwrap();
         (worktree.changes, worktree.problem) = (None, Some("it was discarded".to_owned()));
-        let text = page(&task, at(100), LOOK);
+        let text = page(&task, at(100), LOOK, Reader::Shell);
         assert!(text.contains("Changed since 1a2b3c4d5e: it was discarded\n"), "{text}");
         assert!(!text.contains("task apply"), "{text}");
     }
@@ -286,14 +292,14 @@ mod tests {
         let worktree = task.worktree.as_mut().unwrap();
         let file = worktree.changes.as_ref().unwrap().files[0].clone();
         worktree.changes = Some(Changes { files: vec![file; 30], ..Changes::default() });
-        let text = page(&task, at(100), LOOK);
+        let text = page(&task, at(100), LOOK, Reader::Shell);
         assert!(text.contains("(5 more; --json has all)") && text.contains("(10 more; --json has all)"));
         assert!(text.contains("true 19\n") && !text.contains("true 20\n"), "{text}");
     }
 
     #[test]
     fn nothing_in_a_task_can_command_the_terminal() {
-        let text = page(&hostile(), at(100), LOOK);
+        let text = page(&hostile(), at(100), LOOK, Reader::Shell);
         assert!(!text.contains(['\u{1b}', '\u{7}', '\u{202e}', '\r']), "{text:?}");
         // Only what may span lines does: a second line of a title could pose as one of ours.
         assert!(!text.lines().any(|line| line.starts_with("forged")), "{text}");

@@ -14,6 +14,8 @@ both_versions!(
     a_question_is_answered_by_a_command_and_never_by_a_line_of_text,
     nothing_is_approved_that_was_not_shown,
     what_is_typed_for_a_question_that_is_closed_elsewhere_is_no_message,
+    advice_names_what_can_be_typed_here,
+    the_last_conversation_is_the_one_that_was_open_here_last,
     at_a_terminal_lines_talk_answer_and_steer,
     commands_say_what_the_program_says,
     a_model_is_chosen_for_the_next_turn_and_confirmed,
@@ -98,6 +100,45 @@ async fn what_is_typed_for_a_question_that_is_closed_elsewhere_is_no_message(cod
     scene.close().await;
 }
 
+async fn advice_names_what_can_be_typed_here(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    let lines = "/steer faster\n/stop\n/resume 0000-none\n/task show codex-none\n/deny req-none\n";
+    let ended = scene.run_with_input(&[], lines.as_bytes()).await.exits(1);
+    let ended = ended.complains(&[
+        "no turn runs: just type it, without /steer",
+        "no turn runs here",
+        "see `/task list` and `/sessions`",
+        "see `/requests`",
+    ]);
+    assert!(!ended.stderr.contains("`talaria") && !ended.stderr.contains("come back with"), "{ended}");
+    scene.model.push(Reply::say("Hello."));
+    let ended = scene.run_with_input(&[], b"hello\n/export /nowhere/at/all.md\n").await.exits(1);
+    let ended = ended.complains(&["cannot write /nowhere/at/all.md: ", "name another file: /export FILE"]);
+    assert!(!ended.stderr.contains(".tmp"), "{ended}");
+    scene.close().await;
+}
+
+async fn the_last_conversation_is_the_one_that_was_open_here_last(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    let gate = Gate::new();
+    for reply in [Reply::say("First."), Reply::new().text("Second").gate(&gate).text(", late.")] {
+        scene.model.push(reply);
+    }
+    scene.run_with_input(&[], b"one\n").await.exits(0);
+    let mut elsewhere = scene.command(&["exec", "two"]);
+    let elsewhere =
+        elsewhere.current_dir(scene.user_home()).stdout(std::process::Stdio::null()).spawn().unwrap();
+    scene.model.wait_for_requests(2).await;
+    gate.open();
+    assert!(elsewhere.wait_with_output().await.unwrap().status.success());
+    let ended = scene.run(&["--last"]).await.exits(0).prints(&["\n> one\n", "First."]);
+    assert!(!ended.stdout.contains("Second"), "something happened there last, but not here: {ended}");
+    scene.model.push(Reply::say("Third."));
+    scene.run(&["exec", "three"]).await.exits(0);
+    scene.run(&["--last"]).await.exits(0).prints(&["\n> three\n", "Third."]);
+    scene.close().await;
+}
+
 async fn at_a_terminal_lines_talk_answer_and_steer(codex: Codex) {
     let scene = Scene::real(&codex).await;
     let gate = Gate::new();
@@ -129,14 +170,19 @@ async fn at_a_terminal_lines_talk_answer_and_steer(codex: Codex) {
 async fn commands_say_what_the_program_says(codex: Codex) {
     let scene = Scene::real(&codex).await;
     scene.model.push(Reply::say("Hello."));
-    let lines = "hello\n/sessions\n/status\n/usage\n/tasks\n/task --help\n/search hello\n/requests\n/codex-runtime\n\
+    let lines = "/status\nhello\n/sessions\n/status\n/usage\n/tasks\n/task --help\n/search hello\n/requests\n/codex-runtime\n\
                  /export out.md\n/help\n/theme mono\n/new\n/usage\n/quit\nnever\n";
     let ended = scene.run_with_input(&[], lines.as_bytes()).await.exits(0);
     ended.prints(&[
+        "conversation  none yet; what you say next begins one",
+        "permissions   sandbox ",
         "open one with: /resume ID",
+        "conversation  hello\n",
+        "model         gpt-5.5",
+        "turn          none runs",
         "Running turns: none",
         "this conversation  1 turn",
-        "no tasks yet",
+        "no tasks yet; `/task start",
         "Usage: talaria task",
         "user      [hello]",
         "nothing waits for an answer",

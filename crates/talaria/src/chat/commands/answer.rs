@@ -39,7 +39,7 @@ pub(super) async fn show(
     }
     let text = page(&request, decision, place.desk.look()).ok_or_else(|| {
         Trouble::new(exit::USAGE, "this request cannot be shown here")
-            .try_this(format!("`talaria requests answer {}` asks about it", request.id))
+            .try_this(format!("/deny {} refuses it", request.id))
     })?;
     Ok(vec![Done::Shown(Box::new(request), text)])
 }

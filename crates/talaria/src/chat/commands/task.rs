@@ -5,6 +5,7 @@ use talaria_face::chat::contract::News;
 
 use super::super::errand::{Done, Place};
 use super::resume;
+use crate::advice::Reader;
 use crate::args::{Cli, Command, TaskAction};
 use crate::tasks;
 use crate::trouble::{Trouble, exit};
@@ -20,13 +21,15 @@ pub(super) async fn run(words: &[String], place: &Place) -> Result<Vec<Done>, Tr
                 options.cwd.get_or_insert_with(|| (&place.cwd).into());
                 let start = tasks::start(&options)?;
                 let turn = tasks::turn(&desk.settings, desk.codex().await?);
-                tasks::started(&options, start, &desk.settings, turn, &desk.client).await?
+                let words = tasks::started(&options, start, &desk.settings, turn, &desk.client).await?;
+                Reader::Chat.advice(&words).into_owned()
             }
             TaskAction::Send(options) => {
                 let turn = tasks::turn(&desk.settings, desk.codex().await?);
-                tasks::sent(&options, turn, &desk.client).await?
+                let words = tasks::sent(&options, turn, &desk.client).await?;
+                Reader::Chat.advice(&words).into_owned()
             }
-            action => tasks::told(&action, &desk.client, desk.look()).await?,
+            action => tasks::told(&action, &desk.client, desk.look(), Reader::Chat).await?,
         },
     };
     place.look_again.notify_one();

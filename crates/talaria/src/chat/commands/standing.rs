@@ -1,0 +1,159 @@
+//! `/status`: how this conversation stands, and below it what the engine does. The same words in both faces.
+
+use jiff::Timestamp;
+use talaria_core::api::{SessionInfo, Status};
+use talaria_face::chat::beginning;
+use talaria_face::render::plain_line;
+
+use super::super::desk::{Chosen, shown_path};
+use super::super::errand::Place;
+use super::super::standing::Standing;
+use crate::advice::Reader;
+use crate::amounts::since;
+use crate::engine::refused;
+use crate::status;
+use crate::trouble::Trouble;
+
+/// The whole page.
+pub(super) async fn page(place: &Place) -> Result<String, Trouble> {
+    let client = &place.desk.client;
+    let refused = |error| refused("cannot ask the engine", &error);
+    let (status, now) = (client.status().await.map_err(refused)?, Timestamp::now());
+    let pairs = match &place.session {
+        Some(id) => {
+            let info = client.session(id.as_str()).await.map_err(refused)?.info;
+            conversation(&info, &place.standing, &place.chosen, &status, now)
+        }
+        None => none_yet(place).await,
+    };
+    Ok(format!("{}\n{}", lines(&pairs), status::page(&status, now, place.desk.look(), Reader::Chat)))
+}
+
+type Pairs = Vec<(&'static str, String)>;
+
+fn lines(pairs: &Pairs) -> String {
+    pairs.iter().map(|(name, value)| format!("{name:<13} {}\n", plain_line(value))).collect()
+}
+
+/// What a conversation would begin with.
+async fn none_yet(place: &Place) -> Pairs {
+    let mut pairs = vec![
+        ("conversation", "none yet; what you say next begins one".to_owned()),
+        ("folder", shown_path(&place.cwd)),
+    ];
+    match place.desk.offers(&place.cwd).await {
+        Ok(offers) => {
+            let Chosen { model, effort } = place.chosen.clone();
+            let asked = place.desk.asked();
+            let (model, effort) = (model.or(asked.model.clone()), effort.or(asked.effort.clone()));
+            pairs.extend(beginning(talaria_face::chat::Asked { model, effort, ..asked }, &offers));
+        }
+        Err(trouble) => pairs.extend([("missing", trouble.summary()), ("", trouble.hint().to_owned())]),
+    }
+    pairs
+}
+
+fn conversation(
+    info: &SessionInfo,
+    standing: &Standing,
+    chosen: &Chosen,
+    status: &Status,
+    now: Timestamp,
+) -> Pairs {
+    let started = standing.started.as_deref();
+    let untold = || "Codex tells it when the next turn begins".to_owned();
+    let model = started.map(|started| started.model.clone()).or_else(|| info.model.clone());
+    let effort = started.and_then(|started| started.effort.as_deref());
+    let new_model = chosen.model.clone().filter(|asked| Some(asked) != model.as_ref());
+    let new_effort = chosen.effort.as_deref().filter(|asked| Some(*asked) != effort);
+    let next = [new_model, new_effort.map(|asked| format!("effort {asked}"))];
+    let effort = effort.map(|effort| format!(", effort {effort}")).unwrap_or_default();
+    let next: Vec<String> = next.into_iter().flatten().collect();
+    let next = if next.is_empty() {
+        String::new()
+    } else {
+        format!("; {} asked for from the next turn", next.join(", "))
+    };
+    let permissions =
+        started.map(|started| format!("sandbox {}, approvals {}", started.sandbox, started.approval));
+    let context = standing.context.map(|(used, window)| {
+        let percent = (used.saturating_mul(100) / window).min(100);
+        format!("{percent}% full, {used} of {window} tokens")
+    });
+    vec![
+        ("conversation", info.title.trim().to_owned()),
+        (
+            "id",
+            info.task.as_ref().map_or_else(|| info.id.to_string(), |task| format!("{} ({task})", info.id)),
+        ),
+        ("folder", shown_path(&info.cwd)),
+        ("runtime", started.map_or_else(untold, |started| format!("Codex {}", started.codex))),
+        ("model", model.map_or_else(untold, |model| model + &effort) + &next),
+        ("permissions", permissions.unwrap_or_else(untold)),
+        ("context", context.unwrap_or_else(|| "not known yet".to_owned())),
+        ("turn", turn(info, status, now)),
+    ]
+}
+
+/// How the turn stands, as the engine says.
+fn turn(info: &SessionInfo, status: &Status, now: Timestamp) -> String {
+    let running = status.turns.iter().find(|turn| turn.session == info.id);
+    let is_asking = status.requests.iter().any(|request| request.session == info.id);
+    match running {
+        None => "none runs".to_owned(),
+        Some(turn) if is_asking => format!("waits for your answer, for {} in all", since(turn.since, now)),
+        Some(turn) => format!("runs for {}", since(turn.since, now)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_conversation_says_how_it_stands() {
+        let at = "2026-01-01T00:00:00Z";
+        let info: SessionInfo = serde_json::from_value(json!({ "id": "s-1", "title": "mend\u{1b} it",
+            "runtime": "codex", "updated_at": at, "running": true, "kind": "chat", "task": null, "cwd": "/work",
+            "model": "gpt-5.5", "created_at": at, "last_seq": 9 }))
+        .unwrap();
+        let mut status: Status = serde_json::from_value(json!({ "engine": { "pid": 1, "version": "0", "build": 0,
+            "api": 1, "home": "/", "since": at }, "hosts": [], "turns": [{ "session": "s-1", "task": null, "turn": 1,
+            "stage": "accepted", "title": "", "since": at, "host": null }], "requests": [], "tasks": { "working": 0, "waiting": 0, "queued": 0 }, "limits":
+            { "tasks": 0, "hosts": 0, "threads_per_host": 0, "host_memory_kib": null }, "notes": [] }))
+        .unwrap();
+        let now: Timestamp = "2026-01-01T00:00:12Z".parse().unwrap();
+        let untold = conversation(&info, &Standing::default(), &Chosen::default(), &status, now);
+        expect![[r#"
+            conversation  mend␛ it
+            id            s-1
+            folder        /work
+            runtime       Codex tells it when the next turn begins
+            model         gpt-5.5
+            permissions   Codex tells it when the next turn begins
+            context       not known yet
+            turn          runs for 12 seconds
+        "#]]
+        .assert_eq(&lines(&untold));
+        let started = serde_json::from_value(json!({ "thread": "t", "cwd": "/work", "model": "gpt-5.5",
+            "provider": "p", "effort": "low", "sandbox": "read-only", "approval": "never", "codex": "0.166.0", "path": null }))
+        .unwrap();
+        let told = Standing { started: Some(Box::new(started)), context: Some((50_000, 200_000)) };
+        let chosen = Chosen { model: Some("gpt-5.4".to_owned()), effort: Some("low".to_owned()) };
+        status.turns.clear();
+        expect![[r#"
+            conversation  mend␛ it
+            id            s-1
+            folder        /work
+            runtime       Codex 0.166.0
+            model         gpt-5.5, effort low; gpt-5.4 asked for from the next turn
+            permissions   sandbox read-only, approvals never
+            context       25% full, 50000 of 200000 tokens
+            turn          none runs
+        "#]]
+        .assert_eq(&lines(&conversation(&info, &told, &chosen, &status, now)));
+    }
+}

@@ -1,0 +1,30 @@
+//! What Codex told of the conversation on the screen: what is in force, and how full its context is. Pure.
+
+use talaria_core::event::{Event, Started};
+
+/// What was told so far.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Standing {
+    /// What is in force.
+    pub(super) started: Option<Box<Started>>,
+    /// Tokens in the context, and how many fit.
+    pub(super) context: Option<(u64, u64)>,
+}
+
+impl Standing {
+    /// Learns from an event.
+    pub(super) fn take(&mut self, event: &Event) {
+        match event {
+            Event::SessionStarted(started) => self.started = Some(started.clone()),
+            Event::SettingsConfirmed { model, effort } => {
+                if let Some(started) = &mut self.started {
+                    (started.model, started.effort) = (model.clone(), effort.clone());
+                }
+            }
+            Event::UsageUpdated { context, window, .. } => {
+                self.context = window.filter(|window| *window > 0).map(|window| (*context, window));
+            }
+            _ => {}
+        }
+    }
+}
