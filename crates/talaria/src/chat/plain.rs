@@ -13,7 +13,7 @@ use talaria_core::api::{RequestInfo, When};
 use talaria_core::config::Enter;
 use talaria_core::event::Event;
 use talaria_face::chat::Asked;
-use talaria_face::chat::commands::Entry;
+use talaria_face::chat::commands::{Command, Entry};
 use talaria_face::chat::contract::{Prompt, Wish};
 use talaria_face::render;
 
@@ -29,11 +29,13 @@ mod news;
 mod page;
 mod paper;
 mod questions;
+mod said;
 mod typed;
 
 use lines::Lines;
 use page::Page;
 use questions::Questions;
+use said::Said;
 use typed::Abandoned;
 
 /// So much text of a pipe waits at most while a question is open; the rest stays in the pipe.
@@ -89,6 +91,7 @@ struct Plain {
     input: Input,
     enter: Enter,
     questions: Questions,
+    said: Said,
     /// The number of the question that stands on the page.
     asked: Option<u64>,
     /// The question whose answer was being typed when it was closed: the next line is thrown away.
@@ -122,6 +125,7 @@ impl Plain {
             input,
             enter,
             questions: Questions::default(),
+            said: Said::default(),
             asked: None,
             abandoned: None,
             held: VecDeque::new(),
@@ -269,7 +273,12 @@ impl Plain {
             self.driver.wish(Wish::Remember(typed.to_owned()));
         }
         match entry {
-            Entry::Command(command) => self.driver.wish(Wish::Run(command)),
+            Entry::Command(command) => {
+                if let Command::Steer(text) | Command::Queue(text) = &command {
+                    self.said.note(text);
+                }
+                self.driver.wish(Wish::Run(command));
+            }
             Entry::Shell(command) => self.driver.wish(Wish::Shell(command)),
             Entry::Say(text) if self.input == Input::Pipe && !self.is_idle() => self.held.push_back(text),
             Entry::Say(text) => self.send(text),
@@ -277,6 +286,7 @@ impl Plain {
     }
 
     fn send(&mut self, text: String) {
+        self.said.note(&text);
         let prompt = Prompt { text, images: Vec::new() };
         self.driver.wish(if self.driver.is_running() {
             let when = if self.enter == Enter::Steer { When::Now } else { When::Next };
@@ -292,7 +302,10 @@ impl Plain {
             self.page.struck()?;
         }
         match called {
-            Called::GoOn => Ok(Flow::GoOn),
+            Called::GoOn => {
+                self.page.woken();
+                Ok(Flow::GoOn)
+            }
             Called::End => Ok(Flow::Leave),
             Called::Interrupt if self.driver.is_shell_running() => {
                 self.driver.wish(Wish::StopShell);

@@ -9,7 +9,8 @@ use talaria_face::chat::contract::News;
 use talaria_face::chat::{Asked, beginning};
 use talaria_face::render::{elapsed, plain, plain_line};
 
-use super::page::Past;
+use super::page::{Past, said};
+use super::said::Said;
 use super::{Input, Plain};
 use crate::chat::desk::shown_path;
 use crate::trouble::{complain, exit};
@@ -22,6 +23,10 @@ impl Plain {
     pub(super) fn news(&mut self, news: News) -> io::Result<()> {
         match news {
             News::Event(numbered) => {
+                let said = said(&numbered.event).filter(|_| self.page.is_caught_up());
+                if let Some(text) = said.filter(|text| !self.said.takes(text)) {
+                    self.page.person(text)?;
+                }
                 self.page.event(&numbered)?;
                 self.learn(&numbered.event)
             }
@@ -30,7 +35,7 @@ impl Plain {
                     self.abandon(is_secret)?;
                 }
                 self.questions.clear();
-                self.asked = None;
+                (self.asked, self.said) = (None, Said::default());
                 let words = match &session {
                     Some(info) => {
                         let cwd = shown_path(&info.cwd);

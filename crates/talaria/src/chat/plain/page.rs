@@ -68,11 +68,8 @@ impl<W: Write> Page<W> {
         let past = self.past.take().unwrap_or_default();
         self.turn = 0;
         for numbered in past {
-            if let Event::ItemCompleted { item } = &numbered.event
-                && let ItemBody::UserMessage { text, .. } = &item.body
-            {
-                let said: String = text.lines().map(|line| format!("{SIGN}{line}\n")).collect();
-                self.say(&plain(&said))?;
+            if let Some(text) = said(&numbered.event) {
+                self.person(text)?;
             }
             self.event(&numbered)?;
         }
@@ -129,6 +126,12 @@ impl<W: Write> Page<W> {
         past.and_then(Result::ok).unwrap_or_default()
     }
 
+    /// Shows what a person said who typed it at another time or place.
+    pub(super) fn person(&mut self, text: &str) -> io::Result<()> {
+        let said: String = text.lines().map(|line| format!("{SIGN}{line}\n")).collect();
+        self.say(&plain(&said))
+    }
+
     /// Writes words of ours, which are harmless already.
     pub(super) fn say(&mut self, text: &str) -> io::Result<()> {
         if text.is_empty() {
@@ -180,6 +183,11 @@ impl<W: Write> Page<W> {
         self.renderer.prompt_read();
     }
 
+    /// The program goes on after it was stopped: others have written meanwhile.
+    pub(super) fn woken(&self) {
+        self.paper.row_ended();
+    }
+
     /// Ctrl-C was typed: its sign was echoed, and what had been typed is gone.
     pub(super) fn struck(&mut self) -> io::Result<()> {
         if self.paper.row() == Row::Fresh {
@@ -195,6 +203,17 @@ impl<W: Write> Page<W> {
     pub(super) fn end(&mut self) -> io::Result<()> {
         self.renderer.close()?;
         self.paper.fresh_row()
+    }
+}
+
+/// What a person said, if the event tells that.
+pub(super) fn said(event: &Event) -> Option<&str> {
+    match event {
+        Event::ItemCompleted { item } => match &item.body {
+            ItemBody::UserMessage { text, .. } => Some(text),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

@@ -12,6 +12,7 @@ both_versions!(
     what_comes_while_a_line_is_wanted_begins_a_row_and_the_sign_stands_again,
     reasoning_is_its_heading_and_what_is_in_force_is_told_once,
     a_command_and_the_end_begin_rows_of_their_own,
+    what_is_said_elsewhere_is_shown_here,
     without_input_an_old_conversation_is_shown_and_it_is_said_why_it_ends,
 );
 
@@ -107,6 +108,26 @@ async fn a_command_and_the_end_begin_rows_of_their_own(codex: Codex) {
     terminal.wait_for("\ncome back with: talaria --resume ").await;
     terminal.exit_code().await;
     gate.open();
+    scene.close().await;
+}
+
+async fn what_is_said_elsewhere_is_shown_here(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    scene.model.push(Reply::say("One."));
+    let mut terminal = scene.terminal(&["--plain"]);
+    terminal.wait_for("\n> ").await;
+    terminal.type_keys("first\n").await;
+    terminal.wait_for("One.").await;
+    terminal.wait_for("\n> ").await;
+    scene.model.push(Reply::say("Two."));
+    scene.run_with_input(&["--last"], b"second\n").await.exits(0);
+    terminal.wait_for("\n> second\n").await;
+    terminal.wait_for("Two.").await;
+    terminal.wait_for("\n> ").await;
+    let told = terminal.transcript();
+    assert_eq!(told.matches("> first\n").count(), 1, "what was typed here stands there already: {told}");
+    terminal.ctrl_d().await;
+    terminal.exit_code().await;
     scene.close().await;
 }
 
