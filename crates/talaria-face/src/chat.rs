@@ -49,7 +49,7 @@ use contract::{Prompt, Wish};
 use history::History;
 use known::Known;
 use list::List;
-use panel::Panel;
+use panel::{Felt, Panel};
 use pending::Pending;
 use requests::Requests;
 use shell::Shell;
@@ -163,6 +163,9 @@ impl Chat {
     pub fn tick(&mut self, now: Duration) {
         self.flash.take_if(|(until, _)| now >= *until);
         self.leave_by.take_if(|until| now >= *until);
+        if let Some(Felt::Answer(answer)) = self.panel.as_mut().map(|panel| panel.tick(now)) {
+            self.answer(answer);
+        }
         if self.older_again.take_if(|at| now >= *at).is_some() {
             self.asked_older = None;
         }
@@ -176,7 +179,8 @@ impl Chat {
     /// Does something on the screen change by itself?
     pub fn is_ticking(&self) -> bool {
         let is_waiting = self.flash.is_some() || self.older_again.is_some();
-        !self.turn.is_idle() || self.shell.is_some() || is_waiting || self.is_moving
+        let is_held = self.held().is_some();
+        !self.turn.is_idle() || self.shell.is_some() || is_waiting || is_held || self.is_moving
     }
 
     /// How it is to be drawn.

@@ -125,13 +125,16 @@ impl Chat {
     fn rule(&self, width: usize, now: Duration) -> Line {
         let paint = self.paint();
         let flash = self.flash.as_ref().filter(|(until, _)| now < *until);
-        let text = match (flash, self.turn, self.enter) {
-            (Some((_, text)), ..) => text.as_str(),
+        let held = self.held().map(|letter| format!("answering [{letter}]"));
+        let text = match (self.turn, self.enter) {
+            _ if held.is_some() || flash.is_some() => {
+                held.as_deref().or(flash.map(|(_, text)| text.as_str())).unwrap_or_default()
+            }
             _ if self.is_dropping => "the question is gone: keys are dropped up to Enter",
             _ if self.is_asked() => "keys answer; Ctrl-G: input line",
-            (None, Turn::Idle, _) => "Enter sends",
-            (None, _, Enter::Steer) => "Enter steers; F3: queue; Esc stops",
-            (None, _, Enter::Queue) => "Enter queues; F3: steer; Esc stops",
+            (Turn::Idle, _) => "Enter sends",
+            (_, Enter::Steer) => "Enter steers; F3: queue; Esc stops",
+            (_, Enter::Queue) => "Enter queues; F3: steer; Esc stops",
         };
         let below = match self.transcript.is_at_bottom() {
             true => "",

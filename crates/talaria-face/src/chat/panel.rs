@@ -1,7 +1,7 @@
 //! The approval panel: a request that waits for the person, shown whole, with one key for each choice.
 //!
 //! The answer carries the digest of the request that is shown. Nothing is accepted that was not on the screen to its
-//! end, and no key that was meant for the input line answers (`grip`). How lines become an answer is `dialog`.
+//! end, and no key that was meant for the input line answers (`grip`, `hold`). How lines become an answer is `dialog`.
 
 use std::time::Duration;
 
@@ -15,6 +15,7 @@ use crate::dialog::{Dialog, Next, Step};
 
 mod entry;
 mod grip;
+mod hold;
 mod page;
 mod rows;
 
@@ -23,6 +24,7 @@ pub(super) use rows::Rows;
 
 use entry::Entry;
 use grip::Grip;
+use hold::Hold;
 use page::Page;
 
 /// A request that waits for a person.
@@ -67,6 +69,7 @@ pub(super) struct Panel {
     page: Page,
     grip: Grip,
     shown_at: Option<Duration>,
+    hold: Hold,
     problem: Option<String>,
 }
 
@@ -97,6 +100,7 @@ impl Panel {
             page: Page::default(),
             grip: Grip::Offered,
             shown_at: None,
+            hold: Hold::default(),
             problem: None,
         }
     }
@@ -225,8 +229,23 @@ impl Panel {
         if self.dialog.step() == Step::Choice { self.choice(key) } else { Felt::NotMine }
     }
 
+    /// The letter that decides if nothing follows it at once.
+    pub(super) fn held(&self) -> Option<char> {
+        self.hold.letter()
+    }
+
+    /// Something followed the letter at once: gives it back, and nothing is decided.
+    pub(super) fn take_back(&mut self) -> Option<char> {
+        self.hold.take_back()
+    }
+
+    /// Lets time pass: a letter that nothing followed decides.
+    pub(super) fn tick(&mut self, now: Duration) -> Felt {
+        self.hold.due(now).map_or(Felt::Nothing, |letter| self.choice(letter))
+    }
+
     /// Takes a key.
-    pub(super) fn key(&mut self, key: Key) -> Felt {
+    pub(super) fn key(&mut self, now: Duration, key: Key) -> Felt {
         if self.scroll(key.code) {
             return Felt::Nothing;
         }
@@ -246,20 +265,30 @@ impl Panel {
                 self.entry.key(key);
                 Felt::Nothing
             }
-            Code::Char(c) if !key.ctrl && !key.alt => self.choice(c),
+            Code::Char(c) if !key.ctrl && !key.alt && self.is_key(c) => {
+                self.hold.begin(now, c);
+                Felt::Nothing
+            }
+            // Whoever begins with another letter, or with a slash, is writing something else.
             _ => Felt::NotMine,
+        }
+    }
+
+    /// Does this letter mean something where one key is wanted?
+    fn is_key(&self, c: char) -> bool {
+        match (self.dialog.step(), c.to_ascii_lowercase()) {
+            (Step::Choice, c) => matches!(c, 'y' | 's' | 'a' | 'n' | 'r' | 'x'),
+            (_, 'n' | 'r' | 'x' | 'o') => true,
+            (_, c) => {
+                self.dialog.question().is_some_and(|question| question.option(&c.to_string()).is_some())
+            }
         }
     }
 
     /// One key is one choice; a yes needs that everything was seen.
     fn choice(&mut self, c: char) -> Felt {
         let c = c.to_ascii_lowercase();
-        let is_choice = self.dialog.step() == Step::Choice;
-        // Whoever begins with another letter, or with a slash, is writing something else.
-        if is_choice && !matches!(c, 'y' | 's' | 'a' | 'n' | 'r' | 'x') {
-            return Felt::NotMine;
-        }
-        let is_yes = is_choice && matches!(c, 'y' | 's' | 'a');
+        let is_yes = self.dialog.step() == Step::Choice && matches!(c, 'y' | 's' | 'a');
         if is_yes && !self.page.is_whole() {
             self.page.go_on();
             self.problem = Some("read it to its end first".to_owned());

@@ -17,6 +17,7 @@ use crate::render::{Look, sample};
 mod asking;
 mod elsewhere;
 mod first_screen;
+mod holding;
 mod leaving;
 mod meant;
 mod properties;
@@ -76,10 +77,13 @@ impl Play {
         self
     }
 
-    /// Presses keys by their names, one after the other.
+    /// Presses keys by their names, one after the other. A letter that decides is followed by nothing at once.
     fn press(&mut self, names: &str) -> &mut Self {
         for name in names.split(' ') {
             self.key(key(name));
+            if self.chat.held().is_some() {
+                self.wait(200);
+            }
         }
         self
     }

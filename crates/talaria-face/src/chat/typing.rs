@@ -12,10 +12,19 @@ use talaria_core::request::Answer;
 use super::composer::Reaction;
 use super::contract::{Code, Input, Key, Prompt, Wish};
 use super::list::Picked;
-use super::panel::{Felt, Route};
+use super::panel::{Felt, Panel, Route};
 use super::transcript::{Fold, Scroll, Tone};
 use super::turn::Turn;
 use super::{A_WHILE, Chat, Picks, Popup};
+
+/// What follows a letter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Follows {
+    /// More of a word.
+    Text,
+    /// A key that writes nothing.
+    Key,
+}
 
 impl Chat {
     /// Takes what a person did; `now` is the time since the start of the program.
@@ -32,6 +41,7 @@ impl Chat {
             return;
         }
         self.note_line(now);
+        self.take_back(now, Follows::Text);
         self.popup.take_if(|popup| matches!(popup, Popup::Keys));
         if let Some(Popup::List(list)) = &mut self.popup {
             list.paste(text);
@@ -50,6 +60,12 @@ impl Chat {
     fn key(&mut self, now: Duration, key: Key) {
         let plain = !key.ctrl && !key.alt;
         self.note_line(now);
+        match key.code {
+            // As a line it would be the same choice.
+            Code::Enter if self.held().is_some() => return,
+            Code::Char(_) if plain => self.take_back(now, Follows::Text),
+            _ => self.take_back(now, Follows::Key),
+        }
         if self.composer.is_searching() && self.popup.is_none() {
             let reaction = self.composer.key(key);
             return self.react(now, reaction);
@@ -81,7 +97,7 @@ impl Chat {
             Route::Nowhere => return,
             Route::Line => {}
             Route::Panel => {
-                let felt = self.panel.as_mut().map_or(Felt::NotMine, |panel| panel.key(key));
+                let felt = self.panel.as_mut().map_or(Felt::NotMine, |panel| panel.key(now, key));
                 match felt {
                     Felt::Nothing => return,
                     Felt::Answer(answer) => return self.answer(answer),
@@ -103,6 +119,25 @@ impl Chat {
             (reaction, _) => self.react(now, reaction),
         }
         self.line_has_keyboard();
+    }
+
+    /// Something follows a letter that was to decide, at once. Nothing is decided; of a word, the letter goes where the word
+    /// goes.
+    fn take_back(&mut self, now: Duration, follows: Follows) {
+        let Some(letter) = self.panel.as_mut().and_then(Panel::take_back) else { return };
+        if follows == Follows::Key {
+            return self.flash(now, "taken back: nothing was decided");
+        }
+        self.flash(now, "you were writing: nothing was decided; Ctrl-G answers");
+        let key = Key { code: Code::Char(letter), ctrl: false, alt: false, shift: false };
+        let reaction = self.composer.key(key);
+        self.react(now, reaction);
+        self.line_has_keyboard();
+    }
+
+    /// The letter that decides if nothing follows it at once.
+    pub(super) fn held(&self) -> Option<char> {
+        self.panel.as_ref().and_then(Panel::held)
     }
 
     /// Before the first key of a line: a command in it means the request that had been read by then.

@@ -128,7 +128,9 @@ impl Screen {
             let frame_is_due = tokio::time::sleep_until((drawn + FRAME).into());
             let is_ticking = self.chat.is_ticking();
             let flow = tokio::select! {
-                () = frame_is_due, if is_stale => Flow::GoOn,
+                // Keys before time: a letter decides when nothing has followed it, also if nobody looked for a while.
+                // News last: it may come without an end.
+                biased;
                 came = events.next() => {
                     is_stale = true;
                     match came {
@@ -137,9 +139,9 @@ impl Screen {
                         Some(Err(_)) | None => Flow::Leave,
                     }
                 }
-                news = self.driver.next() => {
-                    is_stale |= self.take_news(news);
-                    self.grant()
+                called = signals.next() => {
+                    is_stale = true;
+                    self.called(called)?
                 }
                 () = self.guard.lost() => Flow::GoOn,
                 loaded = &mut syntaxes, if !are_loaded => {
@@ -154,9 +156,10 @@ impl Screen {
                     self.chat.tick(self.since.elapsed());
                     self.grant()
                 }
-                called = signals.next() => {
-                    is_stale = true;
-                    self.called(called)?
+                () = frame_is_due, if is_stale => Flow::GoOn,
+                news = self.driver.next() => {
+                    is_stale |= self.take_news(news);
+                    self.grant()
                 }
             };
             if flow == Flow::Leave {

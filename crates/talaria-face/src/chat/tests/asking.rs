@@ -120,8 +120,7 @@ fn a_letter_that_comes_with_the_request_goes_to_the_input_line() {
     assert!(play.screen().contains("› yes"));
     play.wait(5000).write("y");
     assert_eq!(play.wishes(), "");
-    play.press("Ctrl-G");
-    play.write("y");
+    play.press("Ctrl-G y");
     assert!(play.wishes().contains("answer r-1"));
 }
 

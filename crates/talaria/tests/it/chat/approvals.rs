@@ -34,6 +34,29 @@ async fn a_command_is_run_when_it_was_accepted_with_one_key(codex: Codex) {
 }
 
 #[tokio::test]
+async fn a_word_that_is_typed_over_a_request_answers_nothing() {
+    let stage = Stage::usual().await;
+    stage.scene.model.push(Reply::new().command("touch made"));
+    stage.scene.model.push(Reply::say("Not made."));
+    let mut terminal = stage.open_asking().await;
+    send(&mut terminal, "Touch it").await;
+    asked(&mut terminal).await;
+    terminal.type_keys("yes").await;
+    terminal.wait_shown("› yes").await;
+    let screen = terminal.settled().await;
+    assert!(screen.contains("Ctrl-G answers it"), "{}", screen.text());
+    assert!(!stage.folder().join("made").exists());
+    terminal.key(Key::Ctrl('g')).await;
+    terminal.wait_shown("[n]").await;
+    terminal.type_keys("n").await;
+    terminal.wait_shown("Not made.").await;
+    assert!(!stage.folder().join("made").exists());
+    terminal.key(Key::Ctrl('u')).await;
+    quit(terminal).await;
+    stage.close().await;
+}
+
+#[tokio::test]
 async fn a_command_that_was_denied_with_a_reason_is_not_run_and_the_model_is_told() {
     let stage = Stage::usual().await;
     stage.scene.model.push(Reply::new().command("touch forbidden"));
@@ -42,6 +65,7 @@ async fn a_command_that_was_denied_with_a_reason_is_not_run_and_the_model_is_tol
     send(&mut terminal, "Touch it").await;
     asked(&mut terminal).await;
     terminal.type_keys("r").await;
+    terminal.wait_shown("why not, in a line").await;
     terminal.type_keys("not on a Sunday").await;
     terminal.wait_shown("not on a Sunday").await;
     terminal.key(Key::Enter).await;
