@@ -21,6 +21,7 @@ mod holding;
 mod leaving;
 mod meant;
 mod properties;
+mod reading;
 mod saying;
 mod sizes;
 

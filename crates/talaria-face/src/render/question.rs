@@ -13,9 +13,14 @@ use super::prompt;
 use super::sanitize::{reveal, reveal_line};
 use super::style::{Color, Paint, Style};
 
+mod rule;
+
 /// Where an accepted tool runs: the sandbox holds commands of Codex, not the servers that it talks to.
 const TOOL_NOTE: &str = "tools of MCP servers run outside the sandbox: if you accept, this one may do whatever its \
                          server can";
+const COMMAND_ALWAYS: &str = "[a] allows, in every conversation, all commands that begin with:";
+const SAME_ALWAYS: &str =
+    "[a] allows, in every conversation, this exact command and whatever is added behind it";
 const TOOL_ALWAYS: &str = "[a] allows this tool, with any arguments, in every conversation: Codex writes it into its \
                            config.toml";
 /// What input does is up to the command that reads it.
@@ -56,12 +61,15 @@ pub(crate) fn show(ask: &Ask, paint: Paint, width: Option<usize>, rules: Rules<'
             page.place(cwd.as_deref(), rules);
             page.field("reason", reason.as_deref());
             page.field("note", Some(&command_note(rules)));
-            if let Some(words) = always {
-                page.field(
-                    "always",
-                    Some("[a] allows, in every conversation, all commands that begin with:"),
-                );
-                page.quoted(&shell_words(words));
+            match always {
+                Some(words) if rule::is_the_command(command, words) => {
+                    page.field("always", Some(SAME_ALWAYS));
+                }
+                Some(words) => {
+                    page.field("always", Some(COMMAND_ALWAYS));
+                    page.quoted(&shell_words(words));
+                }
+                None => {}
             }
         }
         Ask::Stdin { command, cwd, reason, .. } => {
@@ -165,6 +173,11 @@ fn command_note(rules: Rules<'_>) -> String {
         (_, "on-request") => format!(
             "Codex asks when it wants to leave the sandbox ({sandbox}): if you accept, the command may run outside \
              it, with all your rights"
+        ),
+        // Seen with the real Codex: it does not ask a second time.
+        (_, policy @ ("untrusted" | "on-failure")) => format!(
+            "the command may run outside the sandbox ({sandbox}), with all your rights: under {policy}, what was \
+             accepted and fails inside is run again outside"
         ),
         (_, policy) => format!(
             "if you accept, the command may run outside the sandbox ({sandbox}), with all your rights (approval \

@@ -188,7 +188,7 @@ pub(crate) fn ask_wide_command(evil: &str) -> Ask {
         thread: ThreadId::new("th-1"),
         item: ItemId::new("c-1"),
         approval: Some("3f6".into()),
-        command: format!("cat {evil}"),
+        command: format!("cat {evil} more"),
         actions: vec![format!("read {evil}")],
         cwd: None,
         reason: None,

@@ -2,42 +2,53 @@
 //!
 //! What is accepted must have been on the screen: a jump to the end does not count for what was jumped over.
 
+use std::ops::Range;
+
 /// Which rows of how many are shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub(super) struct Page {
     top: usize,
     height: usize,
     total: usize,
     width: usize,
-    /// The row behind the last one that was laid out, until that is on the screen.
-    laid_out: Option<usize>,
-    /// All rows before this one have been shown.
-    seen: usize,
+    /// The rows that were laid out last, until they are on the screen.
+    laid_out: Option<Range<usize>>,
+    /// Which rows have been shown.
+    seen: Vec<bool>,
     is_whole: bool,
 }
 
 impl Page {
     /// Lays the rows into a window. In another width rows are others, so that counting begins
     /// anew.
-    pub(super) fn show(&mut self, total: usize, width: usize, height: usize) -> std::ops::Range<usize> {
+    pub(super) fn show(&mut self, total: usize, width: usize, height: usize) -> Range<usize> {
         if width != self.width {
             *self = Self { width, is_whole: self.is_whole, ..Self::default() };
         }
         (self.total, self.height) = (total, height);
+        self.seen.resize(total, false);
         self.top = self.top.min(total.saturating_sub(height));
-        let end = (self.top + height).min(total);
-        self.laid_out = Some(end);
-        self.top..end
+        let shown = self.top..(self.top + height).min(total);
+        self.laid_out = Some(shown.clone());
+        shown
     }
 
     /// What was laid out is on the screen, if anything was: notes that it was seen.
     pub(super) fn was_drawn(&mut self) -> bool {
-        let Some(end) = self.laid_out.take() else { return false };
-        if self.top <= self.seen {
-            self.seen = self.seen.max(end);
-        }
-        self.is_whole |= self.seen >= self.total;
+        let Some(shown) = self.laid_out.take() else { return false };
+        self.seen.get_mut(shown).into_iter().flatten().for_each(|seen| *seen = true);
+        self.is_whole |= !self.seen.contains(&false);
         true
+    }
+
+    /// The first rows that have not been on the screen, and are not among those that are laid out for it.
+    pub(super) fn unseen(&self) -> Option<Range<usize>> {
+        let is_unseen = |row: &usize| {
+            let is_laid_out = self.laid_out.as_ref().is_some_and(|shown| shown.contains(row));
+            !is_laid_out && self.seen.get(*row) == Some(&false)
+        };
+        let first = (0..self.total).find(is_unseen).filter(|_| !self.is_whole)?;
+        Some(first..(first..self.total).find(|row| !is_unseen(row)).unwrap_or(self.total))
     }
 
     /// What was laid out did not come on the screen.
@@ -46,23 +57,28 @@ impl Page {
     }
 
     /// Has everything been on the screen?
-    pub(super) fn is_whole(self) -> bool {
+    pub(super) fn is_whole(&self) -> bool {
         self.is_whole
     }
 
+    /// How many rows there are.
+    pub(super) fn total(&self) -> usize {
+        self.total
+    }
+
     /// Is there more than fits?
-    pub(super) fn overflows(self) -> bool {
+    pub(super) fn overflows(&self) -> bool {
         self.total > self.height
     }
 
     /// Is the last row shown?
-    pub(super) fn is_at_end(self) -> bool {
+    pub(super) fn is_at_end(&self) -> bool {
         self.top + self.height >= self.total
     }
 
     /// Goes to what has not been shown.
     pub(super) fn go_on(&mut self) {
-        self.top = self.seen;
+        self.top = self.unseen().map_or(self.top, |unseen| unseen.start);
     }
 
     /// Moves by rows.
@@ -71,7 +87,7 @@ impl Page {
     }
 
     /// So many rows are a page.
-    pub(super) fn height(self) -> isize {
+    pub(super) fn height(&self) -> isize {
         isize::try_from(self.height).unwrap_or(1).max(1)
     }
 }
@@ -81,7 +97,7 @@ mod tests {
     use super::*;
 
     impl Page {
-        fn shown(&mut self, total: usize, width: usize, height: usize) -> std::ops::Range<usize> {
+        fn shown(&mut self, total: usize, width: usize, height: usize) -> Range<usize> {
             let shown = self.show(total, width, height);
             assert!(self.was_drawn());
             shown
@@ -98,17 +114,18 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_shown_without_a_gap_counts() {
+    fn only_what_was_shown_counts() {
         let mut page = Page::default();
         assert_eq!(page.shown(10, 80, 4), 0..4);
         page.scroll(isize::MAX);
         assert_eq!(page.shown(10, 80, 4), 6..10);
         assert!(!page.is_whole(), "rows 4 and 5 were jumped over");
+        assert_eq!(page.unseen(), Some(4..6));
         page.go_on();
-        assert_eq!(page.shown(10, 80, 4), 4..8);
-        page.scroll(4);
-        assert_eq!(page.shown(10, 80, 4), 6..10);
-        assert!(page.is_whole());
+        assert_eq!(page.show(10, 80, 4), 4..8);
+        assert_eq!(page.unseen(), None, "they are about to be shown");
+        assert!(!page.is_whole());
+        assert!(page.was_drawn() && page.is_whole());
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The panel as rows: the question, as much of it as fits, and what is wanted. No row is cut: what is too wide goes on in
 //! the next one.
 
+use std::ops::Range;
 use std::path::Path;
 
 use talaria_core::plain::reveal_line;
@@ -44,7 +45,7 @@ impl Panel {
         let shown = self.page.show(body.len(), width, room - usize::from(has_mark));
         let mut lines = body[shown.clone()].to_vec();
         if has_mark {
-            lines.push(mark(shown, body.len(), self.page.is_at_end(), paint));
+            lines.push(self.mark(shown, width, paint));
         }
         let has_cursor = self.takes_line() && self.has_keyboard();
         let column = tail.last().map_or(0, Line::width);
@@ -74,6 +75,21 @@ impl Panel {
             lines.push(place);
         }
         lines.into_iter().flat_map(|line| broken(line, width)).collect()
+    }
+
+    /// Which rows are shown, and which have to be shown before a yes.
+    fn mark(&self, shown: Range<usize>, width: usize, paint: Paint) -> Line {
+        let rule = paint.sign("──", "--");
+        let place = format!("{}-{}/{}", shown.start + 1, shown.end, self.page.total());
+        let unseen = self.page.unseen().map(|rows| {
+            let key = if rows.start < shown.start { "PageUp" } else { "PageDown" };
+            format!("{rule} {place}; {}-{} not seen yet: {key} {rule}", rows.start + 1, rows.end)
+        });
+        let text = unseen.filter(|text| text.width() <= width).unwrap_or_else(|| {
+            let arrow = if self.page.is_at_end() { "Up" } else { "Down" };
+            format!("{rule} {place} {arrow} {rule}")
+        });
+        Line::of(Style::DIM, text)
     }
 
     /// What is wanted, or why nothing can be answered now.
@@ -115,12 +131,6 @@ fn nearby(ask: &Ask, cwd: &str) -> Option<Ask> {
         reason: reason.clone(),
         grant_root: grant_root.clone(),
     })
-}
-
-fn mark(shown: std::ops::Range<usize>, total: usize, is_end: bool, paint: Paint) -> Line {
-    let (rule, arrow) = (paint.sign("──", "--"), if is_end { "Up" } else { "Down" });
-    let text = format!("{rule} {}-{}/{total} {arrow} {rule}", shown.start + 1, shown.end);
-    Line::of(Style::DIM, text)
 }
 
 /// The keys alone, for windows with little room.

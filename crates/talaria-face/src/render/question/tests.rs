@@ -39,7 +39,7 @@ fn a_command_says_what_else_it_would_get_and_what_always_means() {
         &sample::ask_wide_command("/etc/x y"),
         expect![[r#"
             ? Codex asks to run a command
-              │ cat /etc/x y
+              │ cat /etc/x y more
               Codex takes it for this:
               │ read /etc/x y
               with a wider sandbox, in which it
@@ -54,6 +54,50 @@ fn a_command_says_what_else_it_would_get_and_what_always_means() {
               │ cat '/etc/x y'
         "#]],
     );
+}
+
+#[test]
+fn a_rule_that_is_the_command_itself_is_not_shown_twice() {
+    let mut ask = sample::ask_command("/bin/bash -lc 'one\ntwo'");
+    let Ask::Command { always, .. } = &mut ask else { panic!() };
+    *always = Some(["/bin/bash", "-lc", "one\ntwo"].map(str::to_owned).to_vec());
+    check(
+        &ask,
+        expect![[r#"
+        ? Codex asks to run a command of 2 lines
+          │ /bin/bash -lc 'one
+          │ two'
+          in      /home/me/project
+          reason  may I?
+                  sure
+          note    Codex asks when it wants to leave the sandbox (workspace-write): if
+                  you accept, the command may run outside it, with all your rights
+          always  [a] allows, in every conversation, this exact command and whatever is
+                  added behind it
+    "#]],
+    );
+}
+
+#[test]
+fn what_is_said_about_the_sandbox_is_what_is_known() {
+    let notes = [
+        ("danger-full-access", "untrusted", None),
+        ("workspace-write", "on-request", Some(Place::Inside)),
+        ("workspace-write", "untrusted", Some(Place::Outside)),
+        ("workspace-write", "untrusted", Some(Place::Undecidable)),
+        ("workspace-write", "on-request", None),
+        ("of that conversation", "of that conversation", None),
+    ];
+    let told = notes
+        .map(|(sandbox, approval, place)| command_note(Rules { sandbox, approval, place, cwd: "/" }) + "\n");
+    expect![[r#"
+        there is no sandbox (danger-full-access): it runs with all your rights
+        if you accept, it runs inside the sandbox (workspace-write)
+        if you accept, it runs outside the sandbox (workspace-write), with all your rights
+        the command may run outside the sandbox (workspace-write), with all your rights: under untrusted, what was accepted and fails inside is run again outside
+        Codex asks when it wants to leave the sandbox (workspace-write): if you accept, the command may run outside it, with all your rights
+        if you accept, the command may run outside the sandbox (of that conversation), with all your rights (approval policy of that conversation)
+    "#]].assert_eq(&told.concat());
 }
 
 #[test]
