@@ -9,7 +9,7 @@ use talaria_core::config::Enter;
 use unicode_width::UnicodeWidthStr;
 
 use super::contract::Wish;
-use super::line::Line;
+use super::line::{Line, fitting};
 use super::panel::Panel;
 use super::turn::Turn;
 use super::{Chat, Frame, Popup, keys, status, welcome};
@@ -17,6 +17,8 @@ use crate::render::{Style, cut};
 
 /// In a smaller window nothing can be shown that would make sense.
 const SMALLEST: (u16, u16) = (20, 5);
+/// What is said in such a window.
+const TOO_SMALL: &[&str] = &["the window is too small", "too small", "small"];
 /// The input line grows to so many rows.
 const COMPOSER: u16 = 8;
 /// From this height on there is a row that says what Enter does.
@@ -28,7 +30,7 @@ impl Chat {
         self.columns = Some(columns);
         if columns < SMALLEST.0 || rows < SMALLEST.1 {
             self.hide_panel();
-            let text = cut("the window is too small", usize::from(columns), self.paint());
+            let text = cut(fitting(TOO_SMALL, usize::from(columns)), usize::from(columns), self.paint());
             return Frame::fitted(vec![Line::of(Style::PLAIN, text)], None, columns, rows);
         }
         let (width, height, paint) = (usize::from(columns), usize::from(rows), self.paint());
@@ -126,16 +128,19 @@ impl Chat {
         let paint = self.paint();
         let flash = self.flash.as_ref().filter(|(until, _)| now < *until);
         let held = self.held().map(|letter| format!("answering [{letter}]"));
-        let text = match (self.turn, self.enter) {
-            _ if held.is_some() || flash.is_some() => {
-                held.as_deref().or(flash.map(|(_, text)| text.as_str())).unwrap_or_default()
+        let said = held.as_deref().or(flash.map(|(_, text)| text.as_str()));
+        let words: &[&str] = match (said, self.turn, self.enter) {
+            (Some(said), ..) => &[said],
+            _ if self.is_dropping => {
+                &["the question is gone: keys are dropped up to Enter", "Enter ends the line"]
             }
-            _ if self.is_dropping => "the question is gone: keys are dropped up to Enter",
-            _ if self.is_asked() => "keys answer; Ctrl-G: input line",
-            (Turn::Idle, _) => "Enter sends",
-            (_, Enter::Steer) => "Enter steers; F3: queue; Esc stops",
-            (_, Enter::Queue) => "Enter queues; F3: steer; Esc stops",
+            _ if self.is_asked() => &["keys answer; Ctrl-G: input line", "keys answer"],
+            (_, Turn::Idle, _) => &["Enter sends"],
+            (_, _, Enter::Steer) => &["Enter steers; F3: queue; Esc stops", "Enter steers"],
+            (_, _, Enter::Queue) => &["Enter queues; F3: steer; Esc stops", "Enter queues"],
         };
+        // Two signs and two spaces stand around it.
+        let text = fitting(words, width.saturating_sub(4));
         let below = match self.transcript.is_at_bottom() {
             true => "",
             false => paint.sign(" ↓ Ctrl-End: to the end ", " Ctrl-End: to the end "),

@@ -18,6 +18,7 @@ mod grip;
 mod hold;
 mod page;
 mod rows;
+mod short;
 
 pub(super) use grip::Route;
 pub(super) use rows::Rows;
@@ -291,7 +292,7 @@ impl Panel {
         let is_yes = self.dialog.step() == Step::Choice && matches!(c, 'y' | 's' | 'a');
         if is_yes && !self.page.is_whole() {
             self.page.go_on();
-            self.problem = Some("read it to its end first".to_owned());
+            self.problem = Some("read it all first".to_owned());
             return Felt::Nothing;
         }
         self.line(c.encode_utf8(&mut [0; 4]))

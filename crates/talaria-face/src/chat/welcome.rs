@@ -158,7 +158,7 @@ impl Page {
 }
 
 /// Words in rows; a word that is longer than a row has one of its own.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
+pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
     use unicode_width::UnicodeWidthStr;
     let mut rows: Vec<String> = Vec::new();
     for word in text.split(' ') {

@@ -6,13 +6,18 @@ use super::Composer;
 use super::buffer::Buffer;
 use super::layout::Layout;
 use super::recall::Search;
-use crate::chat::line::Line;
+use crate::chat::line::{Line, fitting};
 use crate::render::{Color, Paint, Style, cut};
 
 /// Below this width there is no sign in front of the text.
 const SIGN_NEEDS: usize = 8;
 /// What stands there while nothing is written.
-const NOTHING: &str = "say what to do   / commands   @ files   ! shell";
+const NOTHING: &[&str] = &[
+    "say what to do   / commands   @ files   ! shell",
+    "say what to do   / commands   @ files",
+    "say what to do   / commands",
+    "say what to do",
+];
 
 /// The rows of the input as they are seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,7 +49,10 @@ impl Composer {
         if self.buffer.is_empty()
             && let Some(first) = lines.first_mut()
         {
-            first.push(self.style(Style::DIM), &cut(NOTHING, self.columns, Paint::new(self.look)));
+            first.push(
+                self.style(Style::DIM),
+                &cut(fitting(NOTHING, self.columns), self.columns, Paint::new(self.look)),
+            );
         }
         let column = sign_width(width) + layout.column_of(&self.buffer, cursor, self.look);
         Rows { lines, cursor: at(column, row - self.top, width) }

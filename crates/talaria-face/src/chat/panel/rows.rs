@@ -9,11 +9,17 @@ use talaria_core::request::Ask;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-use super::super::line::{Line, Span};
-use super::{Panel, Stage};
-use crate::dialog::{Dialog, Step};
+use super::super::line::{Line, Span, fitting};
+use super::super::welcome::wrapped;
+use super::{Panel, Stage, short};
 use crate::render::question::{self, Rules};
-use crate::render::{Color, Paint, Style, diff, prompt};
+use crate::render::{Color, Paint, Style, cut, diff, prompt};
+
+/// An answer was given.
+const SENT: &[&str] = &["your answer is on its way", "answer on its way", "answer sent"];
+/// The input line has the keyboard.
+const ELSEWHERE: &[&str] =
+    &["Ctrl-G answers it; keys go to the input line", "Ctrl-G answers it", "Ctrl-G answers"];
 
 /// The panel on the screen.
 #[derive(Debug, Default)]
@@ -94,29 +100,49 @@ impl Panel {
 
     /// What is wanted, or why nothing can be answered now.
     fn tail(&self, width: usize, height: usize, paint: Paint) -> Vec<Line> {
-        let mut lines = Vec::new();
-        if let Some(problem) = &self.problem {
-            lines.push(Line::of(Style::PLAIN.color(Color::Red), problem.clone()));
+        let wanted = match self.stage {
+            Stage::Sent => vec![Line::of(Style::DIM, fitting(SENT, width))],
+            Stage::Asking if !self.has_keyboard() => vec![Line::of(Style::BOLD, fitting(ELSEWHERE, width))],
+            Stage::Asking => self.prompt(width, paint),
+        };
+        let Some(problem) = self.problem.as_deref() else {
+            return if wanted.len() > height / 2 { vec![self.short(width, paint)] } else { wanted };
+        };
+        let red = |text| Line::of(Style::PLAIN.color(Color::Red), text);
+        let told: Vec<Line> = wrapped(problem, width).into_iter().map(red).collect();
+        if told.len() + wanted.len() <= height / 2 {
+            return told.into_iter().chain(wanted).collect();
         }
-        match self.stage {
-            Stage::Sent => lines.push(Line::of(Style::DIM, "your answer is on its way")),
-            Stage::Asking if !self.has_keyboard() => {
-                lines.push(Line::of(Style::BOLD, "Ctrl-G answers it; keys go to the input line"));
-            }
-            Stage::Asking => {
-                let text = prompt::show(&self.dialog, paint, Some(width));
-                let mut full = Line::read_all(&text);
-                if let Some(last) = full.last_mut().filter(|_| !self.dialog.is_secret()) {
-                    last.push(Style::PLAIN, &reveal_line(self.entry.text()));
-                }
-                let full: Vec<Line> = full.into_iter().flat_map(|line| broken(line, width)).collect();
-                match short_choices(&self.dialog).filter(|_| lines.len() + full.len() > height / 2) {
-                    Some(short) => lines.push(Line::of(Style::BOLD, short)),
-                    None => lines.extend(full),
-                }
-            }
+        vec![red(cut(problem, width, paint)), self.short(width, paint)]
+    }
+
+    /// What is wanted, in as many rows as it needs.
+    fn prompt(&self, width: usize, paint: Paint) -> Vec<Line> {
+        let mut lines = Line::read_all(&prompt::show(&self.dialog, paint, Some(width)));
+        if let Some(last) = lines.last_mut().filter(|_| !self.dialog.is_secret()) {
+            last.push(Style::PLAIN, &reveal_line(self.entry.text()));
         }
         lines.into_iter().flat_map(|line| broken(line, width)).collect()
+    }
+
+    /// The same in one row, for windows with little room: the keys alone, or the end of what is typed.
+    fn short(&self, width: usize, paint: Paint) -> Line {
+        match self.stage {
+            Stage::Sent => return Line::of(Style::DIM, fitting(SENT, width)),
+            Stage::Asking if !self.has_keyboard() => return Line::of(Style::BOLD, fitting(ELSEWHERE, width)),
+            Stage::Asking => {}
+        }
+        if let Some(keys) = short::keys(&self.dialog) {
+            return Line::of(Style::BOLD, keys);
+        }
+        let label = short::label(&self.dialog);
+        let mut line = Line::of(Style::BOLD, label);
+        if !self.dialog.is_secret() {
+            // The cursor stands behind it.
+            let room = width.saturating_sub(label.width() + 1);
+            line.push(Style::PLAIN, &short::end_of(&reveal_line(self.entry.text()), room, paint));
+        }
+        line
     }
 }
 
@@ -131,24 +157,6 @@ fn nearby(ask: &Ask, cwd: &str) -> Option<Ask> {
         reason: reason.clone(),
         grant_root: grant_root.clone(),
     })
-}
-
-/// The keys alone, for windows with little room.
-fn short_choices(dialog: &Dialog) -> Option<String> {
-    use talaria_core::request::Decision;
-    let keys: Vec<&str> = match dialog.step() {
-        Step::Choice => dialog.ask().choices().into_iter().flat_map(|decision| match decision {
-            Decision::Accept => vec!["y"],
-            Decision::AcceptForSession => vec!["s"],
-            Decision::AcceptAlways => vec!["a"],
-            Decision::Decline => vec!["n", "r"],
-            Decision::Cancel => vec!["x"],
-            Decision::Void => Vec::new(),
-        }),
-        _ => return None,
-    }
-    .collect();
-    Some(format!("[{}]", keys.join("/")))
 }
 
 /// A line in as many rows as it needs.

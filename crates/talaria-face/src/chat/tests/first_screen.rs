@@ -205,7 +205,7 @@ fn small_windows_show_what_matters_most() {
           permissions  sandbox workspace-write,
                        approvals on-request
         ── Enter sends ─────────────────────────
-        › say what to do   / commands   @ files…
+        › say what to do   / commands   @ files
         codex·gpt-5.5·medium
     "#]]
     .assert_eq(&play.screen());
@@ -214,7 +214,7 @@ fn small_windows_show_what_matters_most() {
         Talaria 0.6.0
         folder
           ~/project
-        › say what to do   …
+        › say what to do
         codex·gpt-5.5·medium
     "#]]
     .assert_eq(&play.screen());
@@ -223,13 +223,13 @@ fn small_windows_show_what_matters_most() {
         Talaria 0.6.0
         missing
           no Codex
-        › say what to do   …
+        › say what to do
         codex·gpt-5.5·medium
     "#]]
     .assert_eq(&play.screen());
     play.size = (19, 5);
     expect![[r#"
-        the window is too …
+        too small
 
 
 

@@ -40,7 +40,7 @@ fn what_is_too_long_is_read_before_it_is_accepted() {
     play.press("y").settle();
     assert_eq!(play.wishes(), "");
     expect![[r#"
-        read it to its end first
+        read it all first
     "#]]
     .assert_eq(&play.rows_with("read it"));
     play.press("End").settle().press("y");
@@ -77,7 +77,7 @@ fn the_panel_in_small_windows_keeps_the_command_and_the_keys() {
         [n] no, go on  [r] no, and say why
         [x] no, and stop the turn:
         ── keys answer; Ctrl-G: input line ─────
-        › say what to do   / commands   @ files…
+        › say what to do   / commands   @ files
         ⠋ working 1s · codex·gpt-5.5·high
     "#]]
     .assert_eq(&play.screen());

@@ -82,3 +82,95 @@ fn without_unicode_our_signs_are_ascii() {
     play.press("F1");
     assert!(play.screen().is_ascii());
 }
+
+#[test]
+fn in_a_small_window_words_are_shortened_and_never_cut_at_their_front() {
+    let mut play = play().at(20, 5);
+    play.running().asked("r-1", sample::ask_command("ls")).settle();
+    let mut told = String::new();
+    let mut tell = |play: &mut Play, what: &str| {
+        told += &format!("{what}:\n{}", play.screen());
+    };
+    play.press("y").settle();
+    tell(&mut play, "an early yes");
+    play.press("Ctrl-G").settle();
+    tell(&mut play, "the keys are elsewhere");
+    play.press("Ctrl-G r").write("because it is too late for that");
+    tell(&mut play, "a reason");
+    play.press("Enter");
+    tell(&mut play, "answered");
+    expect![[r#"
+        an early yes:
+          │ ls
+        ── 3-3/23 Down ──
+        read it all first
+        [y/s/n/r/x]
+        ⠹ working 2s
+        the keys are elsewhere:
+          │ ls
+        read it all first
+        Ctrl-G answers it
+        › say what to do
+        ⠹ working 3s
+        a reason:
+          │ ls
+          in      /home/me/p
+        ── 3-4/23 Down ──
+        why not: … for that
+        ⠼ working 3s
+        answered:
+          │ ls
+        ── 3-3/23 Down ──
+        answer on its way
+        › say what to do
+        ⠼ working 3s
+    "#]]
+    .assert_eq(&told);
+}
+
+#[test]
+fn the_row_above_the_input_says_in_narrow_windows_what_fits() {
+    let mut play = play();
+    play.running();
+    let mut told = String::new();
+    for columns in [40, 30, 20] {
+        play.size = (columns, 9);
+        told += &play.rows_with("── ");
+    }
+    play.press("F3").asked("r-1", sample::ask_command("ls")).settle();
+    for columns in [40, 30, 20] {
+        play.size = (columns, 9);
+        told += &play.rows_with("answer");
+    }
+    expect![[r#"
+        ── Enter steers; F3: queue; Esc stops ──
+        ── Enter steers ──────────────
+        ── Enter steers ────
+        ── keys answer; Ctrl-G: input line ─────
+        ── keys answer ───────────────
+        ── keys answer ─────
+    "#]]
+    .assert_eq(&told);
+}
+
+#[test]
+fn a_window_that_is_too_small_says_so_in_what_fits() {
+    let told = [(40, 4), (19, 5), (10, 3), (9, 1), (5, 2), (4, 1), (2, 1), (1, 1)].map(|(columns, rows)| {
+        let mut play = play().at(columns, rows);
+        format!("{columns}x{rows}: {}\n", play.screen().trim_end())
+    });
+    expect![[r#"
+        40x4: the window is too small
+        19x5: too small
+        10x3: too small
+        9x1: too small
+        5x2: small
+        4x1: sma…
+        2x1: s…
+        1x1: …
+    "#]]
+    .assert_eq(&told.concat());
+    for size in [(0, 0), (0, 3), (3, 0)] {
+        assert_eq!(play().at(size.0, size.1).screen().trim(), "");
+    }
+}

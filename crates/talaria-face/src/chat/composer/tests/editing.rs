@@ -260,7 +260,7 @@ fn without_unicode_and_when_empty_there_are_signs_and_a_hint() {
     "#]]
     .assert_eq(&screen(&mut composer, 60, 3));
     expect![[r#"
-        > ▏say what to do   ~
+        > ▏say what to do
     "#]]
     .assert_eq(&screen(&mut composer, 20, 3));
     type_in(&mut composer, "!ls<C-j>a<C-j>b<C-j>c<Up>");
