@@ -306,6 +306,8 @@ impl Plain {
                 self.page.woken();
                 Ok(Flow::GoOn)
             }
+            // Here the system puts the program aside: nobody listens for that.
+            Called::Stop => Ok(Flow::GoOn),
             Called::End => Ok(Flow::Leave),
             Called::Interrupt if self.driver.is_shell_running() => {
                 self.driver.wish(Wish::StopShell);

@@ -14,7 +14,6 @@ use ratatui_core::backend::Backend;
 use ratatui_core::layout::Rect;
 use ratatui_core::terminal::{Terminal, TerminalOptions, Viewport};
 use ratatui_crossterm::CrosstermBackend;
-use rustix::process::{Signal, kill_current_process_group};
 use talaria_core::config::Theme;
 use talaria_face::chat::commands::Command;
 use talaria_face::chat::contract::{Code, Input, Key, News, Wish};
@@ -29,6 +28,7 @@ use super::signals::{Called, Signals};
 use crate::trouble::{Trouble, complain, exit};
 use crate::{look, patience};
 
+mod aside;
 mod guard;
 mod keys;
 
@@ -50,6 +50,7 @@ pub(crate) async fn run(driver: Driver, said: Vec<String>, mut signals: Signals)
             .try_this("`talaria --plain` needs nothing of it")
     };
     let chat = Chat::new(setup(&driver, said));
+    signals.listen_for_stops()?;
     // What is told beside the screen would be written into it.
     patience::keep_quiet();
     let guard = Guard::take().map_err(cannot)?;
@@ -193,10 +194,10 @@ impl Screen {
                 self.chat.input(self.since.elapsed(), input);
                 Ok(self.grant())
             }
+            // It comes back as a signal, to this program as to the others of its job.
             Came::Suspend => {
-                // A group that nobody could wake up again is not stopped by the system.
-                self.guard.lend(|| _ = kill_current_process_group(Signal::TSTP))?;
-                self.redraw()
+                aside::wish();
+                Ok(Flow::GoOn)
             }
             Came::Resized => self.redraw(),
             Came::Nothing => Ok(Flow::GoOn),
@@ -206,6 +207,11 @@ impl Screen {
     fn called(&mut self, called: Called) -> io::Result<Flow> {
         match called {
             Called::End => Ok(Flow::Leave),
+            Called::Stop if aside::can_come_back() => {
+                self.guard.lend(aside::stop)?;
+                self.redraw()
+            }
+            Called::Stop => Ok(Flow::GoOn),
             Called::GoOn => {
                 self.guard.retake()?;
                 self.redraw()

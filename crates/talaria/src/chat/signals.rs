@@ -1,5 +1,5 @@
 //! The signals that a chat answers: Ctrl-C where the terminal still makes one of it, the wish of the system that it ends, a
-//! terminal that hangs up, and that it goes on after it was stopped.
+//! terminal that hangs up, and that it is put aside and goes on.
 //!
 //! Whoever was told to end and does not, because nobody reads what it writes, is ended by the watchdog.
 
@@ -22,6 +22,7 @@ pub(crate) struct Signals {
     terminate: Option<Signal>,
     hang_up: Option<Signal>,
     go_on: Option<Signal>,
+    stop: Option<Signal>,
 }
 
 /// What came.
@@ -31,6 +32,8 @@ pub(crate) enum Called {
     Interrupt,
     /// The program is to end.
     End,
+    /// The program is to be put aside. It does so itself.
+    Stop,
     /// The program was stopped and goes on.
     GoOn,
 }
@@ -51,7 +54,18 @@ impl Signals {
             terminate: listen(SignalKind::terminate())?,
             hang_up: listen(SignalKind::hangup())?,
             go_on: listen(SignalKind::from_raw(rustix::process::Signal::CONT.as_raw()))?,
+            stop: None,
         })
+    }
+
+    /// From now on the program is no longer put aside by the system alone: whoever calls this answers `Called::Stop`.
+    pub(crate) fn listen_for_stops(&mut self) -> Result<(), Trouble> {
+        let kind = SignalKind::from_raw(rustix::process::Signal::TSTP.as_raw());
+        if !is_ignored(kind) {
+            let cannot = |error| Trouble::new(exit::FAILED, "cannot listen for signals").because(error);
+            self.stop = Some(signal(kind).map_err(cannot)?);
+        }
+        Ok(())
     }
 
     /// Waits for the next one.
@@ -61,6 +75,7 @@ impl Signals {
             () = one(&mut self.terminate) => ending(),
             () = one(&mut self.hang_up) => ending(),
             () = one(&mut self.go_on) => Called::GoOn,
+            () = one(&mut self.stop) => Called::Stop,
         }
     }
 }

@@ -213,6 +213,12 @@ impl Scene {
         self.in_scene(terminal::Command::new(env!("CARGO_BIN_EXE_talaria")).args(arguments))
     }
 
+    /// A script for a shell with job control; `$TALARIA` is the program.
+    pub(crate) fn shell_command(&self, script: &str) -> terminal::Command {
+        let command = self.in_scene(terminal::Command::new("sh").args(["-mc", script]));
+        command.env("TALARIA", env!("CARGO_BIN_EXE_talaria"))
+    }
+
     fn in_scene(&self, command: terminal::Command) -> terminal::Command {
         let command = command.current_dir(self.work()).envs(self.variables());
         SECRETS.iter().fold(command, terminal::Command::env_remove)

@@ -1,14 +1,15 @@
 //! The terminal is as it was, however the chat ends.
 
+use std::fs;
 use std::os::unix::process::ExitStatusExt;
 
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
 use talaria_scripted::{Gate, Reply};
-use talaria_testkit::Terminal;
 use talaria_testkit::screen::Modes;
 use talaria_testkit::terminal::Discipline;
+use talaria_testkit::{Key, Terminal};
 
-use super::stage::{PROMPT, Stage, send};
+use super::stage::{PROMPT, READY, Stage, quit, send};
 
 /// Nothing is left switched on, and the kernel edits lines again.
 pub(super) fn assert_restored(terminal: &Terminal) {
@@ -63,5 +64,51 @@ async fn a_closed_window_ends_the_chat_and_not_the_turn() {
     assert_ne!(status.signal(), Some(9), "it ends by itself");
     gate.open();
     stage.scene.wait_status(|status| status["turns"].as_array().unwrap().is_empty()).await;
+    stage.close().await;
+}
+
+/// Runs the chat as a job: each time that it was put aside the shell says so, and a line brings it back.
+const AS_A_JOB: &str = r#"
+    sh -c 'echo $$ > pid; exec "$TALARIA"'
+    echo "aside by a signal"; read -r line; fg > /dev/null
+    echo "aside by a key"; read -r line; fg > /dev/null
+"#;
+
+#[tokio::test]
+async fn a_chat_that_is_put_aside_gives_the_terminal_back_and_comes_back_where_it_was() {
+    let stage = Stage::usual().await;
+    let command = stage.scene.shell_command(AS_A_JOB).current_dir(stage.folder()).env_remove("NO_COLOR");
+    let mut terminal = Terminal::spawn(command);
+    terminal.wait_shown(READY).await;
+    terminal.type_keys("half a line").await;
+    terminal.wait_shown("half a line").await;
+    let pid =
+        fs::read_to_string(stage.folder().join("pid")).unwrap().trim().parse().ok().and_then(Pid::from_raw);
+    for how in ["signal", "key"] {
+        match how {
+            "signal" => kill_process(pid.unwrap(), Signal::TSTP).unwrap(),
+            _ => terminal.key(Key::Ctrl('z')).await,
+        }
+        terminal.wait_shown(&format!("aside by a {how}")).await;
+        assert_restored(&terminal);
+        terminal.key(Key::Enter).await;
+        terminal.wait_shown("half a line").await;
+        assert_eq!(terminal.discipline(), Discipline::Raw, "{how}");
+    }
+    terminal.key(Key::Ctrl('u')).await;
+    quit(terminal).await;
+    stage.close().await;
+}
+
+#[tokio::test]
+async fn a_chat_that_nobody_could_bring_back_is_not_put_aside() {
+    let stage = Stage::usual().await;
+    let mut terminal = stage.open(&[]).await;
+    terminal.signal(Signal::TSTP);
+    terminal.key(Key::Ctrl('z')).await;
+    terminal.type_keys("still here").await;
+    terminal.wait_shown("still here").await;
+    terminal.key(Key::Ctrl('u')).await;
+    quit(terminal).await;
     stage.close().await;
 }

@@ -1,0 +1,25 @@
+//! Putting the program aside, as Ctrl-Z and SIGTSTP wish it, until its shell brings it back.
+//!
+//! The signal is caught, so that the terminal is given back first; what stops the program then is SIGSTOP, which nobody
+//! can catch. The system would not stop a program that nobody can bring back: that is looked at here instead.
+
+use rustix::process::{Signal, getpgrp, getpid, getppid, getsid, kill_current_process_group, kill_process};
+
+/// Wishes it for all programs of this job, this one among them.
+pub(super) fn wish() {
+    // A group that is gone needs nothing.
+    let _ = kill_current_process_group(Signal::TSTP);
+}
+
+/// Stops this program; this returns when it goes on.
+pub(super) fn stop() {
+    let _ = kill_process(getpid(), Signal::STOP);
+}
+
+/// Is there a shell that could bring it back? The group of whoever leads the session has none, and neither has a program
+/// whose parent is of another session.
+pub(super) fn can_come_back() -> bool {
+    let Ok(session) = getsid(None) else { return false };
+    let is_job = getpgrp() != session;
+    is_job && getppid().is_some_and(|parent| getsid(Some(parent)) == Ok(session))
+}
