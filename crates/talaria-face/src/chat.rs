@@ -47,6 +47,7 @@ use commands::Command;
 use composer::Composer;
 use contract::{Prompt, Wish};
 use history::History;
+use keys::Keys;
 use known::Known;
 use list::List;
 use panel::{Felt, Panel};
@@ -111,7 +112,7 @@ pub struct Chat {
 #[derive(Debug)]
 enum Popup {
     List(List<Picks>),
-    Keys,
+    Keys(Keys),
 }
 
 /// What choosing a row of a list means.

@@ -49,16 +49,33 @@ impl Enter {
 }
 
 impl Theme {
-    /// Every word.
-    pub const NAMES: [&'static str; 3] = ["terminal", "contrast", "mono"];
+    /// Every theme.
+    pub const ALL: [Self; 3] = [Self::Terminal, Self::Contrast, Self::Mono];
+
+    /// Every name with a word about it.
+    pub const WORDS: [(&'static str, &'static str); 3] =
+        [Self::Terminal.words(), Self::Contrast.words(), Self::Mono.words()];
+
+    /// Every name.
+    pub const NAMES: [&'static str; 3] = [Self::WORDS[0].0, Self::WORDS[1].0, Self::WORDS[2].0];
+
+    const fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Terminal => ("terminal", "in the colours of the terminal"),
+            Self::Contrast => ("contrast", "nothing is dim or grey"),
+            Self::Mono => ("mono", "without colours"),
+        }
+    }
 
     /// The name in files.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Terminal => "terminal",
-            Self::Contrast => "contrast",
-            Self::Mono => "mono",
-        }
+        self.words().0
+    }
+
+    /// The name and a word about it, for a list.
+    pub fn line(self) -> String {
+        let (name, about) = self.words();
+        format!("{name}: {about}")
     }
 }
 
@@ -76,8 +93,7 @@ impl FromStr for Theme {
     type Err = UnknownName;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let all = [Self::Terminal, Self::Contrast, Self::Mono];
         let unknown = || UnknownName { given: text.to_owned(), allowed: Self::NAMES.to_vec() };
-        all.into_iter().find(|one| one.name() == text).ok_or_else(unknown)
+        Self::ALL.into_iter().find(|one| one.name() == text).ok_or_else(unknown)
     }
 }

@@ -92,10 +92,8 @@ impl Chat {
     /// Shows another theme at once; the driver may keep it.
     fn change_theme(&mut self, name: Option<String>) {
         let Some(name) = name else {
-            let row = |name: &str| (name.to_owned(), Picks::Run(Command::Theme(Some(name.to_owned()))));
-            let rows = Theme::NAMES.into_iter().map(row).collect();
-            self.popup = Some(Popup::List(List::new("theme", rows)));
-            return;
+            let row = |theme: Theme| (theme.line(), Command::Theme(Some(theme.name().to_owned())));
+            return self.pick("theme", Theme::ALL.map(row).to_vec());
         };
         match name.parse() {
             Ok(theme) => {
@@ -103,6 +101,23 @@ impl Chat {
                 self.wishes.push(Wish::Run(Command::Theme(Some(name))));
             }
             Err(unknown) => self.note(Tone::Warn, unknown.to_string()),
+        }
+    }
+
+    /// Shows a list; it begins at what is in force or was asked for, and marks it.
+    pub(super) fn pick(&mut self, title: &str, rows: Vec<(String, Command)>) {
+        let current = rows.iter().position(|(_, command)| self.is_current(command));
+        let rows = rows.into_iter().map(|(text, command)| (text, Picks::Run(command))).collect();
+        self.popup = Some(Popup::List(List::new(title, rows).beginning_at(current)));
+    }
+
+    /// Would the command change nothing?
+    fn is_current(&self, command: &Command) -> bool {
+        match command {
+            Command::Model(Some(model)) => self.known.model().value() == Some(model.as_str()),
+            Command::Reasoning(Some(effort)) => self.known.effort().value() == Some(effort.as_str()),
+            Command::Theme(Some(theme)) => self.theme.name() == theme,
+            _ => false,
         }
     }
 

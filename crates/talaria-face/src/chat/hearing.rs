@@ -9,17 +9,16 @@ use talaria_core::outcome::Outcome;
 use talaria_core::plain::{one_line, sanitize};
 use talaria_core::redact::redact;
 
+use super::Chat;
 use super::commands::Source;
 use super::completion::Choice;
 use super::contract::{News, Prompt, Wish};
 use super::known::{Asked, Engine, Missing};
-use super::list::List;
 use super::panel::Panel;
 use super::pending::{Back, Pending};
 use super::transcript::Tone;
 use super::turn::Turn;
 use super::welcome::{STARTS_AGAIN, STOPPED};
-use super::{Chat, Picks, Popup};
 
 /// How long it takes until older events that could not be fetched are asked for again.
 const AGAIN: Duration = Duration::from_secs(2);
@@ -87,7 +86,7 @@ impl Chat {
             }
             News::Missing { what, remedy } => self.known.missing.push(Missing { what, remedy }),
             News::Chosen { model, effort } => {
-                self.known.asked = Asked { model, effort, ..std::mem::take(&mut self.known.asked) };
+                self.known.choose(model, effort);
                 self.know_models();
             }
             News::Theme(theme) => self.theme = theme,
@@ -96,10 +95,7 @@ impl Chat {
                 let words = format!("not shown, since you were typing: {}; ask again", one_line(&title));
                 self.note(Tone::Warn, words);
             }
-            News::Pick { title, rows } => {
-                let rows = rows.into_iter().map(|(text, command)| (text, Picks::Run(command))).collect();
-                self.popup = Some(Popup::List(List::new(&title, rows)));
-            }
+            News::Pick { title, rows } => self.pick(&title, rows),
         }
         self.show_request();
     }
@@ -160,12 +156,8 @@ impl Chat {
         let session = self.session.get_or_insert_with(|| numbered.session.clone());
         self.requests.open(Some(session));
         self.known.event(&numbered.event);
-        if self.is_caught_up
-            && matches!(numbered.event, Event::SessionStarted(_) | Event::SettingsConfirmed { .. })
-        {
-            self.known.was_asked();
-        }
         if self.is_caught_up {
+            self.known.settle_asked(&numbered.event);
             self.known.has_worked(&numbered.event);
         }
         let before = self.turn;

@@ -74,6 +74,8 @@ pub(super) struct Known {
     pub(super) flags: Asked,
     /// What this one was asked for: flags, and what was chosen since.
     pub(super) asked: Asked,
+    /// Was a turn asked for with it that has not ended? Only such a turn brings it.
+    pub(super) is_brought: bool,
     pub(super) session: Option<Box<SessionInfo>>,
     pub(super) started: Option<Box<Started>>,
     pub(super) offers: Option<Box<Offers>>,
@@ -123,10 +125,28 @@ impl Known {
         }
     }
 
-    /// Codex has said what is in force: what was asked for is done, or was refused with a warning of its own.
-    pub(super) fn was_asked(&mut self) {
-        self.asked.model = None;
-        self.asked.effort = None;
+    /// Something is chosen for the turns to come.
+    pub(super) fn choose(&mut self, model: Option<String>, effort: Option<String>) {
+        self.asked = Asked { model, effort, ..std::mem::take(&mut self.asked) };
+        self.is_brought = false;
+    }
+
+    /// A turn is asked for, with what was chosen.
+    pub(super) fn bring_asked(&mut self) {
+        self.is_brought = true;
+    }
+
+    /// Codex may have said what is in force for the turn that was asked for here: then what was chosen is done, or was
+    /// refused with a warning of its own. Other turns, those that shorten the conversation among them, do not bring it.
+    pub(super) fn settle_asked(&mut self, event: &Event) {
+        match event {
+            Event::SessionStarted(_) | Event::SettingsConfirmed { .. } if self.is_brought => {
+                self.asked.model = None;
+                self.asked.effort = None;
+            }
+            Event::Outcome(_) => self.is_brought = false,
+            _ => {}
+        }
     }
 
     /// The model has answered: what was missing for that is there.

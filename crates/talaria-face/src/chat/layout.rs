@@ -12,7 +12,7 @@ use super::contract::Wish;
 use super::line::{Line, fitting};
 use super::panel::Panel;
 use super::turn::Turn;
-use super::{Chat, Frame, Popup, keys, status, welcome};
+use super::{Chat, Frame, Popup, status, welcome};
 use crate::render::{Style, cut};
 
 /// In a smaller window nothing can be shown that would make sense.
@@ -102,10 +102,11 @@ impl Chat {
         lines
     }
 
-    fn popup_rows(&self, width: usize, rest: usize) -> Vec<Line> {
-        match &self.popup {
-            Some(Popup::List(list)) => list.rows(width, rest, self.paint()),
-            Some(Popup::Keys) => keys::rows(width, rest, self.paint()),
+    fn popup_rows(&mut self, width: usize, rest: usize) -> Vec<Line> {
+        let paint = self.paint();
+        match &mut self.popup {
+            Some(Popup::List(list)) => list.rows(width, rest, paint),
+            Some(Popup::Keys(keys)) => keys.rows(width, rest, paint),
             None => {
                 let size = |size: usize| u16::try_from(size).unwrap_or(u16::MAX);
                 self.composer.popup(size(width), size(rest.min(10)))
@@ -118,6 +119,7 @@ impl Chat {
             turn: self.turn,
             has_shell: self.shell.is_some(),
             waiting: self.requests.count(self.panel.as_ref().map(Panel::ticket)),
+            has_panel: self.panel.is_some(),
             now,
         };
         status::row(&self.known, moment, width, self.paint())
@@ -175,7 +177,7 @@ impl Chat {
 /// The request, unless a list stands in its place. Some of the conversation stays where there is room.
 fn panel_rows(chat: &mut Chat, width: usize, rest: usize, popup: usize) -> super::panel::Rows {
     let paint = chat.paint();
-    if matches!(chat.popup, Some(Popup::List(_) | Popup::Keys)) {
+    if matches!(chat.popup, Some(Popup::List(_) | Popup::Keys(_))) {
         chat.hide_panel();
         return super::panel::Rows::default();
     }

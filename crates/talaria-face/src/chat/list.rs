@@ -17,6 +17,8 @@ pub(super) struct List<T> {
     title: String,
     rows: Vec<(String, T)>,
     filter: String,
+    /// The row that is in force; it is marked.
+    current: Option<usize>,
     /// Among the rows that pass the filter.
     at: usize,
 }
@@ -35,7 +37,12 @@ pub(super) enum Picked<T> {
 impl<T: Clone> List<T> {
     pub(super) fn new(title: &str, rows: Vec<(String, T)>) -> Self {
         let rows = rows.into_iter().map(|(text, value)| (one_line(&text).into_owned(), value)).collect();
-        Self { title: one_line(title).into_owned(), rows, filter: String::new(), at: 0 }
+        Self { title: one_line(title).into_owned(), rows, filter: String::new(), current: None, at: 0 }
+    }
+
+    /// Begins at this row and marks it.
+    pub(super) fn beginning_at(self, row: Option<usize>) -> Self {
+        Self { current: row, at: row.unwrap_or(0), ..self }
     }
 
     /// Takes a key; all keys are for the list while it is open.
@@ -45,7 +52,7 @@ impl<T: Clone> List<T> {
             Code::Esc => return Picked::Left,
             Code::Enter => {
                 return match self.passing().nth(self.at) {
-                    Some((_, value)) => Picked::Chosen(value.clone()),
+                    Some((_, (_, value))) => Picked::Chosen(value.clone()),
                     None => Picked::Nothing,
                 };
             }
@@ -81,7 +88,8 @@ impl<T: Clone> List<T> {
     /// The rows of the list, at most `height`, the title first.
     pub(super) fn rows(&self, width: usize, height: usize, paint: Paint) -> Vec<Line> {
         let room = height.saturating_sub(1).min(MOST_ROWS);
-        let passing: Vec<&str> = self.passing().map(|(text, _)| text.as_str()).collect();
+        let passing: Vec<(usize, &str)> =
+            self.passing().map(|(row, (text, _))| (row, text.as_str())).collect();
         let top = (self.at + 1).saturating_sub(room);
         let place = match passing.len() {
             0 => "nothing fits".to_owned(),
@@ -94,22 +102,27 @@ impl<T: Clone> List<T> {
         };
         let title = format!("{} ({place}, {filter}; Enter chooses, Esc leaves)", self.title);
         let mut lines = vec![Line::of(Style::BOLD, cut(&title, width, paint))];
-        for (index, text) in passing.iter().enumerate().skip(top).take(room) {
+        for (index, (row, text)) in passing.iter().enumerate().skip(top).take(room) {
             let (sign, style) = if index == self.at {
                 (paint.sign("› ", "> "), Style::BOLD.color(Color::Cyan))
             } else {
                 ("  ", Style::PLAIN)
             };
-            lines.push(Line::of(style, cut(&format!("{sign}{text}"), width, paint)));
+            let mark = match self.current {
+                Some(current) if current == *row => paint.sign("✓ ", "* "),
+                Some(_) => "  ",
+                None => "",
+            };
+            lines.push(Line::of(style, cut(&format!("{sign}{mark}{text}"), width, paint)));
         }
         lines.truncate(height);
         lines
     }
 
-    /// The rows that hold every word of the filter.
-    fn passing(&self) -> impl Iterator<Item = &(String, T)> {
+    /// The rows that hold every word of the filter, each with its place among all.
+    fn passing(&self) -> impl Iterator<Item = (usize, &(String, T))> {
         let words: Vec<String> = self.filter.split_whitespace().map(str::to_lowercase).collect();
-        self.rows.iter().filter(move |(text, _)| {
+        self.rows.iter().enumerate().filter(move |(_, (text, _))| {
             let text = text.to_lowercase();
             words.iter().all(|word| text.contains(word))
         })
@@ -159,6 +172,25 @@ mod tests {
         "#]]
         .assert_eq(&shown(&list, 20));
         assert_eq!(press(&mut list, Code::Esc), Picked::Left);
+    }
+
+    #[test]
+    fn what_is_in_force_is_marked_and_where_the_list_begins() {
+        let mut list = list().beginning_at(Some(2));
+        expect![[r#"
+            model (3/4, type to filter; Enter chooses, Esc leaves)
+                gpt-5.5 low
+            › ✓ o4␛[2J mini
+        "#]]
+        .assert_eq(&shown(&list, 3));
+        press(&mut list, Code::Char('o'));
+        expect![[r#"
+            model (1/3, "o"; Enter chooses, Esc leaves)
+            ›   gpt-5.5 low
+              ✓ o4␛[2J mini
+                other
+        "#]]
+        .assert_eq(&shown(&list, 9));
     }
 
     #[test]

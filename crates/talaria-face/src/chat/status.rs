@@ -27,6 +27,8 @@ pub(super) struct Moment {
     pub(super) has_shell: bool,
     /// Requests that wait and are not shown.
     pub(super) waiting: usize,
+    /// Is one shown?
+    pub(super) has_panel: bool,
     pub(super) now: Duration,
 }
 
@@ -81,8 +83,13 @@ fn parts(known: &Known, moment: Moment, paint: Paint) -> Vec<Part> {
         add(2, Style::PLAIN.color(Color::Cyan), work);
     }
     if moment.waiting > 0 {
-        let noun = if moment.waiting == 1 { "request waits" } else { "requests wait" };
-        add(1, Style::BOLD.color(Color::Yellow), format!("{} {noun}: F2", moment.waiting));
+        let words = match (moment.has_panel, moment.waiting) {
+            (false, 1) => "request waits",
+            (false, _) => "requests wait",
+            (true, 1) => "more waits",
+            (true, _) => "more wait",
+        };
+        add(1, Style::BOLD.color(Color::Yellow), format!("{} {words}: F2", moment.waiting));
     }
     if let Some(model) = model(known, paint) {
         add(3, Style::PLAIN, model);

@@ -15,6 +15,7 @@ use super::{Asked, Chat, Setup};
 use crate::render::{Look, sample};
 
 mod asking;
+mod choosing;
 mod elsewhere;
 mod first_screen;
 mod holding;
@@ -184,6 +185,7 @@ fn key(name: &str) -> Key {
         "Backspace" => Code::Backspace,
         "Up" => Code::Up,
         "Down" => Code::Down,
+        "Left" => Code::Left,
         "Home" => Code::Home,
         "End" => Code::End,
         "PageUp" => Code::PageUp,

@@ -11,6 +11,7 @@ use talaria_core::request::Answer;
 
 use super::composer::Reaction;
 use super::contract::{Code, Input, Key, Prompt, Wish};
+use super::keys::Keys;
 use super::list::Picked;
 use super::panel::{Felt, Panel, Route};
 use super::transcript::{Fold, Scroll, Tone};
@@ -40,9 +41,10 @@ impl Chat {
         if self.is_dropping {
             return;
         }
+        self.stay();
         self.note_line(now);
         self.take_back(now, Follows::Text);
-        self.popup.take_if(|popup| matches!(popup, Popup::Keys));
+        self.popup.take_if(|popup| matches!(popup, Popup::Keys(_)));
         if let Some(Popup::List(list)) = &mut self.popup {
             list.paste(text);
             return;
@@ -67,13 +69,14 @@ impl Chat {
             _ => self.take_back(now, Follows::Key),
         }
         if self.composer.is_searching() && self.popup.is_none() {
+            self.stay();
             let reaction = self.composer.key(key);
             return self.react(now, reaction);
         }
         if key.ctrl && key.code == Code::Char('c') {
             return self.stop_or_leave(now);
         }
-        self.leave_by = None;
+        self.stay();
         if self.is_dropping && self.drops(key) {
             return;
         }
@@ -82,7 +85,10 @@ impl Chat {
                 let picked = list.key(key);
                 return self.picked(now, picked);
             }
-            Some(Popup::Keys) => {
+            Some(Popup::Keys(keys)) => {
+                if keys.scroll(key.code) {
+                    return;
+                }
                 self.popup = None;
                 if matches!(key.code, Code::Esc | Code::Enter | Code::F(1) | Code::Char('?')) {
                     return;
@@ -110,7 +116,9 @@ impl Chat {
         match key.code {
             Code::PageUp | Code::PageDown => return self.scroll(key.code),
             Code::Char('d') if key.ctrl && self.composer.is_empty() => return self.wishes.push(Wish::Leave),
-            Code::Char('?') if plain && self.composer.is_empty() => return self.popup = Some(Popup::Keys),
+            Code::Char('?') if plain && self.composer.is_empty() => {
+                return self.popup = Some(Popup::Keys(Keys::default()));
+            }
             _ => {}
         }
         let reaction = self.composer.key(key);
@@ -161,13 +169,18 @@ impl Chat {
     /// Keys that mean the same wherever the keyboard is.
     fn is_everywhere(&mut self, now: Duration, key: Key) -> bool {
         match key.code {
-            Code::F(1) => self.popup = Some(Popup::Keys),
+            Code::F(1) => self.popup = Some(Popup::Keys(Keys::default())),
             Code::F(2) => self.show_waiting(now),
             Code::F(3) => {
                 self.enter = match self.enter {
                     Enter::Steer => Enter::Queue,
                     Enter::Queue => Enter::Steer,
                 };
+                let word = match self.enter {
+                    Enter::Steer => "while a turn runs, Enter steers it",
+                    Enter::Queue => "while a turn runs, Enter queues",
+                };
+                self.flash(now, word);
             }
             Code::Char('g') if key.ctrl => self.change_keyboard(now),
             Code::Char('o') if key.ctrl => self.transcript.toggle_fold(Fold::Last),
@@ -238,6 +251,13 @@ impl Chat {
         self.flash(now, &format!("{word}; Ctrl-C again leaves, and stops nothing"));
     }
 
+    /// Something else than Ctrl-C was done: the next one begins anew, and the screen does not say otherwise.
+    fn stay(&mut self) {
+        if self.leave_by.take().is_some() {
+            self.flash = None;
+        }
+    }
+
     /// Asks for the running turn, or the shell command, to stop.
     pub(super) fn interrupt(&mut self) {
         match self.turn {
@@ -299,6 +319,7 @@ impl Chat {
                 self.has_talk = true;
                 self.transcript.said(&redact(&prompt.text));
                 self.sent = Some(prompt.clone());
+                self.known.bring_asked();
                 self.wishes.push(Wish::Send(prompt));
             }
             Turn::Asked { .. } => self.pending.hold(prompt, when),

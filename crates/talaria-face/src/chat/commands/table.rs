@@ -1,5 +1,7 @@
 //! The table of commands, in the order in which help lists them. Data only.
 
+use talaria_core::config::Theme;
+
 use super::{Command, Definition, Needs, Shape, Source};
 
 const GRANTS: Source = Source::Words(&[
@@ -31,11 +33,7 @@ const RUNTIMES: Source = Source::Words(&[
     ("off", "the same as auto"),
 ]);
 
-const THEMES: Source = Source::Words(&[
-    ("terminal", "in the colours of the terminal"),
-    ("contrast", "nothing is dim or grey"),
-    ("mono", "without colours"),
-]);
+const THEMES: Source = Source::Words(&Theme::WORDS);
 
 /// Every command there is.
 pub const TABLE: &[Definition] = &[

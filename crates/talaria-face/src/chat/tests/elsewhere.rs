@@ -239,3 +239,29 @@ fn a_conversation_that_was_there_shows_none_of_what_was_asked_for_before() {
         "{screen}"
     );
 }
+
+#[test]
+fn the_badge_says_whether_it_counts_the_request_that_is_shown() {
+    let mut play = play();
+    let waiting = |count: usize| News::Waiting {
+        requests: (0..count).map(|at| of_task(&format!("r-{at}"), "deploy")).collect(),
+        tasks: TaskCounts::default(),
+    };
+    let mut told = String::new();
+    for count in [1, 2] {
+        play.news(waiting(count));
+        told += &play.rows_with(": F2");
+    }
+    play.running().asked("r-9", sample::ask_command("ls"));
+    for count in [1, 2] {
+        play.news(waiting(count));
+        told += &play.rows_with(": F2");
+    }
+    expect![[r#"
+        1 request waits: F2
+        2 requests wait: F2
+        ⠋ working 0s · 1 more waits: F2 · codex·gpt-5.5·high
+        ⠋ working 0s · 2 more wait: F2 · codex·gpt-5.5·high · workspace-write/on-request
+    "#]]
+    .assert_eq(&told);
+}

@@ -85,6 +85,32 @@ fn what_was_asked_for_is_not_called_in_force() {
 }
 
 #[test]
+fn what_was_chosen_for_the_next_turn_stays_until_a_turn_brings_it() {
+    let mut play = play();
+    play.running().event(sample::completed("done"));
+    play.news(News::Chosen { model: Some("mini".into()), effort: None });
+    let confirmed = |model: &str| Event::SettingsConfirmed { model: model.into(), effort: None };
+    let mut told = play.rows_with("codex·");
+    // A turn that shortens the conversation, or one of another client.
+    play.event(sample::session_started()).event(sample::turn_started()).event(confirmed("gpt-5.5"));
+    play.event(sample::completed("shortened"));
+    told += &play.rows_with("codex·");
+    play.write("go on").press("Enter").event(sample::turn_started()).event(confirmed("mini"));
+    told += &play.rows_with("codex·");
+    play.event(sample::completed("done"));
+    play.news(News::Chosen { model: Some("refused".into()), effort: None });
+    play.write("again").press("Enter").event(sample::turn_started()).event(confirmed("mini"));
+    told += &play.rows_with("codex·");
+    expect![[r#"
+        codex·mini·high (next turn) · workspace-write/on-request
+        codex·mini (next turn) · workspace-write/on-request
+        ⠋ working 0s · codex·mini · workspace-write/on-request
+        ⠋ working 0s · codex·mini · workspace-write/on-request
+    "#]]
+    .assert_eq(&told);
+}
+
+#[test]
 fn what_is_missing_is_told_with_the_command_that_helps() {
     let mut play = play();
     play.news(missing("there is no Codex on this machine", "run `talaria setup`"));

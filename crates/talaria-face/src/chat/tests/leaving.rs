@@ -71,6 +71,24 @@ fn a_second_ctrl_c_that_comes_late_does_not_leave() {
 }
 
 #[test]
+fn what_a_second_ctrl_c_would_do_is_not_said_any_longer_than_it_is_true() {
+    for what in ["a key", "a paste", "an arrow", "a search"] {
+        let mut play = play();
+        play.write("half").press("Ctrl-C");
+        assert!(play.screen().contains("cleared; Ctrl-C again leaves"));
+        match what {
+            "a key" => play.write("new"),
+            "a paste" => play.paste("new"),
+            "an arrow" => play.press("Left"),
+            _ => play.press("Ctrl-R"),
+        };
+        assert!(!play.screen().contains("again leaves"), "{what}");
+        play.press("Esc Ctrl-C");
+        assert_eq!(play.wishes(), "", "{what}");
+    }
+}
+
+#[test]
 fn ctrl_c_works_also_where_a_request_or_a_list_is_open() {
     let mut play = play();
     play.running().asked("r-1", sample::ask_command("ls")).settle();

@@ -5,7 +5,6 @@ use talaria_core::event::QueuedInput;
 use talaria_core::ids::TurnId;
 use talaria_core::item::{ItemBody, Status};
 
-use super::super::commands::Command;
 use super::super::contract::Prompt;
 use super::*;
 
@@ -95,7 +94,7 @@ fn while_a_turn_runs_enter_steers_or_queues_as_is_shown() {
 
         ↳ steering: faster
         ↳ queued: then test
-        ── Enter queues; F3: steer; Esc stops ──────────────────────────────────────────
+        ── while a turn runs, Enter queues ─────────────────────────────────────────────
         › say what to do   / commands   @ files   ! shell
         ⠋ working 0s · codex·gpt-5.5·high · workspace-write/on-request
     "#]]
@@ -221,96 +220,6 @@ fn a_shell_command_runs_beside_and_its_output_stays() {
     for word in ["! make", "one", "two␛[2J", "exit 2, 1.5s", "read-only"] {
         assert!(screen.contains(word), "{word}\n{screen}");
     }
-}
-
-#[test]
-fn a_list_is_chosen_from_and_the_choice_is_run() {
-    let mut play = play();
-    play.write("/model").press("Enter");
-    assert!(play.wishes().contains("Run(Model(None))"));
-    let row = |name: &str| (name.to_owned(), Command::Model(Some(name.to_owned())));
-    play.news(News::Pick { title: "model".into(), rows: vec![row("gpt-5.5"), row("mini")] });
-    expect![[r#"
-        Talaria 0.6.0
-          folder       ~/project
-          runtime      Codex is being asked
-          model        not known yet
-          permissions  not known yet
-
-        Say what you want done and press Enter.
-        / lists commands, @ names a file, ! runs a shell command, ? shows the keys.
-        Ctrl-D leaves and stops nothing: `talaria --last` comes back.
-
-
-
-
-
-
-
-
-
-        model (1/2, type to filter; Enter chooses, Esc leaves)
-        › gpt-5.5
-          mini
-        ── Enter sends ─────────────────────────────────────────────────────────────────
-        › say what to do   / commands   @ files   ! shell
-
-    "#]]
-    .assert_eq(&play.screen());
-    play.press("Down Enter");
-    expect![[r#"
-        Run(Model(Some("mini")))
-    "#]]
-    .assert_eq(&play.wishes());
-    assert!(!play.screen().contains("Esc leaves"));
-}
-
-#[test]
-fn help_keys_and_themes_need_no_engine() {
-    let mut play = play();
-    play.press("?");
-    expect![[r#"
-        Keys (any key closes this; /help lists commands)
-          Enter               send; while a turn runs: steer or queue, as the screen say
-          Esc                 close what is open, else stop the running turn
-          Ctrl-C              stop the turn; if none runs: clear the input; twice: leave
-          Ctrl-D              leave, if the input is empty; nothing stops
-          Ctrl-G              go between a request and the input
-          F1, ?               show the keys
-          F2                  show what waits, of other conversations too
-          F3                  choose whether Enter steers or queues
-          PageUp, PageDown    scroll; Shift-Up, Shift-Down: by a row
-          Ctrl-Home, Ctrl-End go to the beginning or the end of the conversation
-          Ctrl-O, Alt-O       unfold or fold the last step, or all of them
-          Up, Down            move between rows, then through what was sent before
-          Ctrl-R              search in what was sent before
-          Tab                 choose from a list and put it in
-          Alt-Enter, Ctrl-J   begin a new line; so does a backslash before Enter
-          Ctrl-A, Ctrl-E      go to the beginning or the end of the line
-          Alt-B, Alt-F        go a word back or on
-          Ctrl-W, Alt-D       cut the word before or behind the cursor
-          Ctrl-U, Ctrl-K      cut the line up to or from the cursor
-          Ctrl-Y              put in what was cut
-        ── Enter sends ─────────────────────────────────────────────────────────────────
-        › say what to do   / commands   @ files   ! shell
-
-    "#]]
-    .assert_eq(&play.screen());
-    play.press("Esc");
-    assert!(!play.screen().contains("any key closes"));
-    play.write("/help").press("Esc Enter");
-    assert!(play.screen().contains("Ctrl-Z"), "the end of it");
-    play.press("PageUp");
-    assert!(play.screen().contains("/quit"));
-    play.write("/theme mono").press("Esc Enter");
-    assert_eq!(play.chat.theme(), Theme::Mono);
-    play.write("/theme").press("Esc Enter");
-    assert!(play.screen().contains("› terminal"));
-    play.press("Down Enter");
-    assert_eq!(play.chat.theme(), Theme::Contrast);
-    assert!(!play.wishes().contains("Leave"));
-    play.write("/quit").press("Esc Enter");
-    assert!(play.wishes().contains("Leave"));
 }
 
 #[test]

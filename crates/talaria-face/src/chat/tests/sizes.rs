@@ -146,9 +146,6 @@ fn the_row_above_the_input_says_in_narrow_windows_what_fits() {
         ── Enter steers; F3: queue; Esc stops ──
         ── Enter steers ──────────────
         ── Enter steers ────
-        ── keys answer; Ctrl-G: input line ─────
-        ── keys answer ───────────────
-        ── keys answer ─────
     "#]]
     .assert_eq(&told);
 }

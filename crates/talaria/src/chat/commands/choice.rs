@@ -58,9 +58,21 @@ pub(super) async fn effort(wanted: Option<String>, place: &Place) -> Result<Vec<
         return Err(Trouble::new(exit::USAGE, format!("{} does not know {wanted}", offer.id))
             .try_this(format!("one of {}", known.join(", "))));
     }
-    let reply = format!("reasoning {wanted} is asked for from the next turn\n");
+    let mut reply = format!("reasoning {wanted} is asked for from the next turn");
+    reply += &doubt(&offers, &wanted);
     let chosen = Chosen { effort: Some(wanted), ..place.chosen.clone() };
     Ok(vec![Done::Chosen(chosen, plain_lines(&reply))])
+}
+
+/// Where nobody says what the model in use knows: what there is to say against an effort that no model knows.
+fn doubt(offers: &Offers, wanted: &str) -> String {
+    let known = offers.models.iter().flat_map(|model| &model.efforts).map(|known| known.effort.as_str());
+    let known: Vec<&str> = known.collect();
+    if known.is_empty() || known.contains(&wanted) {
+        return "\n".to_owned();
+    }
+    let near = nearest(wanted, known).map(|near| format!("did you mean {near}?\n")).unwrap_or_default();
+    format!(", though Codex lists it for no model\n{near}")
 }
 
 /// The model that the next turn would use, as far as that is known.
@@ -138,6 +150,18 @@ mod tests {
         .unwrap();
         assert_eq!(instead(&offer, "low"), None);
         assert_eq!(instead(&offer, "xhigh").as_deref(), Some("medium"));
+        let offers: Offers =
+            serde_json::from_value(json!({ "codex": "0.166.0", "account": { "needed": false },
+            "models": [offer] }))
+            .unwrap();
+        assert_eq!(doubt(&offers, "low"), "\n");
+        assert_eq!(doubt(&offers, "hgh"), ", though Codex lists it for no model\n");
+        assert_eq!(doubt(&offers, "mediun"), ", though Codex lists it for no model\ndid you mean medium?\n");
+        assert_eq!(
+            doubt(&Offers { models: Vec::new(), ..offers }, "hgh"),
+            "\n",
+            "nothing is known against it"
+        );
         let silent = ModelOffer { efforts: Vec::new(), ..offer };
         assert_eq!(instead(&silent, "xhigh"), None, "nothing is known against it");
     }

@@ -13,8 +13,8 @@ use crate::trouble::{Trouble, exit};
 /// Lists the looks, or chooses one and keeps it.
 pub(super) fn run(wanted: Option<&str>, settings: &Settings) -> Result<Vec<Done>, Trouble> {
     let Some(wanted) = wanted else {
-        let row = |name: &&str| (about(name).to_owned(), Command::Theme(Some((*name).to_owned())));
-        let rows = Theme::NAMES.iter().map(row).collect();
+        let row = |theme: Theme| (theme.line(), Command::Theme(Some(theme.name().to_owned())));
+        let rows = Theme::ALL.map(row).to_vec();
         return Ok(vec![Done::News(News::Pick { title: "How it looks".to_owned(), rows })]);
     };
     let theme: Theme = wanted
@@ -30,12 +30,4 @@ pub(super) fn run(wanted: Option<&str>, settings: &Settings) -> Result<Vec<Done>
     }
     let reply = format!("theme {}, also the next time\n", theme.name());
     Ok(vec![Done::News(News::Theme(theme)), Done::News(News::Reply(reply))])
-}
-
-fn about(name: &str) -> &'static str {
-    match name {
-        "contrast" => "contrast: nothing is dim or grey",
-        "mono" => "mono: no colours",
-        _ => "terminal: the terminal's own colours",
-    }
 }
