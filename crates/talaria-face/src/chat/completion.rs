@@ -48,7 +48,10 @@ impl Known {
             What::File => self.of(Source::Files),
             What::Argument(sources) => sources.iter().flat_map(|source| self.of(*source)).collect(),
         };
-        let fits = |one: Choice| Some((rank(&context.letters, &one.value)?, one));
+        // Nobody knows ids by heart: they are also found by what they are about.
+        let are_ids = context.wants_names() || context.wants(Source::Requests);
+        let about = |one: &Choice| rank(&context.letters, &one.about).filter(|_| are_ids);
+        let fits = |one: Choice| Some((rank(&context.letters, &one.value).or_else(|| about(&one))?, one));
         let mut ranked: Vec<_> = all.into_iter().filter_map(fits).collect();
         // Commands, ids and models come in an order that means something; it stays where the letters do not decide.
         match context.what {

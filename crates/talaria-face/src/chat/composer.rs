@@ -47,6 +47,8 @@ pub enum Reaction {
     Shell(String),
     /// Something on the screen; and files with these letters are wanted, by `offer`.
     WantFiles(String),
+    /// Something on the screen; and the names of conversations and tasks are wanted, by `know`.
+    WantNames,
     /// Something on the screen; and whether this path is an image file is wanted, by `image`.
     WantImage(String),
     /// The key means nothing here.
@@ -68,6 +70,8 @@ pub struct Composer {
     popup: Option<Popup>,
     /// The list that was closed by hand; it stays closed as long as the same word is typed.
     dismissed: Option<Context>,
+    /// The names for the argument that is being typed were asked for.
+    has_asked_names: bool,
     /// Paths that may be images, each with what was pasted, until it is known.
     asked: Vec<(String, String)>,
     /// The columns that the text had when it was shown last: Up and Down follow the rows that a person sees.
@@ -91,6 +95,7 @@ impl Composer {
             known: Known::default(),
             popup: None,
             dismissed: None,
+            has_asked_names: false,
             asked: Vec::new(),
             columns: 80,
             top: 0,

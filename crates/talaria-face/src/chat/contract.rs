@@ -3,7 +3,7 @@
 //! The driver sends one `News` for every `Wish` that promises one, also when the engine refused. Nothing here is an
 //! effect: a wish is only a word until the driver has carried it out, and the chat shows it as such.
 
-use talaria_core::api::{Numbered, Offers, RequestInfo, SessionInfo, TaskCounts, When};
+use talaria_core::api::{Numbered, Offers, RequestInfo, SessionInfo, TaskCounts, TaskLine, When};
 use talaria_core::config::Theme;
 use talaria_core::ids::{SessionId, TicketId};
 use talaria_core::request::Answer;
@@ -103,6 +103,8 @@ pub enum Wish {
     },
     /// Files whose path has these letters. Answered by `News::Files`.
     Files(String),
+    /// The names of conversations and tasks. Answered by `News::Names`, if they can be had.
+    Names,
     /// Is this text, as it was pasted, the path of an image file? Answered by `News::Image`.
     Image(String),
     /// A shell command of the person. Answered by `News::ShellOutput` and `News::ShellEnded`.
@@ -159,6 +161,13 @@ pub enum News {
         letters: String,
         /// The best first.
         paths: Vec<String>,
+    },
+    /// The names of conversations and tasks.
+    Names {
+        /// The conversations, the newest first.
+        sessions: Vec<SessionInfo>,
+        /// The tasks, the newest first.
+        tasks: Vec<TaskLine>,
     },
     /// Whether pasted text is the path of an image file.
     Image {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use talaria_core::api::{EffortOffer, ModelOffer, Numbered, SessionInfo};
+use talaria_core::api::{EffortOffer, ModelOffer, Numbered, SessionInfo, TaskLine};
 use talaria_core::event::Event;
 use talaria_core::ids::TicketId;
 use talaria_core::outcome::Outcome;
@@ -62,6 +62,7 @@ impl Chat {
                 self.close_if_gone();
             }
             News::Files { letters, paths } => self.composer.offer(&letters, paths),
+            News::Names { sessions, tasks } => self.know_names(&sessions, &tasks),
             News::Image { pasted, path } => {
                 let reaction = self.composer.image(&pasted, path.as_deref());
                 self.react(now, reaction);
@@ -207,6 +208,19 @@ impl Chat {
             }
             _ => {}
         }
+    }
+
+    /// What can be completed where a conversation or a task is named.
+    fn know_names(&mut self, sessions: &[SessionInfo], tasks: &[TaskLine]) {
+        let session = |info: &SessionInfo| {
+            let name = info.task.as_deref().unwrap_or(info.id.as_str());
+            Choice::new(name, info.title.trim())
+        };
+        let task = |task: &TaskLine| {
+            Choice::new(task.id.as_str(), format!("{}: {}", task.status.word(), task.title.trim()))
+        };
+        self.composer.know(Source::Sessions, sessions.iter().map(session).collect());
+        self.composer.know(Source::Tasks, tasks.iter().map(task).collect());
     }
 
     /// What can be completed after `/model` and `/reasoning`.

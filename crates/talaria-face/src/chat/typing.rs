@@ -303,6 +303,7 @@ impl Chat {
             Reaction::Mistake(text) => self.note(Tone::Warn, text),
             Reaction::Shell(command) => self.start_shell(now, command),
             Reaction::WantFiles(letters) => self.wishes.push(Wish::Files(letters)),
+            Reaction::WantNames => self.wishes.push(Wish::Names),
             Reaction::WantImage(pasted) => self.wishes.push(Wish::Image(pasted)),
         }
         if is_line && let Some(line) = self.composer.history().newest_kept() {

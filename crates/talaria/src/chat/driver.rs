@@ -165,6 +165,7 @@ impl Driver {
             Wish::Answer { ticket, answer, digest } => self.run(Errand::Answer { ticket, answer, digest }),
             Wish::Older { before } => self.run(Errand::Older { before }),
             Wish::Files(letters) => self.run(Errand::Files(letters)),
+            Wish::Names => self.run(Errand::Names),
             Wish::Image(pasted) => self.run(Errand::Image(pasted)),
             Wish::Shell(_) if self.shell.is_some() => {
                 let what = "a shell command runs already: Ctrl-C stops it".to_owned();

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use talaria_core::api::{
-    AnswerRequest, Interrupt, Numbered, ProblemCode, RequestInfo, SessionInfo, SessionStarted, When,
+    AnswerRequest, Interrupt, Numbered, ProblemCode, RequestInfo, SessionInfo, SessionQuery, SessionStarted,
+    TaskQuery, When,
 };
 use talaria_core::ids::{SessionId, TicketId};
 use talaria_core::request::{Answer, Decision, Who};
@@ -26,6 +27,8 @@ use crate::trouble::{Trouble, exit};
 
 /// So many events make one page of older ones.
 const PAGE: i64 = 1000;
+/// So many conversations, and as many tasks, are offered.
+const NAMES: usize = 50;
 /// So many files are offered.
 const FILES: usize = 50;
 
@@ -49,6 +52,7 @@ pub(super) enum Errand {
         before: i64,
     },
     Files(String),
+    Names,
     Image(String),
     Shell(String),
     Command(Command),
@@ -75,9 +79,12 @@ impl Errand {
             Self::Command(Command::CodexRuntime(_)) => "/codex-runtime",
             // Words may wait for it.
             Self::Command(command) if is_choice(command) => "your choice",
-            Self::Older { .. } | Self::Files(_) | Self::Image(_) | Self::Shell(_) | Self::Command(_) => {
-                return None;
-            }
+            Self::Older { .. }
+            | Self::Files(_)
+            | Self::Names
+            | Self::Image(_)
+            | Self::Shell(_)
+            | Self::Command(_) => return None,
         };
         Some(name.to_owned())
     }
@@ -193,6 +200,7 @@ async fn carry_out(errand: Errand, place: &Place) -> Vec<Done> {
             let paths = place.files.fitting(&place.cwd, &letters, FILES).await;
             one(News::Files { letters, paths })
         }
+        Errand::Names => names(place).await.map_or_else(Vec::new, one),
         Errand::Image(pasted) => {
             // That it is called like an image is known already; whether it is there is not.
             let path = input::image_path(&typed_path(pasted.trim(), &place.cwd)).ok();
@@ -249,6 +257,15 @@ pub(super) async fn reply(
 /// Was it answered from here?
 fn is_ours(request: &RequestInfo) -> bool {
     request.answered_by.as_ref().is_some_and(|by| by.contains(&via()))
+}
+
+/// What can be named, the newest first. Where it cannot be had, it is not offered.
+async fn names(place: &Place) -> Option<News> {
+    let client = &place.desk.client;
+    let query = SessionQuery { limit: NAMES, ..SessionQuery::default() };
+    let sessions = client.sessions(&query).await.ok()?;
+    let tasks = client.tasks(&TaskQuery { limit: NAMES, ..TaskQuery::default() }).await.ok()?;
+    Some(News::Names { sessions, tasks })
 }
 
 /// The page of events before this number, if it can be read.

@@ -36,6 +36,20 @@ impl Context {
         }
     }
 
+    /// Does this need the names of conversations or tasks?
+    pub(crate) fn wants_names(&self) -> bool {
+        self.wants(Source::Sessions) || self.wants(Source::Tasks)
+    }
+
+    /// Is something of this kind offered here?
+    pub(crate) fn wants(&self, wanted: Source) -> bool {
+        let is_wanted = |source: &Source| match source {
+            Source::TasksUnless(_) => wanted == Source::Tasks,
+            source => *source == wanted,
+        };
+        matches!(self.what, What::Argument(sources) if sources.iter().any(is_wanted))
+    }
+
     /// Is it the same thing, perhaps with other letters?
     pub(crate) fn is_same_place(&self, other: &Self) -> bool {
         self.what == other.what && self.range.start == other.range.start

@@ -19,7 +19,8 @@ impl Composer {
     /// Takes what can be completed: conversations, models, efforts, requests, tasks.
     pub fn know(&mut self, source: Source, choices: Vec<Choice>) {
         self.known.set(source, choices);
-        if let Some(now) = self.popup.as_ref().map(|popup| popup.context.clone()) {
+        // A list that had nothing in it was not shown.
+        if let Some(now) = self.context().filter(|now| now.wants(source) && !self.is_searching()) {
             self.show_choices(now);
         }
     }
@@ -43,7 +44,10 @@ impl Composer {
 
     /// Opens, renews or closes the list after the text has changed.
     pub(super) fn refresh(&mut self) -> Reaction {
-        let Some(now) = self.context() else {
+        let context = self.context();
+        let has_asked =
+            std::mem::replace(&mut self.has_asked_names, context.as_ref().is_some_and(Context::wants_names));
+        let Some(now) = context else {
             (self.popup, self.dismissed) = (None, None);
             return Reaction::Changed;
         };
@@ -54,7 +58,12 @@ impl Composer {
         self.popup = None;
         let letters = now.wants_files().then(|| now.letters.clone());
         self.show_choices(now);
-        letters.map_or(Reaction::Changed, Reaction::WantFiles)
+        match letters {
+            Some(letters) => Reaction::WantFiles(letters),
+            // They are as new as the beginning of the word.
+            None if self.has_asked_names && !has_asked => Reaction::WantNames,
+            None => Reaction::Changed,
+        }
     }
 
     fn show_choices(&mut self, context: Context) {

@@ -211,3 +211,62 @@ fn f3_says_what_enter_will_do_also_while_nothing_runs() {
     "#]]
     .assert_eq(&told);
 }
+
+#[test]
+fn conversations_and_tasks_are_completed_by_their_names_and_by_what_they_are_about() {
+    let mut play = play();
+    play.write("/resume");
+    assert_eq!(play.wishes(), "");
+    play.write(" ");
+    assert_eq!(play.wishes(), "Names\n");
+    play.write("p").news(names());
+    assert_eq!(play.wishes(), "", "once for a word");
+    expect![[r#"
+        Ctrl-D leaves and stops nothing: `talaria --last` comes back.
+        s-2      Pears?
+        codex-1  Plums
+    "#]]
+    .assert_eq(&play.rows_with("-"));
+    play.press("Tab Tab");
+    assert!(play.screen().contains("› /resume s-2"), "{}", play.screen());
+    play.press("Ctrl-U").write("/task show ");
+    assert_eq!(play.wishes(), "Names\n", "they may be others by now");
+    expect![[r#"
+        codex-1  working: Plums␛[2J
+    "#]]
+    .assert_eq(&play.rows_with("codex-"));
+    play.press("Ctrl-U").write("/task list ");
+    assert_eq!(play.wishes(), "");
+}
+
+#[test]
+fn names_that_come_late_open_no_list_where_none_are_wanted() {
+    let mut play = play();
+    play.write("/resume ").press("Ctrl-U").write("hello").news(names());
+    assert!(!play.screen().contains("Pears"), "{}", play.screen());
+    play.press("Ctrl-U").write("/resume ").press("Esc").news(names());
+    assert!(!play.screen().contains("Pears"), "the person closed it: {}", play.screen());
+}
+
+fn names() -> News {
+    let at = "2026-01-01T00:00:10Z";
+    let session = |id: &str, title: &str, task: Option<&str>| {
+        serde_json::from_value(
+            serde_json::json!({ "id": id, "title": title, "runtime": "codex", "updated_at": at,
+            "running": false, "kind": "chat", "task": task, "cwd": "/", "model": null, "created_at": at,
+            "last_seq": 1 }),
+        )
+        .unwrap()
+    };
+    let task =
+        serde_json::from_value(serde_json::json!({ "id": "codex-1", "session": "s-3", "status": "working",
+        "title": "Plums\u{1b}[2J", "owner": "person:me", "cwd": "/", "open_requests": 0, "created_at": at,
+        "updated_at": at, "completed_at": null }))
+        .unwrap();
+    let sessions = vec![
+        session("s-1", "Cherries?", None),
+        session("s-2", "Pears?", None),
+        session("s-3", "Plums", Some("codex-1")),
+    ];
+    News::Names { sessions, tasks: vec![task] }
+}

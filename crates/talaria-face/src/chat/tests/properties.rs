@@ -64,7 +64,7 @@ fn step() -> impl Strategy<Value = Step> {
         3 => (0u8..4, 0u8..8).prop_map(|(id, kind)| Step::Ask(id, kind)),
         1 => (0u8..4).prop_map(Step::Close),
         2 => (0u8..8).prop_map(Step::Event),
-        2 => (0u8..10).prop_map(Step::Told),
+        2 => (0u8..11).prop_map(Step::Told),
         2 => (0u16..3000).prop_map(Step::Wait),
         1 => (0u16..100, 0u16..40).prop_map(|(columns, rows)| Step::Resize(columns, rows)),
         4 => Just(Step::Draw),
@@ -120,6 +120,7 @@ fn told(kind: u8) -> News {
         6 => News::Waiting { requests: vec![of_task("r-9", "世")], tasks: TaskCounts::default() },
         7 => News::Waiting { requests: Vec::new(), tasks: TaskCounts::default() },
         8 => News::ShellOutput("out\n".into()),
+        9 => News::Names { sessions: Vec::new(), tasks: Vec::new() },
         _ => News::Pick { title: "t".into(), rows: Vec::new() },
     }
 }

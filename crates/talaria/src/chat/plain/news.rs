@@ -96,6 +96,7 @@ impl Plain {
             | News::Older { .. }
             | News::Answered { .. }
             | News::Files { .. }
+            | News::Names { .. }
             | News::Image { .. }
             | News::Theme(_) => Ok(()),
         }

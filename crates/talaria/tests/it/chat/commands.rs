@@ -78,6 +78,13 @@ async fn conversations_are_listed_resumed_and_exported() {
     assert!(screen.contains("Apples?") && !screen.contains("Pears?"), "{}", screen.text());
     let asked = stage.scene.model.requests()[2].body["input"].to_string();
     assert!(asked.contains("Apples?") && !asked.contains("Pears?"), "{asked}");
+    terminal.wait_hidden("working").await;
+    terminal.type_keys("/resume pears").await;
+    terminal.wait_shown("Pears?").await;
+    terminal.key(Key::Tab).await;
+    terminal.wait_hidden("/resume pears").await;
+    terminal.key(Key::Enter).await;
+    terminal.wait_shown("About pears.").await;
     quit(terminal).await;
     stage.close().await;
 }
