@@ -189,10 +189,17 @@ impl Chat {
         self.theme
     }
 
-    /// Says what time it is by the clock on the wall, so that what began before shows its true time.
+    /// Says what time it is by the clock on the wall, so that what began before shows its true time. To be told again
+    /// before news, since that clock may be set.
     pub fn set_clock(&mut self, now: Duration, wall: Timestamp) {
         self.clock = Some((now, wall));
         self.transcript.set_clock(now, wall);
+    }
+
+    /// The time of day, if it was told.
+    fn wall(&self, now: Duration) -> Option<Timestamp> {
+        let (at, wall) = self.clock?;
+        wall.checked_add(now.saturating_sub(at)).ok()
     }
 
     /// Colours code from now on.

@@ -17,7 +17,7 @@ use super::known::{Asked, Engine, Missing};
 use super::panel::Panel;
 use super::pending::{Back, Pending};
 use super::transcript::Tone;
-use super::turn::Turn;
+use super::turn::{Lap, Turn};
 use super::welcome::{STARTS_AGAIN, STOPPED};
 
 /// How long it takes until older events that could not be fetched are asked for again.
@@ -27,7 +27,7 @@ impl Chat {
     /// Takes what the driver tells; `now` is the time since the start of the program.
     pub fn news(&mut self, now: Duration, news: News) {
         match news {
-            News::Opened(session) => self.opened(now, session),
+            News::Opened(session) => self.opened(session),
             News::Started { session, turn } => {
                 self.requests.open(Some(&session));
                 self.session = Some(session);
@@ -38,6 +38,8 @@ impl Chat {
             News::Older { session, events } if self.session.as_ref() == Some(&session) => match events {
                 Some(events) => {
                     self.asked_older = None;
+                    let wall = self.wall(now);
+                    events.iter().for_each(|event| self.turn.older(now, wall, event));
                     self.transcript.prepend(events);
                 }
                 None => self.older_again = Some(now + AGAIN),
@@ -110,7 +112,7 @@ impl Chat {
     fn started(&mut self, now: Duration, turn: i64) {
         let before = self.turn;
         if turn > self.ended {
-            self.turn.started(now);
+            self.turn.started(Lap::new(now));
         } else if matches!(self.turn, Turn::Asked { .. }) {
             self.turn = Turn::Idle;
         }
@@ -130,7 +132,7 @@ impl Chat {
     }
 
     /// Another conversation. What was held for the last one goes back to the input line.
-    fn opened(&mut self, now: Duration, session: Option<Box<SessionInfo>>) {
+    fn opened(&mut self, session: Option<Box<SessionInfo>>) {
         for prompt in self.pending.withdraw().into_iter().rev() {
             self.composer.put_back(prompt);
         }
@@ -144,7 +146,7 @@ impl Chat {
         self.requests.open(self.session.as_ref());
         (self.turn, self.ended) = (Turn::Idle, 0);
         if session.as_ref().is_some_and(|session| session.running) {
-            self.turn.started(now);
+            self.turn = Turn::found();
         }
         self.known.open(session);
     }
@@ -162,7 +164,7 @@ impl Chat {
             self.known.has_worked(&numbered.event);
         }
         let before = self.turn;
-        self.turn.event(now, numbered);
+        self.turn.event(now, self.wall(now), numbered);
         self.stop_if_unwanted(before);
         let back = self.pending.event(&numbered.event);
         self.transcript.take(now, numbered);

@@ -19,6 +19,7 @@ mod choosing;
 mod elsewhere;
 mod first_screen;
 mod holding;
+mod lasting;
 mod leaving;
 mod meant;
 mod properties;

@@ -53,8 +53,7 @@ pub struct Transcript {
     lights: Option<Arc<Highlighter>>,
     roll: Roll,
     newest: Option<i64>,
-    /// What to add to the driver's time for the time of day, in milliseconds.
-    clock: Option<i64>,
+    clock: Clock,
     /// When turns began, as far as that is here.
     turns: HashMap<i64, i64>,
     /// Does a turn run, as far as the events say?
@@ -78,6 +77,15 @@ pub struct Transcript {
     laid: Vec<Key>,
     wanted: Option<Wanted>,
     untrimmed: usize,
+}
+
+/// What to add to the driver's time for the time of day, in milliseconds.
+#[derive(Clone, Copy, Debug)]
+enum Clock {
+    /// From the events, as long as nobody has told it.
+    Guessed(Option<i64>),
+    /// The driver has told it: no event changes it, since one may have been written with another time of day.
+    Told(i64),
 }
 
 /// What is to be seen.
@@ -156,7 +164,7 @@ impl Transcript {
             lights: None,
             roll: Roll::default(),
             newest: None,
-            clock: None,
+            clock: Clock::Guessed(None),
             turns: HashMap::new(),
             is_running: false,
             answered: HashSet::new(),
@@ -185,9 +193,11 @@ impl Transcript {
             self.roll.dig(Hole { first: 1, last: event.seq - 1 });
         }
         self.newest = Some(event.seq);
-        let ahead = event.at.as_millisecond().saturating_sub(millis(now));
-        // Events of the past are told late: the one that was told soonest is nearest to the truth.
-        self.clock = Some(self.clock.map_or(ahead, |clock| clock.max(ahead)));
+        if let Clock::Guessed(guess) = &mut self.clock {
+            let ahead = event.at.as_millisecond().saturating_sub(millis(now));
+            // Events of the past are told late: the one that was told soonest is nearest to the truth.
+            *guess = Some(guess.map_or(ahead, |guess| guess.max(ahead)));
+        }
         self.follow_turn(event);
         self.apply(event);
         self.untrimmed += 1;
@@ -246,7 +256,7 @@ impl Transcript {
 
     /// Tells the time of day, so that what began before the chat was opened shows its true time.
     pub fn set_clock(&mut self, now: Duration, wall: Timestamp) {
-        self.clock = Some(wall.as_millisecond().saturating_sub(millis(now)));
+        self.clock = Clock::Told(wall.as_millisecond().saturating_sub(millis(now)));
     }
 
     /// The number of the last event.
@@ -260,7 +270,11 @@ impl Transcript {
     }
 
     fn wall(&self, now: Duration) -> i64 {
-        millis(now).saturating_add(self.clock.unwrap_or(0))
+        let ahead = match self.clock {
+            Clock::Guessed(guess) => guess.unwrap_or(0),
+            Clock::Told(ahead) => ahead,
+        };
+        millis(now).saturating_add(ahead)
     }
 
     fn trim(&mut self) {

@@ -1,4 +1,7 @@
 //! Whether a turn runs, since when, and whether it was asked to stop. Learned from events alone, once there are some.
+//!
+//! Time is counted by the driver's clock, which does not jump. The time of day is only asked how long a turn had been
+//! running when it was first heard of. Where its beginning was not heard of, no time is told.
 
 use std::time::Duration;
 
@@ -20,12 +23,32 @@ pub(super) enum Turn {
     },
     /// One runs.
     Running {
-        since: Duration,
-        /// When it began, by the engine's clock.
-        began: Option<Timestamp>,
+        /// Its number, once an event has told it.
+        number: Option<i64>,
+        lap: Option<Lap>,
         /// Was it asked to stop?
         is_stopping: bool,
     },
+}
+
+/// When a turn was first heard of, and how long it had been running by then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Lap {
+    heard: Duration,
+    before: Duration,
+}
+
+impl Lap {
+    /// It begins now.
+    pub(super) fn new(now: Duration) -> Self {
+        Self { heard: now, before: Duration::ZERO }
+    }
+
+    /// It began at this time of day. What comes from the future begins now.
+    fn since(began: Timestamp, now: Duration, wall: Option<Timestamp>) -> Self {
+        let before = wall.and_then(|wall| Duration::try_from(wall.duration_since(began)).ok());
+        Self { heard: now, before: before.unwrap_or_default() }
+    }
 }
 
 impl Turn {
@@ -37,11 +60,12 @@ impl Turn {
         self == Self::Idle
     }
 
-    /// How long it has been going on.
+    /// How long it has been going on, where its beginning is known.
     pub(super) fn elapsed(self, now: Duration) -> Option<Duration> {
         match self {
             Self::Idle => None,
-            Self::Asked { since, .. } | Self::Running { since, .. } => Some(now.saturating_sub(since)),
+            Self::Asked { since, .. } => Some(now.saturating_sub(since)),
+            Self::Running { lap, .. } => lap.map(|lap| now.saturating_sub(lap.heard) + lap.before),
         }
     }
 
@@ -50,12 +74,21 @@ impl Turn {
         matches!(self, Self::Asked { is_stopping: true, .. })
     }
 
-    /// The engine has written it down.
-    pub(super) fn started(&mut self, now: Duration) {
+    /// It runs, and when it began is not known.
+    pub(super) fn found() -> Self {
+        Self::Running { number: None, lap: None, is_stopping: false }
+    }
+
+    /// The engine has written it down. If it was asked for here, it counts from then.
+    pub(super) fn started(&mut self, lap: Lap) {
         *self = match *self {
-            Self::Idle => Self::Running { since: now, began: None, is_stopping: false },
-            Self::Asked { since, is_stopping } => Self::Running { since, began: None, is_stopping },
-            running => running,
+            Self::Idle => Self::Running { number: None, lap: Some(lap), is_stopping: false },
+            Self::Asked { since, is_stopping } => {
+                Self::Running { number: None, lap: Some(Lap::new(since)), is_stopping }
+            }
+            Self::Running { number, lap: known, is_stopping } => {
+                Self::Running { number, lap: known.or(Some(lap)), is_stopping }
+            }
         };
     }
 
@@ -73,18 +106,30 @@ impl Turn {
         }
     }
 
-    /// Learns from an event. What comes from the past counts from when it was written down.
-    pub(super) fn event(&mut self, now: Duration, numbered: &Numbered) {
+    /// Learns from an event; `wall` is the time of day now.
+    pub(super) fn event(&mut self, now: Duration, wall: Option<Timestamp>, numbered: &Numbered) {
         match &numbered.event {
             Event::Outcome(_) => *self = Self::Idle,
-            Event::Ledger { stage: Stage::Prepared, .. } | Event::TurnStarted { .. } => self.started(now),
             Event::Interrupting { .. } => self.stop(),
+            event if is_beginning(event) => self.started(Lap::since(numbered.at, now, wall)),
             _ => {}
         }
-        if let Self::Running { since, began, .. } = self {
-            let began = *began.get_or_insert(numbered.at);
-            let past = Duration::try_from(numbered.at.duration_since(began)).unwrap_or_default();
-            *since = (*since).min(now.saturating_sub(past));
+        if let Self::Running { number, .. } = self {
+            *number = number.or(numbered.turn);
         }
     }
+
+    /// Learns from an event that was fetched later: it may tell when the turn began that runs.
+    pub(super) fn older(&mut self, now: Duration, wall: Option<Timestamp>, numbered: &Numbered) {
+        if let Self::Running { number: Some(number), lap: lap @ None, .. } = self
+            && numbered.turn == Some(*number)
+            && is_beginning(&numbered.event)
+        {
+            *lap = Some(Lap::since(numbered.at, now, wall));
+        }
+    }
+}
+
+fn is_beginning(event: &Event) -> bool {
+    matches!(event, Event::Ledger { stage: Stage::Prepared, .. } | Event::TurnStarted { .. })
 }

@@ -109,7 +109,6 @@ impl Screen {
         // Reading them takes a while; code is plain until then.
         let mut syntaxes = tokio::task::spawn_blocking(|| Arc::new(Highlighter::load()));
         let mut are_loaded = false;
-        self.chat.set_clock(self.since.elapsed(), Timestamp::now());
         let mut ticks = tokio::time::interval(TICK);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         // Something may have changed since the last frame.
@@ -119,6 +118,7 @@ impl Screen {
             if self.guard.is_lost() {
                 return Ok(());
             }
+            self.tell_time();
             if is_stale && drawn.elapsed() >= FRAME {
                 is_stale = false;
                 self.show()?;
@@ -169,8 +169,14 @@ impl Screen {
         }
     }
 
+    /// The clock on the wall may be set at any time, and goes on while the machine sleeps.
+    fn tell_time(&mut self) {
+        self.chat.set_clock(self.since.elapsed(), Timestamp::now());
+    }
+
     /// Takes everything that is there; says whether there was something.
     fn take_news(&mut self, news: Option<News>) -> bool {
+        self.tell_time();
         let now = self.since.elapsed();
         let mut next = news;
         let mut has_come = false;

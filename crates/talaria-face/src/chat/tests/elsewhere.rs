@@ -16,7 +16,7 @@ fn waiting(requests: Vec<RequestInfo>) -> News {
 }
 
 /// A conversation that was there before.
-fn info() -> SessionInfo {
+pub(super) fn info() -> SessionInfo {
     SessionInfo {
         id: session(),
         title: "old".into(),

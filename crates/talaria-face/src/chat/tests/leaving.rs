@@ -133,19 +133,6 @@ fn a_turn_that_ended_before_it_was_said_to_have_begun_does_not_run() {
 }
 
 #[test]
-fn a_turn_of_the_past_shows_how_long_it_has_been_going_on() {
-    let mut play = play();
-    let first = play.numbered(sample::turn_started());
-    let mut later = play.numbered(sample::text("m", "x"));
-    later.at += jiff::SignedDuration::from_secs(3700);
-    play.news(News::Event(Box::new(first))).news(News::Event(Box::new(later)));
-    expect![[r#"
-        ⠋ working 1m 00s
-    "#]]
-    .assert_eq(&play.rows_with("working"));
-}
-
-#[test]
 fn another_conversation_takes_nothing_of_the_last_one_with_it() {
     let mut play = play();
     play.running().asked("r-1", sample::ask_command("ls")).settle();
