@@ -52,26 +52,35 @@ impl Gap {
         if !open.is_empty() {
             missing.push(Missing::Ends);
         }
-        let mut message = "Talaria did not run for a while. ".to_owned();
-        message += &match found {
-            0 => "No further step was found afterwards".to_owned(),
-            1 => "One step was found afterwards".to_owned(),
-            n => format!("{n} steps were found afterwards"),
-        };
-        message += match extent {
-            Extent::Steps => "; pieces of text and output from that time are missing",
-            Extent::Messages => {
-                "; commands and other steps from that time may be missing, and pieces of text and output"
-            }
-        };
-        if !open.is_empty() {
-            message += &match open.len() {
-                1 => "; a step had begun before, and whether it has ended is not known".to_owned(),
-                n => format!("; {n} steps had begun before, and whether they have ended is not known"),
-            };
-        }
+        let message = words(found, &missing, open.len());
         Self { since, found, open, missing, message }
     }
+}
+
+/// A gap in words: how many steps were found, what is missing, and of how many steps the end is not known.
+pub fn words(found: usize, missing: &[Missing], open: usize) -> String {
+    let mut words = "Talaria did not run for a while. ".to_owned();
+    words += &match found {
+        0 => "No further step was found afterwards".to_owned(),
+        1 => "One step was found afterwards".to_owned(),
+        n => format!("{n} steps were found afterwards"),
+    };
+    let is_missing = |what| missing.contains(&what);
+    words += match (is_missing(Missing::Steps), is_missing(Missing::Pieces)) {
+        (true, true) => {
+            "; commands and other steps from that time may be missing, and pieces of text and output"
+        }
+        (true, false) => "; commands and other steps from that time may be missing",
+        (false, true) => "; pieces of text and output from that time are missing",
+        (false, false) => "",
+    };
+    if is_missing(Missing::Ends) {
+        words += &match open {
+            1 => "; a step had begun before, and whether it has ended is not known".to_owned(),
+            n => format!("; {n} steps had begun before, and whether they have ended is not known"),
+        };
+    }
+    words
 }
 
 /// Something that was missed.

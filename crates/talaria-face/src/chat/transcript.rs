@@ -15,6 +15,7 @@ use talaria_core::event::Started;
 
 use self::cell::{Cell, Folding, Key};
 use self::message::Voice;
+use self::missed::Missed;
 use self::remark::Remark;
 use self::roll::{Handle, Hole, PENDING, Roll};
 use self::window::{Anchor, Wanted};
@@ -29,6 +30,7 @@ mod formatted;
 mod items;
 mod kept;
 mod message;
+mod missed;
 mod patch;
 mod person;
 mod plan;
@@ -62,6 +64,8 @@ pub struct Transcript {
     answered: HashSet<Option<i64>>,
     /// What messages that have not said anything yet will be.
     voices: HashMap<Handle, Voice>,
+    /// What is said to be missing.
+    missed: Vec<Missed>,
     /// What is in force, as told last.
     started: Option<Started>,
     cwd: PathBuf,
@@ -169,6 +173,7 @@ impl Transcript {
             is_running: false,
             answered: HashSet::new(),
             voices: HashMap::new(),
+            missed: Vec::new(),
             started: None,
             cwd: PathBuf::new(),
             earlier: Vec::new(),
@@ -225,6 +230,7 @@ impl Transcript {
         events.iter().filter(inside).for_each(|event| self.apply(event));
         self.started = live.or(self.started.take());
         self.put_earlier();
+        self.look_for_all_missed();
         self.trim();
     }
 

@@ -33,6 +33,8 @@ pub(super) struct Message {
     voice: Voice,
     text: Kept,
     is_ended: bool,
+    /// Did its end tell all of it?
+    is_whole: bool,
     sheet: Option<Formatted>,
     /// The one row of a thought that is shown in short.
     short: Vec<Line>,
@@ -46,6 +48,7 @@ impl Message {
             voice,
             text: Kept::new(LIMITS),
             is_ended: false,
+            is_whole: false,
             sheet: None,
             short: Vec::new(),
             code: Code::default(),
@@ -70,6 +73,7 @@ impl Message {
     /// Ends it with the whole text. Nothing said at the end leaves what was said before.
     pub(super) fn complete(&mut self, text: &str) {
         self.is_ended = true;
+        self.is_whole = !text.is_empty() || self.text.total() == 0;
         if text.is_empty() {
             return;
         }
@@ -96,6 +100,11 @@ impl Message {
     /// May more come?
     pub(super) fn is_open(&self) -> bool {
         !self.is_ended
+    }
+
+    /// Did its end tell all of it, so that no piece can be missing?
+    pub(super) fn is_whole(&self) -> bool {
+        self.is_whole
     }
 
     /// Is it the model's thinking?

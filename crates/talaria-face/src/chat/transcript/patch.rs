@@ -98,6 +98,11 @@ impl Patch {
         self.state == State::Running
     }
 
+    /// Has an event said that it ended?
+    pub(super) fn has_ended(&self) -> bool {
+        matches!(self.state, State::Ended(_))
+    }
+
     /// What it takes in memory.
     pub(super) fn weight(&self) -> usize {
         self.changes.iter().map(|(change, _)| size_of::<FileChange>() + change.diff.len()).sum()

@@ -33,6 +33,8 @@ pub(super) struct Step {
     /// The command or the arguments.
     call: Option<Kept>,
     output: Kept,
+    /// Did its end tell all of its output?
+    is_whole: bool,
     progress: Option<String>,
     state: State,
     /// When it began, as a time of day.
@@ -79,7 +81,7 @@ impl Step {
     pub(super) fn headless(since: i64) -> Self {
         let output = Kept::new(OUTPUT);
         let (progress, crew, state) = (None, Crew::default(), State::Running);
-        Self { name: None, call: None, output, progress, state, since, crew }
+        Self { name: None, call: None, output, is_whole: false, progress, state, since, crew }
     }
 
     /// Sub-agents whose call is not here.
@@ -130,8 +132,9 @@ impl Step {
         self.state = State::Ended(status, end);
         self.progress = None;
         // What was streamed may lack its beginning; the whole is the truth where it is told.
-        if let Some(output) = output(body) {
-            self.output = Kept::of(&output, OUTPUT);
+        match output(body) {
+            Some(output) => (self.output, self.is_whole) = (Kept::of(&output, OUTPUT), true),
+            None => self.is_whole = self.output.total() == 0,
         }
     }
 
@@ -159,6 +162,16 @@ impl Step {
     /// Is it under way?
     pub(super) fn is_running(&self) -> bool {
         self.state == State::Running
+    }
+
+    /// Has an event said that it ended?
+    pub(super) fn has_ended(&self) -> bool {
+        matches!(self.state, State::Ended(..))
+    }
+
+    /// Did its end tell all of its output, so that no piece can be missing?
+    pub(super) fn is_whole(&self) -> bool {
+        self.is_whole || self.is_only_crew()
     }
 
     /// Does it hold nothing but sub-agents?

@@ -82,7 +82,10 @@ impl Transcript {
             Event::ToolProgress { item: id, message } => self.advanced(scene, item(id), message),
             Event::PatchUpdated { item: id, changes } => self.patched(scene, item(id), changes),
             Event::ItemStarted { item: step } => self.began(scene, item(&step.id), step),
-            Event::ItemCompleted { item: step } => self.ended(scene, item(&step.id), step),
+            Event::ItemCompleted { item: step } => {
+                self.ended(scene, item(&step.id), step);
+                self.look_for_missed(scene.turn);
+            }
             Event::ItemAbandoned { item: id } => self.abandoned(scene, &item(id)),
             Event::PlanUpdated { explanation, steps } => {
                 let plan = Plan { explanation: explanation.clone(), steps: steps.clone() };
@@ -132,7 +135,11 @@ impl Transcript {
                 self.crew(scene, thread, |crew, paint| crew.step(thread, item, paint));
             }
             Event::Unknown { method, raw } => self.unknown(scene, method, raw.get()),
-            Event::Outcome(report) => self.finish(scene, report),
+            Event::Gap(gap) => self.missed(scene, gap),
+            Event::Outcome(report) => {
+                self.finish(scene, report);
+                self.look_for_missed(scene.turn);
+            }
             other => match news::news(other, self.paint) {
                 Some(News::Aside(line)) => self.remark(scene, Remark::aside(&line)),
                 Some(News::Warning(line)) => self.remark(scene, Remark::warning(&line)),
