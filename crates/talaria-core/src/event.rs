@@ -126,7 +126,7 @@ pub enum Event {
         decision: Decision,
         /// Who decided.
         by: Who,
-        /// By which rule, where no person decided.
+        /// By which rule, where no person decided; the reason, where a person gave one.
         #[serde(skip_serializing_if = "Option::is_none")]
         why: Option<String>,
     },

@@ -85,6 +85,8 @@ pub struct Chat {
     pending: Pending,
     requests: Requests,
     panel: Option<Panel>,
+    /// Answers to requests of other conversations that the engine has not taken yet, in words.
+    given: Vec<(TicketId, String)>,
     /// The request that had been read when the first key of what is in the input line came.
     line_about: Option<TicketId>,
     /// A question went while a line was being typed for it: the rest of that line is dropped.
@@ -144,6 +146,7 @@ impl Chat {
             pending: Pending::default(),
             requests: Requests::default(),
             panel: None,
+            given: Vec::new(),
             line_about: None,
             is_dropping: false,
             popup: None,

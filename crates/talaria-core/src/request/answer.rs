@@ -38,6 +38,11 @@ impl Answer {
 }
 
 impl Answer {
+    /// Why not, if somebody said why.
+    pub fn given_reason(&self) -> Option<&str> {
+        self.reason.as_deref().map(str::trim).filter(|reason| !reason.is_empty())
+    }
+
     /// Does it hold something that must not be kept?
     pub fn has_secret(&self) -> bool {
         match &self.content {

@@ -150,7 +150,8 @@ impl Turn {
             Decision::Decline => self.open_requests[at].reason_for_the_model(answer, self.id.as_ref()),
             _ => None,
         };
-        self.tell_closed(ticket.clone(), decision, by, why, telling);
+        let given = answer.given_reason().filter(|_| decision == Decision::Decline).map(str::to_owned);
+        self.tell_closed(ticket.clone(), decision, by, why.or(given), telling);
         self.outputs.push_back(Output::Record(Record::Delivering {
             ticket: ticket.clone(),
             answer: Box::new(answer.clone()),
@@ -321,7 +322,7 @@ impl OpenRequest {
     /// The wire has no place for a reason, so it goes in as further input of the turn that asks; a request of a server
     /// may not say which that is, and then it is ours.
     fn reason_for_the_model(&self, answer: &Answer, ours: Option<&TurnId>) -> Option<Output> {
-        let reason = answer.reason.as_deref().map(str::trim).filter(|reason| !reason.is_empty())?;
+        let reason = answer.given_reason()?;
         let scope = self.request.scope();
         let turn = scope.turn.map(TurnId::new).or_else(|| ours.cloned())?;
         let label: String = self.ask.label().chars().take(LABEL_CHARS).collect();

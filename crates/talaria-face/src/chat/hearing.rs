@@ -263,10 +263,11 @@ impl Chat {
 
     /// The engine has taken an answer. Where the request belongs to another conversation, no event will say so.
     fn answered(&mut self, ticket: &TicketId) {
-        let shown = self.panel.take_if(|panel| panel.ticket() == ticket && panel.is_from_elsewhere());
-        if shown.is_some() {
+        self.panel.take_if(|panel| panel.ticket() == ticket && panel.is_from_elsewhere());
+        if let Some(at) = self.given.iter().position(|(given, _)| given == ticket) {
+            let (_, words) = self.given.remove(at);
             self.requests.close(ticket);
-            self.note(Tone::Info, "your answer was taken");
+            self.note(Tone::Info, words);
         }
     }
 
@@ -292,6 +293,7 @@ impl Chat {
         if is_about_command {
             self.turn.go_on();
         }
+        self.given.retain(|(given, _)| Some(given) != ticket.as_ref());
         let shown = self.panel.as_mut().filter(|panel| Some(panel.ticket()) == ticket.as_ref());
         match shown {
             Some(panel) => {

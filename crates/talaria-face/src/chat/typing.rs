@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use talaria_core::api::When;
 use talaria_core::config::Enter;
+use talaria_core::plain::{one_line, reveal_line};
 use talaria_core::redact::redact;
 use talaria_core::request::Answer;
 
@@ -13,7 +14,7 @@ use super::composer::Reaction;
 use super::contract::{Code, Input, Key, Prompt, Wish};
 use super::keys::Keys;
 use super::list::Picked;
-use super::panel::{Felt, Panel, Route};
+use super::panel::{Felt, Panel, Request, Route};
 use super::transcript::{Fold, Scroll, Tone};
 use super::turn::Turn;
 use super::{A_WHILE, Chat, Picks, Popup};
@@ -336,6 +337,19 @@ impl Chat {
         let Some(panel) = self.panel.as_mut().filter(|panel| !panel.is_sent()) else { return };
         panel.sent();
         let (ticket, digest) = (panel.ticket().clone(), panel.digest().cloned());
+        if panel.is_from_elsewhere()
+            && let Some(request) = self.requests.find(&ticket, &self.known)
+        {
+            self.given.push((ticket.clone(), words_of(&request, &answer)));
+        }
         self.wishes.push(Wish::Answer { ticket, answer, digest });
     }
+}
+
+/// What was answered to which request, for when the engine has taken it.
+fn words_of(request: &Request, answer: &Answer) -> String {
+    let origin = request.scene.origin.as_deref().unwrap_or("a request");
+    let why = answer.given_reason().map(|reason| format!(", because: {}", one_line(&redact(reason))));
+    let (about, why) = (reveal_line(&request.ask.label()).into_owned(), why.unwrap_or_default());
+    format!("{origin}: {about}\n  your answer was taken: {}{why}", answer.decision)
 }

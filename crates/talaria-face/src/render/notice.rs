@@ -68,7 +68,10 @@ pub(crate) fn decided(decision: Decision, by: Who, why: Option<&str>, paint: Pai
         (_, Who::Rule | Who::Mode | Who::Floor) => {
             dim(&format!("{arrow} {decision} by {}", why.unwrap_or("a rule")), paint)
         }
-        _ => dim(&format!("{arrow} {decision} by {by}"), paint),
+        _ => {
+            let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+            dim(&format!("{arrow} {decision} by {by}{why}"), paint)
+        }
     }
 }
 
@@ -250,6 +253,12 @@ mod tests {
             → declined by Talaria: this is not for a person to answer
             → declined by the deadline"#]]
         .assert_eq(&lines.join("\n"));
+        expect!["→ declined by you: use the mirror"].assert_eq(&decided(
+            Decision::Decline,
+            Who::User,
+            Some("use the mirror"),
+            paint,
+        ));
         expect!["→ no longer open: Codex closed it before it was answered"].assert_eq(&decided(
             Decision::Void,
             Who::Codex,

@@ -307,7 +307,7 @@ fn an_answer_that_was_being_written_is_written_again_and_not_told_again() {
           => opened req-1 as id=0
           => emit request_opened command=ls cwd=/w id=req-1 item=c1 kind=command place=undecidable thread=t
         answer req-1 decline by user because it is late
-          => emit request_closed by=user decision=decline id=req-1
+          => emit request_closed by=user decision=decline id=req-1 why="it is late"
           => delivering req-1 by user
           => steer t/u "I declined this request: ls\nThe reason: it is late"
           => reply id=0 {"decision":"decline"}

@@ -315,13 +315,13 @@ fn a_reason_is_told_to_the_model_before_the_request_is_declined() {
         < u asks 0 command c1
           => emit request_opened command=ls cwd=/w id=req-1 item=c1 kind=command place=undecidable thread=t
         answer req-1 decline by user because use the mirror instead
-          => emit request_closed by=user decision=decline id=req-1
+          => emit request_closed by=user decision=decline id=req-1 why="use the mirror instead"
           => steer t/u "I declined this request: ls\nThe reason: use the mirror instead"
           => reply id=0 {"decision":"decline"}
         < other/w asks 1 command c2
           => emit request_opened command=ls cwd=/w id=req-2 item=c2 kind=command place=undecidable thread=other
         answer req-2 decline by user because not there
-          => emit request_closed by=user decision=decline id=req-2
+          => emit request_closed by=user decision=decline id=req-2 why="not there"
           => steer other/w "I declined this request: ls\nThe reason: not there"
           => reply id=1 {"decision":"decline"}
         < u asks 2 command c3

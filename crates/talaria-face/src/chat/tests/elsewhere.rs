@@ -265,3 +265,25 @@ fn the_badge_says_whether_it_counts_the_request_that_is_shown() {
     "#]]
     .assert_eq(&told);
 }
+
+#[test]
+fn an_answer_to_a_task_says_to_what_and_why() {
+    let mut play = play();
+    play.news(waiting(vec![of_task("r-9", "t-1")])).press("F2").settle();
+    play.press("r").write("not on a Friday").press("Enter");
+    assert_eq!(
+        play.wishes(),
+        "answer r-9 {\"decision\":\"decline\",\"reason\":\"not on a Friday\",\"content\":{\"kind\":\"nothing\"}} [digest of r-9]\n"
+    );
+    // Whoever does not wait for it is told all the same.
+    play.press("Ctrl-G Esc").news(News::Answered { ticket: TicketId::new("r-9") });
+    let screen = play.screen();
+    for words in [
+        "A request of the task t-1: make deploy",
+        "your answer was taken: declined, because: not on a Friday",
+    ] {
+        assert!(screen.contains(words), "{screen}");
+    }
+    play.news(News::Answered { ticket: TicketId::new("r-9") });
+    assert_eq!(play.rows_with("your answer was taken").lines().count(), 1);
+}
