@@ -79,8 +79,7 @@ impl Chat {
             }
             News::ShellEnded { exit, took_ms, note } => {
                 if let Some(shell) = self.shell.take() {
-                    let text = shell.note(exit, took_ms, note.as_deref(), self.paint());
-                    self.note(Tone::Info, text);
+                    self.transcript.ran(shell.end(exit, took_ms, note));
                 }
             }
             News::Offers(offers) => {

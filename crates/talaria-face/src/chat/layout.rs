@@ -96,8 +96,10 @@ impl Chat {
         if self.has_talk {
             return view.lines;
         }
-        let room = area.saturating_sub(view.lines.len());
+        let gap = usize::from(!view.lines.is_empty());
+        let room = area.saturating_sub(view.lines.len() + gap);
         let mut lines = welcome::rows(&self.known, usize::from(columns), room, self.paint());
+        lines.extend((!lines.is_empty()).then(Line::default).filter(|_| gap > 0));
         lines.extend(view.lines);
         lines
     }

@@ -1,12 +1,13 @@
 //! A shell command of the person while it runs: its last lines stand above the input line. When it has ended, all of it
-//! goes into the conversation as a note, and the model does not see it.
+//! goes into the conversation, and the model does not see it.
 
 use std::time::Duration;
 
-use talaria_core::plain::{one_line, sanitize};
+use talaria_core::plain::one_line;
 
 use super::line::Line;
-use crate::render::{Color, Paint, Style, cut};
+use super::transcript::Ran;
+use crate::render::{Paint, Style, cut};
 
 /// More than this of its output is not kept; the beginning goes.
 const MOST: usize = 256 * 1024;
@@ -52,30 +53,8 @@ impl Shell {
     }
 
     /// All of it, when it has ended.
-    pub(super) fn note(self, exit: Option<i32>, took_ms: u64, note: Option<&str>, paint: Paint) -> String {
-        let mut out = paint.text(Style::BOLD, &format!("! {}", one_line(&self.command)));
-        if self.is_cut {
-            out += "\n";
-            paint.push(&mut out, Style::DIM, "  (the beginning of what it printed is not kept)");
-        }
-        for line in
-            sanitize(self.output.trim_end_matches('\n')).split('\n').filter(|_| !self.output.is_empty())
-        {
-            out += "\n  ";
-            out += line;
-        }
-        let (style, word) = match exit {
-            Some(0) => (Style::DIM, "exit 0".to_owned()),
-            Some(code) => (Style::PLAIN.color(Color::Red), format!("exit {code}")),
-            None => (Style::PLAIN.color(Color::Red), "no exit code".to_owned()),
-        };
-        out += "\n";
-        let time = Duration::from_millis(took_ms).as_secs_f64();
-        paint.push(&mut out, style, &format!("  {word}, {time:.1}s"));
-        if let Some(note) = note {
-            out += "\n";
-            paint.push(&mut out, Style::DIM, &format!("  {}", one_line(note)));
-        }
-        out
+    pub(super) fn end(self, exit: Option<i32>, took_ms: u64, note: Option<String>) -> Ran {
+        let (command, output, is_cut) = (self.command, self.output, self.is_cut);
+        Ran { command, output, is_cut, exit, took: Duration::from_millis(took_ms), note }
     }
 }

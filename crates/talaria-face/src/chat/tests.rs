@@ -22,6 +22,7 @@ mod holding;
 mod lasting;
 mod leaving;
 mod meant;
+mod own;
 mod properties;
 mod reading;
 mod saying;

@@ -16,6 +16,7 @@ use talaria_core::event::Started;
 use self::cell::{Cell, Folding, Key};
 use self::message::Voice;
 use self::missed::Missed;
+pub use self::own::Ran;
 use self::remark::Remark;
 use self::roll::{Handle, Hole, PENDING, Roll};
 use self::window::{Anchor, Wanted};
@@ -31,9 +32,11 @@ mod items;
 mod kept;
 mod message;
 mod missed;
+mod own;
 mod patch;
 mod person;
 mod plan;
+mod printed;
 mod remark;
 mod request;
 mod roll;
@@ -236,8 +239,23 @@ impl Transcript {
 
     /// Says something beside the conversation.
     pub fn note(&mut self, note: Note) {
+        self.say(cell::Body::Remark(Remark::ours(note)));
+    }
+
+    /// Shows a command that was typed.
+    pub fn echo(&mut self, command: &str) {
+        self.say(cell::Body::Remark(Remark::echo(command)));
+    }
+
+    /// Shows a shell command of the person that has ended.
+    pub fn ran(&mut self, ran: Ran) {
+        self.say(cell::Body::Own(Box::new(own::Own::new(ran))));
+    }
+
+    /// Puts something that no event made at the end.
+    fn say(&mut self, body: cell::Body) {
         let key = self.roll.behind(self.newest.unwrap_or(0));
-        self.roll.insert(Cell::new(key, None, cell::Body::Remark(Remark::ours(note))));
+        self.roll.insert(Cell::new(key, None, body));
         self.trim();
     }
 

@@ -10,6 +10,7 @@ use talaria_core::plain::{one_line, reveal_line};
 use talaria_core::redact::redact;
 use talaria_core::request::Answer;
 
+use super::commands::Command;
 use super::composer::Reaction;
 use super::contract::{Code, Input, Key, Prompt, Wish};
 use super::keys::Keys;
@@ -300,7 +301,10 @@ impl Chat {
                 };
                 self.say(now, prompt, when);
             }
-            Reaction::Command(command) => self.run(now, command),
+            Reaction::Command(command) => {
+                self.echo(&command);
+                self.run(now, command);
+            }
             Reaction::Mistake(text) => self.note(Tone::Warn, text),
             Reaction::Shell(command) => self.start_shell(now, command),
             Reaction::WantFiles(letters) => self.wishes.push(Wish::Files(letters)),
@@ -309,6 +313,15 @@ impl Chat {
         }
         if is_line && let Some(line) = self.composer.history().newest_kept() {
             self.wishes.push(Wish::Remember(line.to_owned()));
+        }
+    }
+
+    /// Shows what was typed, unless it is shown as something that was said.
+    fn echo(&mut self, command: &Command) {
+        if !matches!(command, Command::Steer(_) | Command::Queue(_))
+            && let Some(line) = self.composer.history().newest_kept()
+        {
+            self.transcript.echo(line);
         }
     }
 

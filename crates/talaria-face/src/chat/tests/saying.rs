@@ -243,7 +243,7 @@ fn a_conversation_reads_from_top_to_bottom_and_steps_unfold() {
         ┆ Looking around
 
         ✓ make test  (0.4s)
-          … 7 more lines
+          … 7 more lines (Ctrl-O)
           line 8
           line 9
           line 10

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::end::End;
 use super::message::Message;
+use super::own::Own;
 use super::patch::Patch;
 use super::person::Person;
 use super::plan::Plan;
@@ -47,6 +48,7 @@ pub(super) enum Body {
     Patch(Box<Patch>),
     Plan(Plan),
     Request(Request),
+    Own(Box<Own>),
     Remark(Remark),
     End(Box<End>),
 }
@@ -77,6 +79,10 @@ pub(super) enum Section {
     Step,
     Change,
     Head,
+    /// A command that was typed: what it brings stands right below it.
+    Echo,
+    /// What the chat says because the person asked it.
+    Reply,
     End,
 }
 
@@ -149,6 +155,7 @@ impl Cell {
                 Body::Patch(patch) => self.rows = patch.rows(page),
                 Body::Plan(plan) => self.rows = plan.rows(page),
                 Body::Request(request) => self.rows = request.rows(page),
+                Body::Own(own) => self.rows = own.rows(page),
                 Body::Remark(remark) => self.rows = remark.rows(page),
                 Body::End(end) => self.rows = end.rows(page),
             }
@@ -189,7 +196,7 @@ impl Cell {
         match &self.body {
             Body::Message(message) => message.is_thought(),
             Body::Person(person) => person.is_long(),
-            Body::Step(_) | Body::Patch(_) | Body::Request(_) => true,
+            Body::Step(_) | Body::Patch(_) | Body::Request(_) | Body::Own(_) => true,
             Body::Plan(_) | Body::Remark(_) | Body::End(_) => false,
         }
     }
@@ -202,8 +209,8 @@ impl Cell {
             Body::Message(_) => Section::Message,
             Body::Step(_) | Body::Request(_) => Section::Step,
             Body::Patch(_) | Body::Plan(_) => Section::Change,
-            Body::Remark(remark) if remark.is_head() => Section::Head,
-            Body::Remark(_) => Section::Step,
+            Body::Own(_) => Section::Reply,
+            Body::Remark(remark) => remark.section(),
             Body::End(_) => Section::End,
         }
     }
@@ -218,6 +225,7 @@ impl Cell {
                 Body::Patch(patch) => patch.weight(),
                 Body::Plan(plan) => plan.weight(),
                 Body::Request(request) => request.weight(),
+                Body::Own(own) => own.weight(),
                 Body::Remark(remark) => remark.weight(),
                 Body::End(_) => size_of::<End>(),
             }
@@ -226,7 +234,13 @@ impl Cell {
 
 /// Stands an empty row between these two?
 pub(super) fn is_apart(before: Section, after: Section) -> bool {
-    before != after || matches!(after, Section::Message | Section::Person)
+    match (before, after) {
+        (_, Section::Echo) => true,
+        (Section::Echo, after) => !matches!(after, Section::Reply | Section::Step),
+        (before, after) => {
+            before != after || matches!(after, Section::Message | Section::Person | Section::Reply)
+        }
+    }
 }
 
 /// How long ago a time of day was.

@@ -4,6 +4,7 @@ use talaria_core::item::Attachment;
 
 use super::cell::{Folding, Page};
 use super::kept::{Kept, Limits};
+use super::printed::more_lines;
 use super::wrap::{Break, wrap};
 use crate::chat::line::Line;
 use crate::render::{Color, Style, plain, plain_line};
@@ -81,7 +82,7 @@ impl Person {
         };
         lines[..few].iter().for_each(|line| put(text_style, line));
         if few < lines.len() {
-            put(Style::DIM, &format!("{} {} more lines", paint.sign("…", "..."), lines.len() - few));
+            put(Style::DIM, &more_lines(lines.len() - few, page));
         }
         self.attachments.iter().for_each(|attachment| put(Style::DIM, attachment));
         note.into_iter().for_each(|note| put(Style::DIM, note));

@@ -1,11 +1,11 @@
 //! Lines beside the work: notices of the turn, and what the chat itself has to say.
 
-use super::cell::Page;
+use super::cell::{Page, Section};
 use super::kept::{Kept, Limits};
 use super::wrap::{Break, rows, wrap};
 use super::{Note, Tone};
 use crate::chat::line::Line;
-use crate::render::{Color, Style, plain};
+use crate::render::{Color, Style, cut, plain, plain_line};
 
 const LIMITS: Limits = Limits { head: 64 * 1024, tail: 16 * 1024 };
 
@@ -30,6 +30,8 @@ enum Weight {
     Head,
     /// A word of the chat, styled already.
     Ours(Tone),
+    /// A command that was typed.
+    Echo,
 }
 
 impl Remark {
@@ -57,6 +59,11 @@ impl Remark {
         Self { weight: Weight::Ours(note.tone), text, count: 1 }
     }
 
+    /// A command that was typed, so that what follows can be told from what was asked before.
+    pub(super) fn echo(text: &str) -> Self {
+        Self { weight: Weight::Echo, text: plain_line(text).into_owned(), count: 1 }
+    }
+
     fn new(weight: Weight, text: &str) -> Self {
         let text = Kept::of(text.trim_end(), LIMITS).shown();
         Self { weight, text: plain(&text).into_owned(), count: 1 }
@@ -67,9 +74,14 @@ impl Remark {
         self.count += 1;
     }
 
-    /// Does it say what is in force?
-    pub(super) fn is_head(&self) -> bool {
-        self.weight == Weight::Head
+    /// What it stands next to.
+    pub(super) fn section(&self) -> Section {
+        match self.weight {
+            Weight::Head => Section::Head,
+            Weight::Echo => Section::Echo,
+            Weight::Ours(Tone::Info) => Section::Reply,
+            Weight::Aside | Weight::Warning | Weight::Ours(_) => Section::Step,
+        }
     }
 
     /// What it takes in memory.
@@ -81,6 +93,11 @@ impl Remark {
     pub(super) fn rows(&self, page: &Page<'_>) -> Vec<Line> {
         let style = match self.weight {
             Weight::Head => return rows(&self.text, page.width, HEAD_COLUMNS, Break::Words),
+            Weight::Echo => {
+                let sign = page.paint.sign("›", ">");
+                let line = cut(&format!("{sign} {}", self.text), page.width, page.paint);
+                return rows(&page.paint.text(Style::DIM, &line), page.width, 0, Break::Anywhere);
+            }
             Weight::Ours(Tone::Info) => return rows(&self.text, page.width, 0, Break::Words),
             Weight::Aside => Style::DIM,
             Weight::Warning | Weight::Ours(Tone::Warn) => Style::PLAIN.color(Color::Yellow),

@@ -7,7 +7,8 @@ use talaria_core::item::{ItemBody, Status, ToolResult};
 
 use super::cell::{Folding, Page, passed};
 use super::crew::Crew;
-use super::kept::{Kept, Limits, missing_note};
+use super::kept::{Kept, Limits};
+use super::printed::{self, Gist};
 use super::request::held;
 use super::wrap::{Break, wrap};
 use crate::chat::line::Line;
@@ -15,10 +16,6 @@ use crate::render::{Paint, Style, cut, plain, plain_line, spinner, tool_line};
 
 const OUTPUT: Limits = Limits { head: 32 * 1024, tail: 32 * 1024 };
 const CALL: Limits = Limits { head: 8 * 1024, tail: 1024 };
-/// Lines of output that are shown in short.
-const FEW: usize = 5;
-/// Lines of a result that are shown in short.
-const FEWER: usize = 3;
 /// More of a name is not kept; no window shows it.
 const LONGEST_LABEL: usize = 2000;
 
@@ -245,41 +242,11 @@ impl Step {
     }
 
     fn push_output(&self, page: &Page<'_>, out: &mut Vec<Line>) {
-        let parts = self.output.parts();
-        let note = missing_note(parts.missing);
-        let (end, mut lines) = if note.is_some() {
-            (parts.tail.to_owned(), vec![parts.head, note.as_deref().unwrap_or_default()])
-        } else {
-            (self.output.text(), Vec::new())
+        let gist = match self.kind() {
+            Kind::Command => Gist::End,
+            Kind::Call => Gist::Beginning,
         };
-        lines = lines.iter().flat_map(|text| text.trim_end().split('\n')).collect();
-        let end = end.trim_end();
-        if !end.is_empty() {
-            lines.extend(end.split('\n'));
-        }
-        let all = if note.is_some() { self.output.lines() } else { lines.len() };
-        let few = match (page.fold, self.kind()) {
-            (Folding::Unfolded, _) => lines.len(),
-            (Folding::Folded, Kind::Command) => FEW,
-            (Folding::Folded, Kind::Call) => FEWER,
-        };
-        let hidden = lines.len().saturating_sub(few);
-        let more = all - (lines.len() - hidden).min(all);
-        let more = (hidden > 0).then(|| {
-            format!("  {} {more} more line{}", page.paint.sign("…", "..."), if more == 1 { "" } else { "s" })
-        });
-        let (shown, above) = match self.kind() {
-            Kind::Command => (&lines[hidden..], true),
-            Kind::Call => (&lines[..lines.len() - hidden], false),
-        };
-        let is_short = page.fold == Folding::Folded;
-        let put = |text: &str, out: &mut Vec<Line>| {
-            let text = if is_short { cut(text, page.width, page.paint) } else { text.to_owned() };
-            push(page, &text, 2, out);
-        };
-        more.iter().filter(|_| above).for_each(|more| put(more, out));
-        shown.iter().for_each(|line| put(format!("  {}", tool_line::output_line(line)).trim_end(), out));
-        more.iter().filter(|_| !above).for_each(|more| put(more, out));
+        printed::push(&self.output, gist, Style::DIM, page, out);
     }
 
     fn kind(&self) -> Kind {

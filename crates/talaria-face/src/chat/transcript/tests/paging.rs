@@ -152,7 +152,7 @@ fn memory_is_bounded_and_what_went_comes_back() {
     {
         assert!(weight(&mut transcript) < 30_000_000);
     }
-    assert!(screen(&mut transcript, 60, 10).starts_with("✓ cmd 1  (0.4s)\n  … 795 more lines\n"));
+    assert!(screen(&mut transcript, 60, 10).starts_with("✓ cmd 1  (0.4s)\n  … 795 more lines (Ctrl-O)\n"));
     assert!(weight(&mut transcript) < 18_000_000);
     // And the end is where it was.
     transcript.scroll(Scroll::Bottom);

@@ -115,7 +115,7 @@ fn a_turn_in_short_and_unfolded() {
         ☐ leap
 
         ✗ make test  exit 2 (0.4s)
-          … 15 more lines
+          … 15 more lines (Ctrl-O)
           line 16
           line 17
           line 18
@@ -142,7 +142,7 @@ fn a_turn_in_short_and_unfolded() {
           a
           b
           c
-          … 3 more lines
+          … 3 more lines (Ctrl-O)
         ✓ agents: spawnAgent (1)
           look at the tests
           └ agent abcdef is done: ls
@@ -365,7 +365,7 @@ fn our_own_signs_can_be_ascii() {
         [ ] leap
 
         x make test  exit 2 (0.4s)
-          ... 15 more lines
+          ... 15 more lines (Ctrl-O)
           line 16
           line 17
           line 18
@@ -399,7 +399,7 @@ fn what_runs_shows_its_time_and_its_last_lines() {
     let first = screen(&mut transcript, 60, 40);
     expect![[r#"
         ⠋ make test  8s
-          … 5 more lines
+          … 5 more lines (Ctrl-O)
           line 6
           line 7
           line 8
@@ -422,7 +422,7 @@ fn what_runs_shows_its_time_and_its_last_lines() {
     feed(&mut transcript, &end);
     expect![[r#"
         • make test  not ended when the turn did
-          … 5 more lines
+          … 5 more lines (Ctrl-O)
           line 6
           line 7
           line 8
@@ -531,7 +531,7 @@ fn one_thing_can_be_unfolded() {
     transcript.toggle_fold(Fold::Last);
     expect![[r#"
         ✓ first  (0.4s)
-          … 4 more lines
+          … 4 more lines (Ctrl-O)
           line 5
           line 6
           line 7

@@ -1,0 +1,67 @@
+//! What the person asks of the chat itself: commands with their replies, and shell commands.
+
+use expect_test::expect;
+
+use super::*;
+
+#[test]
+fn what_a_shell_command_printed_folds_as_a_step_does() {
+    let mut play = play();
+    play.write("!seq 1 9").press("Enter");
+    play.news(News::ShellOutput((1..=9).map(|n| format!("{n}\n")).collect()));
+    play.news(News::ShellEnded { exit: Some(0), took_ms: 20, note: None }).draw();
+    let shown = |play: &mut Play| {
+        let screen = play.screen();
+        let from = screen.find("! seq").unwrap();
+        screen[from..].split("\n\n").next().unwrap().to_owned() + "\n"
+    };
+    expect![[r#"
+        ! seq 1 9
+          … 4 more lines (Ctrl-O)
+          5
+          6
+          7
+          8
+          9
+          exit 0, 0.0s
+    "#]]
+    .assert_eq(&shown(&mut play));
+    play.press("Ctrl-O");
+    assert!(shown(&mut play).starts_with("! seq 1 9\n  1\n  2\n"), "{}", shown(&mut play));
+    play.press("Ctrl-O");
+    assert!(shown(&mut play).contains("4 more lines"));
+}
+
+#[test]
+fn commands_are_shown_above_what_they_brought() {
+    let mut play = play().at(80, 40);
+    play.write("/status").press("Enter").news(News::Reply("one\ntwo".into()));
+    play.news(News::Reply("by itself".into()));
+    play.write("/stop").press("Enter");
+    play.write("/usage").press("Enter").news(News::Reply("three".into()));
+    play.write("!true").press("Enter").news(News::ShellEnded { exit: Some(0), took_ms: 0, note: None });
+    let screen = play.screen();
+    let from = screen.find("comes back.").unwrap();
+    expect![[r#"
+        comes back.
+
+        › /status
+        one
+        two
+
+        by itself
+
+        › /stop
+        no turn runs here
+
+        › /usage
+        three
+
+        ! true
+          exit 0, 0.0s"#]]
+    .assert_eq(&screen[from..screen.find("──").unwrap()].trim_end());
+    play.running().write("/steer hurry").press("Enter");
+    assert_eq!(play.rows_with("› /steer"), "", "it is shown as what was said");
+    play.write("/search sk-abcdefghijklmnopqrstuvwxyz012345").press("Enter");
+    assert!(!play.screen().contains("sk-abcdef"), "{}", play.screen());
+}
