@@ -187,7 +187,9 @@ impl Cell {
             Body::Message(message) => message.is_open(),
             Body::Request(request) => request.is_open(),
             Body::Person(person) => person.is_pending(),
-            _ => self.is_running(),
+            Body::Step(step) => step.is_open(),
+            Body::Patch(patch) => patch.is_open(),
+            _ => false,
         }
     }
 

@@ -21,6 +21,8 @@ pub(super) struct Request {
     about: Option<Kept>,
     /// The command or the change that waits for it.
     step: Option<ItemId>,
+    /// Does that stand right above and say that it waits?
+    is_told: bool,
     closed: Option<Closed>,
 }
 
@@ -34,12 +36,17 @@ struct Closed {
 impl Request {
     /// It was asked.
     pub(super) fn opened(ask: &Ask) -> Self {
-        Self { about: Some(Kept::of(&ask.label(), LIMITS)), step: step(ask), closed: None }
+        Self { about: Some(Kept::of(&ask.label(), LIMITS)), step: step(ask), is_told: false, closed: None }
+    }
+
+    /// What waits for it says so itself: until it is decided, nothing more has to be said here.
+    pub(super) fn beside_its_step(self) -> Self {
+        Self { is_told: true, ..self }
     }
 
     /// It was decided; that it was asked is not here.
     pub(super) fn decided(decision: Decision, by: Who, why: Option<String>) -> Self {
-        Self { about: None, step: None, closed: Some(Closed { decision, by, why }) }
+        Self { about: None, step: None, is_told: false, closed: Some(Closed { decision, by, why }) }
     }
 
     /// Tells afterwards what was asked.
@@ -69,6 +76,9 @@ impl Request {
 
     /// Its rows.
     pub(super) fn rows(&self, page: &Page<'_>) -> Vec<Line> {
+        if self.is_told && self.closed.is_none() {
+            return Vec::new();
+        }
         let paint = page.paint;
         let (lead, style) = match self.closed {
             None => ("? waiting for an answer: ", Style::PLAIN.color(Color::Yellow)),

@@ -135,11 +135,12 @@ impl Step {
         }
     }
 
-    /// A person is asked about it.
-    pub(super) fn hold(&mut self) {
+    /// A person is asked about it. Does it wait for the answer?
+    pub(super) fn hold(&mut self) -> bool {
         if self.state == State::Running {
             self.state = State::Held;
         }
+        self.state == State::Held
     }
 
     /// The person has answered; its time begins now.
@@ -159,6 +160,11 @@ impl Step {
     /// Is it under way?
     pub(super) fn is_running(&self) -> bool {
         self.state == State::Running
+    }
+
+    /// May an event still change it?
+    pub(super) fn is_open(&self) -> bool {
+        matches!(self.state, State::Running | State::Held)
     }
 
     /// Has an event said that it ended?

@@ -94,12 +94,13 @@ impl Transcript {
             Event::RequestOpened { id, ask, .. } => {
                 let near = diff::nearby_ask(ask, &self.cwd).into_owned();
                 let handle = Handle::Ticket(id.clone());
-                if let Some(step) = request::step(ask) {
-                    self.held(scene, &item(&step), Hold::Begins);
-                }
+                let step = request::step(ask);
+                let is_told = step.is_some_and(|step| self.held(scene, &item(&step), Hold::Begins));
                 match self.reach(scene, &handle) {
                     Reach::Nowhere | Reach::Later(_) => {
-                        self.add_bound(scene, handle, Body::Request(Request::opened(&near)));
+                        let request = Request::opened(&near);
+                        let request = if is_told { request.beside_its_step() } else { request };
+                        self.add_bound(scene, handle, Body::Request(request));
                     }
                     Reach::Earlier(key) => self.change(scene, key, |body| {
                         if let Body::Request(request) = body {
@@ -156,16 +157,18 @@ impl Transcript {
         }
     }
 
-    /// A person is asked about a step that is here, or has answered.
-    fn held(&mut self, scene: Scene, handle: &Handle, hold: Hold) {
-        let Reach::Later(key) = self.reach(scene, handle) else { return };
+    /// A person is asked about a step, or has answered. Is the step here, and says that it waits?
+    fn held(&mut self, scene: Scene, handle: &Handle, hold: Hold) -> bool {
+        let Reach::Later(key) = self.reach(scene, handle) else { return false };
+        let mut is_held = false;
         self.change(scene, key, |body| match (body, hold) {
-            (Body::Step(step), Hold::Begins) => step.hold(),
+            (Body::Step(step), Hold::Begins) => is_held = step.hold(),
             (Body::Step(step), Hold::Ends) => step.release(scene.at),
-            (Body::Patch(patch), Hold::Begins) => patch.hold(),
+            (Body::Patch(patch), Hold::Begins) => is_held = patch.hold(),
             (Body::Patch(patch), Hold::Ends) => patch.release(scene.at),
             _ => {}
         });
+        is_held
     }
 
     /// How an event stands to the cell of a handle.

@@ -9,6 +9,7 @@ use talaria_core::ids::SessionId;
 
 use super::*;
 
+mod held;
 mod missed;
 mod paging;
 mod properties;

@@ -3,7 +3,7 @@
 use expect_test::expect;
 use serde_json::value::RawValue;
 use talaria_core::event::{AgentPhase, PlanStatus, Usage};
-use talaria_core::ids::{ItemId, ThreadId, TicketId};
+use talaria_core::ids::{ItemId, ThreadId};
 use talaria_core::item::{Attachment, Item, ItemBody, Status, ToolResult};
 use talaria_core::outcome::{Outcome, Report};
 use talaria_core::request::{Decision, Who};
@@ -578,22 +578,4 @@ fn in_a_narrow_window_what_was_said_is_not_pushed_out_by_what_it_cost() {
     assert!(screen(&mut fed(NO_COLOR, &done), 80, 5).contains("tokens:"));
     let stopped = events(Outcome::Interrupted { by: Who::User });
     assert!(screen(&mut fed(NO_COLOR, &stopped), 20, 5).contains("interrupted"), "that is news");
-}
-
-#[test]
-fn a_command_that_a_person_is_asked_about_does_not_run() {
-    let body = sample::command_body("make", Status::InProgress, None, None);
-    let begun = Event::ItemStarted { item: Box::new(Item { id: ItemId::new("c-1"), body }) };
-    let ask = Box::new(sample::ask_command("make"));
-    let opened = Event::RequestOpened { id: TicketId::new("r"), ask, place: None, digest: None };
-    let closed =
-        Event::RequestClosed { id: TicketId::new("r"), decision: Decision::Accept, by: Who::User, why: None };
-    let mut transcript = Transcript::new(NO_COLOR);
-    let all = numbered(1, vec![sample::turn_started(), begun, opened, closed]);
-    feed(&mut transcript, &all[..3]);
-    let held = screen(&mut transcript, 60, 6);
-    assert!(held.contains("waits for an answer") && !held.contains("3s"), "{held}");
-    feed(&mut transcript, &all[3..]);
-    let runs = screen(&mut transcript, 60, 6);
-    assert!(!runs.contains("◌") && runs.contains("2s"), "its time begins with the answer: {runs}");
 }

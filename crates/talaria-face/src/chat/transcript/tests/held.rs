@@ -1,0 +1,131 @@
+//! What a person is asked about: it waits, says so once, and goes on when it was answered.
+
+use expect_test::expect;
+use talaria_core::ids::TicketId;
+use talaria_core::item::Status;
+use talaria_core::request::{Ask, Decision, Who};
+
+use super::*;
+use crate::render::sample;
+
+const LOOK: Look = Look { color: false, width: None, live: true, unicode: true };
+
+fn opened(ask: Ask) -> Event {
+    Event::RequestOpened { id: TicketId::new("r"), ask: Box::new(ask), place: None, digest: None }
+}
+
+fn closed(decision: Decision, why: Option<&str>) -> Event {
+    let why = why.map(str::to_owned);
+    Event::RequestClosed { id: TicketId::new("r"), decision, by: Who::User, why }
+}
+
+fn begun() -> Event {
+    sample::began("c-1", sample::command_body("make", Status::InProgress, None, None))
+}
+
+fn ended(status: Status) -> Event {
+    sample::ended("c-1", sample::command_body("make", status, Some(0), Some("made\n")))
+}
+
+/// The screen after each of the last events.
+fn told(events: Vec<Event>, last: usize) -> String {
+    let all = numbered(1, events);
+    let mut transcript = fed(LOOK, &all[..all.len() - last]);
+    let mut told = screen(&mut transcript, 60, 12);
+    for event in &all[all.len() - last..] {
+        feed(&mut transcript, std::slice::from_ref(event));
+        told += "--\n";
+        told += &screen(&mut transcript, 60, 12);
+    }
+    told
+}
+
+#[test]
+fn a_command_that_a_person_is_asked_about_does_not_run() {
+    let ask = sample::ask_command("make");
+    let events = vec![
+        sample::turn_started(),
+        begun(),
+        opened(ask),
+        closed(Decision::Accept, None),
+        ended(Status::Completed),
+    ];
+    expect![[r#"
+        ◌ make  waits for an answer
+        --
+        ⠋ make  2s
+        ? make
+          → accepted by you
+        --
+        ✓ make  (0.4s)
+          made
+        ? make
+          → accepted by you
+    "#]]
+    .assert_eq(&told(events, 2));
+}
+
+#[test]
+fn a_refusal_keeps_its_reason() {
+    let ask = sample::ask_command("make");
+    let no = closed(Decision::Decline, Some("it is late"));
+    let events = vec![sample::turn_started(), begun(), opened(ask), no, ended(Status::Declined)];
+    expect![[r#"
+        ⠋ make  2s
+        ? make
+          → declined by you: it is late
+        --
+        ⊘ make  declined (0.4s)
+          made
+        ? make
+          → declined by you: it is late
+    "#]]
+    .assert_eq(&told(events, 1));
+}
+
+#[test]
+fn a_question_about_nothing_that_is_shown_takes_one_row() {
+    let ask = sample::ask_tool(Some(&"long ".repeat(40)), None);
+    let events = vec![sample::turn_started(), opened(ask), closed(Decision::Accept, None)];
+    expect![[r#"
+        ? waiting for an answer: a tool of the MCP server docs␊x: A…
+        --
+        ? a tool of the MCP server docs␊x: Allow the docs MCP serve…
+          → accepted by you
+    "#]]
+    .assert_eq(&told(events, 1));
+}
+
+#[test]
+fn a_step_that_ends_without_an_answer_ends_where_it_stood() {
+    let ask = sample::ask_command("make");
+    let events = vec![sample::turn_started(), begun(), opened(ask), ended(Status::Interrupted)];
+    let screen = told(events, 1);
+    let end = screen.split("--\n").last().unwrap();
+    assert_eq!(end.matches("make").count(), 1, "{screen}");
+    assert!(!end.contains("waits for an answer"), "{screen}");
+}
+
+#[test]
+fn what_waits_is_not_forgotten_however_much_comes_after_it() {
+    let mut events = vec![sample::turn_started(), begun(), opened(sample::ask_command("make"))];
+    let output = "many words that take room\n".repeat(800);
+    events.extend((0..1100).map(|n| {
+        let body = sample::command_body(&format!("other {n}"), Status::Completed, Some(0), Some(&output));
+        sample::ended(&format!("o-{n}"), body)
+    }));
+    let mut all = numbered(1, events);
+    let mut transcript = fed(LOOK, &all);
+    assert!(
+        (0..transcript.roll.len()).any(|at| matches!(transcript.roll.get(at), Some(roll::Entry::Hole(_))))
+    );
+    let next = all.last().unwrap().seq + 1;
+    all = numbered(next, vec![closed(Decision::Accept, None), ended(Status::Completed)]);
+    all.iter_mut().for_each(|event| event.turn = Some(1));
+    feed(&mut transcript, &all);
+    let end = screen(&mut transcript, 60, 12);
+    assert!(!end.contains("make"), "it stands where it began: {end}");
+    transcript.scroll(Scroll::Top);
+    let top = screen(&mut transcript, 60, 12);
+    assert!(top.contains("✓ make") && top.contains("→ accepted by you"), "{top}");
+}
