@@ -133,7 +133,13 @@ impl Pending {
                     (Stage::Told, When::Now) => "steering",
                     (Stage::Queued, _) | (Stage::Told, When::Next) => "queued",
                 };
-                let text = format!("{} {word}: {}", paint.sign("↳", ">"), one_line(&waiting.prompt.text));
+                let images = match waiting.prompt.images.len() {
+                    0 => String::new(),
+                    1 => " [1 image]".to_owned(),
+                    count => format!(" [{count} images]"),
+                };
+                let said = one_line(&waiting.prompt.text);
+                let text = format!("{} {word}: {said}{images}", paint.sign("↳", ">"));
                 Line::of(Style::DIM, cut(&text, width, paint))
             })
             .collect();

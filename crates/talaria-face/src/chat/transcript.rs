@@ -260,8 +260,8 @@ impl Transcript {
     }
 
     /// Shows what the person has just sent. It stays at the bottom until an event confirms it.
-    pub fn said(&mut self, text: &str) {
-        let body = cell::Body::Person(person::Person::pending(text));
+    pub fn said(&mut self, text: &str, images: &[String]) {
+        let body = cell::Body::Person(person::Person::pending(text, images));
         self.roll.insert(Cell::new((PENDING, 0), None, body));
     }
 

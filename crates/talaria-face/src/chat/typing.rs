@@ -332,7 +332,9 @@ impl Chat {
             Turn::Idle => {
                 self.turn = Turn::Asked { since: now, is_stopping: false };
                 self.has_talk = true;
-                self.transcript.said(&redact(&prompt.text));
+                let images: Vec<String> =
+                    prompt.images.iter().map(|image| redact(image).into_owned()).collect();
+                self.transcript.said(&redact(&prompt.text), &images);
                 self.sent = Some(prompt.clone());
                 self.known.bring_asked();
                 self.wishes.push(Wish::Send(prompt));

@@ -1,6 +1,7 @@
 //! What the person said, behind a bar. Long pastes are shown in short.
 
 use talaria_core::item::Attachment;
+use talaria_core::plain::reveal_line;
 
 use super::cell::{Folding, Page};
 use super::kept::{Kept, Limits};
@@ -31,13 +32,18 @@ enum State {
 
 impl Person {
     /// What was typed and is not known to have arrived.
-    pub(super) fn pending(text: &str) -> Self {
-        Self { text: Kept::of(text, LIMITS), attachments: Vec::new(), state: State::Pending }
+    pub(super) fn pending(text: &str, images: &[String]) -> Self {
+        let attachments = images.iter().map(|image| named("image", image)).collect();
+        Self { text: Kept::of(text, LIMITS), attachments, state: State::Pending }
     }
 
     /// What Codex says was said.
     pub(super) fn said(text: &str, attachments: &[Attachment]) -> Self {
-        let attachments = attachments.iter().map(|one| plain_line(&one.to_string()).into_owned()).collect();
+        let told = |one: &Attachment| match &one.name {
+            Some(name) => named(&one.kind, name),
+            None => plain_line(&one.to_string()).into_owned(),
+        };
+        let attachments = attachments.iter().map(told).collect();
         Self { text: Kept::of(text, LIMITS), attachments, state: State::Said }
     }
 
@@ -80,7 +86,8 @@ impl Person {
             let styled = paint.text(style, text);
             wrap(Line::read(&styled), page.width.saturating_sub(2).max(1), 0, Break::Words, &mut rows);
         };
-        lines[..few].iter().for_each(|line| put(text_style, line));
+        let has_text = !text.is_empty() || self.attachments.is_empty();
+        lines[..few].iter().filter(|_| has_text).for_each(|line| put(text_style, line));
         if few < lines.len() {
             put(Style::DIM, &more_lines(lines.len() - few, page));
         }
@@ -93,4 +100,10 @@ impl Person {
         rows.iter_mut().for_each(|row| row.spans.splice(..0, bar.spans.iter().cloned()).for_each(drop));
         rows
     }
+}
+
+/// Something that was sent along, by the last part of its name, as the input line shows it.
+fn named(kind: &str, name: &str) -> String {
+    let short = name.rsplit('/').find(|part| !part.is_empty()).unwrap_or(name);
+    reveal_line(&format!("[{kind} {short}]")).into_owned()
 }

@@ -5,7 +5,8 @@ use std::fs;
 use talaria_scripted::Reply;
 use talaria_testkit::Key;
 
-use super::stage::{FREE, Stage, quit, send};
+use super::stage::{FREE, Stage, ended, quit, send};
+use crate::options::PNG;
 
 #[tokio::test]
 async fn enter_submits_unless_a_completion_was_chosen() {
@@ -107,6 +108,25 @@ async fn an_exclamation_mark_runs_a_shell_command_in_the_folder() {
     terminal.wait_hidden("Ctrl-C stops it").await;
     stage.shows("shell", &mut terminal).await;
     assert_eq!(stage.scene.model.requests().len(), 0, "no turn");
+    quit(terminal).await;
+    stage.close().await;
+}
+
+#[tokio::test]
+async fn an_image_is_shown_with_what_was_said_now_and_later() {
+    let stage = Stage::usual().await;
+    fs::write(stage.folder().join("red dot.png"), PNG).unwrap();
+    stage.scene.model.push(Reply::say("It is red."));
+    let mut terminal = stage.open(&[]).await;
+    terminal.type_keys("Which colour? ").await;
+    terminal.paste(stage.folder().join("red dot.png").to_str().unwrap()).await;
+    terminal.wait_shown("[image red dot.png]").await;
+    terminal.key(Key::Enter).await;
+    ended(&mut terminal, "It is red.").await;
+    stage.shows("image", &mut terminal).await;
+    quit(terminal).await;
+    let mut terminal = stage.open(&["--last"]).await;
+    terminal.wait_shown("▌ [image red dot.png]").await;
     quit(terminal).await;
     stage.close().await;
 }

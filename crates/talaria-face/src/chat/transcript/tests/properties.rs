@@ -143,7 +143,7 @@ proptest! {
         let events = numbered(first, events);
         let cut = cut.min(events.len());
         let mut transcript = Transcript::new(look);
-        transcript.said("typed");
+        transcript.said("typed", &[]);
         for (event, movement) in events[cut..].iter().zip(&moves) {
             transcript.take(Duration::from_secs(event.seq as u64), event);
             movement.iter().for_each(|movement| transcript.scroll(*movement));

@@ -105,7 +105,7 @@ fn a_turn_in_short_and_unfolded() {
 
         ▌ Please leap.
         ▌ But look first.
-        ▌ [image: /tmp/a.png]
+        ▌ [image a.png]
 
         ┆ Looking around
 
@@ -177,7 +177,7 @@ fn a_turn_in_short_and_unfolded() {
 
         ▌ Please leap.
         ▌ But look first.
-        ▌ [image: /tmp/a.png]
+        ▌ [image a.png]
 
         ┆ Looking around
         ┆
@@ -335,7 +335,7 @@ fn windows_of_all_sizes() {
 
         ▌ Please leap.
         ▌ But look first.
-        ▌ [image: /tmp/a.png]
+        ▌ [image a.png]
 
         ┆ Looking around
 
@@ -355,7 +355,7 @@ fn our_own_signs_can_be_ascii() {
 
         > Please leap.
         > But look first.
-        > [image: /tmp/a.png]
+        > [image a.png]
 
         : Looking around
 
@@ -465,15 +465,16 @@ fn an_answer_half_way_is_formatted_already() {
 fn what_was_typed_stays_below_until_it_is_confirmed() {
     let events = numbered(1, vec![sample::turn_started(), person("hello"), sample::text("m", "hi")]);
     let mut transcript = fed(NO_COLOR, &events[..1]);
-    transcript.said("hello");
-    transcript.said("and more");
-    transcript.said("never taken");
+    transcript.said("hello", &["/tmp/a.png".to_owned()]);
+    transcript.said("and more", &[]);
+    transcript.said("never taken", &[]);
     transcript.take_back("never taken");
     transcript.note(Note::new(Tone::Warn, "the engine is away"));
     expect![[r#"
         the engine is away
 
         ▌ hello
+        ▌ [image a.png]
         ▌ not confirmed yet
 
         ▌ and more
@@ -485,7 +486,7 @@ fn what_was_typed_stays_below_until_it_is_confirmed() {
         the engine is away
 
         ▌ hello
-        ▌ [image: /tmp/a.png]
+        ▌ [image a.png]
 
         hi
 
