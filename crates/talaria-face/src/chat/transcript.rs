@@ -14,6 +14,7 @@ use talaria_core::api::Numbered;
 use talaria_core::event::Started;
 
 use self::cell::{Cell, Folding, Key};
+use self::folding::Round;
 use self::message::Voice;
 use self::missed::Missed;
 pub use self::own::Ran;
@@ -27,6 +28,7 @@ mod cell;
 mod code;
 mod crew;
 mod end;
+mod folding;
 mod formatted;
 mod items;
 mod kept;
@@ -78,6 +80,7 @@ pub struct Transcript {
     size: (usize, usize),
     now: Duration,
     fold: Folding,
+    round: Round,
     frame: u64,
     /// The cells in the rows of the last view.
     shown: Vec<Option<Key>>,
@@ -157,8 +160,8 @@ pub enum Scroll {
 /// What is to be folded or unfolded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fold {
-    /// The last thing in view that can be.
-    Last,
+    /// The last thing in view that can be; the next time the one before it in its place.
+    Next,
     /// Everything.
     All,
 }
@@ -184,6 +187,7 @@ impl Transcript {
             size: (80, 24),
             now: Duration::ZERO,
             fold: Folding::Folded,
+            round: Round::default(),
             frame: 0,
             shown: Vec::new(),
             laid: Vec::new(),

@@ -185,7 +185,7 @@ impl Chat {
                 self.flash(now, word);
             }
             Code::Char('g') if key.ctrl => self.change_keyboard(now),
-            Code::Char('o') if key.ctrl => self.transcript.toggle_fold(Fold::Last),
+            Code::Char('o') if key.ctrl => self.transcript.toggle_fold(Fold::Next),
             Code::Char('o') if key.alt => self.transcript.toggle_fold(Fold::All),
             Code::Up if key.shift => self.transcript.scroll(Scroll::Up(1)),
             Code::Down if key.shift => self.transcript.scroll(Scroll::Down(1)),

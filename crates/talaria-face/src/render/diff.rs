@@ -22,6 +22,8 @@ pub(crate) enum Amount {
     All,
     /// So many lines, then how many are missing.
     Lines(usize),
+    /// The same, and the key that shows the rest.
+    Folded(usize),
 }
 
 /// How many lines a change adds and takes away.
@@ -87,7 +89,7 @@ pub(crate) fn show_counted<'a>(
     let mut out = String::new();
     let mut left = match amount {
         Amount::All => usize::MAX,
-        Amount::Lines(lines) => lines,
+        Amount::Lines(lines) | Amount::Folded(lines) => lines,
     };
     let mut missing = 0;
     for (change, counts) in changes {
@@ -109,7 +111,8 @@ pub(crate) fn show_counted<'a>(
         }
     }
     if missing > 0 {
-        let note = format!("  {} {missing} more lines", paint.sign("…", "..."));
+        let key = if matches!(amount, Amount::Folded(_)) { " (Ctrl-O)" } else { "" };
+        let note = format!("  {} {missing} more lines{key}", paint.sign("…", "..."));
         paint.push(&mut out, Style::DIM, &note);
         out.push('\n');
     }
@@ -147,6 +150,11 @@ fn file(change: &FileChange, Counts { added, removed }: Counts, paint: Paint) ->
         FileAction::Delete => format!("{place} (deleted, {minus}{removed})"),
         FileAction::Update => format!("{place} (+{added} {minus}{removed})"),
     }
+}
+
+/// How many lines a change is shown with.
+pub(crate) fn line_count(change: &FileChange) -> usize {
+    rows(change).count()
 }
 
 /// The lines of a change with their look and the mark that their text lacks.

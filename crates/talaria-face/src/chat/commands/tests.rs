@@ -71,7 +71,7 @@ fn keys_are_told_in_a_row_each() {
         F3                   choose whether Enter steers or queues
         PageUp, PageDown     scroll; Shift-Up, Shift-Down: by a row
         Ctrl-Home, Ctrl-End  go to the beginning or the end of the conversation
-        Ctrl-O, Alt-O        unfold or fold the last step, or all of them
+        Ctrl-O, Alt-O        unfold the last step, again: the one before it; or all
         Up, Down             move between rows, then through what was sent before
         Ctrl-R               search in what was sent before
         Tab                  choose from a list and put it in

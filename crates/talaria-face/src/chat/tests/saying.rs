@@ -240,7 +240,7 @@ fn a_conversation_reads_from_top_to_bottom_and_steps_unfold() {
 
         ▌ go
 
-        ┆ Looking around
+        ┆ Looking around (Ctrl-O)
 
         ✓ make test  (0.4s)
           … 7 more lines (Ctrl-O)

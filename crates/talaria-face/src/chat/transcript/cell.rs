@@ -193,12 +193,15 @@ impl Cell {
         }
     }
 
-    /// Is there more of it than is shown in short?
-    pub(super) fn is_foldable(&self) -> bool {
+    /// Does it look different when it is unfolded?
+    pub(super) fn has_more(&self, short: &Page<'_>, whole: &Page<'_>) -> bool {
         match &self.body {
             Body::Message(message) => message.is_thought(),
             Body::Person(person) => person.is_long(),
-            Body::Step(_) | Body::Patch(_) | Body::Request(_) | Body::Own(_) => true,
+            Body::Step(step) => step.rows(short) != step.rows(whole),
+            Body::Patch(patch) => patch.rows(short) != patch.rows(whole),
+            Body::Request(request) => request.rows(short) != request.rows(whole),
+            Body::Own(own) => own.rows(short) != own.rows(whole),
             Body::Plan(_) | Body::Remark(_) | Body::End(_) => false,
         }
     }

@@ -9,12 +9,16 @@ use super::cell::{Folding, Page};
 use super::code::{Budget, Code};
 use super::formatted::Formatted;
 use super::kept::{Kept, Limits, missing_note};
+use super::printed::KEY;
 use super::wrap::{Break, rows, wrap};
 use crate::chat::line::Line;
 use crate::render::markdown::Markdown;
 use crate::render::{Highlighter, Paint, Style, cut, plain_line};
 
 const LIMITS: Limits = Limits { head: 64 * 1024, tail: 8 * 1024 };
+
+/// A window in which a thought in short does not name its key.
+const NARROW: usize = 40;
 
 /// What a message is to its reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -198,7 +202,10 @@ impl Message {
         let words = parts.head.lines().map(|line| line.trim_matches(is_mark)).find(|line| !line.is_empty());
         let more = if self.is_ended { "" } else { page.paint.sign(" …", " ...") };
         let text = format!("{}{}{more}", self.margin(page.paint), plain_line(words.unwrap_or("thinking")));
-        let text = cut(&text, page.width, page.paint);
+        let key = format!(" ({KEY})");
+        // In a narrow window its words have the row.
+        let key = if page.width < NARROW { "" } else { key.as_str() };
+        let text = cut(&text, page.width.saturating_sub(key.len()), page.paint) + key;
         let mut row = Vec::new();
         wrap(Line::read(&page.paint.text(self.style(), &text)), page.width, 0, Break::Anywhere, &mut row);
         row.into_iter().next().unwrap_or_default()

@@ -4,6 +4,7 @@ use talaria_core::item::{FileChange, Status};
 
 use super::cell::{Folding, Page, passed};
 use super::kept::missing_note;
+use super::printed::more_lines;
 use super::request::held;
 use super::wrap::{Break, rows, wrap};
 use crate::chat::line::Line;
@@ -122,11 +123,17 @@ impl Patch {
         if !is_made {
             wrap(Line::read(&self.head(page)), page.width, 2, Break::Anywhere, &mut out);
             if page.fold == Folding::Folded {
+                let lines: usize = self.changes.iter().map(|(change, _)| diff::line_count(change)).sum();
+                // While it waits or runs, the question or the end shows it.
+                if !self.is_open() && lines > 0 {
+                    let more = paint.text(Style::DIM, &format!("  {}", more_lines(lines, page)));
+                    wrap(Line::read(&more), page.width, 2, Break::Anywhere, &mut out);
+                }
                 return out;
             }
         }
         let amount = match page.fold {
-            Folding::Folded => Amount::Lines(FEW),
+            Folding::Folded => Amount::Folded(FEW),
             Folding::Unfolded => Amount::All,
         };
         let changes = self.changes.iter().map(|(change, counts)| (change, *counts));

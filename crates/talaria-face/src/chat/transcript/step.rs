@@ -4,6 +4,7 @@
 //! when an event says so.
 
 use talaria_core::item::{ItemBody, Status, ToolResult};
+use unicode_width::UnicodeWidthStr;
 
 use super::cell::{Folding, Page, passed};
 use super::crew::Crew;
@@ -18,6 +19,9 @@ const OUTPUT: Limits = Limits { head: 32 * 1024, tail: 32 * 1024 };
 const CALL: Limits = Limits { head: 8 * 1024, tail: 1024 };
 /// More of a name is not kept; no window shows it.
 const LONGEST_LABEL: usize = 2000;
+
+/// Columns that the sign and the end of a step take at most.
+const LONGEST_END: usize = 30;
 
 /// The name of a step that has none.
 const HEADLESS: &str = "a step whose beginning is not here";
@@ -236,6 +240,7 @@ impl Step {
             Folding::Folded => {
                 push(page, &cut(&format!("  {}", plain_line(&text)), page.width, page.paint), 2, out);
             }
+            Folding::Unfolded if is_command && self.is_in_head(&text, page.width) => {}
             Folding::Unfolded if is_command => {
                 for (at, line) in plain(text.trim_end()).split('\n').enumerate() {
                     push(page, &format!("  {} {line}", if at == 0 { "$" } else { ">" }), 4, out);
@@ -245,6 +250,12 @@ impl Step {
                 plain(&text).split('\n').for_each(|line| push(page, &format!("  {line}"), 4, out));
             }
         }
+    }
+
+    /// Does the first row show all of a command?
+    fn is_in_head(&self, command: &str, width: usize) -> bool {
+        let label = self.name.as_ref().map_or("", |name| &name.label);
+        label == command.trim() && label.width() + LONGEST_END <= width
     }
 
     fn push_output(&self, page: &Page<'_>, out: &mut Vec<Line>) {

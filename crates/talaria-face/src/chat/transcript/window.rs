@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::cell::{Body, Key, Page, is_apart};
 use super::code::Budget;
 use super::roll::{Entry, Hole};
-use super::{Fold, Scroll, Transcript, View};
+use super::{Scroll, Transcript, View};
 use crate::chat::line::Line;
 use crate::render::{Style, cut};
 
@@ -78,6 +78,7 @@ impl Transcript {
 
     /// Moves the window.
     pub fn scroll(&mut self, scroll: Scroll) {
+        self.stop_unfolding();
         let page = self.size.1.saturating_sub(1).max(1);
         match scroll {
             Scroll::Top => self.anchor = Anchor::Top,
@@ -92,22 +93,6 @@ impl Transcript {
     /// Is the end in view, and stays so?
     pub fn is_at_bottom(&self) -> bool {
         self.anchor == Anchor::Bottom
-    }
-
-    /// Folds what is unfolded, and unfolds what is folded.
-    pub fn toggle_fold(&mut self, fold: Fold) {
-        let key = match fold {
-            Fold::All => {
-                self.fold = self.fold.turned();
-                self.roll.cells().for_each(|cell| cell.fold = None);
-                return;
-            }
-            Fold::Last => self.last_foldable(),
-        };
-        let all = self.fold;
-        if let Some(cell) = key.and_then(|key| self.roll.cell(key)).filter(|cell| cell.is_foldable()) {
-            cell.fold = Some(cell.fold.unwrap_or(all).turned());
-        }
     }
 
     /// The entries in and about the window.
@@ -286,12 +271,6 @@ impl Transcript {
             }
             _ => false,
         }
-    }
-
-    /// The last cell in view that can be folded.
-    fn last_foldable(&mut self) -> Option<Key> {
-        let shown: Vec<Key> = self.shown.iter().rev().copied().flatten().collect();
-        shown.into_iter().find(|key| self.roll.cell(*key).is_some_and(|cell| cell.is_foldable()))
     }
 
     /// Forgets the rows of cells that were not in view for long.

@@ -107,7 +107,7 @@ fn a_turn_in_short_and_unfolded() {
         ▌ But look first.
         ▌ [image a.png]
 
-        ┆ Looking around
+        ┆ Looking around (Ctrl-O)
 
         plan
         two things
@@ -189,7 +189,6 @@ fn a_turn_in_short_and_unfolded() {
         ☐ leap
 
         ✗ make test  exit 2 (0.4s)
-          $ make test
           line 1
           line 2
           line 3
@@ -337,7 +336,7 @@ fn windows_of_all_sizes() {
         ▌ But look first.
         ▌ [image a.png]
 
-        ┆ Looking around
+        ┆ Looking around (Ctrl-O)
 
     "#]]
     .assert_eq(&screen(&mut transcript, 40, 12));
@@ -357,7 +356,7 @@ fn our_own_signs_can_be_ascii() {
         > But look first.
         > [image a.png]
 
-        : Looking around
+        : Looking around (Ctrl-O)
 
         plan
         two things
@@ -433,6 +432,7 @@ fn what_runs_shows_its_time_and_its_last_lines() {
           half␊way
 
         • src/a.rs (+2 −1), notes.md (new, +2), gone.tx…  not ended
+          … 9 more lines (Ctrl-O)
 
         ? waiting for an answer: rm ⟨U+202E⟩x
 
@@ -529,7 +529,7 @@ fn one_thing_can_be_unfolded() {
     let events = vec![sample::ended("a", body("first")), sample::ended("b", body("second"))];
     let mut transcript = fed(NO_COLOR, &numbered(1, events));
     screen(&mut transcript, 40, 40);
-    transcript.toggle_fold(Fold::Last);
+    transcript.toggle_fold(Fold::Next);
     expect![[r#"
         ✓ first  (0.4s)
           … 4 more lines (Ctrl-O)
@@ -539,7 +539,6 @@ fn one_thing_can_be_unfolded() {
           line 8
           line 9
         ✓ second  (0.4s)
-          $ second
           line 1
           line 2
           line 3
@@ -551,7 +550,9 @@ fn one_thing_can_be_unfolded() {
           line 9
     "#]]
     .assert_eq(&screen(&mut transcript, 40, 40));
-    transcript.toggle_fold(Fold::Last);
+    transcript.toggle_fold(Fold::Next);
+    assert!(screen(&mut transcript, 40, 40).starts_with("✓ first  (0.4s)\n  line 1\n"));
+    transcript.toggle_fold(Fold::Next);
     assert_eq!(screen(&mut transcript, 40, 40).matches("line 1\n").count(), 0);
 }
 

@@ -1,0 +1,64 @@
+//! What is shown in short, and what whole: one thing after the other, from the last one in view upwards, or everything.
+//!
+//! One thing is unfolded at a time, so that what was in view stays near. After the first one all are short again.
+
+use super::cell::{Cell, Folding, Key, Page};
+use super::{Fold, Transcript};
+
+/// What is unfolded one after the other.
+#[derive(Debug, Default)]
+pub(super) struct Round {
+    /// Those that come, the next one last.
+    left: Vec<Key>,
+    /// The one that is changed now.
+    at: Option<Key>,
+}
+
+impl Transcript {
+    /// Folds what is unfolded, and unfolds what is folded.
+    pub fn toggle_fold(&mut self, fold: Fold) {
+        match fold {
+            Fold::All => {
+                self.fold = self.fold.turned();
+                self.roll.cells().for_each(|cell| cell.fold = None);
+                self.stop_unfolding();
+            }
+            Fold::Next => self.unfold_next(),
+        }
+    }
+
+    /// The window moves: what is unfolded stays so, and the next time begins with what is in view then.
+    pub(super) fn stop_unfolding(&mut self) {
+        self.round = Round::default();
+    }
+
+    fn unfold_next(&mut self) {
+        match self.round.at.take() {
+            Some(key) => {
+                if let Some(cell) = self.roll.cell(key) {
+                    cell.fold = None;
+                }
+            }
+            None => self.round.left = self.foldable(),
+        }
+        let all = self.fold;
+        while let Some(key) = self.round.left.pop() {
+            if let Some(cell) = self.roll.cell(key) {
+                cell.fold = Some(cell.fold.unwrap_or(all).turned());
+                self.round.at = Some(key);
+                return;
+            }
+        }
+    }
+
+    /// What is in view and has two looks, from top to bottom.
+    fn foldable(&mut self) -> Vec<Key> {
+        let (paint, width, now, wall) = (self.paint, self.size.0, self.now, self.wall(self.now));
+        let page = |fold| Page { paint, width, fold, now, wall, lights: None };
+        let mut keys: Vec<Key> = self.shown.iter().copied().flatten().collect();
+        keys.dedup();
+        let has_more = |cell: &mut Cell| cell.has_more(&page(Folding::Folded), &page(Folding::Unfolded));
+        keys.retain(|key| self.roll.cell(*key).is_some_and(has_more));
+        keys
+    }
+}
