@@ -20,6 +20,7 @@ use self::missed::Missed;
 pub use self::own::Ran;
 use self::remark::Remark;
 use self::roll::{Handle, Hole, PENDING, Roll};
+use self::waiting::Waiting;
 use self::window::{Anchor, Wanted};
 use super::line::Line;
 use crate::render::{Highlighter, Look, Paint};
@@ -44,6 +45,7 @@ mod request;
 mod roll;
 mod step;
 mod take;
+mod waiting;
 mod window;
 mod wrap;
 
@@ -71,6 +73,8 @@ pub struct Transcript {
     voices: HashMap<Handle, Voice>,
     /// What is said to be missing.
     missed: Vec<Missed>,
+    /// What is said to wait for the next turn.
+    waiting: Waiting,
     /// What is in force, as told last.
     started: Option<Started>,
     cwd: PathBuf,
@@ -180,6 +184,7 @@ impl Transcript {
             answered: HashSet::new(),
             voices: HashMap::new(),
             missed: Vec::new(),
+            waiting: Waiting::default(),
             started: None,
             cwd: PathBuf::new(),
             earlier: Vec::new(),
@@ -238,6 +243,7 @@ impl Transcript {
         self.started = live.or(self.started.take());
         self.put_earlier();
         self.look_for_all_missed();
+        self.look_for_said();
         self.trim();
     }
 

@@ -250,7 +250,7 @@ impl Chat {
         } else {
             "nothing runs"
         };
-        self.flash(now, &format!("{word}; Ctrl-C again leaves, and stops nothing"));
+        self.flash(now, &format!("{word} (Ctrl-C again leaves the chat)"));
     }
 
     /// Something else than Ctrl-C was done: the next one begins anew, and the screen does not say otherwise.

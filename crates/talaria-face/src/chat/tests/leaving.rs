@@ -50,7 +50,7 @@ fn ctrl_c_interrupts_and_a_second_one_leaves() {
     play.running().write("half").press("Ctrl-C");
     assert_eq!(play.wishes(), "Interrupt\n");
     expect![[r#"
-        ── stopping the turn; Ctrl-C again leaves, and stops nothing ───────────────────
+        ── stopping the turn (Ctrl-C again leaves the chat) ────────────────────────────
     "#]]
     .assert_eq(&play.rows_with("again"));
     assert!(play.screen().contains("› half"), "while a turn runs nothing is cleared");

@@ -59,7 +59,7 @@ fn commands_are_shown_above_what_they_brought() {
 
         ! true
           exit 0, 0.0s"#]]
-    .assert_eq(&screen[from..screen.find("──").unwrap()].trim_end());
+    .assert_eq(screen[from..screen.find("──").unwrap()].trim_end());
     play.running().write("/steer hurry").press("Enter");
     assert_eq!(play.rows_with("› /steer"), "", "it is shown as what was said");
     play.write("/search sk-abcdefghijklmnopqrstuvwxyz012345").press("Enter");

@@ -221,6 +221,7 @@ impl Transcript {
             return;
         }
         self.take_back(text);
+        self.waits_no_longer(scene, text);
         self.add_bound(scene, handle, Body::Person(Person::said(text, attachments)));
     }
 

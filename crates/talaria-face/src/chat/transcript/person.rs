@@ -59,6 +59,11 @@ impl Person {
             || self.text.text().trim() == other.text().trim()
     }
 
+    /// The text, as far as it is here.
+    pub(super) fn text(&self) -> String {
+        self.text.text()
+    }
+
     /// Is it shown in short?
     pub(super) fn is_long(&self) -> bool {
         self.text.lines() > FEW

@@ -137,15 +137,30 @@ impl Transcript {
             }
             Event::Unknown { method, raw } => self.unknown(scene, method, raw.get()),
             Event::Gap(gap) => self.missed(scene, gap),
+            Event::Queued { text, .. } => {
+                if let Some(News::Aside(words) | News::Warning(words)) = news::news(&event.event, self.paint)
+                {
+                    self.queued(scene, text, &words);
+                }
+            }
             Event::Outcome(report) => {
                 self.finish(scene, report);
                 self.look_for_missed(scene.turn);
             }
-            other => match news::news(other, self.paint) {
-                Some(News::Aside(line)) => self.remark(scene, Remark::aside(&line)),
-                Some(News::Warning(line)) => self.remark(scene, Remark::warning(&line)),
-                None => {}
-            },
+            Event::Unqueued { inputs } => {
+                inputs.iter().for_each(|input| self.unqueued(scene, &input.text));
+                self.tell(scene, &event.event);
+            }
+            other => self.tell(scene, other),
+        }
+    }
+
+    /// Says what an event has to say in one line.
+    fn tell(&mut self, scene: Scene, event: &Event) {
+        match news::news(event, self.paint) {
+            Some(News::Aside(line)) => self.remark(scene, Remark::aside(&line)),
+            Some(News::Warning(line)) => self.remark(scene, Remark::warning(&line)),
+            None => {}
         }
     }
 

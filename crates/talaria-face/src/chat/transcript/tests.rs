@@ -15,6 +15,7 @@ mod missed;
 mod paging;
 mod properties;
 mod screens;
+mod waiting;
 
 /// Numbers events one second apart, from this number on; each beginning of a turn begins another.
 fn numbered(first: i64, events: Vec<Event>) -> Vec<Numbered> {
