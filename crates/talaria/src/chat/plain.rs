@@ -179,7 +179,7 @@ impl Plain {
         match self.input {
             _ if self.is_input_over => false,
             Input::Terminal => true,
-            // A question may be answered by the next line.
+            // An old conversation is shown first, and a question may be answered by the next line.
             Input::Pipe => {
                 !self.driver.is_busy()
                     && self.page.is_caught_up()
@@ -208,8 +208,7 @@ impl Plain {
             if is_stuck {
                 complain("a question is open, and no further line can answer it\n");
             }
-            // What was asked for is shown first.
-            if self.page.is_caught_up() && (self.is_idle() || is_stuck) {
+            if self.is_idle() || is_stuck {
                 return Ok(Flow::Leave);
             }
         } else if self.input == Input::Terminal {

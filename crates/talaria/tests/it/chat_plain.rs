@@ -183,7 +183,7 @@ async fn commands_say_what_the_program_says(codex: Codex) {
         "Running turns: none",
         "this conversation  1 turn",
         "no tasks yet; `/task start",
-        "Usage: talaria task",
+        "Usage: /task",
         "user      [hello]",
         "nothing waits for an answer",
         "Runtimes of this build:",

@@ -47,10 +47,9 @@ fn read(words: &[String]) -> Result<Read, Trouble> {
     let action = match Cli::try_parse_from(line) {
         Ok(Cli { command: Some(Command::Task(tasks)), .. }) => tasks.action,
         Ok(_) => return Err(Trouble::new(exit::USAGE, "this is no command about tasks")),
-        Err(error) if !error.use_stderr() => return Ok(Read::Help(error.to_string())),
-        Err(error) if words.is_empty() => return Ok(Read::Help(error.to_string())),
+        Err(error) if !error.use_stderr() || words.is_empty() => return Ok(Read::Help(here(&error))),
         Err(error) => {
-            let text = error.to_string();
+            let text = here(&error);
             let text = text.strip_prefix("error: ").unwrap_or(&text).trim_end().to_owned();
             return Err(Trouble::new(exit::USAGE, text));
         }
@@ -72,6 +71,11 @@ fn read(words: &[String]) -> Result<Read, Trouble> {
     Ok(Read::Action(Box::new(action)))
 }
 
+/// What the command line says, in the words of a chat.
+fn here(error: &clap::Error) -> String {
+    Reader::Chat.advice(&error.to_string()).into_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -84,11 +88,17 @@ mod tests {
     fn the_words_are_those_of_the_command_line() {
         assert!(matches!(read(&words("show codex-1 --diff")), Ok(Read::Action(action))
             if matches!(*action, TaskAction::Show { diff: true, .. })));
-        assert!(matches!(read(&words("--help")), Ok(Read::Help(text)) if text.contains("Usage")));
+        assert!(
+            matches!(read(&words("--help")), Ok(Read::Help(text)) if text.contains("Usage: /task ") && !text.contains("talaria task"))
+        );
         assert!(matches!(read(&[]), Ok(Read::Help(text)) if text.contains("start")));
         let refused =
             |line: &str| read(&words(line)).err().map(|trouble| trouble.summary()).unwrap_or_default();
-        assert!(refused("shw x").contains("shw"), "{}", refused("shw x"));
+        assert!(
+            refused("shw x").contains("shw") && refused("shw x").contains("Usage: /task"),
+            "{}",
+            refused("shw x")
+        );
         assert!(refused("start --wait go").contains("--wait"));
         assert!(refused("steer codex-1 -").contains("standard input"));
     }
