@@ -150,6 +150,8 @@ async fn at_a_terminal_lines_talk_answer_and_steer(codex: Codex) {
     terminal.wait_for("> ").await;
     terminal.type_keys("do it\n").await;
     terminal.wait_for("[x] no, and stop the turn: ").await;
+    terminal.type_keys("perhaps\n").await;
+    terminal.wait_for("\nthat is none of the answers; nothing was decided\n[y] yes, once").await;
     terminal.type_keys("y\n").await;
     terminal.wait_for("accepted by you").await;
     scene.model.wait_for_requests(2).await;

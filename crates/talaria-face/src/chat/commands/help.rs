@@ -12,7 +12,7 @@ const DEFAULT_WIDTH: usize = 80;
 
 const SIGNS: &[(&str, &str)] = &[
     ("!COMMAND", "run a shell command in the conversation's sandbox"),
-    ("@FILE", "name a file; Tab or an arrow chooses one"),
+    ("@FILE", "name a file; on the screen Tab or an arrow chooses it"),
     ("//TEXT", "say a text that begins with a slash"),
 ];
 

@@ -52,7 +52,7 @@ fn help_lists_every_command() {
         /help [COMMAND]           list the commands, or tell about one
         /quit                     leave; nothing stops
         !COMMAND                  run a shell command in the conversation's sandbox
-        @FILE                     name a file; Tab or an arrow chooses one
+        @FILE                     name a file; on the screen Tab or an arrow chooses it
         //TEXT                    say a text that begins with a slash
     "#]]
     .assert_eq(&help(None, PIPE).unwrap());

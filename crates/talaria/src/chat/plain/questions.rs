@@ -74,6 +74,12 @@ impl Questions {
         self.first().map(|(ticket, dialog)| (ticket.clone(), dialog.is_secret()))
     }
 
+    /// The number of the step that a line is for, unless something was wrong with the last one, which is told with it.
+    pub(super) fn step(&self) -> Option<usize> {
+        let dialog = &self.open.front()?.dialog;
+        dialog.problem().is_none().then_some(dialog.count())
+    }
+
     /// Takes a line for the first question.
     pub(super) fn take(&mut self, line: &str) -> Taken {
         let Some(question) = self.open.front_mut() else { return Taken::Ask };
@@ -140,7 +146,10 @@ mod tests {
         let mut questions = Questions::default();
         questions.event(&opened("req-1"));
         questions.event(&opened("req-2"));
-        assert!(matches!(questions.take("perhaps"), Taken::Ask));
+        let step = questions.step();
+        assert!(matches!(questions.take("perhaps"), Taken::Ask) && questions.step() == step);
+        assert!(matches!(questions.take("r"), Taken::Ask) && questions.step() != step, "a reason is wanted");
+        assert!(matches!(questions.take(""), Taken::Ask));
         let Taken::Wish(Wish::Answer { ticket, answer, digest }) = questions.take("n") else { panic!() };
         assert_eq!((ticket.as_str(), digest.as_deref()), ("req-1", Some("d-1")));
         assert_eq!(answer.decision, Decision::Decline);

@@ -142,7 +142,11 @@ impl Plain {
     fn answer(&mut self, line: &str) -> io::Result<()> {
         echo::show();
         self.asked = None;
+        let step = self.questions.step();
         match self.questions.take(line) {
+            Taken::Ask if step.is_some() && self.questions.step() == step && !line.trim().is_empty() => {
+                self.page.say("that is none of the answers; nothing was decided\n")
+            }
             Taken::Ask => Ok(()),
             Taken::Wish(wish) => {
                 self.driver.wish(wish);
