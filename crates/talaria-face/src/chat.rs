@@ -16,6 +16,7 @@ pub mod completion;
 pub mod composer;
 pub mod contract;
 pub mod draw;
+pub mod folder;
 mod frame;
 mod hearing;
 pub mod history;
@@ -127,18 +128,18 @@ enum Picks {
 impl Chat {
     /// Begins with nothing but the first screen.
     pub fn new(setup: Setup) -> Self {
-        let Setup { look, theme, enter, version, cwd, asked, history } = setup;
+        let Setup { look, theme, enter, version, cwd, home, asked, history } = setup;
         let mut composer = Composer::new(look);
         composer.remember(History::new(history));
         Self {
             look,
             theme,
             enter,
-            known: Known { version, cwd, flags: asked.clone(), asked, ..Known::default() },
+            transcript: Transcript::new(look).at_home(home.clone()),
+            known: Known { version, cwd, home, flags: asked.clone(), asked, ..Known::default() },
             session: None,
             turn: Turn::Idle,
             ended: 0,
-            transcript: Transcript::new(look),
             has_talk: false,
             is_caught_up: true,
             composer,
@@ -213,7 +214,7 @@ impl Chat {
 
     /// An empty conversation.
     fn clear_transcript(&mut self) {
-        self.transcript = Transcript::new(self.look);
+        self.transcript = Transcript::new(self.look).at_home(self.known.home.clone());
         if let Some((now, wall)) = self.clock {
             self.transcript.set_clock(now, wall);
         }

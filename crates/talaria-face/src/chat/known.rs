@@ -68,8 +68,10 @@ pub(super) enum Engine {
 pub(super) struct Known {
     /// The version of Talaria.
     pub(super) version: String,
-    /// Where a new conversation works, as it is shown.
+    /// Where a new conversation works.
     pub(super) cwd: String,
+    /// The home of the person.
+    pub(super) home: Option<String>,
     /// What every new conversation begins with.
     pub(super) flags: Asked,
     /// What this one was asked for: flags, and what was chosen since.

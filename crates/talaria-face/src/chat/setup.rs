@@ -16,8 +16,10 @@ pub struct Setup {
     pub enter: Enter,
     /// The version of Talaria.
     pub version: String,
-    /// Where a new conversation works, as it is to be shown.
+    /// Where a new conversation works.
     pub cwd: String,
+    /// The home of the person, if it is known: folders below it are shown with `~`.
+    pub home: Option<String>,
     /// What was asked for with flags.
     pub asked: Asked,
     /// What was said before, the oldest first.

@@ -46,7 +46,8 @@ fn with_look(look: Look) -> Play {
         theme: Theme::Terminal,
         enter: Enter::Steer,
         version: "0.6.0".into(),
-        cwd: "~/project".into(),
+        cwd: "/home/me/project".into(),
+        home: Some("/home/me".into()),
         asked: Asked::default(),
         history: Vec::new(),
     };

@@ -78,6 +78,8 @@ pub struct Transcript {
     /// What is in force, as told last.
     started: Option<Started>,
     cwd: PathBuf,
+    /// The home of the person.
+    home: Option<String>,
     /// Pieces that belong before what is here of a message or a step.
     earlier: Vec<(Handle, String)>,
     anchor: Anchor,
@@ -187,6 +189,7 @@ impl Transcript {
             waiting: Waiting::default(),
             started: None,
             cwd: PathBuf::new(),
+            home: None,
             earlier: Vec::new(),
             anchor: Anchor::Bottom,
             size: (80, 24),
@@ -291,6 +294,11 @@ impl Transcript {
     /// Tells the time of day, so that what began before the chat was opened shows its true time.
     pub fn set_clock(&mut self, now: Duration, wall: Timestamp) {
         self.clock = Clock::Told(wall.as_millisecond().saturating_sub(millis(now)));
+    }
+
+    /// Shows folders below this home as people write them.
+    pub(super) fn at_home(self, home: Option<String>) -> Self {
+        Self { home, ..self }
     }
 
     /// The number of the last event.

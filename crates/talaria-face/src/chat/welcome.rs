@@ -5,6 +5,7 @@
 use talaria_core::api::Offers;
 use talaria_core::plain::one_line;
 
+use super::folder;
 use super::known::{Asked, Engine, Known, Setting};
 use super::line::Line;
 use crate::render::{Color, Paint, Style, cut};
@@ -26,7 +27,7 @@ pub(super) fn rows(known: &Known, width: usize, height: usize, paint: Paint) -> 
         page.pair("missing", &missing.0, Style::BOLD.color(Color::Red));
         page.pair("", &missing.1, Style::PLAIN);
     }
-    page.pair("folder", known.folder(), Style::PLAIN);
+    page.pair("folder", &folder::shown(known.folder(), known.home.as_deref()), Style::PLAIN);
     page.pair("runtime", &runtime(known), Style::PLAIN);
     page.pair("model", &model(known), Style::PLAIN);
     page.pair("permissions", &permissions(known), Style::PLAIN);

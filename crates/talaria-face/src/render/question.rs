@@ -176,8 +176,8 @@ fn command_note(rules: Rules<'_>) -> String {
         ),
         // Seen with the real Codex: it does not ask a second time.
         (_, policy @ ("untrusted" | "on-failure")) => format!(
-            "the command may run outside the sandbox ({sandbox}), with all your rights: under {policy}, what was \
-             accepted and fails inside is run again outside"
+            "if you accept, the command may run outside the sandbox ({sandbox}), with all your rights: under \
+             {policy}, what fails inside is run again outside"
         ),
         (_, policy) => format!(
             "if you accept, the command may run outside the sandbox ({sandbox}), with all your rights (approval \

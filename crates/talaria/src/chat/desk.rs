@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use talaria_core::api::{Caller, Kind, LookAt, NewTurn, Offers, SessionStarted};
 use talaria_core::ids::SessionId;
 use talaria_engine::codex::locate::CodexBinary;
-use talaria_face::chat::Asked;
 use talaria_face::chat::contract::Prompt;
+use talaria_face::chat::{Asked, folder};
 use talaria_face::render::Look;
 use talaria_server::client::{Client, ClientError};
 use tokio::sync::OnceCell;
@@ -157,34 +157,11 @@ impl Desk {
 
 /// A path as people write it: below their home it begins with `~`.
 pub(crate) fn shown_path(path: &str) -> String {
-    below_home(path, std::env::var("HOME").ok().as_deref())
-}
-
-fn below_home(path: &str, home: Option<&str>) -> String {
-    let below = home.filter(|home| home.len() > 1).and_then(|home| path.strip_prefix(home));
-    match below {
-        Some("") => "~".to_owned(),
-        Some(rest) if rest.starts_with('/') => format!("~{rest}"),
-        _ => path.to_owned(),
-    }
+    folder::shown(path, std::env::var("HOME").ok().as_deref())
 }
 
 /// A path as it was typed: `~` is the person's home, and what is relative is seen from `cwd`.
 pub(crate) fn typed_path(text: &str, cwd: &str) -> PathBuf {
     let home = std::env::var_os("HOME").map(PathBuf::from);
     Path::new(cwd).join(talaria_engine::home::user_path(text, home.as_deref()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::below_home;
-
-    #[test]
-    fn a_path_below_home_is_shown_as_people_write_it() {
-        let home = Some("/home/ada");
-        assert_eq!(below_home("/home/ada/src", home), "~/src");
-        assert_eq!(below_home("/home/ada", home), "~");
-        assert_eq!(below_home("/home/adam", home), "/home/adam");
-        assert_eq!(below_home("/x", Some("/")), "/x");
-    }
 }

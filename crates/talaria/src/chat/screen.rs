@@ -21,7 +21,6 @@ use talaria_face::chat::draw::draw;
 use talaria_face::chat::{Chat, Frame, Setup};
 use talaria_face::render::{Highlighter, Look};
 
-use super::desk::shown_path;
 use super::driver::Driver;
 use super::farewell;
 use super::signals::{Called, Signals};
@@ -80,7 +79,8 @@ fn setup(driver: &Driver, history: Vec<String>) -> Setup {
         theme,
         enter: config.chat.enter.unwrap_or_default(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        cwd: shown_path(&desk.cwd),
+        cwd: desk.cwd.clone(),
+        home: std::env::var("HOME").ok(),
         asked: desk.asked(),
         history,
     }

@@ -16,7 +16,7 @@ fn a_request_is_shown_whole_and_answered_with_one_key_and_the_digest_of_what_is_
     play.running().asked("r-1", sample::ask_command("rm -rf build \u{202e}; ls")).settle();
     expect![[r#"
         model     gpt-5.5 (high), provider openai, Codex 0.166.0
-        cwd       /home/me/project
+        cwd       ~/project
         sandbox   workspace-write, approval on-request
 
         ? waiting for an answer: rm -rf build ⟨U+202E⟩; ls
@@ -240,7 +240,7 @@ fn questions_of_the_model_take_numbers_and_text() {
     play.running().asked("r-1", sample::ask_input(questions)).settle();
     expect![[r#"
         model     gpt-5.5 (high), provider openai, Codex 0.166.0
-        cwd       /home/me/project
+        cwd       ~/project
         sandbox   workspace-write, approval on-request
 
         ? waiting for an answer: Which colour? / Whose?

@@ -286,3 +286,50 @@ fn a_missing_login_is_not_missing_any_more_once_the_model_has_answered() {
     play.news(News::Opened(None)).running().event(sample::completed("done")).news(News::Opened(None));
     assert!(!play.screen().contains("nobody is logged in"), "{}", play.screen());
 }
+
+#[test]
+fn the_first_screen_fits_a_phone() {
+    let mut play = play().at(40, 20);
+    play.news(News::Offers(offers()));
+    expect![[r#"
+        Talaria 0.6.0
+          folder       ~/project
+          runtime      Codex 0.166.0
+                       (me@example.org, chatgpt,
+                       plus)
+          model        gpt-5.5, effort medium at
+                       openai
+          permissions  sandbox workspace-write,
+                       approvals on-request
+
+        Say what you want done and press Enter.
+        / lists commands, @ names a file, ! runs
+        a shell command, ? shows the keys.
+        Ctrl-D leaves and stops nothing:
+        `talaria --last` comes back.
+
+
+        ── Enter sends ─────────────────────────
+        › say what to do   / commands   @ files
+        codex·gpt-5.5·medium
+    "#]]
+    .assert_eq(&play.screen());
+}
+
+#[test]
+fn folders_below_home_are_shown_as_people_write_them() {
+    let mut play = play();
+    play.event(sample::session_started());
+    expect![[r#"
+        cwd       ~/project
+    "#]]
+    .assert_eq(&play.rows_with("project"));
+    let session = serde_json::json!({ "id": "s-2", "title": "Pears?", "runtime": "codex",
+        "updated_at": "2026-01-01T00:00:10Z", "running": false, "kind": "chat", "task": null,
+        "cwd": "/home/me/elsewhere", "model": null, "created_at": "2026-01-01T00:00:10Z", "last_seq": 1 });
+    play.news(News::Opened(Some(Box::new(serde_json::from_value(session).unwrap()))));
+    expect![[r#"
+        folder       ~/elsewhere
+    "#]]
+    .assert_eq(&play.rows_with("elsewhere"));
+}

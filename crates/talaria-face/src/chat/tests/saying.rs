@@ -74,7 +74,7 @@ fn while_a_turn_runs_enter_steers_or_queues_as_is_shown() {
     .assert_eq(&play.wishes());
     expect![[r#"
         model     gpt-5.5 (high), provider openai, Codex 0.166.0
-        cwd       /home/me/project
+        cwd       ~/project
         sandbox   workspace-write, approval on-request
 
         ▌ go
@@ -235,7 +235,7 @@ fn a_conversation_reads_from_top_to_bottom_and_steps_unfold() {
     play.event(sample::completed("Done"));
     expect![[r#"
         model     gpt-5.5 (high), provider openai, Codex 0.166.0
-        cwd       /home/me/project
+        cwd       ~/project
         sandbox   workspace-write, approval on-request
 
         ▌ go

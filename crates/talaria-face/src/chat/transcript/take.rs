@@ -8,6 +8,7 @@ use talaria_core::event::{Event, Started};
 use talaria_core::ids::ItemId;
 use talaria_core::outcome::Report;
 
+use super::super::folder;
 use super::Transcript;
 use super::cell::{Body, Cell, Key};
 use super::end::End;
@@ -228,7 +229,9 @@ impl Transcript {
             Started { thread: known.thread.clone(), path: known.path.clone(), ..started.clone() } == *known
         });
         if !is_known {
-            self.remark(scene, Remark::head(notice::started(started, self.paint)));
+            let cwd = folder::shown(&started.cwd, self.home.as_deref());
+            let shown = Started { cwd, ..started.clone() };
+            self.remark(scene, Remark::head(notice::started(&shown, self.paint)));
         }
         self.started = Some(started.clone());
     }

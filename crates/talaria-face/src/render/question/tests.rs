@@ -94,7 +94,7 @@ fn what_is_said_about_the_sandbox_is_what_is_known() {
         there is no sandbox (danger-full-access): it runs with all your rights
         if you accept, it runs inside the sandbox (workspace-write)
         if you accept, it runs outside the sandbox (workspace-write), with all your rights
-        the command may run outside the sandbox (workspace-write), with all your rights: under untrusted, what was accepted and fails inside is run again outside
+        if you accept, the command may run outside the sandbox (workspace-write), with all your rights: under untrusted, what fails inside is run again outside
         Codex asks when it wants to leave the sandbox (workspace-write): if you accept, the command may run outside it, with all your rights
         if you accept, the command may run outside the sandbox (of that conversation), with all your rights (approval policy of that conversation)
     "#]].assert_eq(&told.concat());
