@@ -280,8 +280,8 @@ async fn permissions_are_shown_and_granted_for_as_long_as_was_said() {
 #[tokio::test]
 async fn always_is_the_rule_that_codex_proposed_and_the_prompt_says_which() {
     let dialog = [
-        ("[a] allows, in every conversation, all commands that begin with:", ""),
         ("touch 'a b'", ""),
+        ("[a] allows, in every conversation, this exact command and whatever is added behind it", ""),
         (CHOICES, "a\n"),
         ("→ accepted for good by you", ""),
     ];
