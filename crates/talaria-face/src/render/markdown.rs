@@ -5,20 +5,23 @@
 //! chunking of the same text gives the same output.
 
 use super::block::{self, Block, Extent, Fence};
-use super::flow::{Flow, Span};
+use super::flow::Flow;
 use super::inline;
 use super::sanitize::sanitize;
-use super::style::{Color, Paint, Style};
+use super::style::{Paint, Style};
 use super::table;
+
+mod code;
+mod draft;
+
+pub(crate) use code::CodeLine;
+#[cfg(test)]
+use draft::DRAFT_ROWS;
 
 /// An unclosed mark holds back no more than this.
 const LONGEST_PIECE: usize = 2048;
-/// A draft of more rows could scroll out of reach of the cursor.
-const DRAFT_ROWS: usize = 8;
 /// A longer table is laid out in parts.
 const LONGEST_TABLE: usize = 200;
-/// Where code begins.
-const CODE_INDENT: usize = 2;
 
 /// Formats a stream of Markdown.
 #[derive(Debug)]
@@ -38,21 +41,6 @@ pub(crate) struct Markdown {
     is_code_begun: bool,
     /// The lines of code that were written, for whoever wants to give them another look.
     code: Option<Vec<CodeLine>>,
-}
-
-/// A line of code as it was written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct CodeLine {
-    /// Where it begins in the output that it was appended to, its margin included.
-    pub(crate) at: usize,
-    /// Does a block of code begin with it?
-    pub(crate) is_first: bool,
-    /// The word behind the fence.
-    pub(crate) language: String,
-    /// How far it is indented.
-    pub(crate) indent: usize,
-    /// The code, harmless.
-    pub(crate) text: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,16 +81,6 @@ impl Markdown {
         }
     }
 
-    /// Notes lines of code from now on.
-    pub(crate) fn with_code(self) -> Self {
-        Self { code: Some(Vec::new()), ..self }
-    }
-
-    /// The lines of code that were written since this was asked last. Asked after each piece, while the places hold.
-    pub(crate) fn take_code(&mut self) -> Vec<CodeLine> {
-        self.code.as_mut().map(std::mem::take).unwrap_or_default()
-    }
-
     /// Takes the next piece and appends what is now certain.
     pub(crate) fn push(&mut self, text: &str, out: &mut String) {
         for c in text.chars() {
@@ -137,40 +115,6 @@ impl Markdown {
         }
         self.end_table(out);
         self.place = Place::Start;
-    }
-
-    /// What is not certain yet, laid out from where the output stands. Long drafts lose their middle.
-    pub(crate) fn draft(&self) -> String {
-        // A copy of the place on the row only: what is held back may be long, and a draft is made at every flush.
-        let mut flow = self.flow.clone();
-        let mut out = String::new();
-        match self.place {
-            Place::Text(style) => flow.put(&inline::spans(&self.pending, style), &mut out),
-            Place::Code(fence) if self.code.is_some() => {
-                if !self.pending.is_empty() && !fence.may_be_closed_by(&self.pending) {
-                    self.push_gap(&mut out);
-                    self.push_code(fence, &mut out);
-                }
-            }
-            _ if self.table.is_empty() && self.pending.is_empty() => {}
-            _ => {
-                self.push_gap(&mut out);
-                let last = self.table.len().saturating_sub(DRAFT_ROWS);
-                let held = self.table[last..].iter().chain([&self.pending]);
-                for (index, line) in held.filter(|line| !line.is_empty()).enumerate() {
-                    if index > 0 {
-                        flow.end(&mut out);
-                    }
-                    flow.begin(0, "", Style::PLAIN, &mut out);
-                    flow.put(&[span(tail(line), self.base)], &mut out);
-                }
-            }
-        }
-        let rows: Vec<&str> = out.split('\n').collect();
-        match rows.len().checked_sub(DRAFT_ROWS) {
-            Some(hidden) if hidden > 0 => [&rows[..1], &rows[hidden + 1..]].concat().join("\n"),
-            _ => out,
-        }
     }
 
     /// Lays out what follows in this width.
@@ -267,30 +211,6 @@ impl Markdown {
         self.place = Place::Start;
     }
 
-    /// Code is not wrapped: what a person copies must be what the model wrote.
-    fn code_line(&mut self, fence: Fence, out: &mut String) {
-        self.owe_gap(out);
-        let at = out.len();
-        let text = self.push_code(fence, out);
-        out.push('\n');
-        let is_first = !std::mem::replace(&mut self.is_code_begun, true);
-        if let Some(code) = &mut self.code {
-            let (indent, language) = (CODE_INDENT + fence.indent, self.language.clone());
-            code.push(CodeLine { at, is_first, language, indent, text });
-        }
-    }
-
-    fn push_code(&self, fence: Fence, out: &mut String) -> String {
-        let outer = self.pending.len() - self.pending.trim_start_matches(' ').len();
-        let code = sanitize(&self.pending[outer.min(fence.indent)..]).into_owned();
-        out.push_str(&self.margin);
-        if !code.is_empty() {
-            out.extend(std::iter::repeat_n(' ', CODE_INDENT + fence.indent));
-        }
-        self.paint.push(out, self.base.color(Color::Cyan), &code);
-        code
-    }
-
     fn end_table(&mut self, out: &mut String) {
         let rows = std::mem::take(&mut self.table);
         if rows.is_empty() {
@@ -315,16 +235,6 @@ impl Markdown {
             out.push('\n');
         }
     }
-}
-
-fn span(text: &str, style: Style) -> Span {
-    Span { text: sanitize(text).into_owned(), style }
-}
-
-/// The end of a long line; more of it would not be shown.
-fn tail(line: &str) -> &str {
-    let start = line.len().saturating_sub(LONGEST_PIECE);
-    (start..line.len()).find_map(|at| line.get(at..)).unwrap_or(line)
 }
 
 #[cfg(test)]

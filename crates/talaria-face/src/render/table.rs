@@ -8,6 +8,14 @@ use super::style::{Paint, Style};
 
 type Cell = Vec<Span>;
 
+/// Where the text of a column stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Align {
+    Left,
+    Middle,
+    Right,
+}
+
 /// Lays out the rows of a table as lines. `room` is the width, if there is one.
 pub(crate) fn lay_out(rows: &[String], room: Option<usize>, base: Style, paint: Paint) -> Vec<String> {
     let has_head = rows.get(1).is_some_and(|row| is_separator(row));
@@ -27,8 +35,10 @@ pub(crate) fn lay_out(rows: &[String], room: Option<usize>, base: Style, paint: 
     let total = widths.iter().sum::<usize>() + 3 * columns.saturating_sub(1);
     // Columns that do not fit would wrap into each other: then each cell only takes the room it needs.
     let widths = if room.is_some_and(|room| total > room) { vec![0; columns] } else { widths };
+    let aligns: Vec<Align> =
+        rows.get(1).filter(|_| has_head).map(|row| cells(row).map(align).collect()).unwrap_or_default();
     let bar = paint.text(base.dim(), paint.sign(" │ ", " | "));
-    let mut lines: Vec<String> = grid.iter().map(|row| line(row, &widths, &bar, paint)).collect();
+    let mut lines: Vec<String> = grid.iter().map(|row| line(row, &widths, &aligns, &bar, paint)).collect();
     if has_head && !lines.is_empty() && widths.iter().any(|&width| width > 0) {
         let dashes: Vec<String> = widths.iter().map(|&width| paint.sign("─", "-").repeat(width)).collect();
         let joint = paint.sign("─┼─", "-+-");
@@ -37,18 +47,24 @@ pub(crate) fn lay_out(rows: &[String], room: Option<usize>, base: Style, paint: 
     lines
 }
 
-fn line(row: &[Cell], widths: &[usize], bar: &str, paint: Paint) -> String {
+fn line(row: &[Cell], widths: &[usize], aligns: &[Align], bar: &str, paint: Paint) -> String {
     let mut out = String::new();
     for (column, cell) in row.iter().enumerate() {
         if column > 0 {
             out.push_str(bar);
         }
+        let missing = widths.get(column).copied().unwrap_or(0).saturating_sub(width(cell));
+        let before = match aligns.get(column) {
+            None | Some(Align::Left) => 0,
+            Some(Align::Middle) => missing / 2,
+            Some(Align::Right) => missing,
+        };
+        out.extend(std::iter::repeat_n(' ', before));
         for span in cell {
             paint.push(&mut out, span.style, &span.text);
         }
         if column + 1 < row.len() {
-            let missing = widths.get(column).copied().unwrap_or(0).saturating_sub(width(cell));
-            out.extend(std::iter::repeat_n(' ', missing));
+            out.extend(std::iter::repeat_n(' ', missing - before));
         }
     }
     out
@@ -72,6 +88,15 @@ fn cells(row: &str) -> impl Iterator<Item = &str> {
     .map(str::trim)
 }
 
+/// What a cell of the row below the head says about its column.
+fn align(cell: &str) -> Align {
+    match (cell.starts_with(':'), cell.ends_with(':')) {
+        (true, true) => Align::Middle,
+        (false, true) => Align::Right,
+        (_, false) => Align::Left,
+    }
+}
+
 fn is_separator(row: &str) -> bool {
     row.contains('-') && row.chars().all(|c| matches!(c, '|' | '-' | ':' | ' '))
 }
@@ -91,7 +116,7 @@ mod tests {
     #[test]
     fn columns_line_up_where_they_fit() {
         expect![[r#"
-            name   │ what
+            name   │  what
             ───────┼───────
             a|b    │ x 世界
             longer"#]]
@@ -101,5 +126,28 @@ mod tests {
             a|b │ x 世界
             longer"#]]
         .assert_eq(&laid(8));
+    }
+
+    #[test]
+    fn columns_are_aligned_as_the_table_says() {
+        let rows = [
+            "| n | sum | what | end |",
+            "|:--|--:|:-:|---:|",
+            "| one | 1 | 世界 | 5 |",
+            "| two | 12,000 | a | 70 |",
+        ];
+        let rows = rows.map(str::to_owned);
+        let laid = |room| lay_out(&rows, Some(room), Style::PLAIN, Paint::new(sample::PIPE)).join("\n");
+        expect![[r#"
+            n   │    sum │ what │ end
+            ────┼────────┼──────┼────
+            one │      1 │ 世界 │   5
+            two │ 12,000 │  a   │  70"#]]
+        .assert_eq(&laid(40));
+        expect![[r#"
+            n │ sum │ what │ end
+            one │ 1 │ 世界 │ 5
+            two │ 12,000 │ a │ 70"#]]
+        .assert_eq(&laid(12));
     }
 }
