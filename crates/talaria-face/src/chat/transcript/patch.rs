@@ -1,6 +1,7 @@
 //! A change of files: named while it is under way, shown as a coloured diff once it was made.
 
 use talaria_core::item::{FileChange, Status};
+use talaria_core::request::Decision;
 
 use super::cell::{Folding, Page, passed};
 use super::kept::missing_note;
@@ -30,6 +31,8 @@ enum State {
     Running,
     /// A person is asked about it: nothing changes.
     Held,
+    /// A person said no.
+    Refused,
     Ended(Status),
     /// The turn ended, and this did not.
     Left,
@@ -81,10 +84,12 @@ impl Patch {
         self.state == State::Held
     }
 
-    /// The person has answered; its time begins now.
-    pub(super) fn release(&mut self, now: i64) {
-        if self.state == State::Held {
-            (self.state, self.since) = (State::Running, now);
+    /// The person has answered. With a yes its time begins now; with a no it does not run until an event says how it ended.
+    pub(super) fn release(&mut self, now: i64, decision: Decision) {
+        match (&self.state, decision) {
+            (State::Held, Decision::Decline | Decision::Cancel) => self.state = State::Refused,
+            (State::Held, _) => (self.state, self.since) = (State::Running, now),
+            _ => {}
         }
     }
 
@@ -102,7 +107,7 @@ impl Patch {
 
     /// May an event still change it?
     pub(super) fn is_open(&self) -> bool {
-        matches!(self.state, State::Running | State::Held)
+        matches!(self.state, State::Running | State::Held | State::Refused)
     }
 
     /// Has an event said that it ended?
@@ -160,6 +165,7 @@ impl Patch {
                 return format!("{} changing {names}  {passed}", spinner::sign(page.now, paint));
             }
             State::Held => return held(&names, page),
+            State::Refused => Status::Declined,
             State::Left => Status::InProgress,
             State::Ended(status) => status,
         };

@@ -4,6 +4,7 @@
 //! when an event says so.
 
 use talaria_core::item::{ItemBody, Status, ToolResult};
+use talaria_core::request::Decision;
 use unicode_width::UnicodeWidthStr;
 
 use super::cell::{Folding, Page, passed};
@@ -63,6 +64,8 @@ enum State {
     Running,
     /// A person is asked about it: it does not run.
     Held,
+    /// A person said no.
+    Refused,
     Ended(Status, [Option<String>; 2]),
     /// The turn ended, and this did not.
     Left,
@@ -147,10 +150,12 @@ impl Step {
         self.state == State::Held
     }
 
-    /// The person has answered; its time begins now.
-    pub(super) fn release(&mut self, now: i64) {
-        if self.state == State::Held {
-            (self.state, self.since) = (State::Running, now);
+    /// The person has answered. With a yes its time begins now; with a no it does not run until an event says how it ended.
+    pub(super) fn release(&mut self, now: i64, decision: Decision) {
+        match (&self.state, decision) {
+            (State::Held, Decision::Decline | Decision::Cancel) => self.state = State::Refused,
+            (State::Held, _) => (self.state, self.since) = (State::Running, now),
+            _ => {}
         }
     }
 
@@ -168,7 +173,7 @@ impl Step {
 
     /// May an event still change it?
     pub(super) fn is_open(&self) -> bool {
-        matches!(self.state, State::Running | State::Held)
+        matches!(self.state, State::Running | State::Held | State::Refused)
     }
 
     /// Has an event said that it ended?
@@ -222,6 +227,7 @@ impl Step {
                 format!("{} {}  {passed}", spinner::sign(page.now, paint), cut(label, room, paint))
             }
             State::Held => held(label, page),
+            State::Refused => tool_line::line(label, Status::Declined, [None, None], paper, paint),
             State::Ended(status, end) => tool_line::line(label, *status, end.clone(), paper, paint),
             State::Left | State::Crew => {
                 let why = Some("when the turn did".to_owned());

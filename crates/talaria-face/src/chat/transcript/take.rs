@@ -7,6 +7,7 @@ use talaria_core::api::Numbered;
 use talaria_core::event::{Event, Started};
 use talaria_core::ids::ItemId;
 use talaria_core::outcome::Report;
+use talaria_core::request::Decision;
 
 use super::super::folder;
 use super::Transcript;
@@ -35,7 +36,7 @@ pub(super) struct Scene {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Hold {
     Begins,
-    Ends,
+    Ends(Decision),
 }
 
 /// How an event stands to the cell that it belongs to.
@@ -114,7 +115,7 @@ impl Transcript {
             Event::RequestClosed { id, decision, by, why } => {
                 let handle = Handle::Ticket(id.clone());
                 if let Some(step) = self.step_of(&handle) {
-                    self.held(scene, &item(&step), Hold::Ends);
+                    self.held(scene, &item(&step), Hold::Ends(*decision));
                 }
                 match self.reach(scene, &handle) {
                     Reach::Nowhere => {
@@ -179,9 +180,9 @@ impl Transcript {
         let mut is_held = false;
         self.change(scene, key, |body| match (body, hold) {
             (Body::Step(step), Hold::Begins) => is_held = step.hold(),
-            (Body::Step(step), Hold::Ends) => step.release(scene.at),
+            (Body::Step(step), Hold::Ends(decision)) => step.release(scene.at, decision),
             (Body::Patch(patch), Hold::Begins) => is_held = patch.hold(),
-            (Body::Patch(patch), Hold::Ends) => patch.release(scene.at),
+            (Body::Patch(patch), Hold::Ends(decision)) => patch.release(scene.at, decision),
             _ => {}
         });
         is_held

@@ -71,7 +71,7 @@ fn a_refusal_keeps_its_reason() {
     let no = closed(Decision::Decline, Some("it is late"));
     let events = vec![sample::turn_started(), begun(), opened(ask), no, ended(Status::Declined)];
     expect![[r#"
-        ⠋ make  2s
+        ⊘ make  declined
         ? make
           → declined by you: it is late
         --
