@@ -13,7 +13,7 @@ use super::Chat;
 use super::commands::Source;
 use super::completion::Choice;
 use super::contract::{News, Prompt, Wish};
-use super::known::{Asked, Engine, Missing};
+use super::known::{Engine, Missing};
 use super::panel::Panel;
 use super::pending::{Back, Pending};
 use super::transcript::Tone;
