@@ -150,19 +150,21 @@ mod tests {
         .unwrap();
         assert_eq!(instead(&offer, "low"), None);
         assert_eq!(instead(&offer, "xhigh").as_deref(), Some("medium"));
-        let offers: Offers =
-            serde_json::from_value(json!({ "codex": "0.166.0", "account": { "needed": false },
-            "models": [offer] }))
-            .unwrap();
-        assert_eq!(doubt(&offers, "low"), "\n");
-        assert_eq!(doubt(&offers, "hgh"), ", though Codex lists it for no model\n");
-        assert_eq!(doubt(&offers, "mediun"), ", though Codex lists it for no model\ndid you mean medium?\n");
-        assert_eq!(
-            doubt(&Offers { models: Vec::new(), ..offers }, "hgh"),
-            "\n",
-            "nothing is known against it"
-        );
         let silent = ModelOffer { efforts: Vec::new(), ..offer };
         assert_eq!(instead(&silent, "xhigh"), None, "nothing is known against it");
+    }
+
+    #[test]
+    fn an_effort_that_no_model_knows_is_doubted() {
+        let effort = |effort: &str| json!({ "effort": effort, "description": "" });
+        let offer: ModelOffer = serde_json::from_value(json!({ "id": "m", "name": "m", "description": "",
+            "is_default": true, "default_effort": null, "efforts": [effort("low"), effort("medium")] }))
+        .unwrap();
+        let offers = Offers { models: vec![offer], ..Offers::default() };
+        assert_eq!(doubt(&offers, "low"), "\n");
+        assert_eq!(doubt(&offers, "nonsense"), ", though Codex lists it for no model\n");
+        let told = doubt(&offers, "mediun");
+        assert_eq!(told, ", though Codex lists it for no model\ndid you mean medium?\n");
+        assert_eq!(doubt(&Offers::default(), "nonsense"), "\n", "nothing is known against it");
     }
 }
