@@ -206,8 +206,8 @@ impl Roll {
             let hole = match entry {
                 Entry::Hole(hole) => hole,
                 Entry::Cell(cell) => {
-                    let is_pending = cell.key.0 == PENDING;
-                    let may_change = cell.is_open() || cell.last >= cut || is_pending;
+                    // What was typed and is not confirmed is open too: no event could bring it back.
+                    let may_change = cell.is_open() || cell.last >= cut;
                     if *weight <= LIGHT || may_change {
                         kept.push(Entry::Cell(cell));
                         continue;

@@ -194,7 +194,9 @@ fn only_what_is_near_the_view_is_laid_out() {
 
 #[test]
 fn words_of_the_chat_are_bounded_too() {
-    let mut transcript = fed(LOOK, &turns(2, "out"));
+    // What runs stays, so that only words of ours go.
+    let running = sample::began("c", sample::command_body("make", Status::InProgress, None, None));
+    let mut transcript = fed(LOOK, &numbered(1, vec![sample::turn_started(), running]));
     for at in 0..400 {
         transcript.note(Note::new(Tone::Info, format!("{at} {}", "word ".repeat(15_000))));
     }
@@ -202,4 +204,74 @@ fn words_of_the_chat_are_bounded_too() {
     assert!(weight < 18_000_000, "{weight}");
     transcript.note(Note::new(Tone::Info, "the last"));
     assert!(screen(&mut transcript, 60, 10).ends_with("the last\n"));
+    assert_eq!(holes(&transcript), [], "no event brings back what no event made");
+}
+
+fn holes(transcript: &Transcript) -> Vec<Hole> {
+    let entries = (0..transcript.roll.len()).filter_map(|at| transcript.roll.get(at));
+    let hole = |entry: &roll::Entry| match entry {
+        roll::Entry::Hole(hole) => Some(*hole),
+        roll::Entry::Cell(_) => None,
+    };
+    entries.filter_map(hole).collect()
+}
+
+/// The commands in their order, each with the sign of how it stands.
+fn commands(transcript: &mut Transcript, events: &[Numbered]) -> Vec<String> {
+    transcript.scroll(Scroll::Top);
+    let mut rows: Vec<String> = Vec::new();
+    loop {
+        let now = view(transcript, 60, 1000);
+        if fetch(transcript, events, 500, &now) {
+            continue;
+        }
+        let shown: Vec<String> =
+            now.lines.iter().map(Line::text).filter(|row| row.contains(" cmd ")).collect();
+        let known = shown.iter().position(|row| !rows.contains(row)).unwrap_or(shown.len());
+        rows.extend_from_slice(&shown[known..]);
+        if transcript.is_at_bottom() {
+            return rows;
+        }
+        transcript.scroll(Scroll::Down(900));
+    }
+}
+
+#[test]
+fn what_was_let_go_of_comes_back_with_its_end() {
+    let output = "many words that take room\n".repeat(800);
+    // A command that began before the others and ends after them.
+    let late = |status, exit| sample::command_body("cmd late", status, exit, None);
+    let mut events = vec![sample::turn_started(), sample::began("late", late(Status::InProgress, None))];
+    events.extend((0..1200).flat_map(|n| {
+        let body = |status, exit, out| sample::command_body(&format!("cmd {n}"), status, exit, out);
+        let id = format!("c-{n}");
+        [
+            sample::began(&id, body(Status::InProgress, None, None)),
+            sample::output(&id, "many"),
+            sample::ended(&id, body(Status::Completed, Some(0), Some(&output))),
+        ]
+    }));
+    events.push(sample::ended("late", late(Status::Completed, Some(0))));
+    events.extend((0..1000).map(|_| sample::reasoning("r", "x")));
+    let events = numbered(1, events);
+    let mut transcript = fed(LOOK, &events);
+    assert_ne!(holes(&transcript), []);
+    let commands = commands(&mut transcript, &events);
+    let expected: Vec<String> = std::iter::once("✓ cmd late  (0.4s)".to_owned())
+        .chain((0..1200).map(|n| format!("✓ cmd {n}  (0.4s)")))
+        .collect();
+    assert_eq!(commands, expected);
+}
+
+#[test]
+fn what_comes_while_the_beginning_is_read_is_let_go_of_too() {
+    let events = turns(1500, &"many words that take room\n".repeat(800));
+    let mut transcript = fed(LOOK, &events[..100]);
+    view(&mut transcript, 60, 10);
+    transcript.scroll(Scroll::Top);
+    let top = screen(&mut transcript, 60, 10);
+    feed(&mut transcript, &events[100..]);
+    let weight: usize = transcript.roll.cells().map(|cell| cell.weight()).sum();
+    assert!(weight < 18_000_000, "{weight}");
+    assert_eq!(screen(&mut transcript, 60, 10), top);
 }
