@@ -5,6 +5,7 @@ use talaria_core::api::{Account, Kind, LookAt, NewSession, NewTurn, ProblemCode,
 use talaria_core::event::{Event, Started};
 use talaria_core::outcome::Outcome;
 use talaria_core::policy::ApprovalPolicy;
+use talaria_core::principal::Principal;
 use talaria_scripted::{Gate, Reply};
 use talaria_testkit::app_server::directive::{expect, on, reply, reply_error};
 use talaria_testkit::{AppServer, Codex};
@@ -289,5 +290,29 @@ async fn every_page_of_models_and_the_allowance_of_the_account_are_told() {
     let bad = LookAt { caller: home.caller.clone(), cwd: "here".to_owned() };
     let problem = home.on(|engine| async move { engine.offers(bad).await }).await.unwrap_err();
     assert_eq!(problem.code, ProblemCode::BadRequest);
+    let (asked, model) = (LookAt { caller: home.caller.clone(), cwd: "/".to_owned() }, Principal::model("x"));
+    let problem = home.on(|engine| async move { engine.on_behalf_of(model).offers(asked).await });
+    assert_eq!(problem.await.unwrap_err().code, ProblemCode::Forbidden, "a model asks nothing of the kind");
+    home.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_has_no_allowance_to_ask_for_and_a_permission_profile_is_what_is_in_force() {
+    let refused = reply_error(json!({ "code": -32600, "message": "no account" }));
+    let (mut home, program) = Home::scripted(AppServer::ready([
+        on("account/read", [reply(json!({ "account": { "type": "apiKey" }, "requiresOpenaiAuth": true }))]),
+        on("account/rateLimits/read", [refused]),
+        on(
+            "config/read",
+            [reply(json!({ "config": { "default_permissions": ":workspace" }, "origins": {} }))],
+        ),
+        on("model/list", [reply(json!({ "data": [], "nextCursor": null }))]),
+    ]))
+    .await;
+    home.open().await;
+    let offers = look(&home).await.unwrap();
+    assert_eq!((offers.notes.len(), offers.account.needed, &offers.limits), (0, false, &None), "{offers:#?}");
+    assert!(!program.received().iter().any(|message| message["method"] == "account/rateLimits/read"));
+    assert_eq!(offers.sandbox.as_deref(), Some(":workspace"));
     home.close().await;
 }

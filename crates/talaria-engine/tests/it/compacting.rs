@@ -179,8 +179,14 @@ async fn a_compaction_whose_codex_dies_is_lost_and_not_sent_again(codex: Codex) 
     gate.open();
     go_on(&home, &started).await;
     let turns = home.detail(&started).await.turns;
-    assert_eq!(turns.len(), 3, "nobody goes on with a compaction: {turns:#?}");
+    assert_eq!(turns.len(), 3, "{turns:#?}");
     assert_eq!(home.model.requests().len(), 3, "it was not sent again");
+    // What nobody said is not gone on with after a loss.
+    let file = home.talaria().store_file();
+    let store = talaria_store::Store::open(&file, 0, &Default::default()).await.unwrap();
+    let turns = store.last_turns(&started.id, None, 10).await.unwrap();
+    assert_eq!(turns.iter().map(|turn| turn.ours).collect::<Vec<_>>(), [false, true, false]);
+    store.close().await;
     home.close().await;
 }
 
@@ -198,6 +204,11 @@ async fn a_codex_that_refuses_to_shorten_is_told_and_one_that_never_had_a_turn_i
         matches!(&report.outcome, Outcome::Failed { message, .. } if message.contains("not this one")),
         "{report:?}"
     );
+    let (id, asked) = (started.id.clone(), Compact { caller: home.caller.clone() });
+    let model = talaria_core::principal::Principal::model("x");
+    let refused =
+        home.on(|engine| async move { engine.on_behalf_of(model).compact(id.as_str(), asked).await });
+    assert_eq!(refused.await.unwrap_err().code, ProblemCode::Forbidden, "a model shortens nothing");
     home.close().await;
 
     let refused = reply_error(json!({ "code": -32600, "message": "no" }));

@@ -2,6 +2,7 @@
 
 use expect_test::expect;
 
+use super::super::choosing::{Choice, Choosing, ToldBy};
 use super::script::check;
 
 #[test]
@@ -36,6 +37,54 @@ fn another_model_than_asked_for_is_told_and_warned_of() {
         < u ends completed
           => emit outcome exit=0 outcome=completed
           => finish completed exit 0
+    "#]]);
+}
+
+#[test]
+fn what_is_in_force_is_not_asked_for_again() {
+    let choice = |model: Option<&str>, effort: Option<&str>| Choice {
+        model: model.map(str::to_owned),
+        effort: effort.map(str::to_owned),
+    };
+    let in_force = || choice(Some("one"), Some("low"));
+    for (wished, wanted) in [
+        (in_force(), Choice::default()),
+        (choice(Some("one"), Some("high")), choice(None, Some("high"))),
+        (choice(Some("two"), Some("low")), choice(Some("two"), None)),
+        (Choice::default(), Choice::default()),
+    ] {
+        assert_eq!(Choosing::new(wished, in_force(), ToldBy::Notice).wanted, wanted);
+    }
+}
+
+#[test]
+fn a_codex_that_keeps_its_model_says_so_and_is_heard() {
+    check(expect![[r#"
+        in-force old low
+        wants new
+        < {"method":"thread/settings/updated","params":{"threadId":"t","threadSettings":{"sandboxPolicy":{"type":"readOnly"},"approvalPolicy":"on-request","model":"old","effort":"low","cwd":"/w"}}}
+          => emit settings_confirmed effort=low model=old
+          => emit warning message="model new was asked for, and Codex says that old is in force"
+        accepted u
+          => emit turn_started turn=u
+        < u ends completed
+          => emit outcome exit=0 outcome=completed
+          => finish completed exit 0
+    "#]]);
+}
+
+#[test]
+fn of_a_lost_turn_nothing_is_said_but_that_it_is_lost() {
+    check(expect![[r#"
+        in-force old
+        wants new
+        accepted u
+          => emit turn_started turn=u
+        gone it crashed
+          => read the thread
+        found unreadable no host
+          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="it crashed; no host" outcome=lost
+          => finish lost exit 7
     "#]]);
 }
 
