@@ -22,7 +22,7 @@ fn a_list_is_chosen_from_and_the_choice_is_run() {
         / lists commands, @ names a file, ! runs a shell command, ? shows the keys.
         Ctrl-D leaves and stops nothing: `talaria --last` comes back.
 
-
+        › /model
 
 
 
@@ -63,7 +63,7 @@ fn help_keys_and_themes_need_no_engine() {
           F3                  choose whether Enter steers or queues
           PageUp, PageDown    scroll; Shift-Up, Shift-Down: by a row
           Ctrl-Home, Ctrl-End go to the beginning or the end of the conversation
-          Ctrl-O, Alt-O       unfold or fold the last step, or all of them
+          Ctrl-O, Alt-O       unfold the last step, again: the one before it; or all
           Up, Down            move between rows, then through what was sent before
           Ctrl-R              search in what was sent before
           Tab                 choose from a list and put it in

@@ -75,7 +75,7 @@ fn what_a_second_ctrl_c_would_do_is_not_said_any_longer_than_it_is_true() {
     for what in ["a key", "a paste", "an arrow", "a search"] {
         let mut play = play();
         play.write("half").press("Ctrl-C");
-        assert!(play.screen().contains("cleared; Ctrl-C again leaves"));
+        assert!(play.screen().contains("Ctrl-C again leaves the chat"));
         match what {
             "a key" => play.write("new"),
             "a paste" => play.paste("new"),
