@@ -90,3 +90,19 @@ fn what_is_meant_for_a_turn_begins_none_and_is_kept() {
     play.press("Enter");
     assert!(play.wishes().starts_with("Send(Prompt { text: \"faster\""), "it stood in the input line");
 }
+
+#[test]
+fn a_key_that_is_no_choice_answers_nothing_and_is_for_the_input_line() {
+    for key in ["q", "1", "Ctrl-Y", "Alt-Y", "Ctrl-N", "Alt-A", "Tab", "Enter", "Backspace", "Up"] {
+        let mut play = play();
+        play.running().asked("r-1", sample::ask_command("ls")).settle();
+        play.press(key);
+        assert_eq!(play.wishes(), "", "{key}");
+        assert!(play.screen().contains("Codex asks to run a command"), "{key}: it is still asked");
+    }
+    // Whoever begins to write goes on writing: a letter that would be a choice is one of the line.
+    let mut play = play();
+    play.running().asked("r-1", sample::ask_command("ls")).settle();
+    play.write("quickly");
+    assert_eq!((play.wishes(), play.rows_with("› quickly")), (String::new(), "› quickly\n".to_owned()));
+}

@@ -129,3 +129,57 @@ fn what_waits_is_not_forgotten_however_much_comes_after_it() {
     let top = screen(&mut transcript, 60, 12);
     assert!(top.contains("✓ make") && top.contains("→ accepted by you"), "{top}");
 }
+
+/// A change that a person is asked about, up to the question.
+fn asked_change() -> Vec<Event> {
+    let ask = sample::ask_patch(Some(sample::changes()));
+    let Ask::Patch { item, .. } = &ask else { panic!("{ask:?}") };
+    let begun = sample::began(item.as_str(), sample::patch_body(Status::InProgress));
+    vec![sample::turn_started(), begun, opened(ask)]
+}
+
+#[test]
+fn a_change_waits_for_its_answer_too() {
+    let mut events = asked_change();
+    events.push(closed(Decision::Accept, None));
+    expect![[r#"
+        ◌ src/a.rs (+2 −1), notes.md (new, +2)…  waits for an answer
+        --
+        ⠋ changing src/a.rs (+2 −1), notes.md (new, +2), gone.t…  2s
+
+        ? apply_patch: 1 add, 1 delete, 1 update: src/a.rs, notes.m…
+          → accepted by you
+    "#]]
+    .assert_eq(&told(events, 1));
+    let mut events = asked_change();
+    events.push(closed(Decision::Decline, None));
+    let Event::ItemStarted { item } = &events[1] else { panic!() };
+    events.push(sample::ended(item.id.as_str(), sample::patch_body(Status::Declined)));
+    expect![[r#"
+        ◌ src/a.rs (+2 −1), notes.md (new, +2)…  waits for an answer
+        --
+        ⊘ src/a.rs (+2 −1), notes.md (new, +2), gone.txt…  declined
+
+        ? apply_patch: 1 add, 1 delete, 1 update: src/a.rs, notes.m…
+          → declined by you
+        --
+        ⊘ src/a.rs (+2 −1), notes.md (new, +2), gone.txt…  declined
+          … 9 more lines (Ctrl-O)
+
+        ? apply_patch: 1 add, 1 delete, 1 update: src/a.rs, notes.m…
+          → declined by you
+    "#]]
+    .assert_eq(&told(events, 2));
+}
+
+#[test]
+fn what_waits_when_the_turn_ends_waits_no_longer() {
+    let command = vec![sample::turn_started(), begun(), opened(sample::ask_command("make"))];
+    for mut events in [command, asked_change()] {
+        events.push(sample::interrupted());
+        let told = told(events, 1);
+        let (before, after) = told.split_once("--\n").unwrap();
+        assert!(before.contains("waits for an answer"), "{told}");
+        assert!(!after.contains("waits for an answer") && after.contains("not ended"), "{told}");
+    }
+}
