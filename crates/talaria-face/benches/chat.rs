@@ -2,8 +2,9 @@
 //! nothing.
 //!
 //! Three passes over the same events: as they come, with a frame after each fifty; scrolling up through everything, with the
-//! pages that were let go of fetched again; and scrolling down. All of it is done a few times: everything that disturbs a
-//! frame makes it slower, so the quickest of the same frame counts. Resident memory is read at the end.
+//! pages that were let go of fetched again; and scrolling down. All of it is done a few times. Two figures are held against
+//! the aim: every frame once, as a person at this machine would have it; and the quickest of the same frame, which is what
+//! the code costs, since everything else that goes on makes a frame slower. Resident memory is read at the end.
 
 #![allow(
     clippy::unwrap_used,
@@ -48,36 +49,54 @@ fn main() {
         pass(&mut transcript, &events, Scroll::Up(3), "a frame, unfolded, three rows up", &mut runs);
         giant(&mut runs);
     }
+    // What is noted here is not what a chat needs.
+    let grown = resident().saturating_sub(before).saturating_sub(runs.weight()) as f64 / 1e6;
     runs.tell();
-    let grown = resident().saturating_sub(before) as f64 / 1e6;
     row("memory after all that, beside the events", &format!("{grown:.1} MB"), "< 40 MB");
 }
 
-/// The quickest times of the same frames.
+/// The times of the same frames, of all rounds.
 #[derive(Default)]
 struct Runs {
-    passes: Vec<(String, Vec<Duration>)>,
+    passes: Vec<Pass>,
+}
+
+struct Pass {
+    name: String,
+    /// Every frame.
+    all: Vec<Duration>,
+    /// The quickest of each.
+    best: Vec<Duration>,
 }
 
 impl Runs {
     fn add(&mut self, name: &str, times: Vec<Duration>) {
-        match self.passes.iter_mut().find(|(known, _)| known == name) {
-            None => self.passes.push((name.to_owned(), times)),
-            Some((_, best)) => {
+        match self.passes.iter_mut().find(|pass| pass.name == name) {
+            None => self.passes.push(Pass { name: name.to_owned(), all: times.clone(), best: times }),
+            Some(Pass { all, best, .. }) => {
                 assert_eq!(best.len(), times.len(), "every round has the same frames");
-                best.iter_mut().zip(times).for_each(|(best, time)| *best = time.min(*best));
+                best.iter_mut().zip(&times).for_each(|(best, time)| *best = *time.min(best));
+                all.extend(times);
             }
         }
     }
 
+    fn weight(&self) -> u64 {
+        let times = self.passes.iter().map(|pass| pass.all.capacity() + pass.best.capacity());
+        times.map(|count| (count * size_of::<Duration>()) as u64).sum()
+    }
+
     fn tell(self) {
-        for (name, mut times) in self.passes {
-            times.sort_unstable();
-            let at = |percent: usize| times[(times.len() - 1) * percent / 100];
-            row(&name, &format!("{} x", times.len()), "");
-            row("  half of them", &millis(at(50)), "-");
-            row("  99 of 100", &millis(at(99)), "< 4 ms");
-            row("  the slowest", &millis(at(100)), "-");
+        for Pass { name, mut all, mut best } in self.passes {
+            row(&name, &format!("{} x {}", best.len(), all.len() / best.len()), "");
+            all.sort_unstable();
+            best.sort_unstable();
+            let at = |times: &[Duration], percent: usize| millis(times[(times.len() - 1) * percent / 100]);
+            row("  half of them", &at(&all, 50), "-");
+            row("  99 of 100, every frame", &at(&all, 99), "< 4 ms");
+            row("  99 of 100, the quickest of the same frame", &at(&best, 99), "< 4 ms");
+            row("  the slowest", &at(&all, 100), "-");
+            row("  the slowest, the quickest of the same frame", &at(&best, 100), "-");
         }
     }
 }
