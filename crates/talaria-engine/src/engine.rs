@@ -209,15 +209,12 @@ impl Engine {
         let session = self.find(id).await?;
         self.0.ready(&session.id).await;
         let (kept, is_kept) = oneshot::channel();
-        let kept = (when == When::Next).then_some(kept);
-        if self.0.desk.tell(&session.id, Command::Say { input, when, limit, kept }) {
-            // What waits is promised only when it is written down; a turn that ends meanwhile lets go of it.
-            if when == When::Next && is_kept.await.is_err() {
-                return Err(self.no_turn(&session));
-            }
-            return Ok(Said { to_running_turn: when == When::Now });
+        let is_told = self.0.desk.tell(&session.id, Command::Say { input, when, limit, kept: Some(kept) });
+        // Nothing is promised before the turn has taken it upon itself: one that ends meanwhile lets go of it.
+        if !is_told || is_kept.await.is_err() {
+            return Err(self.no_turn(&session));
         }
-        Err(self.no_turn(&session))
+        Ok(Said { to_running_turn: when == When::Now })
     }
 
     /// Asks the turn that runs to stop. Once it has, what waits for the next one is taken back and told

@@ -112,7 +112,8 @@ pub enum Command {
         when: When,
         /// How long the turn may take that it becomes, if it becomes one.
         limit: Option<Duration>,
-        /// Told when it is kept, if somebody waits for that.
+        /// Told when it cannot get lost any more, if somebody waits for that: for the next turn when it is kept, for the
+        /// running one when that hands it to Codex, and from then on tells what became of it.
         kept: Option<oneshot::Sender<()>>,
     },
 }

@@ -268,17 +268,18 @@ impl<'a, W: Watcher> Running<'a, W> {
         match command {
             Command::Answer { ticket, answer, by } => self.handle(Input::Answer { ticket, answer, by }),
             Command::Interrupt { by } => self.handle(Input::Interrupt { by }),
-            Command::Say { input, when: When::Next, limit, kept } => {
-                self.queue_up(input, limit);
-                self.waiting_for_keep.extend(kept);
-            }
-            // Beside the turn: an answer that does not come must not hold up what else happens.
-            Command::Say { input, when: When::Now, .. } => match self.turn.steerable().cloned() {
-                Some(turn) => {
+            Command::Say { input, when, limit, kept } => match self.turn.steerable().cloned() {
+                // Beside the turn: an answer that does not come must not hold up what else happens.
+                Some(turn) if when == When::Now => {
                     let thread = self.session.started.thread.clone();
                     self.errands.steer(self.session.current.get(), thread, turn, input);
+                    // Whoever asked may have gone.
+                    kept.map(|kept| kept.send(()));
                 }
-                None => self.queue_up(input, None),
+                _ => {
+                    self.queue_up(input, limit);
+                    self.waiting_for_keep.extend(kept);
+                }
             },
         }
     }

@@ -2,6 +2,7 @@
 
 use talaria_core::api::{Interrupt, NewTurn, ProblemCode, Say, SessionStarted, When};
 use talaria_core::event::{Event, QueuedInput};
+use talaria_core::item::ItemBody;
 use talaria_core::outcome::Outcome;
 use talaria_core::policy::ApprovalPolicy;
 use talaria_core::request::Who;
@@ -15,6 +16,7 @@ both_versions!(
     stopping_a_turn_takes_back_what_waits_and_says_what_it_was,
     a_deadline_takes_nothing_back,
     images_go_with_what_is_said_to_a_turn_and_with_what_waits,
+    what_is_said_in_the_moment_in_which_a_turn_ends_is_not_lost,
 );
 
 const PICTURE: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x02\0\0\0\x90wS\xde\0\0\0\x0cIDATx\x9cc\xf8\xcf\xc0\0\0\x03\x01\x01\0\xc9\xfe\x92\xef\0\0\0\0IEND\xaeB`\x82";
@@ -114,5 +116,50 @@ async fn images_go_with_what_is_said_to_a_turn_and_with_what_waits(codex: Codex)
     assert_eq!(events.outcome().await.text.as_deref(), Some("another dot"));
     let pictures = |at: usize| home.model.requests()[at].body.to_string().matches("data:image/png").count();
     assert_eq!([pictures(0), pictures(1), pictures(2)], [0, 1, 2]);
+    home.close().await;
+}
+
+async fn what_is_said_in_the_moment_in_which_a_turn_ends_is_not_lost(codex: Codex) {
+    let mut home = Home::real(&codex).await;
+    home.open().await;
+    home.model.push(Reply::say("ready"));
+    let (started, _) = home.run("warm up").await;
+    let id = started.id.as_str();
+    for round in 0..12 {
+        // One for the turn, one for what is said, whoever takes it.
+        home.model.push(Reply::say("answered"));
+        home.model.push(Reply::say("answered"));
+        let after = home.detail(&started).await.info.last_seq;
+        home.engine().start_turn(id, home.turn("go")).await.unwrap();
+        let mut events = home.events(&started, after).await;
+        let is_ending = |event: &Event| match round % 2 {
+            0 => {
+                matches!(event, Event::ItemCompleted { item } if matches!(item.body, ItemBody::AgentMessage { .. }))
+            }
+            _ => matches!(event, Event::UsageUpdated { .. }),
+        };
+        events.is(is_ending).await;
+        let text = format!("one thing more, number {round}");
+        let say = Say { text: text.clone(), images: Vec::new(), when: When::Now };
+        let said = home.engine().say(id, say).await;
+        events.outcome().await;
+        let is_queued =
+            |event: &Event| matches!(event, Event::Queued { text: queued, .. } if *queued == text);
+        let is_steered = |event: &Event| matches!(event, Event::Steered { .. });
+        let is_told =
+            |event: &Event| matches!(event, Event::Warning { message } if message.contains("further input"));
+        match said {
+            Err(problem) => {
+                assert_eq!(problem.code, ProblemCode::Conflict, "{}", problem.message);
+                assert!(!events.seen.iter().any(is_queued));
+            }
+            Ok(_) if events.seen.iter().any(is_queued) => drop(events.outcome().await),
+            Ok(_) => assert!(
+                events.seen.iter().any(|event| is_steered(event) || is_told(event)),
+                "it was taken, and nobody says what became of it: {:#?}",
+                events.seen
+            ),
+        }
+    }
     home.close().await;
 }
