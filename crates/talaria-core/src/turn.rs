@@ -46,6 +46,7 @@ mod stopping;
 mod telling;
 #[cfg(test)]
 mod tests;
+mod unanswered;
 
 use adopting::Adoption;
 use answer_text::AnswerText;
@@ -59,6 +60,7 @@ use items::{Ended, OpenItem};
 use quiet::Quiet;
 pub use record::{Fate, Opened, Record};
 use requests::OpenRequest;
+use unanswered::LastWord;
 
 /// A point in time: how long after the start of the program. It does not jump when the clock is set.
 pub type Moment = Duration;
@@ -115,6 +117,7 @@ pub struct Turn {
     last_error: Option<TurnError>,
     /// A step consisted of nothing but the mark that Codex leaves in an aborted conversation.
     is_marked_aborted: bool,
+    last_word: LastWord,
     /// Codex itself complained of its login.
     has_login_trouble: bool,
     /// Who asked for the end, by an interrupt or by cancelling a request.
@@ -305,6 +308,7 @@ impl Turn {
             limits: None,
             last_error: None,
             is_marked_aborted: false,
+            last_word: LastWord::default(),
             has_login_trouble: false,
             stopped_by: None,
             ending_terminals: 0,

@@ -217,6 +217,7 @@ impl Turn {
     pub(super) fn finish(&mut self, outcome: Outcome) {
         self.tell_unread(&outcome);
         self.tell_unconfirmed(&outcome);
+        self.tell_unanswered(&outcome);
         let is_lost = matches!(outcome, Outcome::Lost { .. });
         self.void_requests(if is_lost { End::Lost } else { End::Ended });
         let mut abandoned: Vec<_> = std::mem::take(&mut self.open_items).into_keys().collect();

@@ -28,6 +28,7 @@ impl Turn {
             return;
         }
         let kind = OpenItem::of(&item.body);
+        self.last_word.of_model();
         self.announce(thread, &item);
         self.meet_children(&item);
         self.open_items.insert(item.id.clone(), kind);
@@ -47,6 +48,7 @@ impl Turn {
         match &item.body {
             ItemBody::UserMessage { text, .. } => {
                 self.is_marked_aborted |= is_abort_mark(text);
+                self.last_word.of_person();
                 return self.outputs.push_back(Output::Heard(item));
             }
             ItemBody::AgentMessage { text, phase, .. } => {
@@ -55,6 +57,7 @@ impl Turn {
             }
             _ => {}
         }
+        self.last_word.of_model();
         self.open_items.remove(&item.id);
         self.went_on(now, &thread, &item.id);
         if !self.announced.is_empty() {

@@ -179,3 +179,40 @@ fn plan_and_diff_are_passed_on() {
           => finish completed exit 0
     "#]]);
 }
+
+#[test]
+fn what_was_said_too_late_for_the_model_is_not_passed_over() {
+    check(expect![[r#"
+        accepted u
+          => emit turn_started turn=u
+        < u item completed user i1
+          => heard i1
+        < u item completed message m1 first
+          => emit item_completed item.id=m1 item.kind=agent_message item.text=first
+        < u item completed user i2
+          => heard i2
+        < u item completed message m2 second
+          => emit item_completed item.id=m2 item.kind=agent_message item.text=second
+        < u item completed user i3
+          => heard i3
+        < u ends completed
+          => emit warning message="the turn ended before the model read what was said last; it is part of the conversation, and the next turn sees it"
+          => emit outcome exit=0 outcome=completed text=second
+          => finish completed exit 0
+    "#]]);
+    check(expect![[r#"
+        accepted u
+          => emit turn_started turn=u
+        < u item completed user i1
+          => heard i1
+        < u item completed message m1 first
+          => emit item_completed item.id=m1 item.kind=agent_message item.text=first
+        < u item completed user i2
+          => heard i2
+        < u item completed message m2 second
+          => emit item_completed item.id=m2 item.kind=agent_message item.text=second
+        < u ends completed
+          => emit outcome exit=0 outcome=completed text=second
+          => finish completed exit 0
+    "#]]);
+}
