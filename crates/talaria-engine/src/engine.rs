@@ -211,10 +211,9 @@ impl Engine {
         let (kept, is_kept) = oneshot::channel();
         let is_told = self.0.desk.tell(&session.id, Command::Say { input, when, limit, kept: Some(kept) });
         // Nothing is promised before the turn has taken it upon itself: one that ends meanwhile lets go of it.
-        if !is_told || is_kept.await.is_err() {
-            return Err(self.no_turn(&session));
-        }
-        Ok(Said { to_running_turn: when == When::Now })
+        let took = if is_told { is_kept.await.ok() } else { None };
+        let took = took.ok_or_else(|| self.no_turn(&session))?;
+        Ok(Said { to_running_turn: took == When::Now })
     }
 
     /// Asks the turn that runs to stop. Once it has, what waits for the next one is taken back and told

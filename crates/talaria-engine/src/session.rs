@@ -112,9 +112,9 @@ pub enum Command {
         when: When,
         /// How long the turn may take that it becomes, if it becomes one.
         limit: Option<Duration>,
-        /// Told when it cannot get lost any more, if somebody waits for that: for the next turn when it is kept, for the
-        /// running one when that hands it to Codex, and from then on tells what became of it.
-        kept: Option<oneshot::Sender<()>>,
+        /// Told when it cannot get lost any more, and which turn has it then, if somebody waits for that: the next one when
+        /// it is kept; the running one when that hands it to Codex, and from then on tells what became of it.
+        kept: Option<oneshot::Sender<When>>,
     },
 }
 

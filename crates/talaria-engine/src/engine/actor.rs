@@ -366,14 +366,15 @@ async fn unless_stopped<T>(
         };
         match command {
             Command::Interrupt { by } => return Ok(Err(by)),
-            Command::Say { input, when: When::Next, limit, kept } => match queue(journal, input, limit) {
+            // Nothing runs yet that could take it, so it waits, also if it was meant for this turn.
+            Command::Say { input, when, limit, kept } => match queue(journal, input, limit) {
                 Ok(queued) => {
                     journal.event(queued);
                     journal.keep().await.map_err(|_| StoreError::Closed)?;
                     // Whoever asked may have gone.
-                    kept.map(|kept| kept.send(()));
+                    kept.map(|kept| kept.send(When::Next));
                 }
-                Err(input) => others.commands.push(Command::Say { input, when: When::Next, limit, kept }),
+                Err(input) => others.commands.push(Command::Say { input, when, limit, kept }),
             },
             other => others.commands.push(other),
         }

@@ -57,7 +57,7 @@ pub(super) struct Running<'a, W> {
     /// What Codex complained of before belongs to other turns.
     mark: Mark,
     /// Whoever waits until what was told so far is kept.
-    waiting_for_keep: Vec<oneshot::Sender<()>>,
+    waiting_for_keep: Vec<oneshot::Sender<When>>,
     /// A host is looked for. What the one before has left to say, its end above all, does not concern this turn.
     is_between_hosts: bool,
 }
@@ -274,7 +274,7 @@ impl<'a, W: Watcher> Running<'a, W> {
                     let thread = self.session.started.thread.clone();
                     self.errands.steer(self.session.current.get(), thread, turn, input);
                     // Whoever asked may have gone.
-                    kept.map(|kept| kept.send(()));
+                    kept.map(|kept| kept.send(When::Now));
                 }
                 _ => {
                     self.queue_up(input, limit);

@@ -281,6 +281,8 @@ impl Chat {
             self.has_talk = self.transcript.newest_seq().is_some();
             let held = if matches!(self.turn, Turn::Asked { .. }) {
                 self.turn = Turn::Idle;
+                // No turn brings what was chosen.
+                self.known.is_brought = false;
                 self.pending.withdraw()
             } else {
                 Vec::new()

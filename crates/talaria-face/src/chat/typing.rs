@@ -64,6 +64,11 @@ impl Chat {
     fn key(&mut self, now: Duration, key: Key) {
         let plain = !key.ctrl && !key.alt;
         self.note_line(now);
+        let is_ctrl_c = key.ctrl && key.code == Code::Char('c');
+        // First, so that it does not take away what is said about this key.
+        if !is_ctrl_c {
+            self.stay();
+        }
         match key.code {
             // As a line it would be the same choice.
             Code::Enter if self.held().is_some() => return,
@@ -75,10 +80,9 @@ impl Chat {
             let reaction = self.composer.key(key);
             return self.react(now, reaction);
         }
-        if key.ctrl && key.code == Code::Char('c') {
+        if is_ctrl_c {
             return self.stop_or_leave(now);
         }
-        self.stay();
         if self.is_dropping && self.drops(key) {
             return;
         }

@@ -112,7 +112,8 @@ pub(crate) fn show_counted<'a>(
     }
     if missing > 0 {
         let key = if matches!(amount, Amount::Folded(_)) { " (Ctrl-O)" } else { "" };
-        let note = format!("  {} {missing} more lines{key}", paint.sign("…", "..."));
+        let plural = if missing == 1 { "" } else { "s" };
+        let note = format!("  {} {missing} more line{plural}{key}", paint.sign("…", "..."));
         paint.push(&mut out, Style::DIM, &note);
         out.push('\n');
     }

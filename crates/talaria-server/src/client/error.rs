@@ -50,7 +50,8 @@ impl ClientError {
     pub fn next_step(&self) -> Option<String> {
         match self {
             Self::Problem(problem) => problem.hint.clone(),
-            Self::NotRunning | Self::Stopped => Some("start one with: talaria serve".to_owned()),
+            Self::NotRunning => Some("start one with: talaria serve".to_owned()),
+            Self::Stopped => None,
             Self::Refused { .. } => Some("set TALARIA_HOME to a directory of your own".to_owned()),
             Self::Broken(_) => Some("see what the engine is doing with: talaria status".to_owned()),
             Self::Version { .. } => Some(

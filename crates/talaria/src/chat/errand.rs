@@ -261,7 +261,7 @@ fn is_ours(request: &RequestInfo) -> bool {
 
 /// What can be named, the newest first. Where it cannot be had, it is not offered.
 async fn names(place: &Place) -> Option<News> {
-    let client = &place.desk.client;
+    let client = &place.desk.onlooker;
     let query = SessionQuery { limit: NAMES, ..SessionQuery::default() };
     let sessions = client.sessions(&query).await.ok()?;
     let tasks = client.tasks(&TaskQuery { limit: NAMES, ..TaskQuery::default() }).await.ok()?;

@@ -197,7 +197,8 @@ impl Plain {
         }
         // From a pipe nothing is asked for while a turn runs, so that nothing would start the engine again.
         let is_left_alone = self.driver.is_engine_stopped() && !self.driver.is_busy();
-        if self.input == Input::Pipe && is_left_alone && self.driver.is_running() {
+        let is_expecting = self.driver.is_running() || !self.page.is_caught_up();
+        if self.input == Input::Pipe && is_left_alone && is_expecting {
             return Ok(Flow::Leave);
         }
         let next = if self.is_idle() { self.held.pop_front() } else { None };

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::{Running, STEER_GRACE};
 use crate::session::errands;
-use crate::session::{NotKept, Reading, Watcher};
+use crate::session::{NotKept, Reading, Watcher, When};
 
 impl<W: Watcher> Running<'_, W> {
     /// Does what the turn wants done, until it wants nothing or is over.
@@ -107,7 +107,7 @@ impl<W: Watcher> Running<'_, W> {
         self.watcher.keep().await?;
         for waiting in self.waiting_for_keep.drain(..) {
             // They may have gone.
-            let _ = waiting.send(());
+            let _ = waiting.send(When::Next);
         }
         Ok(())
     }

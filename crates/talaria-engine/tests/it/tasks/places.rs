@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use talaria_core::api::{TaskCounts, TaskStarted, TaskStatus};
+use talaria_core::api::{Say, TaskCounts, TaskStarted, TaskStatus, When};
 use talaria_core::principal::Principal;
 use talaria_scripted::{Gate, Reply};
 use talaria_testkit::Codex;
@@ -147,12 +147,16 @@ async fn a_follow_up_for_a_task_in_the_line_is_kept_at_once() {
     let queued = start(&home, "p", "one").await;
     let sent = tokio::time::timeout(Duration::from_secs(20), home.send(&queued, "two")).await;
     assert!(sent.expect("it is not held up by whoever works").unwrap().waits);
+    // What is meant for the turn itself waits too: nothing runs that could take it.
+    let more = Say { text: "three".to_owned(), images: Vec::new(), when: When::Now };
+    let said = tokio::time::timeout(Duration::from_secs(20), home.engine().say(&queued.id, more)).await;
+    assert!(!said.expect("nor is this").unwrap().to_running_turn);
     home.crash().await;
     home.open().await;
     gate.open();
     all_end(&home, &[first]).await;
-    assert_eq!(home.reaches_turn(&queued, 2).await.status, TaskStatus::Completed);
-    assert_eq!(served(&home), ["first", "one", "two"]);
+    assert_eq!(home.reaches_turn(&queued, 3).await.status, TaskStatus::Completed);
+    assert_eq!(served(&home), ["first", "one", "two", "three"]);
     home.close().await;
 }
 

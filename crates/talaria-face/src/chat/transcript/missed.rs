@@ -29,6 +29,7 @@ impl Transcript {
     pub(super) fn missed(&mut self, scene: Scene, gap: &Gap) {
         let key = self.add(scene, Body::Remark(Remark::warning(&gap.message)));
         let (missing, open) = (gap.missing.clone(), gap.open.clone());
+        self.missed.retain(|note| note.key != key);
         self.missed.push(Missed { key, turn: scene.turn, found: gap.found, missing, open });
     }
 

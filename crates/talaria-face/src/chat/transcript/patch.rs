@@ -95,8 +95,10 @@ impl Patch {
 
     /// Its turn ended, and nothing was heard of its end.
     pub(super) fn leave(&mut self) {
-        if matches!(self.state, State::Running | State::Held) {
-            self.state = State::Left;
+        match self.state {
+            State::Running | State::Held => self.state = State::Left,
+            State::Refused => self.state = State::Ended(Status::Declined),
+            _ => {}
         }
     }
 

@@ -46,8 +46,12 @@ impl Transcript {
         self.roll.remove(note.key).is_some()
     }
 
-    /// It was taken back.
+    /// It was taken back. Told again, after its page was let go, it still counts once.
     pub(super) fn unqueued(&mut self, scene: Scene, text: &str) {
+        let is_known = |known: &(i64, String)| known.0 == scene.seq && known.1 == text;
+        if self.waiting.taken_back.iter().any(is_known) {
+            return;
+        }
         if !self.waits_no_longer(scene, text) {
             self.waiting.taken_back.push((scene.seq, text.to_owned()));
         }

@@ -61,7 +61,7 @@ fn conversation(
     now: Timestamp,
 ) -> Pairs {
     let started = standing.started.as_deref();
-    let untold = || "Codex tells it when the next turn begins".to_owned();
+    let untold = || "not known here; Codex tells it when a turn begins".to_owned();
     let model = started.map(|started| started.model.clone()).or_else(|| info.model.clone());
     let effort = started.and_then(|started| started.effort.as_deref());
     let new_model = chosen.model.clone().filter(|asked| Some(asked) != model.as_ref());
@@ -131,9 +131,9 @@ mod tests {
             conversation  mend␛ it
             id            s-1
             folder        /work
-            runtime       Codex tells it when the next turn begins
+            runtime       not known here; Codex tells it when a turn begins
             model         gpt-5.5
-            permissions   Codex tells it when the next turn begins
+            permissions   not known here; Codex tells it when a turn begins
             context       not known yet
             turn          runs for 12 seconds
         "#]]

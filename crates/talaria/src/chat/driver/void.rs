@@ -1,4 +1,5 @@
-//! Commands for a turn where none runs: they are refused, since what they would do instead was not asked for.
+//! Commands for a turn where none runs: they are refused, since what they would do instead was not asked for. The screen refuses
+//! `/steer` itself, and keeps the words.
 
 use talaria_face::chat::commands::Command;
 use talaria_face::chat::contract::{News, Prompt};
@@ -13,7 +14,7 @@ impl Driver {
         matches!(command, Command::Stop | Command::Steer(_)) && !self.is_running() && !is_coming()
     }
 
-    /// Says so; words go back to whoever typed them.
+    /// Says so, and gives the words back.
     pub(super) fn refuse_void(&mut self, command: Command) {
         let (what, prompt) = match command {
             Command::Stop if self.is_shell_running() => return self.stop_shell(),

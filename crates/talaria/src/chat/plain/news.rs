@@ -4,6 +4,7 @@ use std::io;
 
 use talaria_core::api::{Numbered, Offers, RequestInfo, RequestState};
 use talaria_core::event::Event;
+use talaria_core::redact::redact;
 use talaria_face::chat::commands::{self, Command};
 use talaria_face::chat::contract::News;
 use talaria_face::chat::{Asked, beginning};
@@ -62,7 +63,9 @@ impl Plain {
                 self.ask_what_is_old()
             }
             News::Reply(text) => self.page.say(&text),
-            News::Refused { what, ticket, .. } => {
+            News::Refused { what, ticket, prompt } => {
+                // It was not said after all: the same words may come from elsewhere.
+                prompt.map(|prompt| self.said.takes(&redact(&prompt.text)));
                 if let Some(ticket) = ticket {
                     self.questions.refused(&ticket);
                     self.asked = None;
