@@ -12,7 +12,9 @@ use crate::item::{FileChange, Item};
 use crate::outcome::Report;
 use crate::place::Place;
 use crate::raw;
+use crate::redact::redact;
 use crate::request::{Ask, Decision, Who};
+use crate::wire::call::UserInput;
 
 /// Something that happened in a session.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -243,7 +245,8 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "String::is_empty")]
         text: String,
     },
-    /// The turn was stopped by somebody, and what waited for the next one is taken back: it will not be run.
+    /// What still waited when the turn ended is taken back, and will not be run: for the next turn, because somebody stopped
+    /// this one; for this turn, because the model never got it although Codex took it.
     Unqueued {
         /// What it was, in order.
         inputs: Vec<QueuedInput>,
@@ -275,6 +278,21 @@ pub struct QueuedInput {
     /// The image files that go with it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<String>,
+}
+
+impl QueuedInput {
+    /// What was said, with secrets masked.
+    pub fn of(input: &[UserInput]) -> Self {
+        let (mut texts, mut images) = (Vec::new(), Vec::new());
+        for part in input {
+            match part {
+                UserInput::Text { text } => texts.push(redact(text).into_owned()),
+                UserInput::LocalImage { path } => images.push(path.clone()),
+                UserInput::Other => {}
+            }
+        }
+        Self { text: texts.join("\n"), images }
+    }
 }
 
 /// What is in force on a thread, as Codex reported it.

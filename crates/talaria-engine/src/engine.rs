@@ -309,7 +309,7 @@ impl Inner {
         // it is run.
         let (inner, session) = (Arc::clone(self), id.clone());
         self.tasks.spawn(async move {
-            let said = vec![Change::Message(rows::prompt(1, 1, &shown))];
+            let said = vec![Change::Message(rows::prompt(1, &shown))];
             if let Err(error) = inner.write(&session, said).await {
                 tracing::warn!("session {session}: its prompt cannot be found by its words yet: {error}");
             }
@@ -351,7 +351,7 @@ impl Inner {
         let settings = settings.after(earlier.as_ref());
         let settings = if session.alias.is_some() { settings.at_home_of(earlier) } else { settings };
         let ordinal = row.ordinal;
-        let said = rows::prompt(ordinal, 1, &row.input_text);
+        let said = rows::prompt(ordinal, &row.input_text);
         let changes = vec![
             Change::NewTurn(row),
             Change::Message(said),

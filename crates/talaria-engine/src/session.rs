@@ -56,9 +56,6 @@ pub trait Watcher: Send {
     /// Something besides events has to be written down. It is kept before what follows is done.
     fn record(&mut self, _record: Record) {}
 
-    /// The person said something more in the middle of the turn, and it was taken.
-    fn said(&mut self, _text: &str) {}
-
     /// The conversation moved to another host.
     fn moved(&mut self, _host: &Host, _started: &Started) {}
 

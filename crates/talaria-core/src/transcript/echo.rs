@@ -22,8 +22,8 @@ impl Sent {
         Self { client_id, text: texts.collect() }
     }
 
-    /// 0.130 joins the text parts when it reads a thread back, so the space between them says nothing.
-    fn has_text(&self, text: &str) -> bool {
+    /// Is this its text? 0.130 joins the text parts when it reads a thread back, so the space between them says nothing.
+    pub fn has_text(&self, text: &str) -> bool {
         let is_sign = |c: &char| !c.is_whitespace();
         self.text.chars().filter(is_sign).eq(text.chars().filter(is_sign))
     }

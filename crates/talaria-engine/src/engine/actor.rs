@@ -257,7 +257,7 @@ impl Actor {
             Some(Content::Words(words)) => words,
             _ => input::text(row.input_text.as_str()),
         };
-        Ok(rows.iter().map(|row| input::queued(&input(row))).collect())
+        Ok(rows.iter().map(|row| QueuedInput::of(&input(row))).collect())
     }
 
     /// What the journal has to know of a task.

@@ -4,7 +4,6 @@ use std::fs::File;
 use std::path::Path;
 
 use talaria_core::api::{Problem, ProblemCode};
-use talaria_core::event::QueuedInput;
 use talaria_core::redact::redact;
 use talaria_core::wire::call::UserInput;
 
@@ -73,19 +72,6 @@ pub(super) fn shown(input: &[UserInput]) -> String {
     };
     let text = input.iter().filter_map(part).collect::<Vec<_>>().join("\n");
     redact(&text).to_string()
-}
-
-/// What waits for its turn, with secrets masked.
-pub(super) fn queued(input: &[UserInput]) -> QueuedInput {
-    let (mut texts, mut images) = (Vec::new(), Vec::new());
-    for part in input {
-        match part {
-            UserInput::Text { text } => texts.push(redact(text).into_owned()),
-            UserInput::LocalImage { path } => images.push(path.clone()),
-            UserInput::Other => {}
-        }
-    }
-    QueuedInput { text: texts.join("\n"), images }
 }
 
 /// The first line of what was said, in one short line.

@@ -88,8 +88,6 @@ pub(super) struct Journal {
     known: Vec<TicketId>,
     /// Messages that came from no item.
     unnamed: usize,
-    /// How often the person spoke.
-    said: usize,
     /// What waits behind this one.
     waiting: Vec<QueuedInput>,
     broken: bool,
@@ -120,7 +118,6 @@ impl Journal {
             known: Vec::new(),
             unnamed: 0,
             // The prompt was written down with the turn.
-            said: 1,
             waiting: Vec::new(),
             broken: false,
         }
@@ -167,7 +164,7 @@ impl Journal {
 
     /// Says what the person said first. What waited for its turn becomes part of the conversation only now.
     pub(super) fn prompt(&mut self, text: &str) {
-        let prompt = rows::prompt(self.ordinal, 1, text);
+        let prompt = rows::prompt(self.ordinal, text);
         self.changes.push(Change::Message(talaria_store::NewMessage { event: Some(0), ..prompt }));
     }
 
@@ -268,11 +265,6 @@ impl Watcher for Journal {
         self.changes.push(Change::Message(message));
     }
 
-    fn said(&mut self, text: &str) {
-        self.said += 1;
-        self.changes.push(Change::Message(rows::prompt(self.ordinal, self.said, text)));
-    }
-
     fn moved(&mut self, host: &Host, started: &Started) {
         self.on(host, started);
         self.changes.push(Change::Session(SessionPatch {
@@ -295,7 +287,7 @@ impl Watcher for Journal {
         let Ok(sealed) = self.shelf.seal.close(&input::to_json(&input)) else {
             return Err(input);
         };
-        self.waiting.push(input::queued(&input));
+        self.waiting.push(QueuedInput::of(&input));
         let ordinal = self.ordinal + i64::try_from(self.waiting.len()).unwrap_or(i64::MAX);
         self.changes.push(Change::NewTurn(NewTurn {
             ordinal,

@@ -111,11 +111,11 @@ pub(super) fn message(ordinal: i64, message: &Message, unnamed: &mut usize) -> N
     }
 }
 
-/// What the person said, as it is kept; `said` counts that within the turn.
-pub(super) fn prompt(ordinal: i64, said: usize, text: &str) -> NewMessage {
+/// What the person began a turn with, as it is kept.
+pub(super) fn prompt(ordinal: i64, text: &str) -> NewMessage {
     let message = Message::user(text);
     NewMessage {
-        key: format!("{ordinal}/{}/said/{said}", word(&Role::User)),
+        key: format!("{ordinal}/{}/said/1", word(&Role::User)),
         turn: Some(ordinal),
         event: None,
         role: word(&Role::User),
@@ -204,6 +204,6 @@ mod tests {
             r#"{"command":"ls"}"#.to_owned(),
         ));
         assert_eq!(message(1, &call, &mut unnamed).text, r#"shell {"command":"ls"}"#);
-        assert_eq!(prompt(2, 1, "hello").key, "2/user/said/1");
+        assert_eq!(prompt(2, "hello").key, "2/user/said/1");
     }
 }

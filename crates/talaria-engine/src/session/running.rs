@@ -9,7 +9,6 @@ use talaria_core::event::Event;
 use talaria_core::failure;
 use talaria_core::ids::TicketId;
 use talaria_core::outcome::Report;
-use talaria_core::redact::redact;
 use talaria_core::settle::{Deed, Settlement, Vantage};
 use talaria_core::transcript::{Limits, Projector, Sent};
 use talaria_core::turn::{Choice, Input, Order, Turn};
@@ -26,7 +25,10 @@ use crate::codex::live_turns::TurnGuard;
 use crate::codex::queue::{Delivery, Queue};
 
 mod acting;
+mod taken;
 mod telling;
+
+use taken::Taken;
 
 use telling::text_of;
 
@@ -58,6 +60,7 @@ pub(super) struct Running<'a, W> {
     mark: Mark,
     /// Whoever waits until what was told so far is kept.
     waiting_for_keep: Vec<oneshot::Sender<When>>,
+    taken: Taken,
     /// A host is looked for. What the one before has left to say, its end above all, does not concern this turn.
     is_between_hosts: bool,
 }
@@ -125,6 +128,7 @@ impl<'a, W: Watcher> Running<'a, W> {
             guard,
             mark,
             waiting_for_keep: Vec::new(),
+            taken: Taken::default(),
             is_between_hosts: false,
         }
     }
@@ -221,10 +225,7 @@ impl<'a, W: Watcher> Running<'a, W> {
             }
             Done::Event(event) => self.tell(event),
             Done::Steered { turn, input } => {
-                self.projector.sent(Sent::new(None, &input));
-                let text = text_of(&input);
-                self.remember_said(&text);
-                self.watcher.said(&redact(&text));
+                self.taken.took(input);
                 self.tell(Event::Steered { turn });
             }
             Done::NotTaken { input, why } => {

@@ -17,6 +17,7 @@ both_versions!(
     a_deadline_takes_nothing_back,
     images_go_with_what_is_said_to_a_turn_and_with_what_waits,
     what_is_said_in_the_moment_in_which_a_turn_ends_is_not_lost,
+    what_codex_took_and_the_model_never_got_is_taken_back,
 );
 
 const PICTURE: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x02\0\0\0\x90wS\xde\0\0\0\x0cIDATx\x9cc\xf8\xcf\xc0\0\0\x03\x01\x01\0\xc9\xfe\x92\xef\0\0\0\0IEND\xaeB`\x82";
@@ -161,5 +162,30 @@ async fn what_is_said_in_the_moment_in_which_a_turn_ends_is_not_lost(codex: Code
             ),
         }
     }
+    home.close().await;
+}
+
+async fn what_codex_took_and_the_model_never_got_is_taken_back(codex: Codex) {
+    let mut home = Home::real(&codex).await;
+    home.open().await;
+    home.model.push(Reply::new().command("sleep 600"));
+    let started = home.start(ApprovalPolicy::Never, "wait").await;
+    let mut events = home.events(&started, 0).await;
+    let is_command = |event: &Event| matches!(event, Event::ItemStarted { item } if matches!(item.body, ItemBody::Command { .. }));
+    events.is(is_command).await;
+    let id = started.id.as_str();
+    let say = Say { text: "mind the cheese".to_owned(), images: Vec::new(), when: When::Now };
+    assert!(home.engine().say(id, say).await.unwrap().to_running_turn);
+    events.is(|event| matches!(event, Event::Steered { .. })).await;
+    home.engine().interrupt(id, Interrupt { by: Who::User }).await.unwrap();
+    assert_eq!(events.outcome().await.outcome, Outcome::Interrupted { by: Who::User });
+    let back = events.seen.iter().find_map(|event| match event {
+        Event::Unqueued { inputs } => Some(inputs.clone()),
+        _ => None,
+    });
+    let expected = QueuedInput { text: "mind the cheese".to_owned(), images: Vec::new() };
+    assert_eq!(back, Some(vec![expected]), "{:#?}", events.seen);
+    let found = home.engine().search("cheese", 10).await.unwrap();
+    assert!(found.is_empty(), "it was never said: {found:?}");
     home.close().await;
 }

@@ -177,6 +177,11 @@ impl Composer {
         self.buffer.is_empty()
     }
 
+    /// Is something written, and the cursor behind all of it?
+    pub fn is_at_end(&self) -> bool {
+        !self.is_empty() && self.buffer.cursor() == self.buffer.text().len()
+    }
+
     /// Is something written, or looked for in what was sent before?
     pub fn is_busy(&self) -> bool {
         !self.is_empty() || self.is_searching()

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use talaria_core::api::{EffortOffer, ModelOffer, Numbered, SessionInfo, TaskLine};
+use talaria_core::api::{EffortOffer, ModelOffer, Numbered, SessionInfo, TaskCounts, TaskLine};
 use talaria_core::event::Event;
 use talaria_core::ids::TicketId;
 use talaria_core::outcome::Outcome;
 use talaria_core::plain::{one_line, sanitize};
 use talaria_core::redact::redact;
+use talaria_core::request::Decision;
 
 use super::Chat;
 use super::commands::Source;
@@ -49,6 +50,10 @@ impl Chat {
             News::Away => self.known.engine = Engine::Away,
             News::Stopped => {
                 self.known.engine = Engine::Stopped;
+                // Nobody knows of any: those of turns that went down with it are closed.
+                self.known.tasks = TaskCounts::default();
+                self.requests.waiting(Vec::new());
+                self.close_if_gone();
                 // The first screen says it by itself.
                 if self.has_talk {
                     self.note(Tone::Warn, format!("{STOPPED}; {STARTS_AGAIN}"));
@@ -181,6 +186,7 @@ impl Chat {
         if let Some(closed) = self.requests.event(&numbered.event)
             && let Some(panel) = self.lose_panel(|panel| *panel.ticket() == closed.ticket)
             && !panel.is_sent()
+            && closed.decision != Decision::Void
         {
             self.note(Tone::Info, format!("the request was answered elsewhere: {}", closed.decision));
         }

@@ -139,6 +139,9 @@ impl Chat {
                 &["the question is gone: keys are dropped up to Enter", "Enter ends the line"]
             }
             _ if self.is_asked() => &["keys answer; Ctrl-G: input line", "keys answer"],
+            _ if matches!(self.popup, Some(Popup::List(_))) => {
+                &["Enter chooses; Esc leaves", "Enter chooses"]
+            }
             (_, Turn::Idle, _) => &["Enter sends"],
             (_, _, Enter::Steer) => &["Enter steers; F3: queue; Esc stops", "Enter steers"],
             (_, _, Enter::Queue) => &["Enter queues; F3: steer; Esc stops", "Enter queues"],

@@ -75,6 +75,9 @@ pub(super) struct Panel {
 }
 
 /// What came of a key.
+/// Said to a yes that came too early.
+const UNREAD: &str = "read it all first";
+
 #[derive(Debug)]
 pub(super) enum Felt {
     /// Nothing that concerns others.
@@ -137,6 +140,9 @@ impl Panel {
     pub(super) fn was_drawn(&mut self, now: Duration) {
         if self.page.was_drawn() {
             self.shown_at.get_or_insert(now);
+        }
+        if self.page.is_whole() {
+            self.problem.take_if(|problem| problem == UNREAD);
         }
     }
 
@@ -292,7 +298,7 @@ impl Panel {
         let is_yes = self.dialog.step() == Step::Choice && matches!(c, 'y' | 's' | 'a');
         if is_yes && !self.page.is_whole() {
             self.page.go_on();
-            self.problem = Some("read it all first".to_owned());
+            self.problem = Some(UNREAD.to_owned());
             return Felt::Nothing;
         }
         self.line(c.encode_utf8(&mut [0; 4]))

@@ -122,6 +122,9 @@ impl Chat {
         match key.code {
             Code::PageUp | Code::PageDown => return self.scroll(key.code),
             Code::Char('d') if key.ctrl && self.composer.is_empty() => return self.wishes.push(Wish::Leave),
+            Code::Char('d') if key.ctrl && self.composer.is_at_end() => {
+                return self.flash(now, "the input is not empty: Ctrl-C clears it");
+            }
             Code::Char('?') if plain && self.composer.is_empty() => {
                 return self.popup = Some(Popup::Keys(Keys::default()));
             }

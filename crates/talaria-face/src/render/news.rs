@@ -70,8 +70,8 @@ pub(crate) fn news(event: &Event, paint: Paint) -> Option<News> {
         Event::Steered { .. } => Aside("Codex took the further input".to_owned()),
         Event::Queued { waiting: 1, .. } => Aside("it waits for the next turn".to_owned()),
         Event::Unqueued { inputs } => Aside(match inputs.len() {
-            1 => "what waited for the next turn is taken back and will not be run".to_owned(),
-            many => format!("{many} messages that waited for their turn are taken back and will not be run"),
+            1 => "what still waited is taken back and will not be run".to_owned(),
+            many => format!("{many} messages that still waited are taken back and will not be run"),
         }),
         Event::Queued { waiting, .. } => Aside(format!("it waits for its turn; {waiting} wait")),
         _ => return None,

@@ -158,7 +158,11 @@ impl Driver {
             }
             // Both need the name of a conversation that is being made.
             Wish::Send(_) | Wish::Say(..) | Wish::Interrupt if self.is_beginning => self.held.push_back(wish),
-            Wish::Send(prompt) => self.begin(Errand::Send(prompt)),
+            Wish::Send(prompt) => {
+                // Another chat may have been opened here since, and this one may not live to say so.
+                self.note_open();
+                self.begin(Errand::Send(prompt));
+            }
             Wish::Say(prompt, _) if self.current.is_none() => self.begin(Errand::Send(prompt)),
             Wish::Say(prompt, when) => self.run(Errand::Say(prompt, when)),
             Wish::Interrupt => self.run(Errand::Interrupt),

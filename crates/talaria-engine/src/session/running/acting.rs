@@ -2,6 +2,7 @@
 //! it has been kept.
 
 use talaria_core::event::{Event, Usage};
+use talaria_core::item::ItemBody;
 use talaria_core::outcome::{Outcome, Report};
 use talaria_core::settle::{Deed, Settlement};
 use talaria_core::turn::{Input, Output};
@@ -29,6 +30,7 @@ impl<W: Watcher> Running<'_, W> {
                 Output::Emit(event) => {
                     if matches!(event, Event::Outcome(_)) {
                         self.settle_steering().await;
+                        self.take_back_unshown();
                     }
                     self.tell(event);
                 }
@@ -86,7 +88,12 @@ impl<W: Watcher> Running<'_, W> {
                     let work = self.session.options.tools.call(&call.tool, call.arguments);
                     self.errands.run_tool(host, id, work);
                 }
-                Output::Heard(item) => self.tell(Event::ItemCompleted { item }),
+                Output::Heard(item) => {
+                    if let ItemBody::UserMessage { text, .. } = &item.body {
+                        self.taken.shows(text);
+                    }
+                    self.tell(Event::ItemCompleted { item });
+                }
                 Output::Finish(mut report, total) => {
                     veil::cover_report(&mut report);
                     self.session.total = total;

@@ -33,7 +33,7 @@ fn a_list_is_chosen_from_and_the_choice_is_run() {
         model (1/2, type to filter; Enter chooses, Esc leaves)
         › gpt-5.5
           mini
-        ── Enter sends ─────────────────────────────────────────────────────────────────
+        ── Enter chooses; Esc leaves ───────────────────────────────────────────────────
         › say what to do   / commands   @ files   ! shell
 
     "#]]
@@ -136,7 +136,6 @@ fn lists_begin_at_what_is_in_force_or_was_asked_for_and_mark_it() {
         terminal: in the colours of the terminal
         › ✓ contrast: nothing is dim or grey
         mono: without colours
-        ── Enter steers; F3: queue; Esc stops ──────────────────────────────────────────
     "#]]
     .assert_eq(&play.rows_with(": "));
 }

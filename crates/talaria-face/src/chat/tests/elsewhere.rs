@@ -287,3 +287,20 @@ fn an_answer_to_a_task_says_to_what_and_why() {
     play.news(News::Answered { ticket: TicketId::new("r-9") });
     assert_eq!(play.rows_with("your answer was taken").lines().count(), 1);
 }
+
+#[test]
+fn what_waited_is_not_said_to_wait_once_the_engine_was_stopped() {
+    let mut play = play();
+    play.news(waiting(vec![of_task("r-9", "t-1")]));
+    assert!(play.rows_with(": F2").starts_with("1 request waits"));
+    play.news(News::Stopped);
+    assert_eq!(play.rows_with(": F2"), "");
+}
+
+#[test]
+fn a_question_that_nobody_answered_was_not_answered_elsewhere() {
+    let mut play = play();
+    play.running().asked("r-1", sample::ask_command("ls")).settle();
+    play.event(closed("r-1", Decision::Void));
+    assert!(!play.screen().contains("answered elsewhere"), "{}", play.screen());
+}

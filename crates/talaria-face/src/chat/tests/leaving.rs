@@ -140,3 +140,13 @@ fn another_conversation_takes_nothing_of_the_last_one_with_it() {
     let screen = play.screen();
     assert!(screen.contains("Enter sends") && !screen.contains("[y]") && screen.contains("Talaria 0.6.0"));
 }
+
+#[test]
+fn ctrl_d_behind_a_text_says_why_it_does_not_leave() {
+    let mut play = play();
+    play.write("half").press("Ctrl-D");
+    assert_eq!(play.wishes(), "");
+    assert!(play.screen().contains("the input is not empty: Ctrl-C clears it"), "{}", play.screen());
+    play.press("Home Ctrl-D");
+    assert_eq!(play.rows_with("› alf"), "› alf\n");
+}
