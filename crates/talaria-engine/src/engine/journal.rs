@@ -117,7 +117,6 @@ impl Journal {
             opened: None,
             known: Vec::new(),
             unnamed: 0,
-            // The prompt was written down with the turn.
             waiting: Vec::new(),
             broken: false,
         }
