@@ -59,6 +59,33 @@ async fn an_engine_that_was_killed_comes_back_and_the_turn_ends() {
 }
 
 #[tokio::test]
+async fn the_last_one_is_the_one_that_was_typed_into_last_also_after_a_kill() {
+    let stage = Stage::usual().await;
+    for answer in ["About apples.", "About pears."] {
+        stage.scene.model.push(Reply::say(answer));
+    }
+    let gate = Gate::new();
+    stage.scene.model.push(Reply::new().text("More of them ").gate(&gate));
+    let mut first = stage.open(&[]).await;
+    send(&mut first, "Apples?").await;
+    ended(&mut first, "About apples.").await;
+    let mut second = stage.open(&[]).await;
+    send(&mut second, "Pears?").await;
+    ended(&mut second, "About pears.").await;
+    send(&mut first, "More?").await;
+    first.wait_shown("More of them").await;
+    first.signal(Signal::KILL);
+    first.exit_status().await;
+    let mut again = stage.open(&["--last"]).await;
+    let screen = again.wait_shown("More of them").await;
+    assert!(screen.contains("Apples?") && !screen.contains("Pears?"), "{}", screen.text());
+    gate.open();
+    quit(again).await;
+    quit(second).await;
+    stage.close().await;
+}
+
+#[tokio::test]
 async fn two_chats_on_one_session_see_the_same_and_one_answer_wins() {
     let stage = Stage::usual().await;
     stage.scene.model.push(Reply::new().text("I will touch it.").command("echo once >> touched"));
