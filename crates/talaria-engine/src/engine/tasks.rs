@@ -176,6 +176,8 @@ impl Engine {
     async fn show(&self, session: &Session, alias: String, row: TaskRow) -> Result<TaskInfo, Problem> {
         let store = &self.0.shelf.store;
         let read = async {
+            // Before the turn: whoever follows what comes after the last of them must not miss how the turn ended.
+            let events = store.last_events(&session.id, &PIECES, EVENTS).await?;
             let last = store.last_turns(&session.id, None, 1).await?.pop();
             let turn = store.next_unsettled(&session.id).await?.or_else(|| last.clone());
             let filter =
@@ -185,7 +187,6 @@ impl Engine {
             for ordinal in 1..=last.as_ref().map_or(0, |last| last.ordinal) {
                 steps.extend(store.events_of_turn(&session.id, ordinal, &["item_completed"]).await?);
             }
-            let events = store.last_events(&session.id, &PIECES, EVENTS).await?;
             let notices = store.outbox_of(&session.id).await?;
             Ok::<_, StoreError>((last, turn, requests, steps, events, notices))
         };
