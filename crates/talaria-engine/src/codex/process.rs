@@ -173,7 +173,8 @@ impl Process {
 
     /// How it ended, in a sentence, with the last lines of its standard error.
     pub(crate) async fn last_words(&self) -> String {
-        let how = match self.end_seen() {
+        // The status may come a moment after the connection has ended.
+        let how = match self.wait(EXIT_GRACE).await {
             Some(End::Exited(status)) => format!("Codex ended unexpectedly ({status})"),
             Some(End::Untold) | None => "Codex ended unexpectedly".to_owned(),
         };
