@@ -26,7 +26,8 @@ async fn nothing_was_said(scene: &Scene, id: &str) {
     let said = client.messages(id, 0, 10).await.unwrap();
     let by_person = said.iter().filter(|stored| stored.message.role == Role::User);
     let said: Vec<_> = by_person.filter_map(|stored| stored.message.content.as_deref()).collect();
-    assert_eq!(said, ["x", "the first"]);
+    // This Codex took it and has not shown it, so it is no part of the conversation yet.
+    assert_eq!(said, ["x"]);
 }
 
 #[tokio::test]
