@@ -2,6 +2,8 @@
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::chat::keeper;
+
 mod chat;
 mod codex_runtime;
 mod config;
@@ -94,6 +96,9 @@ pub(crate) enum Command {
     /// Install or update the Codex that Talaria is tested with
     #[command(after_help = SETUP_EXAMPLES)]
     Setup,
+    /// Give the terminal back when the chat cannot; only the chat starts it
+    #[command(name = keeper::NAME, hide = true)]
+    KeepTerminal,
 }
 
 /// Options of `talaria doctor`.

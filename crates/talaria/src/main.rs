@@ -88,6 +88,7 @@ fn run(cli: Cli) -> Result<u8, Trouble> {
             Command::Demo => demo::run().await,
             Command::Doctor(options) => doctor::run(&options).await,
             Command::Setup => setup::run().await,
+            Command::KeepTerminal => chat::keeper::run(),
         }
     });
     // Tasks that were left running may hold a Codex and its directory: they are dropped before the program ends.

@@ -29,6 +29,7 @@ use crate::{look, patience};
 
 mod aside;
 mod guard;
+pub(crate) mod keeper;
 mod keys;
 
 pub(crate) use guard::restore;

@@ -1,7 +1,8 @@
 //! The terminal as the chat needs it, and as it was before: whoever leaves, by whatever door, restores it first.
 //!
 //! Restoring is safe to do twice and from any thread: a panic, a signal and the ordinary end may all come to it. A panic
-//! of whatever part gives the terminal back, so nothing is drawn after it.
+//! of whatever part gives the terminal back, so nothing is drawn after it. What ends the program without a word is the
+//! business of the keeper.
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,6 +13,8 @@ use crossterm::cursor::{SetCursorStyle, Show};
 use crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
 use crossterm::queue;
 use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+
+use super::keeper;
 
 /// Is the terminal ours?
 static TAKEN: AtomicBool = AtomicBool::new(false);
@@ -73,8 +76,10 @@ impl Drop for Guard {
 }
 
 fn take() -> io::Result<()> {
+    let before = keeper::before();
     enable_raw_mode()?;
     TAKEN.store(true, Ordering::SeqCst);
+    keeper::taken(before);
     let mut out = io::stdout().lock();
     queue!(out, EnterAlternateScreen, EnableBracketedPaste)?;
     out.flush()
@@ -87,7 +92,14 @@ pub(crate) fn restore() {
     }
     // A terminal that is gone needs nothing. Not through the lock of standard output: whoever panicked may hold it.
     let mut text = Vec::new();
-    let _ = queue!(text, DisableBracketedPaste, SetCursorStyle::DefaultUserShape, Show, LeaveAlternateScreen);
+    put_back(&mut text);
     let _ = rustix::io::write(rustix::stdio::stdout(), &text);
     let _ = disable_raw_mode();
+    keeper::given();
+}
+
+/// What a terminal that was taken must be told.
+pub(super) fn put_back(text: &mut Vec<u8>) {
+    // Nothing goes wrong in memory.
+    let _ = queue!(text, DisableBracketedPaste, SetCursorStyle::DefaultUserShape, Show, LeaveAlternateScreen);
 }

@@ -15,6 +15,9 @@ use super::stage::{PROMPT, READY, Stage, quit, send};
 pub(super) fn assert_restored(terminal: &Terminal) {
     assert_eq!(terminal.look().modes(), &Modes::default(), "{}", terminal.screen());
     assert_eq!(terminal.discipline(), Discipline::Cooked);
+    // Once too often would put the cursor where it does not belong.
+    let raw = String::from_utf8_lossy(&terminal.raw()).into_owned();
+    assert_eq!(raw.matches("\x1b[?1049h").count(), raw.matches("\x1b[?1049l").count());
 }
 
 #[tokio::test]
@@ -52,6 +55,68 @@ async fn a_panic_leaves_the_terminal_as_it_was_and_says_what_happened() {
     stage.close().await;
 }
 
+/// Runs the chat as a job of a shell that leaves the terminal as it finds it.
+const AS_ONE_COMMAND: &str = r#"
+    sh -c 'echo $$ > pid; exec "$TALARIA"'
+    echo "gone with $?"; read -r line; echo "heard $line"
+"#;
+
+#[tokio::test]
+async fn a_chat_that_is_killed_leaves_the_terminal_as_it_was_and_the_turn_running() {
+    let stage = Stage::usual().await;
+    let gate = Gate::new();
+    stage.scene.model.push(Reply::new().text("half ").gate(&gate).text("and whole."));
+    let command =
+        stage.scene.shell_command(AS_ONE_COMMAND).current_dir(stage.folder()).env_remove("NO_COLOR");
+    let mut terminal = Terminal::spawn(command);
+    terminal.wait_shown(READY).await;
+    send(&mut terminal, "Talk").await;
+    terminal.wait_shown("half").await;
+    assert_eq!(terminal.discipline(), Discipline::Raw);
+    kill_process(job(&stage), Signal::KILL).unwrap();
+    terminal.wait_for("gone with 137").await;
+    // The shell knew it perhaps first.
+    terminal.wait_until("the usual modes", |screen| screen.modes() == &Modes::default()).await;
+    terminal.type_keys("me\n").await;
+    terminal.wait_shown("heard me").await;
+    assert_restored(&terminal);
+    let status = stage.scene.status().await;
+    assert_eq!(status["turns"].as_array().unwrap().len(), 1, "{status}");
+    gate.open();
+    stage.scene.wait_status(|status| status["turns"].as_array().unwrap().is_empty()).await;
+    stage.close().await;
+}
+
+#[tokio::test]
+async fn a_chat_that_was_left_gives_the_terminal_back_once() {
+    let stage = Stage::usual().await;
+    let command =
+        stage.scene.shell_command(AS_ONE_COMMAND).current_dir(stage.folder()).env_remove("NO_COLOR");
+    let mut terminal = Terminal::spawn(command);
+    terminal.wait_shown(READY).await;
+    terminal.type_keys("/quit\n").await;
+    terminal.wait_shown("gone with 0").await;
+    terminal.type_keys("me\n").await;
+    terminal.wait_shown("heard me").await;
+    assert_restored(&terminal);
+    stage.close().await;
+}
+
+#[tokio::test]
+async fn the_keeper_of_the_terminal_is_nothing_to_type() {
+    let stage = Stage::usual().await;
+    let mut terminal = Terminal::spawn(stage.command(&["keep-terminal"]));
+    assert_eq!(terminal.exit_code().await, Some(2));
+    assert!(terminal.screen().contains("only the chat starts this"), "{}", terminal.screen());
+    stage.close().await;
+}
+
+/// The chat that a script runs as its job.
+fn job(stage: &Stage) -> Pid {
+    let pid = fs::read_to_string(stage.folder().join("pid")).unwrap();
+    pid.trim().parse().ok().and_then(Pid::from_raw).unwrap()
+}
+
 #[tokio::test]
 async fn a_closed_window_ends_the_chat_and_not_the_turn() {
     let stage = Stage::usual().await;
@@ -82,11 +147,10 @@ async fn a_chat_that_is_put_aside_gives_the_terminal_back_and_comes_back_where_i
     terminal.wait_shown(READY).await;
     terminal.type_keys("half a line").await;
     terminal.wait_shown("half a line").await;
-    let pid =
-        fs::read_to_string(stage.folder().join("pid")).unwrap().trim().parse().ok().and_then(Pid::from_raw);
+    let pid = job(&stage);
     for how in ["signal", "key"] {
         match how {
-            "signal" => kill_process(pid.unwrap(), Signal::TSTP).unwrap(),
+            "signal" => kill_process(pid, Signal::TSTP).unwrap(),
             _ => terminal.key(Key::Ctrl('z')).await,
         }
         terminal.wait_shown(&format!("aside by a {how}")).await;
