@@ -18,7 +18,8 @@ fn the_command_line_is_sound() {
 #[test]
 fn every_command_shows_an_example() {
     fn walk(command: &clap::Command, path: &str, missing: &mut Vec<String>) {
-        for sub in command.get_subcommands() {
+        // What is hidden is not for people.
+        for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
             let path = format!("{path} {}", sub.get_name());
             if !sub.get_after_help().is_some_and(|help| help.to_string().contains("Examples:")) {
                 missing.push(path.clone());
