@@ -81,11 +81,13 @@ impl FailureCode {
         match self {
             Self::Auth => "run `codex login`, then try again",
             Self::RateLimit => "wait a little, then send the prompt again",
-            Self::UsageLimit => "wait until the limit resets, or choose another model with --model",
-            Self::ContextWindow => "start a new conversation, or ask for less at once",
+            Self::UsageLimit => "wait until the limit resets, or choose another model",
+            Self::ContextWindow => {
+                "start a new conversation, shorten this one (/compact in the chat), or ask for less at once"
+            }
             Self::InputTooLarge => "shorten the prompt, or let Codex read a file instead",
-            Self::ModelNotFound => "choose another model with --model",
-            Self::BadRequest => "check --model and --effort, and the provider in Codex's config.toml",
+            Self::ModelNotFound => "choose another model: --model, or /model in the chat",
+            Self::BadRequest => "check the model and its effort, and the provider in Codex's config.toml",
             Self::Server => "the provider had an error; try again in a moment",
             Self::Connection => "check the network and the provider's address, then try again",
             Self::Sandbox => "run `talaria doctor` to see why the sandbox does not start",

@@ -80,9 +80,7 @@ pub(crate) async fn respond<W: AsyncWrite + Unpin>(
     let body = body.to_string();
     let mut head = format!("HTTP/1.1 {status} {}\r\nconnection: close\r\n", reason(status));
     head.push_str(&format!("content-type: application/json\r\ncontent-length: {}\r\n", body.len()));
-    for (name, value) in headers {
-        head.push_str(&format!("{name}: {value}\r\n"));
-    }
+    head.push_str(&lines(headers));
     head.push_str("\r\n");
     head.push_str(&body);
     writer.write_all(head.as_bytes()).await?;
@@ -90,10 +88,17 @@ pub(crate) async fn respond<W: AsyncWrite + Unpin>(
 }
 
 /// Starts a stream of server-sent events.
-pub(crate) async fn start_stream<W: AsyncWrite + Unpin>(writer: &mut W) -> Result<()> {
+pub(crate) async fn start_stream<W: AsyncWrite + Unpin>(
+    writer: &mut W,
+    headers: &[(String, String)],
+) -> Result<()> {
     let head = "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-type: text/event-stream\r\n\
-                cache-control: no-cache\r\ntransfer-encoding: chunked\r\n\r\n";
-    writer.write_all(head.as_bytes()).await
+                cache-control: no-cache\r\ntransfer-encoding: chunked\r\n";
+    writer.write_all(format!("{head}{}\r\n", lines(headers)).as_bytes()).await
+}
+
+fn lines(headers: &[(String, String)]) -> String {
+    headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect()
 }
 
 /// Sends events as one chunk.

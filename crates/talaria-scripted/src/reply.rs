@@ -18,7 +18,7 @@ pub struct Reply(pub(crate) Answer);
 impl Reply {
     /// An empty stream: created, then completed.
     pub fn new() -> Self {
-        Self(Answer::Stream { steps: Vec::new(), usage: Usage::default() })
+        Self(Answer::Stream { headers: Vec::new(), steps: Vec::new(), usage: Usage::default() })
     }
 
     /// A reply that is one message.
@@ -37,11 +37,10 @@ impl Reply {
         Self::new().fail(code, message)
     }
 
-    /// Adds a header to an HTTP answer; a stream has none of its own.
+    /// Adds a header.
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        if let Answer::Http { headers, .. } = &mut self.0 {
-            headers.push((name.into(), value.into()));
-        }
+        let (Answer::Http { headers, .. } | Answer::Stream { headers, .. }) = &mut self.0;
+        headers.push((name.into(), value.into()));
         self
     }
 

@@ -183,7 +183,8 @@ async fn answer(stream: &mut TcpStream, shared: &Shared) -> Result<()> {
     };
     let (number, reply) = shared.choose(request.headers, body);
     match reply.map(|reply| reply.0) {
-        Some(Answer::Stream { steps, usage }) => {
+        Some(Answer::Stream { headers, steps, usage }) => {
+            http::start_stream(&mut writer, &headers).await?;
             tokio::select! {
                 done = stream_reply(&mut writer, number, &steps, usage) => done,
                 () = client_gone(&mut reader) => Ok(()),
@@ -206,7 +207,6 @@ async fn stream_reply<W: AsyncWrite + Unpin>(
     usage: Usage,
 ) -> Result<()> {
     let mut response = Response::new(number);
-    http::start_stream(writer).await?;
     http::send_events(writer, &response.created()).await?;
     for step in steps {
         let events = match step {

@@ -8,7 +8,7 @@ use crate::Gate;
 
 #[derive(Clone, Debug)]
 pub(crate) enum Answer {
-    Stream { steps: Vec<Step>, usage: Usage },
+    Stream { headers: Vec<(String, String)>, steps: Vec<Step>, usage: Usage },
     Http { status: u16, headers: Vec<(String, String)>, body: Value },
 }
 

@@ -190,6 +190,7 @@ mod tests {
             id: TicketId::new("req-0a1b2c3d4e5f"),
             session,
             task: Some("codex-1a2b3c4d5e6f".to_owned()),
+            title: None,
             kind: "command".to_owned(),
             summary: "cargo clean".to_owned(),
             since: at(3595),

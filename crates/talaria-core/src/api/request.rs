@@ -18,6 +18,9 @@ pub struct RequestInfo {
     pub session: SessionId,
     /// The task that the conversation is, if it is one.
     pub task: Option<String>,
+    /// What the conversation is called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     /// `command`, `patch`, `permissions`, `input` or `elicitation`.
     pub kind: String,
     /// One line about it.

@@ -72,7 +72,10 @@ impl Turn {
                     window: p.token_usage.model_context_window,
                 });
             }
-            Notification::RateLimitsUpdated(p) => self.tell_limits(project::rate_limits(p.rate_limits)),
+            // What came before the turn has begun may be as old as the turn before it.
+            Notification::RateLimitsUpdated(p) if self.begun && !p.rate_limits.is_empty() => {
+                self.tell_limits(project::rate_limits(p.rate_limits));
+            }
             Notification::ModelRerouted(p) => {
                 let reason =
                     p.reason.map(|word| word.as_str().map_or_else(|| word.to_string(), str::to_owned));
@@ -184,10 +187,9 @@ impl Turn {
         }
     }
 
-    /// Codex tells them at every turn; only what is new is passed on.
+    /// Codex tells them at every answer of the model; only what is new is passed on.
     fn tell_limits(&mut self, limits: RateLimits) {
-        let is_empty = limits.primary.is_none() && limits.secondary.is_none() && limits.reached.is_none();
-        if !is_empty && self.limits.as_ref() != Some(&limits) {
+        if self.limits.as_ref() != Some(&limits) {
             self.emit(Event::RateLimits(Box::new(limits.clone())));
             self.limits = Some(limits);
         }

@@ -701,6 +701,13 @@ pub struct WireRateLimits {
     pub rate_limit_reached_type: Option<String>,
 }
 
+impl WireRateLimits {
+    /// Does it say nothing at all? Codex sends that at every turn where there is no account.
+    pub fn is_empty(&self) -> bool {
+        self.primary.is_none() && self.secondary.is_none() && self.rate_limit_reached_type.is_none()
+    }
+}
+
 /// How much of one window is used.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -1,8 +1,9 @@
 //! What waits for one consumer. The reader of the socket never waits for it.
 //!
 //! While the consumer is behind, a piece of text is appended to the piece before it if both belong to the same item: that
-//! loses nothing, keeps a flood small, and costs less than a delivery of its own. What cannot be appended is kept: a
-//! turn's steps are few, and Codex would otherwise wait for ever for the answer to a request that was thrown away.
+//! loses nothing, keeps a flood small, and costs less than a delivery of its own. Of limits of the account that follow each
+//! other the last one counts: a session without a turn hears those of all others. What cannot be joined is kept: a turn's
+//! steps are few, and Codex would otherwise wait for ever for the answer to a request that was thrown away.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -76,7 +77,7 @@ impl Queue {
     /// Adds a delivery. Never waits.
     pub(crate) fn push(&self, delivery: Delivery<'_>) {
         let mut waiting = self.lock();
-        if waiting.back_mut().is_some_and(|last| append(last, &delivery)) {
+        if waiting.back_mut().is_some_and(|last| join(last, &delivery)) {
             return;
         }
         let was_empty = waiting.is_empty();
@@ -114,9 +115,11 @@ impl Queue {
     }
 }
 
-/// Appends a piece of text to the last delivery if it continues it, and says whether it did.
-fn append(last: &mut Delivery<'static>, next: &Delivery<'_>) -> bool {
-    use Notification::{AgentMessageDelta, CommandOutputDelta, ReasoningSummaryDelta, ReasoningTextDelta};
+/// Makes one of the last delivery and the next if the next continues or replaces it, and says whether it did.
+fn join(last: &mut Delivery<'static>, next: &Delivery<'_>) -> bool {
+    use Notification::{
+        AgentMessageDelta, CommandOutputDelta, RateLimitsUpdated, ReasoningSummaryDelta, ReasoningTextDelta,
+    };
     let (Delivery::Notification(last), Delivery::Notification(next)) = (last, next) else { return false };
     match (last, next) {
         (AgentMessageDelta(last), AgentMessageDelta(next))
@@ -126,6 +129,10 @@ fn append(last: &mut Delivery<'static>, next: &Delivery<'_>) -> bool {
             if last.delta.len() < PIECE && same_item(last, next) =>
         {
             last.delta.to_mut().push_str(&next.delta);
+            true
+        }
+        (RateLimitsUpdated(last), RateLimitsUpdated(next)) => {
+            last.clone_from(next);
             true
         }
         _ => false,
@@ -187,6 +194,22 @@ mod tests {
         queue.push(Delivery::Gone("end".to_owned()));
         queue.push(piece("b", "z"));
         assert_eq!(queue.take().await.len(), 4);
+    }
+
+    #[tokio::test]
+    async fn of_limits_only_the_newest_waits() {
+        let limits = |used: u32| {
+            let numbers = serde_json::json!({ "rateLimits": { "primary": { "usedPercent": used } } });
+            let limits = serde_json::from_value(numbers).unwrap();
+            Delivery::Notification(Notification::RateLimitsUpdated(limits))
+        };
+        let queue = Queue::default();
+        (1..=1000).for_each(|used| queue.push(limits(used)));
+        let batch = queue.take().await;
+        let [Delivery::Notification(Notification::RateLimitsUpdated(kept))] = batch.as_slices().0 else {
+            panic!("{batch:?}")
+        };
+        assert_eq!(kept.rate_limits.primary.as_ref().map(|window| window.used_percent), Some(1000.0));
     }
 
     #[tokio::test]

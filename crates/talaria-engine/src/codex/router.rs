@@ -160,10 +160,13 @@ fn is_request(delivery: &Delivery<'_>) -> bool {
     matches!(delivery, Delivery::Request { .. })
 }
 
-/// Sent to everybody at every turn, and read by nobody.
+/// Sent to everybody, and nothing in it is of use to anybody: of limits, what says nothing at all.
 fn is_of_no_interest(delivery: &Delivery<'_>) -> bool {
-    use Notification::{RateLimitsUpdated, RemoteControlChanged};
-    matches!(delivery, Delivery::Notification(RateLimitsUpdated(_) | RemoteControlChanged(_)))
+    match delivery {
+        Delivery::Notification(Notification::RemoteControlChanged(_)) => true,
+        Delivery::Notification(Notification::RateLimitsUpdated(limits)) => limits.rate_limits.is_empty(),
+        _ => false,
+    }
 }
 
 #[cfg(test)]
@@ -185,6 +188,23 @@ mod tests {
         notification(&format!(
             r#"{{"method":"item/agentMessage/delta","params":{{"threadId":"{thread}","turnId":"u","itemId":"{item}","delta":"x"}}}}"#
         ))
+    }
+
+    fn limits(percent: Option<u8>) -> Delivery<'static> {
+        let window = percent.map_or("null".to_owned(), |percent| format!(r#"{{"usedPercent":{percent}}}"#));
+        let numbers = format!(r#"{{"primary":{window},"secondary":null,"rateLimitReachedType":null}}"#);
+        notification(&format!(
+            r#"{{"method":"account/rateLimits/updated","params":{{"rateLimits":{numbers}}}}}"#
+        ))
+    }
+
+    #[tokio::test]
+    async fn limits_reach_every_session_unless_they_say_nothing() {
+        let router = Router::default();
+        let (a, b) = (router.follow(ThreadId::new("a")), router.follow(ThreadId::new("b")));
+        router.deliver(limits(None));
+        router.deliver(limits(Some(84)));
+        assert_eq!((a.take().await.len(), b.take().await.len()), (1, 1));
     }
 
     #[tokio::test]

@@ -111,8 +111,8 @@ impl Engine {
 
     async fn tell(&self, request: &Request) -> Result<RequestInfo, Problem> {
         let session = self.0.shelf.store.session(&request.session).await;
-        let task = session.map_err(|error| views::problem(&error))?.and_then(|session| session.alias);
-        Ok(views::request(request, task, &self.0.shelf.seal))
+        let session = session.map_err(|error| views::problem(&error))?;
+        Ok(views::request(request, session.as_ref(), &self.0.shelf.seal))
     }
 }
 

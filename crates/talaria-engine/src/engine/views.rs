@@ -107,12 +107,14 @@ pub(super) fn digest(request: &Request, seal: &Seal) -> Option<String> {
     Some(seal.mark(&binding.subject))
 }
 
-pub(super) fn request(request: &Request, task: Option<String>, seal: &Seal) -> RequestInfo {
+/// A request of this conversation.
+pub(super) fn request(request: &Request, session: Option<&Session>, seal: &Seal) -> RequestInfo {
     let ask: Option<Ask> = serde_json::from_str(&request.ask).ok();
     RequestInfo {
         id: request.id.clone(),
         session: request.session.clone(),
-        task,
+        task: session.and_then(|session| session.alias.clone()),
+        title: session.and_then(|session| session.title.clone()),
         kind: request.kind.clone(),
         summary: request.summary.clone(),
         since: time(request.opened_at),

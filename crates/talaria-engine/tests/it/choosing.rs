@@ -15,6 +15,7 @@ use crate::stage::both_versions;
 
 both_versions!(
     a_chosen_model_is_confirmed_by_codex_and_the_rows_follow,
+    where_codex_names_no_effort_the_model_is_asked_for_its_usual_one,
     a_chosen_model_stays_on_another_host,
     an_engine_that_comes_later_finds_out_which_model_is_in_force,
     what_there_is_to_choose_is_asked_of_the_host_that_would_run_it,
@@ -94,6 +95,23 @@ async fn a_chosen_model_is_confirmed_by_codex_and_the_rows_follow(codex: Codex) 
         _ => false,
     };
     assert!(!told.iter().any(is_about_settings), "{told:#?}");
+    home.close().await;
+}
+
+/// Faces show the usual effort of a model where Codex names none.
+async fn where_codex_names_no_effort_the_model_is_asked_for_its_usual_one(codex: Codex) {
+    let mut home = Home::real(&codex).await;
+    home.open().await;
+    let offers = look(&home).await.unwrap();
+    home.model.push(Reply::say("first"));
+    let (first, _) = home.run("hello").await;
+    let mut effort = home.all(&first).await.into_iter().filter_map(|numbered| match numbered.event {
+        Event::SessionStarted(started) => Some(started.effort),
+        _ => None,
+    });
+    assert_eq!(effort.next(), Some(None));
+    let usual = offers.models.iter().find(|offer| offer.id == "gpt-5.5").unwrap().default_effort.clone();
+    assert_eq!(asked(&home), ("gpt-5.5".to_owned(), usual.unwrap()));
     home.close().await;
 }
 

@@ -26,6 +26,7 @@ mod install;
 mod keeping;
 mod kinds;
 mod ledger;
+mod limits;
 mod notify;
 mod places;
 mod pool;

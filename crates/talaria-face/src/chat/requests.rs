@@ -12,6 +12,8 @@ use talaria_core::request::{Ask, Decision};
 use super::known::Known;
 use super::panel::{Request, Scene};
 
+/// More characters of a title are not shown beside a request.
+const LONGEST_TITLE: usize = 32;
 /// So many closed requests are remembered, so that an older list does not open them again.
 const REMEMBERED: usize = 64;
 
@@ -125,7 +127,7 @@ impl Requests {
             .iter()
             .map(|request| (format!("here: {}", request.ask.label()), request.ticket.clone()));
         let elsewhere = self.elsewhere().map(|request| {
-            (format!("{}: {}", whose(request), one_line(&request.summary)), request.id.clone())
+            (format!("{}: {}", in_short(request), one_line(&request.summary)), request.id.clone())
         });
         here.chain(elsewhere).collect()
     }
@@ -182,8 +184,26 @@ fn scene_here(place: Option<Place>, known: &Known) -> Scene {
 
 /// The conversation, in words.
 fn whose(request: &RequestInfo) -> String {
+    let called = title(request).map(|title| format!(" ({title})")).unwrap_or_default();
     match &request.task {
-        Some(task) => format!("the task {}", one_line(task)),
-        None => format!("the conversation {}", one_line(request.session.as_str())),
+        Some(task) => format!("the task {}{called}", one_line(task)),
+        None => format!("the conversation {}{called}", one_line(request.session.as_str())),
     }
+}
+
+/// The same where the row has to tell more: by its name, if it has one.
+fn in_short(request: &RequestInfo) -> String {
+    match (title(request), &request.task) {
+        (Some(title), Some(_)) => format!("task {title}"),
+        (Some(title), None) => title,
+        (None, _) => whose(request),
+    }
+}
+
+fn title(request: &RequestInfo) -> Option<String> {
+    let title = one_line(request.title.as_deref()?.trim()).into_owned();
+    if title.chars().count() <= LONGEST_TITLE {
+        return Some(title).filter(|title| !title.is_empty());
+    }
+    Some(title.chars().take(LONGEST_TITLE).chain("...".chars()).collect())
 }

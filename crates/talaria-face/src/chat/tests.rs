@@ -243,6 +243,7 @@ fn of_task(id: &str, task: &str) -> RequestInfo {
         id: TicketId::new(id),
         session: SessionId::new("s-2"),
         task: Some(task.into()),
+        title: None,
         kind: "command".into(),
         summary: "make deploy".into(),
         since: Timestamp::UNIX_EPOCH,

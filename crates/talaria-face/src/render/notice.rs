@@ -124,7 +124,7 @@ pub(crate) fn ending(report: &Report, paint: Paint) -> Vec<String> {
         }
         Outcome::Interrupted { by: Who::Deadline } => lines.extend([
             format!("{error} the turn ran out of time and was stopped"),
-            hint("give it longer with --timeout; a task with --deadline"),
+            hint("give it longer: --timeout, for a task --deadline, in the chat codex.turn_timeout"),
         ]),
         Outcome::Interrupted { by } => lines.push(warn(&format!("interrupted by {by}"), paint)),
         Outcome::Lost { why } => lines.extend([
@@ -149,8 +149,10 @@ pub(crate) fn ending(report: &Report, paint: Paint) -> Vec<String> {
     lines
 }
 
+/// Further lines, such as the last words of a Codex that ended, stand below the first one.
 fn labelled(label: &str, text: &str, paint: Paint) -> String {
-    format!("{} {}", paint.text(Style::BOLD, label), one_line(text.trim()))
+    let lines: Vec<_> = text.trim().lines().map(one_line).collect();
+    format!("{} {}", paint.text(Style::BOLD, label), lines.join("\n  "))
 }
 
 /// What was spent, in a few words.
@@ -227,6 +229,21 @@ mod tests {
             hint: run it in a terminal, or with --approval never --sandbox workspace-write
             tokens: 9.6k in (4.8k cached), 12 out, 3.2s"#]]
         .assert_eq(&ends.iter().map(told).collect::<Vec<_>>().join("\n--\n"));
+    }
+
+    #[test]
+    fn a_cause_of_several_lines_stands_in_as_many_and_stays_harmless() {
+        let why =
+            "Codex ended unexpectedly\ncodex stderr (last 2 lines):\n  thread panicked\n  at \u{1b}[2Jmain";
+        let report = Report::new(Outcome::Lost { why: why.to_owned() }, None, Usage::default(), 0);
+        expect![[r#"
+            error: the turn was lost; how it ended is not known
+            cause: Codex ended unexpectedly
+              codex stderr (last 2 lines):
+                thread panicked
+                at ␛[2Jmain
+            hint: check what it did before you send the prompt again; `talaria doctor` checks the installation"#]]
+        .assert_eq(&ending(&report, Paint::new(sample::PIPE)).join("\n"));
     }
 
     #[test]

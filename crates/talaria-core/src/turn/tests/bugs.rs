@@ -194,7 +194,7 @@ fn a_failure_that_has_a_class_keeps_it_whatever_was_complained_of() {
         < {"method":"mcpServer/startupStatus/updated","params":{"threadId":"t","name":"tiny","status":"failed","error":"OAuth login required"}}
           => emit warning message="MCP server tiny: OAuth login required"
         < {"method":"turn/completed","params":{"threadId":"t","turn":{"id":"u","status":"failed","error":{"message":"the tool said 401 unauthorized","codexErrorInfo":"contextWindowExceeded"}}}}
-          => emit outcome code=context_window exit=1 hint="start a new conversation, or ask for less at once" message="the tool said 401 unauthorized" outcome=failed
+          => emit outcome code=context_window exit=1 hint="start a new conversation, shorten this one (/compact in the chat), or ask for less at once" message="the tool said 401 unauthorized" outcome=failed
           => finish failed exit 1
     "#]]);
     check(expect![[r#"

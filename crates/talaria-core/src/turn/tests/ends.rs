@@ -432,7 +432,7 @@ fn a_login_that_codex_complained_of_explains_an_end_without_a_reason() {
           => emit turn_started turn=u
         login trouble
         < {"method":"turn/completed","params":{"threadId":"t","turn":{"id":"u","status":"failed","error":{"message":"limit","codexErrorInfo":"usageLimitExceeded"}}}}
-          => emit outcome code=usage_limit exit=1 hint="wait until the limit resets, or choose another model with --model" message=limit outcome=failed
+          => emit outcome code=usage_limit exit=1 hint="wait until the limit resets, or choose another model" message=limit outcome=failed
           => finish failed exit 1
     "#]]);
 }

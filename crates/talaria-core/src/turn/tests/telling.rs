@@ -7,8 +7,10 @@ use super::script::check;
 #[test]
 fn limits_of_the_account_are_told_when_they_are_news() {
     check(expect![[r#"
+        < {"method":"account/rateLimits/updated","params":{"rateLimits":{"primary":{"usedPercent":99}}}}
         accepted u
           => emit turn_started turn=u
+        < u begins
         < {"method":"account/rateLimits/updated","params":{"rateLimits":{"primary":null,"secondary":null}}}
         < {"method":"account/rateLimits/updated","params":{"rateLimits":{"primary":{"usedPercent":40,"windowDurationMins":300,"resetsAt":1700}}}}
           => emit rate_limits primary.minutes=300 primary.resets_at=1700 primary.used_percent=40.0
@@ -23,10 +25,11 @@ fn a_turn_that_a_limit_stopped_says_until_when_to_wait() {
     check(expect![[r#"
         accepted u
           => emit turn_started turn=u
+        < u begins
         < {"method":"account/rateLimits/updated","params":{"rateLimits":{"primary":{"usedPercent":100,"resetsAt":1700},"secondary":{"usedPercent":20,"resetsAt":9900}}}}
           => emit rate_limits primary.resets_at=1700 primary.used_percent=100.0 secondary.resets_at=9900 secondary.used_percent=20.0
         < {"method":"turn/completed","params":{"threadId":"t","turn":{"id":"u","status":"failed","error":{"message":"limit","codexErrorInfo":"usageLimitExceeded"}}}}
-          => emit outcome code=usage_limit exit=1 hint="wait until the limit resets, or choose another model with --model" message=limit outcome=failed retry_at=1700
+          => emit outcome code=usage_limit exit=1 hint="wait until the limit resets, or choose another model" message=limit outcome=failed retry_at=1700
           => finish failed exit 1
     "#]]);
 }

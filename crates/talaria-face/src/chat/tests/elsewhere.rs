@@ -304,3 +304,29 @@ fn a_question_that_nobody_answered_was_not_answered_elsewhere() {
     play.event(closed("r-1", Decision::Void));
     assert!(!play.screen().contains("answered elsewhere"), "{}", play.screen());
 }
+
+#[test]
+fn what_waits_elsewhere_is_listed_by_the_name_of_its_conversation() {
+    let mut play = play();
+    let called = |id: &str, title: Option<&str>, task: Option<&str>| RequestInfo {
+        title: title.map(str::to_owned),
+        task: task.map(str::to_owned),
+        ..of_task(id, "")
+    };
+    play.news(waiting(vec![
+        called("r-1", Some("fix the flaky\u{1b}[2J test"), Some("codex-1")),
+        called("r-2", Some("a title that is much too long to stand beside a request"), None),
+        called("r-3", None, Some("codex-3")),
+        called("r-4", Some(" "), None),
+    ]));
+    play.press("F2");
+    expect![[r#"
+        › task fix the flaky␛[2J test: make deploy
+        a title that is much too long to...: make deploy
+        the task codex-3: make deploy
+        the conversation s-2: make deploy
+    "#]]
+    .assert_eq(&play.rows_with("make deploy"));
+    play.press("Enter");
+    assert!(play.screen().contains("A request of the task codex-1 (fix the flaky␛[2J test)"));
+}
