@@ -217,7 +217,7 @@ impl Engine {
             commands,
             requests: requests
                 .iter()
-                .map(|request| views::request(request, Some(&session), &self.0.shelf.seal))
+                .map(|request| views::request(request, Some(session), &self.0.shelf.seal))
                 .collect(),
             created_at: views::time(session.created_at),
             completed_at: completed_at(turn.as_ref()),

@@ -16,7 +16,7 @@ use talaria_core::request::Decision;
 pub use help::{help, keys};
 pub use table::TABLE;
 pub(crate) use words::split_spelled;
-pub use words::{split, within_word};
+pub use words::{first_split, split, within_word};
 
 /// A slash command with its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,8 +41,8 @@ pub enum Command {
     Status,
     /// List tasks.
     Tasks,
-    /// Something about a task, in the words of `talaria task`.
-    Task(Vec<String>),
+    /// Something about a task, in the words of `talaria task`, as they were typed.
+    Task(String),
     /// List what waits for a person.
     Requests,
     /// Say yes to a request.
@@ -154,8 +154,6 @@ enum Shape {
     Choice(fn(Option<String>) -> Command),
     /// All of the rest as it was typed, and there must be something.
     Text(fn(String) -> Command),
-    /// Words as a shell splits them.
-    Words(fn(Vec<String>) -> Command),
     /// A request, and for how long.
     Approve,
     /// A request, and why not.

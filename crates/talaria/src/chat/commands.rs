@@ -41,7 +41,7 @@ pub(super) async fn run(command: Command, place: &Place) -> Result<Vec<Done>, Tr
         Command::Model(model) => return choice::model(model, place).await,
         Command::Reasoning(effort) => return choice::effort(effort, place).await,
         Command::Theme(theme) => return theme::run(theme.as_deref(), &place.desk.settings),
-        Command::Task(words) => return task::run(&words, place).await,
+        Command::Task(typed) => return task::run(&typed, place).await,
         Command::Compact => return compact(place).await,
         Command::Sessions => {
             let query = SessionQuery { limit: SESSIONS, ..SessionQuery::default() };

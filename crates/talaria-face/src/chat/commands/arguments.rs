@@ -21,12 +21,6 @@ impl Definition {
                 Err(self.misused(format!("/{} needs something behind it", self.name)))
             }
             Shape::Text(make) => Ok(make(rest.to_owned())),
-            Shape::Words(make) => match self.words(rest)? {
-                words if words.is_empty() => {
-                    Err(self.misused(format!("/{} needs something behind it", self.name)))
-                }
-                words => Ok(make(words)),
-            },
             Shape::Approve => self.approve(rest),
             Shape::Deny => Ok(deny(rest)),
         }

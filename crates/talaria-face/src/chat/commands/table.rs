@@ -142,10 +142,10 @@ pub const TABLE: &[Definition] = &[
         aliases: &[],
         usage: "ACTION [TASK] …",
         help: "do what `talaria task` does",
-        example: "/task send codex-1a2b \"now the documentation, too\"",
+        example: "/task send codex-1a2b now the documentation, too",
         needs: Needs::Nothing,
         arguments: &[&[TASK_ACTIONS], &[Source::TasksUnless(WITHOUT_TASK)]],
-        shape: Shape::Words(Command::Task),
+        shape: Shape::Text(Command::Task),
     },
     Definition {
         name: "requests",

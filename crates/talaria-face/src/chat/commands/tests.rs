@@ -151,7 +151,7 @@ fn arguments_are_read() {
         "/resume" Resume(None)
         "/resume 'a b'" Resume(Some("a b"))
         "/search  two  words " Search("two  words")
-        "/task send codex-1 \"two words\" --wait" Task(["send", "codex-1", "two words", "--wait"])
+        "/task send codex-1 \"two words\" --wait" Task("send codex-1 \"two words\" --wait")
         "/approve" Approve { request: None, decision: Accept }
         "/approve req-1" Approve { request: Some("req-1"), decision: Accept }
         "/approve always req-1" Approve { request: Some("req-1"), decision: AcceptAlways }
@@ -177,7 +177,7 @@ fn mistakes_say_what_to_do() {
         "/new now",
         "/search",
         "/task",
-        "/task send 'open",
+        "/resume 'open",
         "/model a b",
         "/theme dark",
         "/approve maybe",
@@ -196,7 +196,7 @@ fn mistakes_say_what_to_do() {
         "/new now" /new takes nothing behind it; usage: /new
         "/search" /search needs something behind it; usage: /search WORDS
         "/task" /task needs something behind it; usage: /task ACTION [TASK] …
-        "/task send 'open" a quote is not closed; usage: /task ACTION [TASK] …
+        "/resume 'open" a quote is not closed; usage: /resume [SESSION]
         "/model a b" /model takes one word; usage: /model [MODEL]
         "/theme dark" /theme does not take dark; usage: /theme [terminal|contrast|mono]
         "/approve maybe" /approve cannot use maybe; usage: /approve [REQUEST] [once|session|always]

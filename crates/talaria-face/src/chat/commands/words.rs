@@ -8,6 +8,19 @@ pub fn split(text: &str) -> Option<Vec<String>> {
     Some(spelled.into_iter().map(|(word, _)| word).collect())
 }
 
+/// Takes the first word of a text; gives it and what stands behind it. `None` if there is none, or a quote is not closed.
+pub fn first_split(text: &str) -> Option<(String, &str)> {
+    let mut reader = Reader::default();
+    for (at, c) in text.char_indices() {
+        reader.push(at, c);
+        if let Some((word, _)) = reader.words.pop() {
+            return Some((word, &text[at..]));
+        }
+    }
+    let is_open = reader.quote.is_some() || reader.is_escaped;
+    reader.word.filter(|_| !is_open).map(|word| (word, ""))
+}
+
 /// Splits a text into words, each with how it was spelled; `None` if a quote is not closed.
 pub(crate) fn split_spelled(text: &str) -> Option<Vec<(String, &str)>> {
     let reader = Reader::of(text);
@@ -100,6 +113,21 @@ mod tests {
         for (text, words) in cases {
             let words = words.map(|words| words.into_iter().map(str::to_owned).collect());
             assert_eq!(split(text), words, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_first_word_is_taken_whatever_follows_it() {
+        let cases = [
+            ("", None),
+            ("  ", None),
+            ("a", Some(("a", ""))),
+            (" 'a b' don't", Some(("a b", " don't"))),
+            ("a\n b", Some(("a", "\n b"))),
+            ("'open word", None),
+        ];
+        for (text, taken) in cases {
+            assert_eq!(first_split(text), taken.map(|(word, rest)| (word.to_owned(), rest)), "{text}");
         }
     }
 

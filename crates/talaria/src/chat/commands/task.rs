@@ -10,10 +10,12 @@ use crate::args::{Cli, Command, TaskAction};
 use crate::tasks;
 use crate::trouble::{Trouble, exit};
 
+mod line;
+
 /// Does something with tasks.
-pub(super) async fn run(words: &[String], place: &Place) -> Result<Vec<Done>, Trouble> {
+pub(super) async fn run(typed: &str, place: &Place) -> Result<Vec<Done>, Trouble> {
     let desk = &place.desk;
-    let text = match read(words)? {
+    let text = match read(&line::words(typed)?)? {
         Read::Help(text) => text,
         Read::Action(action) => match *action {
             TaskAction::Watch { id, .. } => return resume::run(Some(id), place).await,

@@ -1,0 +1,180 @@
+//! What is typed behind `/task`, as the words of `talaria task`. A text for a task needs no quotes here: it is taken as it was
+//! typed, and nothing of it is read as an option. Pure.
+
+use clap::CommandFactory;
+use talaria_face::chat::commands::{first_split, split};
+
+use crate::args::Cli;
+use crate::trouble::{Trouble, exit};
+
+/// What a text is wanted for, and how many words come before it.
+const WITH_TEXT: &[(&str, usize)] = &[("start", 0), ("send", 1), ("steer", 1)];
+
+/// The words of a line.
+pub(super) fn words(line: &str) -> Result<Vec<String>, Trouble> {
+    let (action, behind) = line.trim().split_once(char::is_whitespace).unwrap_or((line.trim(), ""));
+    let Some((_, before)) = WITH_TEXT.iter().find(|(name, _)| *name == action) else {
+        return split(line).ok_or_else(open_quote);
+    };
+    let mut words = vec![action.to_owned()];
+    let text = leading(behind, &Options::of(action), *before, &mut words)?;
+    words.extend(said(text, &Options::of(action))?);
+    Ok(words)
+}
+
+/// Takes options, and the words before the text; gives the text, if that is not told apart by `--`.
+fn leading<'a>(
+    line: &'a str,
+    options: &Options,
+    mut before: usize,
+    words: &mut Vec<String>,
+) -> Result<&'a str, Trouble> {
+    let mut rest = line.trim_start();
+    while !rest.is_empty() {
+        let is_option = rest.starts_with('-') && !rest.starts_with("- ") && rest != "-";
+        if !is_option && before == 0 {
+            break;
+        }
+        let (word, behind) = first_split(rest).ok_or_else(open_quote)?;
+        if word == "--" {
+            // Everything behind it is the text, whatever it looks like.
+            words.extend([word, behind.trim().to_owned()].into_iter().filter(|word| !word.is_empty()));
+            return Ok("");
+        }
+        let has_value = is_option && options.has_value(&word);
+        before -= usize::from(!is_option);
+        words.push(word);
+        rest = behind.trim_start();
+        if has_value && !rest.is_empty() {
+            let (value, behind) = first_split(rest).ok_or_else(open_quote)?;
+            words.push(value);
+            rest = behind.trim_start();
+        }
+    }
+    Ok(rest.trim_end())
+}
+
+/// The text as one word. Where it stands in quotes, options may follow it, as on a command line.
+fn said(text: &str, options: &Options) -> Result<Vec<String>, Trouble> {
+    if text.is_empty() {
+        return Ok(Vec::new());
+    }
+    if text.starts_with(['"', '\''])
+        && let Some(mut words) = split(text)
+        && words.iter().skip(1).all(|word| word.starts_with('-'))
+    {
+        let quoted = words.remove(0);
+        return Ok(words.into_iter().chain(["--".to_owned(), quoted]).collect());
+    }
+    if let Some(option) = text.split_whitespace().find(|word| options.knows(word)) {
+        let what = format!("{option} stands in the text, where it would be no option");
+        return Err(
+            Trouble::new(exit::USAGE, what).try_this("put options before the text, or the text in quotes")
+        );
+    }
+    Ok(vec!["--".to_owned(), text.to_owned()])
+}
+
+fn open_quote() -> Trouble {
+    Trouble::new(exit::USAGE, "a quote is not closed")
+}
+
+/// The options of an action.
+struct Options(Option<clap::Command>);
+
+impl Options {
+    fn of(action: &str) -> Self {
+        let cli = Cli::command();
+        let tasks = cli.find_subcommand("task");
+        Self(tasks.and_then(|tasks| tasks.find_subcommand(action)).cloned())
+    }
+
+    fn find(&self, word: &str) -> Option<&clap::Arg> {
+        let name = word.split('=').next().unwrap_or(word);
+        let fits = |option: &&clap::Arg| match (name.strip_prefix("--"), name.strip_prefix('-')) {
+            (Some(long), _) => option.get_long() == Some(long),
+            (None, Some(short)) => option.get_short().is_some_and(|known| short == known.to_string()),
+            (None, None) => false,
+        };
+        self.0.as_ref()?.get_arguments().find(fits)
+    }
+
+    fn knows(&self, word: &str) -> bool {
+        word.starts_with("--") && self.find(word).is_some()
+    }
+
+    /// Is its value the next word?
+    fn has_value(&self, word: &str) -> bool {
+        let takes =
+            |option: &clap::Arg| option.get_action().takes_values() && !option.is_require_equals_set();
+        !word.contains('=') && self.find(word).is_some_and(takes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    fn told(line: &str) -> String {
+        match words(line) {
+            Ok(words) => format!("{words:?}\n"),
+            Err(trouble) => format!("{}\n", trouble.summary()),
+        }
+    }
+
+    #[test]
+    fn a_text_needs_no_quotes_and_stays_as_it_was_typed() {
+        let lines = [
+            "start fix the  test, don't break it",
+            "start first line\nsecond \"line\"",
+            "start --worktree --model gpt-5.5 -m x --cwd 'my dir' fix it",
+            "start --worktree=copy fix it",
+            "start \"fix it\" --worktree",
+            "start \"fix it\" is what he said",
+            "start -- --worktree is an option",
+            "start - lists, too",
+            "start -",
+            "send codex-1 now the docs, too",
+            "steer --json codex-1 it's fine",
+            "send codex-1",
+            "start",
+        ];
+        expect![[r#"
+            ["start", "--", "fix the  test, don't break it"]
+            ["start", "--", "first line\nsecond \"line\""]
+            ["start", "--worktree", "--model", "gpt-5.5", "-m", "x", "--cwd", "my dir", "--", "fix it"]
+            ["start", "--worktree=copy", "--", "fix it"]
+            ["start", "--worktree", "--", "fix it"]
+            ["start", "--", "\"fix it\" is what he said"]
+            ["start", "--", "--worktree is an option"]
+            ["start", "--", "- lists, too"]
+            ["start", "--", "-"]
+            ["send", "codex-1", "--", "now the docs, too"]
+            ["steer", "--json", "codex-1", "--", "it's fine"]
+            ["send", "codex-1"]
+            ["start"]
+        "#]]
+        .assert_eq(&lines.map(told).concat());
+    }
+
+    #[test]
+    fn what_looks_like_an_option_and_is_none_is_told() {
+        let lines =
+            ["start fix it --worktree", "start fix it --sandbox=read-only", "start --cwd 'open fix it"];
+        expect![[r#"
+            --worktree stands in the text, where it would be no option
+            --sandbox=read-only stands in the text, where it would be no option
+            a quote is not closed
+        "#]]
+        .assert_eq(&lines.map(told).concat());
+        assert_eq!(told("start fix --unheard of"), "[\"start\", \"--\", \"fix --unheard of\"]\n");
+    }
+
+    #[test]
+    fn everything_else_is_split_as_a_shell_does() {
+        assert_eq!(told("show 'codex-1' --diff"), "[\"show\", \"codex-1\", \"--diff\"]\n");
+        assert_eq!(told("show 'codex-1"), "a quote is not closed\n");
+    }
+}
