@@ -33,6 +33,8 @@ struct Kept {
     lines: VecDeque<String>,
     /// How many there were, those that are no longer kept included.
     seen: usize,
+    /// What came before concerns nothing that runs now.
+    done_with: usize,
     /// The beginning of a line that is not finished.
     begun: Vec<u8>,
     /// Where the rest is read from, if it is a file.
@@ -112,11 +114,18 @@ impl Complaints {
         kept.tail(kept.seen.saturating_sub(mark.0))
     }
 
+    /// Notes that what was said so far concerns nothing that is to come: it is not quoted any more.
+    pub(crate) fn be_done_with(&self) {
+        let mut kept = self.lock();
+        kept.done_with = kept.seen;
+    }
+
     /// The last lines that say something, below a heading that tells how many they are; empty if there are none.
     pub(crate) fn quoted(&self, count: usize) -> String {
         let kept = self.lock();
-        let said: Vec<&str> =
-            kept.lines.iter().map(|line| line.trim_end()).filter(|line| !line.is_empty()).collect();
+        let forgotten = kept.seen - kept.lines.len();
+        let current = kept.lines.iter().skip(kept.done_with.saturating_sub(forgotten));
+        let said: Vec<&str> = current.map(|line| line.trim_end()).filter(|line| !line.is_empty()).collect();
         let last = &said[said.len().saturating_sub(count)..];
         let heading = match last.len() {
             0 => return String::new(),
@@ -224,6 +233,19 @@ mod tests {
         let many = complaints(&["a", "", "b", "   ", "c", ""]);
         assert_eq!(many.quoted(2), "\ncodex stderr (last 2 lines):\n  b\n  c");
         assert_eq!(many.quoted(20), "\ncodex stderr (last 3 lines):\n  a\n  b\n  c");
+    }
+
+    #[test]
+    fn what_is_done_with_is_not_quoted() {
+        let complaints = complaints(&["old"]);
+        complaints.be_done_with();
+        assert_eq!(complaints.quoted(20), "");
+        complaints.lock().keep(b"new");
+        assert_eq!(complaints.quoted(20), "\ncodex stderr (last line):\n  new");
+        (0..LINES * 2).for_each(|_| complaints.lock().keep(b"flood"));
+        assert!(complaints.quoted(20).starts_with("\ncodex stderr (last 20 lines):\n  flood"));
+        complaints.be_done_with();
+        assert_eq!(complaints.quoted(20), "");
     }
 
     #[test]

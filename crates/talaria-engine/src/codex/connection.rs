@@ -67,6 +67,7 @@ impl Connection {
         match greet(&connection.client, limit).await {
             Ok(greeting) => {
                 unfinished.0 = None;
+                connection.process.complaints().be_done_with();
                 Ok((connection, greeting))
             }
             Err(error) => {

@@ -153,8 +153,12 @@ impl Host {
         }
     }
 
-    /// Counts a turn of this thread as running for as long as the guard lives.
+    /// Counts a turn of this thread as running for as long as the guard lives. What Codex complained of while none ran is not
+    /// the reason of whatever happens to this one.
     pub fn enter_turn(&self, thread: &ThreadId) -> TurnGuard {
+        if self.live_turns.count() == 0 {
+            self.connection.process.complaints().be_done_with();
+        }
         self.live_turns.enter(thread)
     }
 
