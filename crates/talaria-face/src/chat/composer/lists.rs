@@ -9,9 +9,9 @@ use crate::chat::completion::{Choice, Context, Popup, What, context};
 impl Composer {
     /// Answers `Reaction::WantFiles`. Answers to letters that have changed since are passed over.
     pub fn offer(&mut self, letters: &str, paths: Vec<String>) {
-        let Some(now) = self.context().filter(|now| now.wants_files() && now.letters == letters) else {
-            return;
-        };
+        // While something is looked for, the keys are for that, and the text may be another one afterwards.
+        let is_wanted = |now: &Context| now.wants_files() && now.letters == letters && !self.is_searching();
+        let Some(now) = self.context().filter(is_wanted) else { return };
         self.known.set(Source::Files, paths.into_iter().map(|path| Choice::new(path, "")).collect());
         self.show_choices(now);
     }

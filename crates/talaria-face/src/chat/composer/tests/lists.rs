@@ -294,3 +294,14 @@ fn a_long_list_scrolls_and_goes_round() {
     "#]]
     .assert_eq(&screen(&mut composer, 3, 1));
 }
+
+#[test]
+fn files_that_come_while_something_is_looked_for_open_no_list() {
+    let mut composer = Composer::new(LOOK);
+    composer.remember(History::new(vec!["ls".to_owned()]));
+    assert_eq!(type_in(&mut composer, "@abcdefgh"), Reaction::WantFiles("abcdefgh".to_owned()));
+    type_in(&mut composer, "<C-r>");
+    composer.offer("abcdefgh", vec!["abcdefgh.rs".to_owned()]);
+    type_in(&mut composer, "ls<Enter><Tab>");
+    assert_eq!(screen(&mut composer, 40, 4), "› ls▏\n");
+}
