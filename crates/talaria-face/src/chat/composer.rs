@@ -65,6 +65,9 @@ pub struct Composer {
     kills: bool,
     history: History,
     walk: Option<Walk>,
+    /// What was being written when a line was brought back that was changed or sent since, the newest last. It comes back
+    /// when that was sent. A person makes each of them by hand, so that there are few.
+    drafts: Vec<Fragment>,
     search: Option<Search>,
     known: Known,
     popup: Option<Popup>,
@@ -91,6 +94,7 @@ impl Composer {
             kills: false,
             history: History::default(),
             walk: None,
+            drafts: Vec::new(),
             search: None,
             known: Known::default(),
             popup: None,
@@ -211,7 +215,9 @@ impl Composer {
     fn settle(&mut self) {
         self.aim = None;
         self.kills = false;
-        self.walk = None;
+        if let Some(walk) = self.walk.take() {
+            self.keep_draft(walk.draft);
+        }
     }
 }
 

@@ -70,6 +70,11 @@ impl History {
         self.lines.back()?.kept.as_deref()
     }
 
+    /// Is this one of them?
+    pub fn has_line(&self, typed: &str) -> bool {
+        self.lines.iter().any(|line| line.typed == typed)
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.lines.len()

@@ -143,7 +143,11 @@ impl Composer {
     fn undo(&mut self) -> Reaction {
         self.settle();
         self.popup = None;
-        if self.buffer.undo() { Reaction::Changed } else { Reaction::Nothing }
+        if !self.buffer.undo() {
+            return Reaction::Nothing;
+        }
+        self.forget_draft();
+        Reaction::Changed
     }
 
     fn redo(&mut self) -> Reaction {

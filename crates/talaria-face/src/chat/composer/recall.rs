@@ -12,7 +12,7 @@ const LONG: usize = 20_000;
 #[derive(Clone, Debug)]
 pub(super) struct Walk {
     at: usize,
-    draft: Fragment,
+    pub(super) draft: Fragment,
 }
 
 /// A search in what was sent before.
@@ -52,7 +52,24 @@ impl Composer {
             }
             None => self.show_recalled(walk.draft),
         }
+        self.forget_draft();
         Reaction::Changed
+    }
+
+    /// Keeps what was being written until what took its place was sent. What was sent before can be had again anyway.
+    pub(super) fn keep_draft(&mut self, draft: Fragment) {
+        let (text, images) = (draft.sent(), draft.images());
+        let is_worth_it = !images.is_empty() || !(text.trim().is_empty() || self.history.has_line(&text));
+        if is_worth_it && self.drafts.last() != Some(&draft) {
+            self.drafts.push(draft);
+        }
+    }
+
+    /// A draft that is there again by another way is not kept twice.
+    pub(super) fn forget_draft(&mut self) {
+        if self.drafts.last() == Some(self.buffer.content()) {
+            self.drafts.pop();
+        }
     }
 
     fn show_recalled(&mut self, what: Fragment) {
@@ -109,7 +126,8 @@ impl Composer {
             }
             (Code::Enter | Code::Tab | Code::Left | Code::Right | Code::Home | Code::End, ..) => {
                 if let Some(line) = search.found.and_then(|at| self.history.get(at)).map(recalled) {
-                    self.buffer.set(line);
+                    self.keep_draft(self.buffer.content().clone());
+                    self.show_recalled(line);
                 }
                 return Reaction::Changed;
             }

@@ -38,9 +38,13 @@ impl Composer {
             ));
         }
         self.history.push(&text);
-        self.buffer.take();
-        self.asked.clear();
         self.settle();
+        self.buffer.take();
+        match self.drafts.pop() {
+            // It may hold a path that was asked about.
+            Some(draft) => self.buffer.set(draft),
+            None => self.asked.clear(),
+        }
         (self.popup, self.dismissed, self.top) = (None, None, 0);
         reaction
     }

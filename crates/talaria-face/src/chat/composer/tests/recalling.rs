@@ -122,3 +122,53 @@ fn search_finds_goes_on_and_is_taken_or_left() {
     "#]]
     .assert_eq(&screen(&mut composer, 40, 4));
 }
+
+/// What is said when Enter is pressed.
+fn said(composer: &mut Composer, script: &str) -> String {
+    match type_in(composer, &format!("{script}<Enter>")) {
+        Reaction::Submit(prompt) => prompt.text,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_draft_comes_back_when_what_took_its_place_was_sent() {
+    for way in ["<Up>", "<Up>!", "<Up><BS>", "<C-r>why<Enter>", "<C-r>why<Enter>!", "<Up><C-r>why<Enter>"] {
+        let mut composer = with_history();
+        composer.paste(&"x\n".repeat(30));
+        type_in(&mut composer, " a draft");
+        let draft = composer.text();
+        assert!(said(&mut composer, way).starts_with("why does it"), "{way}");
+        assert_eq!(screen(&mut composer, 40, 4), "› [pasted 30 lines] a draft▏\n", "{way}");
+        assert_eq!(said(&mut composer, ""), draft, "{way}");
+        assert!(composer.is_empty(), "{way}: once");
+    }
+}
+
+#[test]
+fn every_draft_comes_back_and_none_that_was_sent_or_is_there_already() {
+    let mut composer = with_history();
+    assert_eq!(said(&mut composer, "one<Up> two<Up> three"), "why does it FIX that? three");
+    assert_eq!(said(&mut composer, ""), "why does it FIX that? two");
+    assert_eq!(said(&mut composer, "!"), "one!");
+    assert!(composer.is_empty());
+    for way in ["draft<Up><Down>", "draft<Up>!<C-z><C-z>", "draft<C-r>why<Esc>"] {
+        assert_eq!(said(&mut composer, &format!("{way} changed")), "draft changed", "{way}");
+        assert!(composer.is_empty(), "{way}");
+    }
+    // What was only brought back is no draft.
+    assert_eq!(
+        said(&mut composer, "<C-r>build<Enter><C-r>model<Enter><C-r>first<Enter>"),
+        "first line\nsecond line"
+    );
+    assert!(composer.is_empty());
+}
+
+#[test]
+fn a_mistake_in_a_line_that_was_brought_back_keeps_the_draft_where_it_was() {
+    let mut composer = Composer::new(LOOK);
+    composer.remember(History::new(vec!["/modle".to_owned()]));
+    assert!(matches!(type_in(&mut composer, "draft<Up><Enter>"), Reaction::Mistake(_)));
+    type_in(&mut composer, "<Down>");
+    assert_eq!(composer.text(), "draft");
+}
