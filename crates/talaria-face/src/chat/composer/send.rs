@@ -53,6 +53,7 @@ impl Composer {
     pub fn put_back(&mut self, prompt: Prompt) {
         self.settle();
         self.popup = None;
+        self.say_where_it_stands();
         let mut back = said(&prompt.text);
         for image in &prompt.images {
             back.push(Fragment::image(image));
@@ -63,6 +64,21 @@ impl Composer {
         let cursor = self.buffer.cursor() + back.text.len();
         self.buffer.replace(0..0, back, Reason::Other);
         self.buffer.move_to(cursor);
+    }
+
+    /// What is written comes behind something else: a sign that only made its beginning be said would be said itself.
+    fn say_where_it_stands(&mut self) {
+        if self.buffer.is_unit(0) {
+            return;
+        }
+        let text = self.buffer.text();
+        if let Ok(Entry::Say(said)) = commands::read(text)
+            && let Some(sign) = text.len().checked_sub(said.len()).filter(|sign| *sign > 0)
+        {
+            let cursor = self.buffer.cursor().saturating_sub(sign);
+            self.buffer.replace(0..sign, Fragment::default(), Reason::Other);
+            self.buffer.move_to(cursor);
+        }
     }
 
     /// Where a short paste stands, if it still does.
@@ -77,13 +93,15 @@ impl Composer {
 
 /// How a text is written so that it is said, and said exactly so.
 fn said(text: &str) -> Fragment {
+    let whole = paste::fragment(text.to_owned());
+    // What begins with a unit is said as it is, and only its label is laid out.
+    if !whole.units.is_empty() {
+        return whole;
+    }
     let is_said = |typed: &String| commands::read(typed) == Ok(Entry::Say(text.to_owned()));
     let spellings = [text.to_owned(), format!("/{text}"), format!(" {text}")];
-    match spellings.into_iter().find(is_said) {
-        Some(typed) if typed == text => paste::fragment(typed),
-        Some(typed) => Fragment::plain(typed),
-        None => Fragment::pasted(text.to_owned()),
-    }
+    let typed = spellings.into_iter().find(is_said);
+    typed.map_or_else(|| Fragment::pasted(text.to_owned()), Fragment::plain)
 }
 
 fn too_long(text: &str) -> Option<usize> {

@@ -208,3 +208,26 @@ fn what_was_refused_comes_back_before_what_was_typed_since() {
     "#]]
     .assert_eq(&screen(&mut composer, 60, 5));
 }
+
+#[test]
+fn what_is_long_comes_back_as_one_unit_whatever_it_begins_with() {
+    for text in [format!("/*{}*/", "x".repeat(2_000)), format!("!{}", "y\n".repeat(20)), "z".repeat(2_000)] {
+        let mut composer = Composer::new(LOOK);
+        composer.put_back(Prompt { text: text.clone(), images: vec![] });
+        assert!(screen(&mut composer, 40, 4).starts_with("› [pasted"), "{text}");
+        assert_eq!(sent_of(&mut composer), text);
+    }
+}
+
+#[test]
+fn several_that_come_back_are_said_as_they_were() {
+    for (text, written) in [("/etc is what?", ""), ("!important", ""), ("/etc", "//usr"), ("!a", " !b")] {
+        let mut composer = typed(written);
+        for text in [text, "before"] {
+            composer.put_back(Prompt { text: text.to_owned(), images: vec![] });
+        }
+        let rest = if written.is_empty() { String::new() } else { format!("\n{}", &written[1..]) };
+        assert!(composer.is_at_end());
+        assert_eq!(sent_of(&mut composer), format!("before\n{text}{rest}"));
+    }
+}
