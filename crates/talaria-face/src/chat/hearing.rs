@@ -91,7 +91,7 @@ impl Chat {
                 self.known.offered(offers);
                 self.know_models();
             }
-            News::Missing { what, remedy } => self.known.missing.push(Missing { what, remedy }),
+            News::Missing { what, remedy } => self.known.lacks(Missing { what, remedy }),
             News::Chosen { model, effort } => {
                 self.known.choose(model, effort);
                 self.know_models();

@@ -97,6 +97,8 @@ impl Known {
         if session.is_some() {
             self.asked = Asked::default();
         } else {
+            // What a new one would begin with is asked for anew.
+            self.missing.clear();
             let Asked { sandbox, approval, .. } = self.flags.clone();
             self.asked = Asked { sandbox, approval, ..std::mem::take(&mut self.asked) };
         }
@@ -173,6 +175,13 @@ impl Known {
             self.limits.clone_from(&offers.limits);
         }
         self.offers = Some(offers);
+    }
+
+    /// Something has to be done first. It may be told more than once.
+    pub(super) fn lacks(&mut self, missing: Missing) {
+        if !self.missing.contains(&missing) {
+            self.missing.push(missing);
+        }
     }
 
     /// What a new conversation would begin with; one that was there before has its own settings.

@@ -333,3 +333,16 @@ fn folders_below_home_are_shown_as_people_write_them() {
     "#]]
     .assert_eq(&play.rows_with("elsewhere"));
 }
+
+#[test]
+fn what_is_missing_is_told_once_and_looked_for_anew_in_a_new_conversation() {
+    let mut play = play();
+    play.news(missing("no Codex", "run `talaria setup`")).news(missing("no Codex", "run `talaria setup`"));
+    assert_eq!(play.rows_with("no Codex").lines().count(), 1);
+    play.news(News::Opened(None));
+    assert!(play.screen().contains("Codex is being asked"));
+    play.news(missing("no Codex", "run `talaria setup`"));
+    assert_eq!(play.rows_with("no Codex").lines().count(), 1);
+    play.news(News::Opened(None)).news(missing("an old Codex", "run `talaria setup`"));
+    assert_eq!((play.rows_with("no Codex"), play.rows_with("an old").lines().count()), (String::new(), 1));
+}
