@@ -281,11 +281,12 @@ impl Chat {
         // It may have been the wish to stop: whoever wants that asks again.
         let is_about_command = prompt.is_none() && ticket.is_none();
         if let Some(prompt) = prompt {
-            self.sent.take_if(|sent| *sent == prompt);
+            // Input for a turn that ran before may be refused when the next one was asked for.
+            let has_no_turn = self.sent.take_if(|sent| *sent == prompt).is_some();
             self.pending.refused(&prompt);
             self.transcript.take_back(&redact(&prompt.text));
             self.has_talk = self.transcript.newest_seq().is_some();
-            let held = if matches!(self.turn, Turn::Asked { .. }) {
+            let held = if has_no_turn && matches!(self.turn, Turn::Asked { .. }) {
                 self.turn = Turn::Idle;
                 // No turn brings what was chosen.
                 self.known.is_brought = false;

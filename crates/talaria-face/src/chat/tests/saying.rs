@@ -301,3 +301,17 @@ fn a_long_input_does_not_make_the_line_before_it_be_kept_again() {
     play.paste(&"x".repeat(20_000)).press("Enter");
     assert!(!play.wishes().contains("Remember"));
 }
+
+#[test]
+fn input_that_is_refused_late_leaves_the_turn_that_was_asked_for_since() {
+    let mut play = play();
+    play.running().write("first").press("Enter").event(sample::completed("done"));
+    play.write("second").press("Enter").write("third").press("Enter Esc");
+    play.wishes();
+    play.news(refused("no turn runs", "first"));
+    let screen = play.screen();
+    assert!(screen.contains("› first") && screen.contains("stopping"), "{screen}");
+    assert!(screen.contains("not sent yet: third"), "{screen}");
+    play.news(News::Started { session: session(), turn: 2 });
+    assert_eq!(play.wishes(), "Interrupt\n");
+}
