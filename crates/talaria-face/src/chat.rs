@@ -73,6 +73,8 @@ pub struct Chat {
     /// The conversation, once there is one.
     session: Option<SessionId>,
     turn: Turn,
+    /// How the turn stood in what was told so far of the past; it counts once all of that has been told.
+    past: Turn,
     /// The last turn that is known to have ended.
     ended: i64,
     transcript: Transcript,
@@ -139,6 +141,7 @@ impl Chat {
             known: Known { version, cwd, home, flags: asked.clone(), asked, ..Known::default() },
             session: None,
             turn: Turn::Idle,
+            past: Turn::Idle,
             ended: 0,
             has_talk: false,
             is_caught_up: true,

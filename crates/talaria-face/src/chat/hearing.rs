@@ -35,7 +35,7 @@ impl Chat {
                 self.started(now, turn);
             }
             News::Event(numbered) => self.happened(now, &numbered),
-            News::CaughtUp => self.is_caught_up = true,
+            News::CaughtUp => self.caught_up(),
             News::Older { session, events } if self.session.as_ref() == Some(&session) => match events {
                 Some(events) => {
                     self.asked_older = None;
@@ -116,7 +116,7 @@ impl Chat {
     fn started(&mut self, now: Duration, turn: i64) {
         let before = self.turn;
         if turn > self.ended {
-            self.turn.started(Lap::new(now));
+            self.turn.started(Some(turn), Lap::new(now));
         } else if matches!(self.turn, Turn::Asked { .. }) {
             self.turn = Turn::Idle;
         }
@@ -148,11 +148,24 @@ impl Chat {
         self.is_caught_up = session.is_none();
         self.session = session.as_ref().map(|session| session.id.clone());
         self.requests.open(self.session.as_ref());
-        (self.turn, self.ended) = (Turn::Idle, 0);
-        if session.as_ref().is_some_and(|session| session.running) {
-            self.turn = Turn::found();
-        }
+        let is_running = session.as_ref().is_some_and(|session| session.running);
+        (self.turn, self.ended) = (if is_running { Turn::found() } else { Turn::Idle }, 0);
+        self.past = self.turn;
         self.known.open(session);
+    }
+
+    /// All of the past has been told. A turn that was asked for here in the meantime is newer than that.
+    fn caught_up(&mut self) {
+        if self.is_caught_up {
+            return;
+        }
+        self.is_caught_up = true;
+        if self.sent.is_none() {
+            let before = std::mem::replace(&mut self.turn, self.past);
+            if before.is_stopping() {
+                self.turn.stop();
+            }
+        }
     }
 
     fn happened(&mut self, now: Duration, numbered: &Numbered) {
@@ -167,20 +180,28 @@ impl Chat {
             self.known.settle_asked(&numbered.event);
             self.known.has_worked(&numbered.event);
         }
-        let before = self.turn;
-        self.turn.event(now, self.wall(now), numbered);
-        self.stop_if_unwanted(before);
-        let back = self.pending.event(&numbered.event);
+        // What is told of the past, or of an older turn, says nothing about what was asked for and said here since.
+        let is_news = self.is_caught_up && !self.turn.is_after(numbered);
+        let mut back = Vec::new();
+        if is_news {
+            let before = self.turn;
+            self.turn.event(now, self.wall(now), numbered);
+            self.stop_if_unwanted(before);
+            back = self.pending.event(&numbered.event);
+        } else if !self.is_caught_up {
+            self.past.event(now, self.wall(now), numbered);
+        }
         self.transcript.take(now, numbered);
-        self.take_back_unsent(&numbered.event);
+        if is_news {
+            self.take_back_unsent(&numbered.event);
+        }
         // The last one is put back first: each goes before what stands there.
         for back in back.into_iter().rev() {
             match back {
                 Back::Own(prompt) => self.composer.put_back(prompt),
-                Back::Foreign(text) if self.is_caught_up => {
+                Back::Foreign(text) => {
                     self.note(Tone::Warn, format!("taken back, and not run: {}", sanitize(&text)));
                 }
-                Back::Foreign(_) => {}
             }
         }
         if let Some(closed) = self.requests.event(&numbered.event)

@@ -27,6 +27,7 @@ mod properties;
 mod reading;
 mod saying;
 mod sizes;
+mod telling;
 
 /// A chat, a clock, and the size of a window.
 struct Play {

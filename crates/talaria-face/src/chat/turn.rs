@@ -80,16 +80,27 @@ impl Turn {
     }
 
     /// The engine has written it down. If it was asked for here, it counts from then.
-    pub(super) fn started(&mut self, lap: Lap) {
+    pub(super) fn started(&mut self, told: Option<i64>, lap: Lap) {
         *self = match *self {
-            Self::Idle => Self::Running { number: None, lap: Some(lap), is_stopping: false },
+            Self::Idle => Self::Running { number: told, lap: Some(lap), is_stopping: false },
             Self::Asked { since, is_stopping } => {
-                Self::Running { number: None, lap: Some(Lap::new(since)), is_stopping }
+                Self::Running { number: told, lap: Some(Lap::new(since)), is_stopping }
             }
             Self::Running { number, lap: known, is_stopping } => {
-                Self::Running { number, lap: known.or(Some(lap)), is_stopping }
+                Self::Running { number: number.or(told), lap: known.or(Some(lap)), is_stopping }
             }
         };
+    }
+
+    /// Does the event belong to a turn before the one that runs?
+    pub(super) fn is_after(self, numbered: &Numbered) -> bool {
+        let Self::Running { number: Some(number), .. } = self else { return false };
+        numbered.turn.is_some_and(|turn| turn < number)
+    }
+
+    /// Was it asked to stop?
+    pub(super) fn is_stopping(self) -> bool {
+        matches!(self, Self::Asked { is_stopping: true, .. } | Self::Running { is_stopping: true, .. })
     }
 
     /// A person wants it to stop.
@@ -111,7 +122,7 @@ impl Turn {
         match &numbered.event {
             Event::Outcome(_) => *self = Self::Idle,
             Event::Interrupting { .. } => self.stop(),
-            event if is_beginning(event) => self.started(Lap::since(numbered.at, now, wall)),
+            event if is_beginning(event) => self.started(numbered.turn, Lap::since(numbered.at, now, wall)),
             _ => {}
         }
         if let Self::Running { number, .. } = self {

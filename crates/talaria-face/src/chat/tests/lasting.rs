@@ -55,6 +55,7 @@ fn a_turn_whose_beginning_is_not_here_shows_no_time_until_it_is() {
     began.at -= jiff::SignedDuration::from_secs(90);
     play.news(News::Opened(Some(Box::new(info())))).news(News::Event(Box::new(piece)));
     assert_eq!(play.rows_with("working"), "⠋ working\n");
+    play.news(News::CaughtUp);
     let mut other = began.clone();
     other.turn = Some(0);
     play.news(News::Older { session: session(), events: Some(vec![other]) });
