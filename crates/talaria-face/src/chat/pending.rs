@@ -13,6 +13,9 @@ use super::contract::Prompt;
 use super::line::Line;
 use crate::render::{Paint, Style, cut};
 
+/// So many characters of a text are shown at most.
+const LABEL: usize = 500;
+
 /// How far an input is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
@@ -31,6 +34,30 @@ struct Waiting {
     prompt: Prompt,
     when: When,
     stage: Stage,
+    /// Its beginning as it is shown: a prompt may be long, and rows are made for every frame.
+    label: Label,
+}
+
+/// The beginning of a text, in one line and without secrets.
+#[derive(Debug)]
+struct Label {
+    text: String,
+    is_whole: bool,
+}
+
+impl Label {
+    fn new(prompt: &str) -> Self {
+        // Secrets are found in the whole: in half of one nobody sees that it is one.
+        let masked = redact(prompt);
+        let end = masked.char_indices().nth(LABEL).map_or(masked.len(), |(at, _)| at);
+        Self { text: one_line(&masked[..end]).into_owned(), is_whole: end == masked.len() }
+    }
+}
+
+impl Waiting {
+    fn new(prompt: Prompt, when: When, stage: Stage) -> Self {
+        Self { label: Label::new(&prompt.text), prompt, when, stage }
+    }
 }
 
 /// Input that no turn will take.
@@ -51,12 +78,12 @@ pub(super) struct Pending {
 impl Pending {
     /// Adds input that was handed over.
     pub(super) fn told(&mut self, prompt: Prompt, when: When) {
-        self.waiting.push(Waiting { prompt, when, stage: Stage::Told });
+        self.waiting.push(Waiting::new(prompt, when, Stage::Told));
     }
 
     /// Adds input that cannot be handed over yet.
     pub(super) fn hold(&mut self, prompt: Prompt, when: When) {
-        self.waiting.push(Waiting { prompt, when, stage: Stage::Held });
+        self.waiting.push(Waiting::new(prompt, when, Stage::Held));
     }
 
     /// There is a turn now: gives what was held for it.
@@ -138,8 +165,9 @@ impl Pending {
                     1 => " [1 image]".to_owned(),
                     count => format!(" [{count} images]"),
                 };
-                let said = one_line(&waiting.prompt.text);
-                let text = format!("{} {word}: {said}{images}", paint.sign("↳", ">"));
+                let more = if waiting.label.is_whole { "" } else { paint.sign("…", "~") };
+                let said = &waiting.label.text;
+                let text = format!("{} {word}: {said}{more}{images}", paint.sign("↳", ">"));
                 Line::of(Style::DIM, cut(&text, width, paint))
             })
             .collect();
@@ -180,5 +208,20 @@ mod tests {
         assert!(is_said(&prompt(&["/a.png"]), "look"));
         assert!(!is_said(&prompt(&["/a.png"]), "look here"));
         assert!(!is_said(&prompt(&[]), "look\n[image /a.png]"));
+    }
+
+    #[test]
+    fn the_row_of_a_prompt_shows_its_beginning_and_no_secret() {
+        let secret = format!("ghp_{}", "a1B2".repeat(9));
+        let mut pending = Pending::default();
+        let prompt = |text: String| Prompt { text, images: Vec::new() };
+        pending.told(prompt(format!("use {secret}\nnow")), When::Now);
+        pending.told(prompt("long ".repeat(100_000)), When::Next);
+        pending.hold(prompt(format!("{} {secret}", "x".repeat(LABEL - 9))), When::Now);
+        let paint = Paint::new(crate::render::Look { color: true, width: None, live: true, unicode: true });
+        let rows: Vec<String> = pending.rows(2_000, 3, paint).iter().map(Line::text).collect();
+        assert!(rows.iter().all(|row| !row.contains("ghp_")), "{rows:?}");
+        assert!(rows[0].starts_with("↳ steering: use ") && rows[0].ends_with("now"), "{rows:?}");
+        assert!(rows[1].ends_with('…') && rows[1].chars().count() < LABEL + 20, "{rows:?}");
     }
 }
