@@ -11,6 +11,7 @@ use talaria_core::config::{Enter, Theme};
 use talaria_core::ids::{SessionId, TicketId};
 
 mod acting;
+mod aside;
 pub mod commands;
 pub mod completion;
 pub mod composer;
@@ -44,6 +45,7 @@ pub use known::Asked;
 pub use setup::Setup;
 pub use welcome::beginning;
 
+use aside::Aside;
 use commands::Command;
 use composer::Composer;
 use contract::{Prompt, Wish};
@@ -88,6 +90,8 @@ pub struct Chat {
     pending: Pending,
     requests: Requests,
     panel: Option<Panel>,
+    /// Requests that gave way to the one that is shown.
+    aside: Aside,
     /// Answers to requests of other conversations that the engine has not taken yet, in words.
     given: Vec<(TicketId, String)>,
     /// The request that had been read when the first key of what is in the input line came.
@@ -150,6 +154,7 @@ impl Chat {
             pending: Pending::default(),
             requests: Requests::default(),
             panel: None,
+            aside: Aside::default(),
             given: Vec::new(),
             line_about: None,
             is_dropping: false,
@@ -258,7 +263,10 @@ impl Chat {
     /// Shows a request; what is being typed keeps the keyboard.
     fn show_ticket(&mut self, ticket: &TicketId) {
         let Some(request) = self.requests.find(ticket, &self.known) else { return };
-        let mut panel = Panel::new(request);
+        if let Some(shown) = self.panel.take() {
+            self.aside.put(shown);
+        }
+        let mut panel = self.aside.take(&request).unwrap_or_else(|| Panel::new(request));
         if self.composer.is_busy() || self.popup.is_some() {
             panel.leave_keyboard();
         }

@@ -104,6 +104,9 @@ impl Chat {
             }
             News::Pick { title, rows } => self.pick(&title, rows),
         }
+        if self.aside.forget(|ticket| self.requests.is_open(ticket)) {
+            self.note(Tone::Warn, "a question went that you had put aside: what you typed for it is dropped");
+        }
         self.show_request();
     }
 
@@ -323,6 +326,9 @@ impl Chat {
             self.turn.go_on();
         }
         self.given.retain(|(given, _)| Some(given) != ticket.as_ref());
+        if let Some(ticket) = &ticket {
+            self.aside.refused(ticket);
+        }
         let shown = self.panel.as_mut().filter(|panel| Some(panel.ticket()) == ticket.as_ref());
         match shown {
             Some(panel) => {

@@ -74,10 +74,10 @@ pub(super) struct Panel {
     problem: Option<String>,
 }
 
-/// What came of a key.
 /// Said to a yes that came too early.
 const UNREAD: &str = "read it all first";
 
+/// What came of a key.
 #[derive(Debug)]
 pub(super) enum Felt {
     /// Nothing that concerns others.
@@ -164,8 +164,13 @@ impl Panel {
 
     /// Is a line being typed for it? Of a secret nobody sees whether it has begun.
     pub(super) fn is_entering(&self) -> bool {
-        let has_begun = self.dialog.is_secret() || !self.entry.text().is_empty();
+        let has_begun = self.dialog.is_secret() || self.has_line();
         self.has_keyboard() && self.takes_line() && has_begun
+    }
+
+    /// Was something typed for it?
+    pub(super) fn has_line(&self) -> bool {
+        !self.entry.text().is_empty()
     }
 
     /// Do keys go to it, as far as the screen tells?

@@ -223,7 +223,9 @@ impl Chat {
         if let Some(panel) = &mut self.panel {
             panel.leave_keyboard();
         }
-        self.panel.take_if(|panel| panel.is_from_elsewhere());
+        if let Some(left) = self.panel.take_if(|panel| panel.is_from_elsewhere()) {
+            self.aside.put(left);
+        }
         self.show_request();
     }
 

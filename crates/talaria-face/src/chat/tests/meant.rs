@@ -106,3 +106,41 @@ fn a_key_that_is_no_choice_answers_nothing_and_is_for_the_input_line() {
     play.write("quickly");
     assert_eq!((play.wishes(), play.rows_with("› quickly")), (String::new(), "› quickly\n".to_owned()));
 }
+
+#[test]
+fn a_line_for_a_request_is_there_again_when_the_request_is_shown_again() {
+    let mut play = play();
+    play.running().asked("r-1", sample::ask_command("ls")).asked("r-2", sample::ask_command("pwd")).settle();
+    play.press("r").settle().write("because of m").press("F2 Enter").settle();
+    assert!(play.screen().contains("│ pwd"), "{}", play.screen());
+    play.press("n");
+    assert!(play.wishes().contains("answer r-2"));
+    play.event(closed("r-2", Decision::Decline));
+    assert!(play.rows_with("because of m").starts_with("why not"), "{}", play.screen());
+    play.settle().write("e").press("Enter");
+    assert!(play.wishes().contains("\"reason\":\"because of me\""));
+}
+
+#[test]
+fn a_line_for_a_request_that_gave_way_and_went_is_said_to_be_dropped() {
+    let mut play = play();
+    play.running().asked("r-1", sample::ask_command("ls")).asked("r-2", sample::ask_command("pwd")).settle();
+    play.press("r").settle().write("because").press("F2 Enter").settle();
+    play.event(closed("r-1", Decision::Accept));
+    assert!(play.screen().contains("what you typed for it is dropped"), "{}", play.screen());
+    play.press("n");
+    assert!(play.wishes().contains("answer r-2"), "the one that is shown has the keys");
+}
+
+#[test]
+fn a_request_that_was_answered_and_gave_way_is_not_asked_again_before_the_answer_counts() {
+    let mut play = play();
+    play.running().asked("r-1", sample::ask_command("ls")).asked("r-2", sample::ask_command("pwd")).settle();
+    play.press("y F2 Enter").settle().press("y");
+    play.event(closed("r-2", Decision::Accept)).settle();
+    assert!(play.screen().contains("your answer is on its way"), "{}", play.screen());
+    play.news(News::Refused { what: "no".into(), prompt: None, ticket: Some(TicketId::new("r-1")) }).settle();
+    play.wishes();
+    play.press("n");
+    assert!(play.wishes().contains("answer r-1"), "{}", play.screen());
+}
