@@ -98,7 +98,7 @@ impl Chat {
         }
         let gap = usize::from(!view.lines.is_empty());
         let room = area.saturating_sub(view.lines.len() + gap);
-        let mut lines = welcome::rows(&self.known, usize::from(columns), room, self.paint());
+        let mut lines = welcome::rows(&self.known, usize::from(columns), room);
         lines.extend((!lines.is_empty()).then(Line::default).filter(|_| gap > 0));
         lines.extend(view.lines);
         lines

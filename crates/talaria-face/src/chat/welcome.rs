@@ -4,11 +4,13 @@
 
 use talaria_core::api::Offers;
 use talaria_core::plain::one_line;
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
 
 use super::folder;
 use super::known::{Asked, Engine, Known, Setting};
 use super::line::Line;
-use crate::render::{Color, Paint, Style, cut};
+use crate::render::{Color, Style};
 
 /// What is said of an engine that a person stopped, and how to have it back.
 pub(super) const STOPPED: &str = "Talaria's engine was stopped";
@@ -16,12 +18,12 @@ pub(super) const STARTS_AGAIN: &str = "what you send or ask next starts it again
 
 /// How far in the values stand.
 const NAMES: usize = 13;
-/// In narrower windows the names stand above the values.
+/// In windows up to this width a value that does not fit beside its name stands below it.
 const NARROW: usize = 40;
 
 /// The rows, at most `height` of them: where there are too few, what is missing comes first.
-pub(super) fn rows(known: &Known, width: usize, height: usize, paint: Paint) -> Vec<Line> {
-    let mut page = Page { width, paint, lines: Vec::new() };
+pub(super) fn rows(known: &Known, width: usize, height: usize) -> Vec<Line> {
+    let mut page = Page { width, lines: Vec::new() };
     page.plain(Style::BOLD, &format!("Talaria {}", known.version));
     for missing in missing(known) {
         page.pair("missing", &missing.0, Style::BOLD.color(Color::Red));
@@ -129,7 +131,6 @@ fn words(known: &Known, setting: Setting<'_>, untold: &str) -> String {
 
 struct Page {
     width: usize,
-    paint: Paint,
     lines: Vec<Line>,
 }
 
@@ -140,27 +141,29 @@ impl Page {
         }
     }
 
-    /// A name and its value; the value may be somebody else's words. A value that is too long is cut once.
+    /// A name and its value; the value may be somebody else's words.
     fn pair(&mut self, name: &str, value: &str, style: Style) {
-        let indent = if self.width < NARROW { 2 } else { NAMES + 2 };
+        let is_narrow = self.width <= NARROW;
+        let indent = if is_narrow { 2 } else { NAMES + 2 };
         let value = one_line(value);
         let mut line = Line::of(Style::DIM, format!("  {name:<NAMES$}"));
-        if self.width < NARROW {
-            if !name.is_empty() {
+        if is_narrow {
+            line = Line::of(Style::DIM, format!("{name}  "));
+            if !name.is_empty() && line.width() + value.width() > self.width {
                 self.lines.push(Line::of(Style::DIM, name.to_owned()));
+                line = Line::of(Style::PLAIN, "  ");
             }
-            line = Line::of(Style::PLAIN, "  ");
         }
-        for row in wrapped(&value, self.width.saturating_sub(indent).max(1)) {
-            line.push(style, &cut(&row, self.width.saturating_sub(indent), self.paint));
+        let room = self.width.saturating_sub(line.width().max(indent)).max(1);
+        for row in wrapped(&value, room) {
+            line.push(style, &row);
             self.lines.push(std::mem::replace(&mut line, Line::of(Style::PLAIN, " ".repeat(indent))));
         }
     }
 }
 
-/// Words in rows; a word that is longer than a row has one of its own.
+/// Words in rows; a word that is longer than a row begins one of its own and goes on in the next.
 pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
-    use unicode_width::UnicodeWidthStr;
     let mut rows: Vec<String> = Vec::new();
     for word in text.split(' ') {
         match rows.last_mut() {
@@ -168,7 +171,19 @@ pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
                 row.push(' ');
                 row.push_str(word);
             }
-            _ => rows.push(word.to_owned()),
+            _ => rows.extend(broken(word, width)),
+        }
+    }
+    rows
+}
+
+/// A word in as many rows as it needs.
+fn broken(word: &str, width: usize) -> Vec<String> {
+    let mut rows = vec![String::new()];
+    for piece in word.graphemes(true) {
+        match rows.last_mut() {
+            Some(row) if row.is_empty() || row.width() + piece.width() <= width => row.push_str(piece),
+            _ => rows.push(piece.to_owned()),
         }
     }
     rows

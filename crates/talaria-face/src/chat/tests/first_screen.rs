@@ -222,14 +222,14 @@ fn small_windows_show_what_matters_most() {
     play.news(News::Offers(offers()));
     expect![[r#"
         Talaria 0.6.0
-          folder       ~/project
-          runtime      Codex 0.166.0
-                       (me@example.org, chatgpt,
-                       plus)
-          model        gpt-5.5, effort medium at
-                       openai
-          permissions  sandbox workspace-write,
-                       approvals on-request
+        folder  ~/project
+        runtime
+          Codex 0.166.0 (me@example.org,
+          chatgpt, plus)
+        model  gpt-5.5, effort medium at openai
+        permissions
+          sandbox workspace-write, approvals
+          on-request
         ── Enter sends ─────────────────────────
         › say what to do   / commands   @ files
         codex·gpt-5.5·medium
@@ -238,8 +238,8 @@ fn small_windows_show_what_matters_most() {
     play.size = (20, 5);
     expect![[r#"
         Talaria 0.6.0
-        folder
-          ~/project
+        folder  ~/project
+        runtime
         › say what to do
         codex·gpt-5.5·medium
     "#]]
@@ -247,8 +247,8 @@ fn small_windows_show_what_matters_most() {
     play.news(missing("no Codex", "run `talaria setup`"));
     expect![[r#"
         Talaria 0.6.0
-        missing
-          no Codex
+        missing  no Codex
+          run `talaria
         › say what to do
         codex·gpt-5.5·medium
     "#]]
@@ -293,14 +293,14 @@ fn the_first_screen_fits_a_phone() {
     play.news(News::Offers(offers()));
     expect![[r#"
         Talaria 0.6.0
-          folder       ~/project
-          runtime      Codex 0.166.0
-                       (me@example.org, chatgpt,
-                       plus)
-          model        gpt-5.5, effort medium at
-                       openai
-          permissions  sandbox workspace-write,
-                       approvals on-request
+        folder  ~/project
+        runtime
+          Codex 0.166.0 (me@example.org,
+          chatgpt, plus)
+        model  gpt-5.5, effort medium at openai
+        permissions
+          sandbox workspace-write, approvals
+          on-request
 
         Say what you want done and press Enter.
         / lists commands, @ names a file, ! runs
@@ -345,4 +345,20 @@ fn what_is_missing_is_told_once_and_looked_for_anew_in_a_new_conversation() {
     assert_eq!(play.rows_with("no Codex").lines().count(), 1);
     play.news(News::Opened(None)).news(missing("an old Codex", "run `talaria setup`"));
     assert_eq!((play.rows_with("no Codex"), play.rows_with("an old").lines().count()), (String::new(), 1));
+}
+
+#[test]
+fn long_words_go_on_in_the_next_row_in_windows_of_any_width() {
+    for columns in [20, 30, 39, 40, 41, 60] {
+        let mut play = play().at(columns, 40);
+        play.chat.known.cwd = "/srv/a-folder-with-a-long-name/another-one/and-the-last".into();
+        play.news(missing(
+            "nobody is logged in",
+            "run `/opt/somewhere/far/away/node_modules/.bin/codex login`",
+        ));
+        let screen: String = play.screen().split_whitespace().collect();
+        for words in ["another-one/and-the-last", "node_modules/.bin/codexlogin`"] {
+            assert!(screen.contains(words), "{columns}: {}", play.screen());
+        }
+    }
 }
