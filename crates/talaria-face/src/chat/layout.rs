@@ -49,9 +49,13 @@ impl Chat {
         let shell = shell.unwrap_or_default();
         let rest = rest.saturating_sub(pending.len() + shell.len());
 
-        let popup = self.popup_rows(width, rest);
+        let mut popup = self.popup_rows(width, rest);
         let mut panel = panel_rows(self, width, rest, popup.len());
         let area = rest.saturating_sub(panel.lines.len());
+        // What is chosen is among the rows that there is room for.
+        if popup.len() > area {
+            popup = self.popup_rows(width, area);
+        }
 
         let mut lines = self.conversation(columns, area, now);
         lines.resize_with(area, Line::default);

@@ -171,3 +171,18 @@ fn a_window_that_is_too_small_says_so_in_what_fits() {
         assert_eq!(play().at(size.0, size.1).screen().trim(), "");
     }
 }
+
+#[test]
+fn a_chosen_completion_is_seen_also_above_a_request() {
+    for rows in [9, 12, 15, 18, 24] {
+        let mut play = play().at(80, rows);
+        play.running().asked("r-1", sample::ask_command("ls")).settle();
+        play.press("Ctrl-G").write("/");
+        for _ in 0..22 {
+            play.press("Down");
+            let screen = play.screen();
+            let marked = screen.lines().filter(|row| row.starts_with("› /")).count();
+            assert_eq!(marked, 2, "the input line and the choice, {rows} rows\n{screen}");
+        }
+    }
+}
