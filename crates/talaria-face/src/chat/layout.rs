@@ -146,6 +146,9 @@ impl Chat {
             _ if matches!(self.popup, Some(Popup::List(_))) => {
                 &["Enter chooses; Esc leaves", "Enter chooses"]
             }
+            _ if matches!(self.popup, Some(Popup::Keys(_))) => {
+                &["Esc closes the table of keys", "Esc closes it"]
+            }
             (_, Turn::Idle, _) => &["Enter sends"],
             (_, _, Enter::Steer) => &["Enter steers; F3: queue; Esc stops", "Enter steers"],
             (_, _, Enter::Queue) => &["Enter queues; F3: steer; Esc stops", "Enter queues"],
@@ -172,8 +175,7 @@ impl Chat {
 
     /// Do keys answer a request?
     fn is_asked(&self) -> bool {
-        let has_list = matches!(self.popup, Some(Popup::List(_)));
-        self.panel.as_ref().is_some_and(Panel::has_keyboard) && !has_list
+        self.panel.as_ref().is_some_and(Panel::has_keyboard) && self.popup.is_none()
     }
 
     fn hide_panel(&mut self) {

@@ -72,7 +72,7 @@ fn help_keys_and_themes_need_no_engine() {
           Alt-B, Alt-F        go a word back or on
           Ctrl-W, Alt-D       cut the word before or behind the cursor
           Ctrl-U, Ctrl-K      cut the line up to or from the cursor
-        ── Enter sends ─────────────────────────────────────────────────────────────────
+        ── Esc closes the table of keys ────────────────────────────────────────────────
         › say what to do   / commands   @ files   ! shell
 
     "#]]
@@ -154,7 +154,7 @@ fn the_table_of_keys_scrolls_where_it_is_higher_than_the_window() {
             running turn
           Ctrl-C
             stop the turn; if none runs: clear
-        ── Enter sends ─────────────────────────
+        ── Esc closes the table of keys ────────
         › say what to do   / commands   @ files
 
     "#]]
@@ -170,7 +170,7 @@ fn the_table_of_keys_scrolls_where_it_is_higher_than_the_window() {
             choose whether Enter steers or
             queues
           PageUp, PageDown
-        ── Enter sends ─────────────────────────
+        ── Esc closes the table of keys ────────
         › say what to do   / commands   @ files
 
     "#]]
@@ -268,4 +268,15 @@ fn names() -> News {
         session("s-3", "Plums", Some("codex-1")),
     ];
     News::Names { sessions, tasks: vec![task] }
+}
+
+#[test]
+fn over_a_request_the_table_of_keys_says_that_keys_close_it() {
+    let mut play = play();
+    play.running().asked("r-1", sample::ask_command("ls")).settle().press("F1").settle();
+    let screen = play.screen();
+    assert!(screen.contains("Esc closes the table") && !screen.contains("keys answer"), "{screen}");
+    play.press("y");
+    assert!(!play.wishes().contains("answer"));
+    assert!(play.screen().contains("› y"), "{}", play.screen());
 }
