@@ -1,5 +1,7 @@
 //! The open list: what is in it, what is chosen, which part is seen.
 
+use std::ops::Range;
+
 use talaria_core::plain::reveal_line;
 use unicode_width::UnicodeWidthStr;
 
@@ -11,6 +13,9 @@ use crate::render::{Color, Look, Paint, Style, cut};
 const ROWS: usize = 8;
 /// The most columns that what is put in may take beside its help.
 const VALUE: usize = 40;
+
+/// From so many rows on it is said how many choices are left out.
+const MARKED: usize = 5;
 
 /// An open list.
 #[derive(Clone, Debug)]
@@ -61,15 +66,36 @@ impl Popup {
 
     /// The rows that are seen.
     pub(crate) fn lines(&self, width: usize, max_rows: usize, look: Look) -> Vec<Line> {
-        let rows = self.choices.len().min(ROWS).min(max_rows);
+        let rows = ROWS.min(max_rows);
         if rows == 0 || width == 0 {
             return Vec::new();
         }
-        let top = self.chosen.map_or(0, |at| (at + 1).saturating_sub(rows));
-        let seen = &self.choices[top..top + rows];
+        let range = self.seen(rows);
+        let seen = &self.choices[range.clone()];
         let column = seen.iter().map(|one| self.shown(one).width()).max().unwrap_or(0).min(VALUE);
-        let line = |(at, one)| self.line(at, one, column, width, look);
-        seen.iter().enumerate().map(|(at, one)| (top + at, one)).map(line).collect()
+        let lines = range.clone().zip(seen).map(|(at, one)| self.line(at, one, column, width, look));
+        let (before, behind) = (range.start, self.choices.len() - range.end);
+        let more = |count: usize| (count > 0 && rows >= MARKED).then(|| more(count, width, look));
+        more(before).into_iter().chain(lines).chain(more(behind)).collect()
+    }
+
+    /// Which choices are seen in so many rows, the chosen one among them. Where some are left out, a row says so.
+    fn seen(&self, rows: usize) -> Range<usize> {
+        let (count, at) = (self.choices.len(), self.chosen.unwrap_or(0));
+        if count <= rows {
+            return 0..count;
+        }
+        if rows < MARKED {
+            let top = (at + 1).saturating_sub(rows);
+            return top..top + rows;
+        }
+        if at + 1 < rows {
+            0..rows - 1
+        } else if at + 2 < count {
+            at + 3 - rows..at + 1
+        } else {
+            count + 1 - rows..count
+        }
     }
 
     fn line(&self, at: usize, choice: &Choice, column: usize, width: usize, look: Look) -> Line {
@@ -102,4 +128,11 @@ impl Popup {
         let slash = if self.context.what == What::Name { "/" } else { "" };
         format!("{slash}{}", reveal_line(&choice.value))
     }
+}
+
+/// So many choices are not shown here.
+fn more(count: usize, width: usize, look: Look) -> Line {
+    let paint = Paint::new(look);
+    let text = cut(&format!("  {} {count} more", paint.sign("…", "~")), width, paint);
+    Line::of(if look.color { Style::DIM } else { Style::PLAIN }, text)
 }

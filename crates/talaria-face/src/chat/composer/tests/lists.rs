@@ -3,6 +3,7 @@
 use expect_test::expect;
 
 use super::*;
+use crate::chat::line::Line;
 
 fn with_files(script: &str, paths: &[&str]) -> Composer {
     let mut composer = Composer::new(LOOK);
@@ -23,7 +24,7 @@ fn a_slash_lists_commands_with_their_help() {
         |  /model      choose the model from the next turn on
         |  /reasoning  choose how much the model thinks, from the ne…
         |  /compact    shorten what the model keeps in mind
-        |  /usage      show the tokens used and the limits of the ac…
+        |  … 15 more
     "#]]
     .assert_eq(&screen(&mut typed("/"), 60, 3));
     expect![[r#"
@@ -43,7 +44,7 @@ fn a_slash_lists_commands_with_their_help() {
     .assert_eq(&screen(&mut typed("/ex"), 24, 3));
     expect![[r#"
         › /▏
-        |  /stop           stop the running turn…
+        |  … 15 more
         |  /steer          say something to the …
         |  /queue          say something when th…
         |  /codex-runtime  show or choose who ru…
@@ -115,16 +116,16 @@ fn arguments_are_listed_by_what_the_command_takes() {
         (
             "/task ",
             expect![[r#"
-            › /task ▏
-            |  list       the tasks
-            |  show       how a task stands, its answer, what …
-            |  watch      follow a task as it works
-            |  start      a new task
-            |  send       the next turn of a task
-            |  steer      say something to the turn that runs
-            |  interrupt  stop a task
-            |  apply      bring what a task changed into your …
-        "#]],
+                › /task ▏
+                |  list       the tasks
+                |  show       how a task stands, its answer, what …
+                |  watch      follow a task as it works
+                |  start      a new task
+                |  send       the next turn of a task
+                |  steer      say something to the turn that runs
+                |  interrupt  stop a task
+                |  … 3 more
+            "#]],
         ),
         (
             "/task show ",
@@ -270,14 +271,14 @@ fn a_long_list_scrolls_and_goes_round() {
     type_in(&mut composer, &"<Down>".repeat(10));
     expect![[r#"
         › @f▏
-        |  file02
-        |  file03
+        |  … 4 more
         |  file04
         |  file05
         |  file06
         |  file07
         |  file08
         |› file09
+        |  … 10 more
     "#]]
     .assert_eq(&screen(&mut composer, 12, 1));
     type_in(&mut composer, &"<Down>".repeat(11));
@@ -290,7 +291,7 @@ fn a_long_list_scrolls_and_goes_round() {
         |fi…
         |fi…
         |fi…
-        |fi…
+        |  …
     "#]]
     .assert_eq(&screen(&mut composer, 3, 1));
 }
@@ -304,4 +305,30 @@ fn files_that_come_while_something_is_looked_for_open_no_list() {
     composer.offer("abcdefgh", vec!["abcdefgh.rs".to_owned()]);
     type_in(&mut composer, "ls<Enter><Tab>");
     assert_eq!(screen(&mut composer, 40, 4), "› ls▏\n");
+}
+
+#[test]
+fn a_list_says_how_many_choices_are_left_out_and_keeps_its_height() {
+    let mut composer = typed("/");
+    let count = crate::chat::commands::TABLE.len();
+    let shown = |composer: &Composer, rows: u16| -> Vec<String> {
+        composer.popup(60, rows).iter().map(Line::text).collect()
+    };
+    let first = shown(&composer, 10);
+    assert_eq!((first.len(), first[7].clone()), (8, format!("  … {} more", count - 7)));
+    for at in 0..count {
+        type_in(&mut composer, "<Down>");
+        for rows in 1..=9_u16 {
+            let seen = shown(&composer, rows);
+            let left_out: usize = seen
+                .iter()
+                .filter_map(|row| row.strip_prefix("  … ")?.strip_suffix(" more")?.parse::<usize>().ok())
+                .inspect(|count| assert!(*count > 1, "one would have fitted: {seen:?}"))
+                .sum();
+            let choices = seen.iter().filter(|row| row.starts_with("  /") || row.starts_with("› /")).count();
+            assert_eq!(seen.len(), usize::from(rows.min(8)), "{at}: {seen:?}");
+            assert!(rows < 5 || left_out + choices == count, "{at}: {seen:?}");
+            assert_eq!(seen.iter().filter(|row| row.starts_with("› ")).count(), 1, "{at}: {seen:?}");
+        }
+    }
 }
