@@ -87,15 +87,31 @@ impl Panel {
     fn mark(&self, shown: Range<usize>, width: usize, paint: Paint) -> Line {
         let rule = paint.sign("──", "--");
         let place = format!("{}-{}/{}", shown.start + 1, shown.end, self.page.total());
-        let unseen = self.page.unseen().map(|rows| {
-            let key = if rows.start < shown.start { "PageUp" } else { "PageDown" };
-            format!("{rule} {place}; {}-{} not seen yet: {key} {rule}", rows.start + 1, rows.end)
-        });
-        let text = unseen.filter(|text| text.width() <= width).unwrap_or_else(|| {
-            let arrow = if self.page.is_at_end() { "Up" } else { "Down" };
-            format!("{rule} {place} {arrow} {rule}")
-        });
-        Line::of(Style::DIM, text)
+        let unseen = self.page.unseen().filter(|_| self.stage == Stage::Asking);
+        let mut words = Vec::new();
+        if let Some(rows) = unseen {
+            // Not every keyboard has pages. Where a line is typed, a space is part of it; and whose keys go to the input
+            // line gets the keyboard first.
+            let (long, short) = match (rows.start < shown.start, self.takes_line()) {
+                _ if !self.has_keyboard() => ("", ""),
+                (true, _) => (": PageUp", ": Up"),
+                (false, true) => (": PageDown", ": Down"),
+                (false, false) => (": Space or PageDown", ": Space"),
+            };
+            let rows = format!("{}-{}", rows.start + 1, rows.end);
+            words.push(format!("{rule} {place}; {rows} not seen yet{long} {rule}"));
+            words.push(format!("{rule} {place}; {rows} unseen{short} {rule}"));
+            words.push(format!("{place}, unseen {rows}{short}"));
+            words.push(format!("unseen {rows}{short}"));
+            words.push(format!("unseen {rows}"));
+        } else {
+            let arrow = if self.page.is_at_end() { " Up" } else { " Down" };
+            let arrow = if self.has_keyboard() { arrow } else { "" };
+            words.push(format!("{rule} {place}{arrow} {rule}"));
+        }
+        words.push(place);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        Line::of(Style::DIM, fitting(&words, width))
     }
 
     /// What is wanted, or why nothing can be answered now.

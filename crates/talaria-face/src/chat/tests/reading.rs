@@ -29,7 +29,7 @@ fn what_is_too_long_is_read_before_it_is_accepted() {
           │ step 12
           │ step 13
           │ step 14
-        ── 1-15/47; 16-47 not seen yet: PageDown ──
+        ── 1-15/47; 16-47 not seen yet: Space or PageDown ──
         [y] yes, once  [s] yes, for this session  [n] no, go on  [r] no, and say why
         [x] no, and stop the turn:
         ── keys answer; Ctrl-G: input line ─────────────────────────────────────────────
@@ -71,7 +71,7 @@ fn the_panel_in_small_windows_keeps_the_command_and_the_keys() {
           │ cargo test --workspace --all-target
           │ s --locked
           in      /home/me/project
-        ── 1-4/12 Down ──
+        ── 1-4/12; 5-12 unseen: Space ──
         [y] yes, once
         [s] yes, for this session
         [n] no, go on  [r] no, and say why
@@ -85,7 +85,7 @@ fn the_panel_in_small_windows_keeps_the_command_and_the_keys() {
     expect![[r#"
         ? Codex asks to run
         a command
-        ── 1-2/25 Down ──
+        unseen 3-25: Space
         [y/s/n/r/x]
         ⠋ working 1s
     "#]]
@@ -125,13 +125,70 @@ fn a_long_command_with_itself_as_the_rule_is_read_once_and_the_rows_that_are_mis
         play.press("PageDown").settle();
     }
     expect![[r#"
-        ── 1-15/70; 16-70 not seen yet: PageDown ──
+        ── 1-15/70; 16-70 not seen yet: Space or PageDown ──
         ── 56-70/70; 16-55 not seen yet: PageUp ──
-        ── 16-29/70; 30-55 not seen yet: PageDown ──
-        ── 30-43/70; 44-55 not seen yet: PageDown ──
+        ── 16-29/70; 30-55 not seen yet: Space or PageDown ──
+        ── 30-43/70; 44-55 not seen yet: Space or PageDown ──
     "#]]
     .assert_eq(&told);
     play.wishes();
     play.press("a");
     assert!(play.wishes().contains("accept_always"), "{}", play.screen());
+}
+
+#[test]
+fn rows_that_were_not_seen_are_named_in_narrow_windows_with_a_key_that_every_keyboard_has() {
+    let mut told = String::new();
+    for columns in [80, 40, 30, 22, 20] {
+        let mut play = play().at(columns, 16);
+        play.running().asked("r-1", sample::ask_command(&"step\n".repeat(20))).settle();
+        let mut tell = |play: &mut Play| {
+            let screen = play.screen();
+            let is_mark = |row: &&str| row.contains("seen") && !row.contains("read it");
+            told += &format!("{columns}: {}\n", screen.lines().find(is_mark).unwrap_or("all seen"));
+        };
+        tell(&mut play);
+        play.press("End").settle();
+        tell(&mut play);
+        play.press("Home r").settle();
+        tell(&mut play);
+        play.press("Esc Ctrl-G").settle();
+        tell(&mut play);
+    }
+    expect![[r#"
+        80: ── 1-10/27; 11-27 not seen yet: Space or PageDown ──
+        80: ── 18-27/27; 11-17 not seen yet: PageUp ──
+        80: ── 1-11/27; 12-17 not seen yet: PageDown ──
+        80: ── 1-11/27; 12-17 not seen yet ──
+        40: ── 1-8/32; 9-32 unseen: Space ──
+        40: ── 25-32/32; 9-24 unseen: Up ──
+        40: ── 1-10/32; 11-24 unseen: Down ──
+        40: ── 1-11/32; 12-24 not seen yet ──
+        30: 1-7/34, unseen 8-34: Space
+        30: 28-34/34, unseen 8-27: Up
+        30: 1-10/34, unseen 11-27: Down
+        30: ── 1-11/34; 12-27 unseen ──
+        22: unseen 12-40: Space
+        22: unseen 12-29: Up
+        22: unseen 12-29: Down
+        22: 1-11/40, unseen 12-29
+        20: unseen 12-44: Space
+        20: unseen 12-33: Up
+        20: unseen 12-33: Down
+        20: unseen 12-33
+    "#]]
+    .assert_eq(&told);
+}
+
+#[test]
+fn space_shows_the_rows_that_it_is_named_for() {
+    let mut play = play().at(40, 16);
+    play.running().asked("r-1", sample::ask_command(&"step\n".repeat(20))).settle();
+    for _ in 0..20 {
+        if play.screen().contains("unseen") {
+            play.press("Space").settle();
+        }
+    }
+    play.press("y");
+    assert!(play.wishes().contains("answer r-1"), "{}", play.screen());
 }

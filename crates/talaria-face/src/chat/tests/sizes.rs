@@ -102,7 +102,7 @@ fn in_a_small_window_words_are_shortened_and_never_cut_at_their_front() {
     expect![[r#"
         an early yes:
           │ ls
-        ── 3-3/23 Down ──
+        unseen 4-23: Space
         read it all first
         [y/s/n/r/x]
         ⠹ working 2s
@@ -115,12 +115,12 @@ fn in_a_small_window_words_are_shortened_and_never_cut_at_their_front() {
         a reason:
           │ ls
           in      /home/me/p
-        ── 3-4/23 Down ──
+        unseen 5-23: Down
         why not: … for that
         ⠼ working 3s
         answered:
           │ ls
-        ── 3-3/23 Down ──
+        ── 3-3/23 ──
         answer on its way
         › say what to do
         ⠼ working 3s
