@@ -202,15 +202,21 @@ impl Known {
 
     pub(super) fn effort(&self) -> Setting<'_> {
         let running = self.started.as_ref().and_then(|started| started.effort.as_deref());
-        let offered = self.configured().and_then(|offers| {
-            let model = self.model().value();
-            let chosen = offers.models.iter().find(|offer| Some(offer.id.as_str()) == model);
-            let default = || chosen.and_then(|offer| offer.default_effort.as_deref());
-            offers.effort.as_deref().or_else(default)
-        });
-        // A conversation that runs and names no effort has none that could be told.
-        let offered = offered.filter(|_| self.started.is_none());
+        let offered = match self.started {
+            // Where Codex names none for a conversation, the model is asked with its usual one.
+            Some(_) => self.usual_effort(),
+            None => {
+                self.configured().and_then(|offers| offers.effort.as_deref().or_else(|| self.usual_effort()))
+            }
+        };
         self.setting(self.asked.effort.as_deref(), running, offered)
+    }
+
+    /// The usual effort of the model, if Codex lists it.
+    fn usual_effort(&self) -> Option<&str> {
+        let (offers, model) = (self.offers.as_ref()?, self.model().value()?);
+        let listed = offers.models.iter().find(|offer| offer.id == model)?;
+        listed.default_effort.as_deref()
     }
 
     pub(super) fn sandbox(&self) -> Setting<'_> {

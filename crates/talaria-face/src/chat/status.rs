@@ -111,7 +111,7 @@ fn parts(known: &Known, moment: Moment, paint: Paint) -> Vec<Part> {
         add(6, Style::DIM, format!("{count} {noun}"));
     }
     if known.usage.total > 0 {
-        add(8, Style::DIM, format!("{} tokens", short(known.usage.total)));
+        add(8, Style::DIM, format!("turn {} tokens", short(known.usage.total)));
     }
     parts
 }

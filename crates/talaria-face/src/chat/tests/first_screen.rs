@@ -1,6 +1,7 @@
 //! The first screen says what is known, and nothing else.
 
 use expect_test::expect;
+use talaria_core::api::SessionInfo;
 
 use super::*;
 
@@ -361,4 +362,32 @@ fn long_words_go_on_in_the_next_row_in_windows_of_any_width() {
             assert!(screen.contains(words), "{columns}: {}", play.screen());
         }
     }
+}
+
+#[test]
+fn an_effort_that_codex_does_not_name_is_the_usual_one_of_a_model_that_it_lists() {
+    let Event::SessionStarted(mut started) = sample::session_started() else { unreachable!() };
+    started.effort = None;
+    let mut play = play();
+    play.news(News::Offers(offers())).write("go").press("Enter");
+    play.event(Event::SessionStarted(started.clone()));
+    let mut told = play.rows_with("codex·");
+    play.event(Event::SettingsConfirmed { model: "unlisted".into(), effort: None });
+    told += &play.rows_with("codex·");
+    play.event(Event::SettingsConfirmed { model: "mini".into(), effort: Some("high".into()) });
+    told += &play.rows_with("codex·");
+    // One that was there before; until Codex has said something of it, nothing is known.
+    let info = SessionInfo { running: false, model: Some("gpt-5.5".into()), ..elsewhere::info() };
+    play.news(News::Opened(Some(Box::new(info))));
+    told += &play.rows_with("codex·");
+    play.event(Event::SessionStarted(started));
+    told += &play.rows_with("codex·");
+    expect![[r#"
+        ⠋ sending 0s · codex·gpt-5.5·medium · workspace-write/on-request
+        ⠋ sending 0s · codex·unlisted · workspace-write/on-request
+        ⠋ sending 0s · codex·mini·high · workspace-write/on-request
+        codex·gpt-5.5
+        codex·gpt-5.5·medium · workspace-write/on-request
+    "#]]
+    .assert_eq(&told);
 }

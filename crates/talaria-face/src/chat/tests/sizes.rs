@@ -32,7 +32,7 @@ fn the_status_line_drops_what_matters_least() {
     play.news(News::Away);
     told += play.screen().lines().last().unwrap();
     expect![[r#"
-        ⠋ working 1m 15s · 1 request waits: F2 · codex·gpt-5.5·high · workspace-write/on-request · context 42% · limit 85% · 3 tasks · 9.6k tokens
+        ⠋ working 1m 15s · 1 request waits: F2 · codex·gpt-5.5·high · workspace-write/on-request · context 42% · limit 85% · 3 tasks · turn 9.6k tokens
         ⠋ working 1m 15s · 1 request waits: F2 · codex·gpt-5.5·high · workspace-write/on-request · context 42% · 3 tasks
         ⠋ working 1m 15s · 1 request waits: F2 · codex·gpt-5.5·high · workspace-write/on-request · 3 tasks
         ⠋ working 1m 15s · 1 request waits: F2 · codex·gpt-5.5·high · context 42%
