@@ -196,6 +196,21 @@ pub enum Persist {
 }
 
 impl Ask {
+    /// The thread that asks, if Codex says so; a sub-agent's may differ from the session's.
+    pub fn thread(&self) -> Option<&ThreadId> {
+        match self {
+            Self::Command { thread, .. }
+            | Self::Stdin { thread, .. }
+            | Self::Network { thread, .. }
+            | Self::Patch { thread, .. }
+            | Self::Permissions { thread, .. }
+            | Self::Input { thread, .. }
+            | Self::Elicitation { thread, .. } => Some(thread),
+            Self::Tool { thread, .. } | Self::Unsupported { thread, .. } => thread.as_ref(),
+            Self::Host { .. } => None,
+        }
+    }
+
     /// Can a person be asked this?
     pub fn is_answerable(&self) -> bool {
         !matches!(self, Self::Host { .. } | Self::Unsupported { .. })

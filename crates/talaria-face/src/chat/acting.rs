@@ -62,8 +62,8 @@ impl Chat {
     /// Runs a shell command of the person, one at a time.
     pub(super) fn start_shell(&mut self, now: Duration, command: String) {
         if self.shell.is_some() {
-            self.note(Tone::Warn, "a shell command runs already: Ctrl-C stops it");
-            self.composer.put_back(Prompt { text: format!("!{command}"), images: Vec::new() });
+            // What is put back is said, and this must not be.
+            self.note(Tone::Warn, "a shell command runs already: Ctrl-C stops it, Up brings this one back");
             return;
         }
         self.shell = Some(Shell::new(command.clone(), now));

@@ -42,6 +42,8 @@ pub(super) struct Request {
 pub(super) struct Scene {
     /// Another conversation, if it is not this one, in words.
     pub(super) origin: Option<String>,
+    /// The sub-agent that asks, if it is one, in words.
+    pub(super) agent: Option<String>,
     pub(super) sandbox: String,
     pub(super) approval: String,
     pub(super) cwd: String,

@@ -11,6 +11,7 @@ use talaria_core::request::{Ask, Decision};
 
 use super::known::Known;
 use super::panel::{Request, Scene};
+use crate::render::news;
 
 /// More characters of a title are not shown beside a request.
 const LONGEST_TITLE: usize = 32;
@@ -136,11 +137,13 @@ impl Requests {
     pub(super) fn find(&self, ticket: &TicketId, known: &Known) -> Option<Request> {
         if let Some(here) = self.here.iter().find(|request| request.ticket == *ticket) {
             let (ticket, ask, digest) = (here.ticket.clone(), here.ask.clone(), here.digest.clone());
-            return Some(Request { ticket, ask, digest, scene: scene_here(here.place, known) });
+            let scene = scene_here(&ask, here.place, known);
+            return Some(Request { ticket, ask, digest, scene });
         }
         let request = self.elsewhere().find(|request| request.id == *ticket)?;
         let scene = Scene {
             origin: Some(format!("A request of {}", whose(request))),
+            agent: None,
             sandbox: "of that conversation".to_owned(),
             approval: "of that conversation".to_owned(),
             cwd: String::new(),
@@ -173,13 +176,16 @@ impl Requests {
 }
 
 /// What is in force here: only what Codex reported for this conversation counts.
-fn scene_here(place: Option<Place>, known: &Known) -> Scene {
+fn scene_here(ask: &Ask, place: Option<Place>, known: &Known) -> Scene {
+    let own = known.started.as_ref().map(|started| &started.thread);
+    let agent = ask.thread().filter(|thread| own.is_some_and(|own| own != *thread));
+    let agent = agent.map(|thread| format!("A request of the sub-{}", one_line(&news::agent(thread))));
     let untold = || "not known".to_owned();
     let (sandbox, approval) = match &known.started {
         Some(started) => (started.sandbox.clone(), started.approval.clone()),
         None => (untold(), untold()),
     };
-    Scene { origin: None, sandbox, approval, cwd: known.folder().to_owned(), place }
+    Scene { origin: None, agent, sandbox, approval, cwd: known.folder().to_owned(), place }
 }
 
 /// The conversation, in words.

@@ -1,6 +1,6 @@
 //! The last row: what runs on what, with which permissions, how full, how much, and what waits.
 //!
-//! The most important parts come first to the room there is; what does not fit is left out.
+//! The most important parts come first to the room there is; what does not fit is shortened, or left out.
 
 use std::time::Duration;
 
@@ -37,6 +37,14 @@ struct Part {
     rank: u8,
     style: Style,
     text: String,
+    /// What it says in less room, the longest first.
+    shorter: Vec<String>,
+}
+
+impl Part {
+    fn new(rank: u8, style: Style, text: String) -> Self {
+        Self { rank, style, text, shorter: Vec::new() }
+    }
 }
 
 /// The row.
@@ -53,34 +61,38 @@ pub(super) fn row(known: &Known, moment: Moment, width: usize, paint: Paint) -> 
     line
 }
 
-/// The parts that there is room for: the most important one at any rate, and each further one that fits.
+/// The parts that there is room for: the most important one at any rate, and each further one that fits, perhaps shortened.
 fn fitting(mut parts: Vec<Part>, width: usize) -> Vec<Part> {
-    let mut ranks: Vec<(u8, usize)> = parts.iter().map(|part| (part.rank, part.text.width())).collect();
-    ranks.sort_unstable();
-    let mut used = 0;
-    ranks.retain(|(_, columns)| {
-        let more = if used == 0 { *columns } else { used + GAP + columns };
-        let fits = used == 0 || more <= width;
-        used = if fits { more } else { used };
-        fits
-    });
-    parts.retain(|part| ranks.iter().any(|(rank, _)| *rank == part.rank));
+    let mut order: Vec<usize> = (0..parts.len()).collect();
+    order.sort_unstable_by_key(|at| parts[*at].rank);
+    let (mut used, mut fits) = (0, vec![false; parts.len()]);
+    for at in order {
+        let Part { text, shorter, .. } = &mut parts[at];
+        let gap = if used == 0 { 0 } else { GAP };
+        let has_room = |text: &String| used == 0 || used + gap + text.width() <= width;
+        let mut wordings = std::iter::once(std::mem::take(text)).chain(std::mem::take(shorter));
+        if let Some(wording) = wordings.find(has_room) {
+            used += gap + wording.width();
+            (*text, fits[at]) = (wording, true);
+        }
+    }
+    let mut fits = fits.into_iter();
+    parts.retain(|_| fits.next() == Some(true));
     parts
 }
 
 fn parts(known: &Known, moment: Moment, paint: Paint) -> Vec<Part> {
     let mut parts = Vec::new();
-    let mut add = |rank: u8, style: Style, text: String| parts.push(Part { rank, style, text });
     let engine = match known.engine {
         Engine::There => None,
         Engine::Away => Some("engine away"),
         Engine::Stopped => Some("engine stopped"),
     };
     if let Some(words) = engine {
-        add(0, Style::BOLD.color(Color::Red), words.to_owned());
+        parts.push(Part::new(0, Style::BOLD.color(Color::Red), words.to_owned()));
     }
     if let Some(work) = work(moment, paint) {
-        add(2, Style::PLAIN.color(Color::Cyan), work);
+        parts.push(Part::new(2, Style::PLAIN.color(Color::Cyan), work));
     }
     if moment.waiting > 0 {
         let words = match (moment.has_panel, moment.waiting) {
@@ -89,29 +101,27 @@ fn parts(known: &Known, moment: Moment, paint: Paint) -> Vec<Part> {
             (true, 1) => "more waits",
             (true, _) => "more wait",
         };
-        add(1, Style::BOLD.color(Color::Yellow), format!("{} {words}: F2", moment.waiting));
+        parts.push(Part::new(1, Style::BOLD.color(Color::Yellow), format!("{} {words}: F2", moment.waiting)));
     }
     if let Some(model) = model(known, paint) {
-        add(3, Style::PLAIN, model);
+        parts.push(Part::new(3, Style::PLAIN, model));
     }
-    if let Some((style, rules)) = rules(known) {
-        add(4, style, rules);
-    }
+    parts.extend(rules(known));
     if let Some(percent) = known.context_percent() {
         let style = if percent >= 80 { Style::PLAIN.color(Color::Yellow) } else { Style::DIM };
-        add(5, style, format!("context {percent}%"));
+        parts.push(Part::new(5, style, format!("context {percent}%")));
     }
     if let Some((style, limit)) = limit(known.limits.as_ref()) {
-        add(7, style, limit);
+        parts.push(Part::new(7, style, limit));
     }
     let tasks = known.tasks;
     if tasks.working + tasks.waiting + tasks.queued > 0 {
         let count = tasks.working + tasks.waiting + tasks.queued;
         let noun = if count == 1 { "task" } else { "tasks" };
-        add(6, Style::DIM, format!("{count} {noun}"));
+        parts.push(Part::new(6, Style::DIM, format!("{count} {noun}")));
     }
     if known.usage.total > 0 {
-        add(8, Style::DIM, format!("turn {} tokens", short(known.usage.total)));
+        parts.push(Part::new(8, Style::DIM, format!("turn {} tokens", short(known.usage.total))));
     }
     parts
 }
@@ -148,12 +158,14 @@ fn model(known: &Known, paint: Paint) -> Option<String> {
 }
 
 /// Who may do what; no sandbox stands out.
-fn rules(known: &Known) -> Option<(Style, String)> {
+fn rules(known: &Known) -> Option<Part> {
     let sandbox = known.sandbox().value()?;
     let approval = known.approval().value().map(|approval| format!("/{approval}")).unwrap_or_default();
     let is_open = sandbox == "danger-full-access";
     let style = if is_open { Style::BOLD.color(Color::Red) } else { Style::DIM };
-    Some((style, one_line(&format!("{sandbox}{approval}")).into_owned()))
+    let text = one_line(&format!("{sandbox}{approval}")).into_owned();
+    let shorter = if is_open { "no sandbox".to_owned() } else { one_line(sandbox).into_owned() };
+    Some(Part { shorter: vec![shorter], ..Part::new(4, style, text) })
 }
 
 /// The window of which most is used.

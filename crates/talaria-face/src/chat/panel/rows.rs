@@ -69,8 +69,8 @@ impl Panel {
             cwd: &self.scene.cwd,
         };
         let mut lines = Vec::new();
-        if let Some(origin) = &self.scene.origin {
-            lines.push(Line::of(Style::BOLD, origin.clone()));
+        for whose in self.scene.origin.iter().chain(&self.scene.agent) {
+            lines.push(Line::of(Style::BOLD, whose.clone()));
         }
         let near = nearby(self.dialog.ask(), &self.scene.cwd);
         let ask = near.as_ref().unwrap_or(self.dialog.ask());

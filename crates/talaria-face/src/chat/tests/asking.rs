@@ -311,3 +311,23 @@ fn a_request_that_a_list_named_before_older_turns_were_told_is_shown() {
     play.asked("r-1", sample::ask_command("ls -la")).settle();
     assert!(play.screen().contains("keys answer"), "{}", play.screen());
 }
+
+#[test]
+fn a_request_of_a_sub_agent_says_whose_it_is() {
+    let mut play = play();
+    let mut ask = sample::ask_command("ls");
+    if let Ask::Command { thread, .. } = &mut ask {
+        *thread = talaria_core::ids::ThreadId::new("th-\u{1b}child");
+    }
+    play.running().asked("r-1", ask).settle();
+    assert_eq!(play.rows_with("A request of"), "A request of the sub-agent ␛child\n");
+    play.press("n").event(Event::RequestClosed {
+        id: TicketId::new("r-1"),
+        decision: Decision::Decline,
+        by: Who::User,
+        why: None,
+    });
+    play.asked("r-2", sample::ask_command("pwd")).settle();
+    assert!(play.screen().contains("│ pwd"), "{}", play.screen());
+    assert_eq!(play.rows_with("A request of"), "");
+}

@@ -260,7 +260,7 @@ fn the_badge_says_whether_it_counts_the_request_that_is_shown() {
     expect![[r#"
         1 request waits: F2
         2 requests wait: F2
-        ⠋ working 0s · 1 more waits: F2 · codex·gpt-5.5·high
+        ⠋ working 0s · 1 more waits: F2 · codex·gpt-5.5·high · workspace-write
         ⠋ working 0s · 2 more wait: F2 · codex·gpt-5.5·high · workspace-write/on-request
     "#]]
     .assert_eq(&told);

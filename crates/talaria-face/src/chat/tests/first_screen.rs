@@ -233,7 +233,7 @@ fn small_windows_show_what_matters_most() {
           on-request
         ── Enter sends ─────────────────────────
         › say what to do   / commands   @ files
-        codex·gpt-5.5·medium
+        codex·gpt-5.5·medium · workspace-write
     "#]]
     .assert_eq(&play.screen());
     play.size = (20, 5);
@@ -312,7 +312,7 @@ fn the_first_screen_fits_a_phone() {
 
         ── Enter sends ─────────────────────────
         › say what to do   / commands   @ files
-        codex·gpt-5.5·medium
+        codex·gpt-5.5·medium · workspace-write
     "#]]
     .assert_eq(&play.screen());
 }

@@ -65,3 +65,16 @@ fn commands_are_shown_above_what_they_brought() {
     play.write("/search sk-abcdefghijklmnopqrstuvwxyz012345").press("Enter");
     assert!(!play.screen().contains("sk-abcdef"), "{}", play.screen());
 }
+
+#[test]
+fn a_second_shell_command_is_refused_and_never_said_to_the_model() {
+    let mut play = play();
+    play.write("!sleep 9").press("Enter");
+    play.wishes();
+    play.write("!rm x").press("Enter");
+    assert!(play.screen().contains("runs already"), "{}", play.screen());
+    play.press("Enter");
+    assert_eq!(play.wishes(), "Remember(\"!rm x\")\n");
+    play.press("Up");
+    assert!(play.screen().contains("$ !rm x"), "{}", play.screen());
+}

@@ -35,7 +35,7 @@ fn the_status_line_drops_what_matters_least() {
         ⠋ working 1m 15s · 1 request waits: F2 · codex·gpt-5.5·high · workspace-write/on-request · context 42% · limit 85% · 3 tasks · turn 9.6k tokens
         ⠋ working 1m 15s · 1 request waits: F2 · codex·gpt-5.5·high · workspace-write/on-request · context 42% · 3 tasks
         ⠋ working 1m 15s · 1 request waits: F2 · codex·gpt-5.5·high · workspace-write/on-request · 3 tasks
-        ⠋ working 1m 15s · 1 request waits: F2 · codex·gpt-5.5·high · context 42%
+        ⠋ working 1m 15s · 1 request waits: F2 · codex·gpt-5.5·high · workspace-write
         ⠋ working 1m 15s · 1 request waits: F2 · codex·gpt-5.5·high
         ⠋ working 1m 15s · 1 request waits: F2
         1 request waits: F2 · 3 tasks
@@ -185,4 +185,22 @@ fn a_chosen_completion_is_seen_also_above_a_request() {
             assert_eq!(marked, 2, "the input line and the choice, {rows} rows\n{screen}");
         }
     }
+}
+
+#[test]
+fn a_narrow_status_line_still_says_what_may_be_done() {
+    let open = |width| {
+        let mut play = play().at(width, 20);
+        let mut started = sample::session_started();
+        if let Event::SessionStarted(started) = &mut started {
+            started.sandbox = "danger-full-access".into();
+        }
+        play.event(started);
+        play.rows_with("codex·")
+    };
+    assert_eq!(open(60), "codex·gpt-5.5·high · danger-full-access/on-request\n");
+    assert_eq!(open(40), "codex·gpt-5.5·high · no sandbox\n");
+    let mut narrow = play().at(40, 20);
+    narrow.event(sample::session_started());
+    assert_eq!(narrow.rows_with("codex·"), "codex·gpt-5.5·high · workspace-write\n");
 }
