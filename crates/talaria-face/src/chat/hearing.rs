@@ -180,6 +180,7 @@ impl Chat {
         self.requests.open(Some(session));
         self.known.event(&numbered.event);
         if self.is_caught_up {
+            self.known.event_of_now(&numbered.event);
             self.known.settle_asked(&numbered.event);
             self.known.has_worked(&numbered.event);
         }

@@ -124,8 +124,14 @@ impl Known {
                 self.usage = *turn;
                 self.context = window.filter(|&window| window > 0).map(|window| (*context, window));
             }
-            Event::RateLimits(limits) => self.limits = Some((**limits).clone()),
             _ => {}
+        }
+    }
+
+    /// Learns from an event of now: limits that were told in the past hold no more.
+    pub(super) fn event_of_now(&mut self, event: &Event) {
+        if let Event::RateLimits(limits) = event {
+            self.limits = Some((**limits).clone());
         }
     }
 

@@ -127,6 +127,7 @@ impl Chat {
             waiting: self.requests.count(self.panel.as_ref().map(Panel::ticket)),
             has_panel: self.panel.is_some(),
             now,
+            wall: self.wall(now),
         };
         status::row(&self.known, moment, width, self.paint())
     }

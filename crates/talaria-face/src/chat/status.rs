@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use talaria_core::event::{RateLimits, RateWindow};
 use talaria_core::plain::one_line;
 use unicode_width::UnicodeWidthStr;
@@ -30,6 +31,8 @@ pub(super) struct Moment {
     /// Is one shown?
     pub(super) has_panel: bool,
     pub(super) now: Duration,
+    /// The time of day, if it is known.
+    pub(super) wall: Option<Timestamp>,
 }
 
 /// A part of the row; of two that do not fit together the one with the higher rank goes. No two have the same.
@@ -111,7 +114,7 @@ fn parts(known: &Known, moment: Moment, paint: Paint) -> Vec<Part> {
         let style = if percent >= 80 { Style::PLAIN.color(Color::Yellow) } else { Style::DIM };
         parts.push(Part::new(5, style, format!("context {percent}%")));
     }
-    if let Some((style, limit)) = limit(known.limits.as_ref()) {
+    if let Some((style, limit)) = limit(known.limits.as_ref(), moment.wall) {
         parts.push(Part::new(7, style, limit));
     }
     let tasks = known.tasks;
@@ -168,16 +171,20 @@ fn rules(known: &Known) -> Option<Part> {
     Some(Part { shorter: vec![shorter], ..Part::new(4, style, text) })
 }
 
-/// The window of which most is used.
-fn limit(limits: Option<&RateLimits>) -> Option<(Style, String)> {
+/// The window of which most is used. One that has begun anew since says nothing any more.
+fn limit(limits: Option<&RateLimits>, wall: Option<Timestamp>) -> Option<(Style, String)> {
     let limits = limits?;
     let alarm = Style::BOLD.color(Color::Red);
-    if limits.reached.is_some() {
+    let is_over = |resets_at: Option<i64>| {
+        resets_at.zip(wall).is_some_and(|(resets_at, wall)| resets_at <= wall.as_second())
+    };
+    if limits.reached.is_some() && !is_over(limits.resets_at()) {
         return Some((alarm, "limit reached".to_owned()));
     }
     let windows = [limits.primary.as_ref(), limits.secondary.as_ref()];
+    let windows = windows.into_iter().flatten().filter(|window| !is_over(window.resets_at));
     let fuller = |a: &&RateWindow, b: &&RateWindow| a.used_percent.total_cmp(&b.used_percent);
-    let window = windows.into_iter().flatten().max_by(fuller)?;
+    let window = windows.max_by(fuller)?;
     let style = if window.used_percent >= NEARLY_FULL { alarm } else { Style::DIM };
     Some((style, format!("limit {:.0}%", window.used_percent)))
 }

@@ -204,3 +204,24 @@ fn a_narrow_status_line_still_says_what_may_be_done() {
     narrow.event(sample::session_started());
     assert_eq!(narrow.rows_with("codex·"), "codex·gpt-5.5·high · workspace-write\n");
 }
+
+#[test]
+fn limits_are_shown_as_long_as_they_hold() {
+    let told = |used_percent: f64, reached: Option<&str>| {
+        let primary = Some(RateWindow { used_percent, minutes: Some(300), resets_at: Some(1000) });
+        let reached = reached.map(str::to_owned);
+        Event::RateLimits(Box::new(RateLimits { primary, secondary: None, plan: None, reached }))
+    };
+    let status = |play: &mut Play| play.screen().lines().last().unwrap_or_default().to_owned();
+    let mut play = play();
+    play.chat.set_clock(Duration::ZERO, Timestamp::from_second(900).unwrap());
+    play.news(News::Opened(Some(Box::new(elsewhere::info()))));
+    play.event(sample::session_started()).event(told(70.0, None)).news(News::CaughtUp);
+    assert!(!status(&mut play).contains("limit"), "nobody knows what was used since: {}", status(&mut play));
+    play.event(told(71.0, None));
+    assert!(status(&mut play).contains("limit 71%"), "{}", status(&mut play));
+    play.event(told(100.0, Some("primary")));
+    assert!(status(&mut play).contains("limit reached"), "{}", status(&mut play));
+    play.chat.set_clock(Duration::ZERO, Timestamp::from_second(1001).unwrap());
+    assert!(!status(&mut play).contains("limit"), "it has begun anew: {}", status(&mut play));
+}
