@@ -143,10 +143,11 @@ fn pass(transcript: &mut Transcript, events: &[Numbered], step: Scroll, name: &s
 }
 
 fn fetch(transcript: &mut Transcript, events: &[Numbered], view: &View) -> Option<Duration> {
-    let before = usize::try_from(view.needs_older? - 1).unwrap();
-    let page = events[before.saturating_sub(PAGE)..before].to_vec();
+    let before = view.needs_older?;
+    let end = usize::try_from(before - 1).unwrap();
+    let page = events[end.saturating_sub(PAGE)..end].to_vec();
     let begun = Instant::now();
-    transcript.prepend(page);
+    transcript.prepend(before, page);
     Some(begun.elapsed())
 }
 

@@ -139,6 +139,8 @@ pub enum News {
     Older {
         /// Of which conversation.
         session: SessionId,
+        /// What was asked for: those before this number.
+        before: i64,
         /// The oldest first, and empty when there are none; nothing at all if they could not be fetched.
         events: Option<Vec<Numbered>>,
     },

@@ -36,15 +36,20 @@ impl Chat {
             }
             News::Event(numbered) => self.happened(now, &numbered),
             News::CaughtUp => self.caught_up(),
-            News::Older { session, events } if self.session.as_ref() == Some(&session) => match events {
-                Some(events) => {
-                    self.asked_older = None;
-                    let wall = self.wall(now);
-                    events.iter().for_each(|event| self.turn.older(now, wall, event));
-                    self.transcript.prepend(events);
+            News::Older { session, before, events } if self.session.as_ref() == Some(&session) => {
+                match events {
+                    Some(events) => {
+                        // Another page may have been asked for since.
+                        self.asked_older.take_if(|asked| *asked == before);
+                        let wall = self.wall(now);
+                        events.iter().for_each(|event| self.turn.older(now, wall, event));
+                        self.transcript.prepend(before, events);
+                    }
+                    None if self.asked_older == Some(before) => self.older_again = Some(now + AGAIN),
+                    // It is asked for again when it is wanted again.
+                    None => {}
                 }
-                None => self.older_again = Some(now + AGAIN),
-            },
+            }
             // Of a conversation that is not on the screen any more.
             News::Older { .. } => {}
             News::Away => self.known.engine = Engine::Away,

@@ -21,7 +21,7 @@ pub use self::own::Ran;
 use self::remark::Remark;
 use self::roll::{Handle, Hole, PENDING, Roll};
 use self::waiting::Waiting;
-use self::window::{Anchor, Wanted};
+use self::window::Anchor;
 use super::line::Line;
 use crate::render::{Highlighter, Look, Paint};
 
@@ -91,7 +91,6 @@ pub struct Transcript {
     /// The cells in the rows of the last view.
     shown: Vec<Option<Key>>,
     laid: Vec<Key>,
-    wanted: Option<Wanted>,
     untrimmed: usize,
 }
 
@@ -199,7 +198,6 @@ impl Transcript {
             frame: 0,
             shown: Vec::new(),
             laid: Vec::new(),
-            wanted: None,
             untrimmed: 0,
         }
     }
@@ -226,21 +224,16 @@ impl Transcript {
         }
     }
 
-    /// Takes events that were missing, the oldest first. None means that there are none.
-    pub fn prepend(&mut self, events: Vec<Numbered>) {
-        self.leave_hole();
-        let wanted = self.wanted.take();
-        let hole = match events.last() {
-            Some(last) => self.roll.hole(last.seq),
-            None => wanted.map(|wanted| wanted.hole),
-        };
-        let Some(hole) = hole else { return };
-        let inside = |event: &&Numbered| (hole.first..=hole.last).contains(&event.seq);
+    /// Takes the events before this number, as far back as they were fetched, the oldest first. None means that there are
+    /// none. They may have been asked for before the window moved: only what they bring is here afterwards.
+    pub fn prepend(&mut self, before: i64, events: Vec<Numbered>) {
+        let last = before.saturating_sub(1);
+        let Some(hole) = self.roll.hole(last) else { return };
+        self.leave_hole(hole);
+        let inside = |event: &&Numbered| (hole.first..=last).contains(&event.seq);
         // Numbers that no event has, between the last one and what was asked for, are not missing.
-        let asked = wanted.filter(|wanted| wanted.hole == hole).map(|wanted| wanted.before - 1);
-        let last = events.last().map(|event| event.seq).max(asked).unwrap_or(hole.last);
         let first = events.first().map_or(hole.first, |event| event.seq.max(hole.first));
-        self.roll.fill(hole, first..=last.min(hole.last));
+        self.roll.fill(hole, first..=last);
         let live = self.started.take();
         events.iter().filter(inside).for_each(|event| self.apply(event));
         self.started = live.or(self.started.take());

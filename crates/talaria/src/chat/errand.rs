@@ -194,7 +194,7 @@ async fn carry_out(errand: Errand, place: &Place) -> Vec<Done> {
         Errand::Older { before } => {
             let Some(session) = place.session.clone() else { return Vec::new() };
             let events = older(&session, before, place).await;
-            one(News::Older { session, events })
+            one(News::Older { session, before, events })
         }
         Errand::Files(letters) => {
             let paths = place.files.fitting(&place.cwd, &letters, FILES).await;

@@ -210,7 +210,7 @@ fn a_page_of_another_conversation_is_not_put_into_this_one() {
     let said = play.numbered(sample::ended("n", sample::message_body("the beginning", None)));
     let strange = Numbered { session: SessionId::new("s-other"), seq: 9, ..said.clone() };
     play.news(News::Event(Box::new(strange)));
-    let page = |id: &str, events| News::Older { session: SessionId::new(id), events };
+    let page = |id: &str, events| News::Older { session: SessionId::new(id), before: 2, events };
     play.news(page("s-other", Some(vec![said.clone()]))).settle();
     assert!(!play.screen().contains("the beginning"));
     play.news(page("s-1", None)).settle();
@@ -221,6 +221,31 @@ fn a_page_of_another_conversation_is_not_put_into_this_one() {
     play.news(page("s-1", Some(vec![said])));
     let screen = play.screen();
     assert!(screen.contains("the beginning") && !screen.contains("earlier events"), "{screen}");
+}
+
+#[test]
+fn a_page_that_was_asked_for_before_the_window_moved_does_not_have_the_next_one_asked_for_twice() {
+    let mut play = play();
+    play.news(News::Opened(Some(Box::new(info()))));
+    play.seq = 5000;
+    play.event(sample::ended("m", sample::message_body("the end", None))).news(News::CaughtUp).settle();
+    assert_eq!(play.wishes(), "Older { before: 5001 }\n");
+    play.press("Ctrl-Home").settle();
+    assert_eq!(play.wishes(), "Older { before: 1001 }\n");
+    play.seq = 3999;
+    let said = play.numbered(sample::ended("n", sample::message_body("in the middle", None)));
+    let page = |before, events| News::Older { session: session(), before, events };
+    play.news(page(5001, Some(vec![said]))).settle();
+    assert_eq!(play.wishes(), "");
+    // Nor is it asked for again because another one could not be fetched.
+    play.news(page(3000, None)).wait(2000).settle();
+    assert_eq!(play.wishes(), "");
+    play.seq = 0;
+    let said = play.numbered(sample::ended("o", sample::message_body("the beginning", None)));
+    play.news(page(1001, Some(vec![said]))).settle();
+    let screen = play.screen();
+    assert!(screen.contains("the beginning"), "{screen}");
+    assert_eq!(play.wishes(), "Older { before: 2001 }\n", "the next one");
 }
 
 #[test]

@@ -58,8 +58,8 @@ fn a_turn_whose_beginning_is_not_here_shows_no_time_until_it_is() {
     play.news(News::CaughtUp);
     let mut other = began.clone();
     other.turn = Some(0);
-    play.news(News::Older { session: session(), events: Some(vec![other]) });
+    play.news(News::Older { session: session(), before: 2, events: Some(vec![other]) });
     assert_eq!(play.rows_with("working"), "⠋ working\n", "of another turn");
-    play.news(News::Older { session: session(), events: Some(vec![began]) });
+    play.news(News::Older { session: session(), before: 2, events: Some(vec![began]) });
     assert_eq!(play.rows_with("working"), "⠋ working 1m 30s\n");
 }

@@ -34,15 +34,6 @@ pub(super) enum Anchor {
     At(Key, usize),
 }
 
-/// Events that are wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Wanted {
-    /// The hole that they lie in.
-    pub(super) hole: Hole,
-    /// They come before this number.
-    pub(super) before: i64,
-}
-
 /// An entry and a row of it.
 type Position = (usize, usize);
 
@@ -69,8 +60,7 @@ impl Transcript {
             (at, skip) = (at + 1, 0);
         }
         view.below = self.roll.len() - at;
-        self.wanted = self.near_hole(top.0..at);
-        view.needs_older = self.wanted.map(|wanted| wanted.before);
+        view.needs_older = self.near_hole(top.0..at);
         view.again |= self.is_running();
         self.forget();
         view
@@ -106,17 +96,19 @@ impl Transcript {
     }
 
     /// Before a hole is filled: a window that hangs on it hangs on what comes next, unless the person wants the beginning.
-    pub(super) fn leave_hole(&mut self) {
+    pub(super) fn leave_hole(&mut self, hole: Hole) {
         if let Anchor::At(key, _) = self.anchor {
             let at = self.roll.position(key);
-            if let (Some(Entry::Hole(_)), Some(next)) = (self.roll.get(at), self.roll.get(at + 1)) {
+            if let (Some(Entry::Hole(there)), Some(next)) = (self.roll.get(at), self.roll.get(at + 1))
+                && *there == hole
+            {
                 self.anchor = Anchor::At(next.key(), 0);
             }
         }
     }
 
-    /// The hole in or near the window, and before which number its events are wanted: those next to the window.
-    fn near_hole(&self, shown: Range<usize>) -> Option<Wanted> {
+    /// With a hole in or near the window: before which number events are wanted. They are those next to the window.
+    fn near_hole(&self, shown: Range<usize>) -> Option<i64> {
         let hole = |at: usize| match self.roll.get(at) {
             Some(Entry::Hole(hole)) => Some((at, *hole)),
             _ => None,
@@ -126,8 +118,7 @@ impl Transcript {
         let (at, hole) = shown.clone().chain(above.rev()).chain(below).find_map(hole)?;
         let is_entered_from_above = at > shown.start || self.anchor == Anchor::Top;
         let end = hole.last.saturating_add(1);
-        let before = if is_entered_from_above { end.min(hole.first.saturating_add(PAGE)) } else { end };
-        Some(Wanted { hole, before })
+        Some(if is_entered_from_above { end.min(hole.first.saturating_add(PAGE)) } else { end })
     }
 
     fn is_whole_from(&self, first: usize) -> bool {

@@ -130,7 +130,7 @@ fn what_may_lie_in_a_hole_is_missing_until_it_was_looked_at() {
     for page in [3, 4, 5, 6] {
         let (older, here) = events.split_at(page - 1);
         let mut transcript = fed(LOOK, here);
-        transcript.prepend(older.to_vec());
+        transcript.prepend(page as i64, older.to_vec());
         assert!(is_said(&mut transcript), "page of {page}");
     }
     let whole = events.iter().filter(|event| event.seq != 2).map(|event| event.event.clone());
@@ -138,7 +138,7 @@ fn what_may_lie_in_a_hole_is_missing_until_it_was_looked_at() {
     for page in [2, 3, 4, 5] {
         let (older, here) = whole.split_at(page - 1);
         let mut transcript = fed(LOOK, here);
-        transcript.prepend(older.to_vec());
+        transcript.prepend(page as i64, older.to_vec());
         assert!(!is_said(&mut transcript), "page of {page}: {}", screen(&mut transcript, 60, 30));
     }
 }

@@ -28,7 +28,7 @@ fn turns(count: usize, output: &str) -> Vec<Numbered> {
 fn fetch(transcript: &mut Transcript, events: &[Numbered], page: usize, view: &View) -> bool {
     let Some(before) = view.needs_older else { return false };
     let end = events.partition_point(|event| event.seq < before);
-    transcript.prepend(events[end.saturating_sub(page)..end].to_vec());
+    transcript.prepend(before, events[end.saturating_sub(page)..end].to_vec());
     true
 }
 
@@ -110,7 +110,7 @@ fn repeated_events_change_nothing() {
     let mut transcript = fed(LOOK, &events);
     let before = view(&mut transcript, 60, 30);
     feed(&mut transcript, &events);
-    transcript.prepend(events);
+    transcript.prepend(51, events);
     assert_eq!(view(&mut transcript, 60, 30), before);
 }
 
@@ -120,7 +120,7 @@ fn without_older_events_the_beginning_is_the_beginning() {
     let mut transcript = fed(LOOK, &events[20..]);
     transcript.scroll(Scroll::Top);
     assert_eq!(view(&mut transcript, 60, 10).needs_older, Some(21));
-    transcript.prepend(Vec::new());
+    transcript.prepend(21, Vec::new());
     let now = view(&mut transcript, 60, 10);
     assert_eq!((now.needs_older, now.above), (None, false));
 }
@@ -132,7 +132,7 @@ fn pieces_of_one_message_in_two_pages_are_one_message() {
     let events = numbered(1, events);
     let mut transcript = fed(LOOK, &events[2..]);
     assert_eq!(screen(&mut transcript, 60, 10), "… earlier events are being fetched\nthree four\n");
-    transcript.prepend(events[..2].to_vec());
+    transcript.prepend(3, events[..2].to_vec());
     assert_eq!(screen(&mut transcript, 60, 10), "one two three four\n");
 }
 
@@ -274,4 +274,26 @@ fn what_comes_while_the_beginning_is_read_is_let_go_of_too() {
     let weight: usize = transcript.roll.cells().map(|cell| cell.weight()).sum();
     assert!(weight < 18_000_000, "{weight}");
     assert_eq!(screen(&mut transcript, 60, 10), top);
+}
+
+#[test]
+fn an_answer_to_an_earlier_wish_fills_no_more_than_it_brought() {
+    let events = turns(1000, "out");
+    let mut transcript = fed(LOOK, &events[4500..]);
+    view(&mut transcript, 60, 10);
+    transcript.scroll(Scroll::Top);
+    assert_eq!(view(&mut transcript, 60, 10).needs_older, Some(1001));
+    transcript.scroll(Scroll::Down(3));
+    assert_eq!(view(&mut transcript, 60, 10).needs_older, Some(4501));
+    transcript.prepend(1001, events[..1000].to_vec());
+    assert_eq!(holes(&transcript), [Hole { first: 1001, last: 4500 }]);
+    transcript.prepend(4501, events[3500..4500].to_vec());
+    assert_eq!(holes(&transcript), [Hole { first: 1001, last: 3500 }]);
+    // What was asked for twice is here once.
+    transcript.prepend(1001, events[..1000].to_vec());
+    assert_eq!(holes(&transcript), [Hole { first: 1001, last: 3500 }]);
+    let rows = all_rows(&mut transcript, &events, 1000);
+    let answers: Vec<usize> =
+        rows.iter().filter_map(|row| row.strip_prefix("answer ")?.trim().parse().ok()).collect();
+    assert!(answers.iter().copied().eq(1..=1000), "{answers:?}");
 }

@@ -151,7 +151,7 @@ proptest! {
         }
         transcript.toggle_fold(Fold::All);
         check(&view(&mut transcript, width, height), width, height);
-        transcript.prepend(events[..cut].to_vec());
+        transcript.prepend(first + cut as i64, events[..cut].to_vec());
         transcript.scroll(Scroll::Top);
         check(&view(&mut transcript, width, height), width, height);
         check(&view(&mut transcript, 200 - width, height), 200 - width, height);

@@ -75,7 +75,7 @@ fn in_whatever_pages_the_events_come_the_end_is_the_same() {
     );
     for cut in 1..events.len() {
         let mut transcript = fed(LOOK, &events[cut..]);
-        transcript.prepend(events[..cut].to_vec());
+        transcript.prepend(events[cut].seq, events[..cut].to_vec());
         assert_eq!(screen(&mut transcript, 60, 30).matches(WAITS).count(), 1, "cut at {cut}");
     }
 }
