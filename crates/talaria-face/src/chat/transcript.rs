@@ -25,6 +25,7 @@ use self::window::Anchor;
 use super::line::Line;
 use crate::render::{Highlighter, Look, Paint};
 
+mod asked;
 mod cell;
 mod code;
 mod crew;
@@ -238,6 +239,7 @@ impl Transcript {
         events.iter().filter(inside).for_each(|event| self.apply(event));
         self.started = live.or(self.started.take());
         self.put_earlier();
+        self.look_for_held();
         self.look_for_all_missed();
         self.look_for_said();
         self.trim();

@@ -28,6 +28,8 @@ pub(super) struct Request {
 
 #[derive(Debug)]
 struct Closed {
+    /// When, as a time of day.
+    at: i64,
     decision: Decision,
     by: Who,
     why: Option<String>,
@@ -40,23 +42,29 @@ impl Request {
     }
 
     /// What waits for it says so itself: until it is decided, nothing more has to be said here.
-    pub(super) fn beside_its_step(self) -> Self {
-        Self { is_told: true, ..self }
+    pub(super) fn stand_beside_its_step(&mut self) {
+        self.is_told = true;
     }
 
     /// It was decided; that it was asked is not here.
-    pub(super) fn decided(decision: Decision, by: Who, why: Option<String>) -> Self {
-        Self { about: None, step: None, is_told: false, closed: Some(Closed { decision, by, why }) }
+    pub(super) fn decided(at: i64, decision: Decision, by: Who, why: Option<String>) -> Self {
+        Self { about: None, step: None, is_told: false, closed: Some(Closed { at, decision, by, why }) }
     }
 
     /// Tells afterwards what was asked.
     pub(super) fn fill_in(&mut self, ask: &Ask) {
         self.about = Some(Kept::of(&ask.label(), LIMITS));
+        self.step = step(ask);
     }
 
     /// It was decided.
-    pub(super) fn close(&mut self, decision: Decision, by: Who, why: Option<String>) {
-        self.closed = Some(Closed { decision, by, why });
+    pub(super) fn close(&mut self, at: i64, decision: Decision, by: Who, why: Option<String>) {
+        self.closed = Some(Closed { at, decision, by, why });
+    }
+
+    /// When it was decided, and how.
+    pub(super) fn answer(&self) -> Option<(i64, Decision)> {
+        self.closed.as_ref().map(|closed| (closed.at, closed.decision))
     }
 
     /// What does not run before this is decided.
@@ -95,7 +103,7 @@ impl Request {
             };
             wrap(Line::read(&paint.text(style, &line)), page.width, 2, Break::Anywhere, &mut out);
         }
-        if let Some(Closed { decision, by, why }) = &self.closed {
+        if let Some(Closed { decision, by, why, .. }) = &self.closed {
             let indent = if self.about.is_some() { "  " } else { "" };
             let line = notice::decided(*decision, *by, why.as_deref(), paint);
             out.extend(rows(&format!("{indent}{line}"), page.width, 4, Break::Words));

@@ -7,7 +7,6 @@ use talaria_core::api::Numbered;
 use talaria_core::event::{Event, Started};
 use talaria_core::ids::ItemId;
 use talaria_core::outcome::Report;
-use talaria_core::request::Decision;
 
 use super::super::folder;
 use super::Transcript;
@@ -16,10 +15,9 @@ use super::end::End;
 use super::message::{Message, Voice};
 use super::plan::Plan;
 use super::remark::Remark;
-use super::request::{self, Request};
 use super::roll::Handle;
 use crate::render::news::{self, News};
-use crate::render::{diff, notice};
+use crate::render::notice;
 
 /// Where an event stands.
 #[derive(Clone, Copy, Debug)]
@@ -30,13 +28,6 @@ pub(super) struct Scene {
     pub(super) turn: Option<i64>,
     /// When it happened, in milliseconds since 1970.
     pub(super) at: i64,
-}
-
-/// Does a question begin to hold something up, or is it answered?
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Hold {
-    Begins,
-    Ends(Decision),
 }
 
 /// How an event stands to the cell that it belongs to.
@@ -93,42 +84,9 @@ impl Transcript {
                 let plan = Plan { explanation: explanation.clone(), steps: steps.clone() };
                 self.planned(scene, plan);
             }
-            Event::RequestOpened { id, ask, .. } => {
-                let near = diff::nearby_ask(ask, &self.cwd).into_owned();
-                let handle = Handle::Ticket(id.clone());
-                let step = request::step(ask);
-                let is_told = step.is_some_and(|step| self.held(scene, &item(&step), Hold::Begins));
-                match self.reach(scene, &handle) {
-                    Reach::Nowhere | Reach::Later(_) => {
-                        let request = Request::opened(&near);
-                        let request = if is_told { request.beside_its_step() } else { request };
-                        self.add_bound(scene, handle, Body::Request(request));
-                    }
-                    Reach::Earlier(key) => self.change(scene, key, |body| {
-                        if let Body::Request(request) = body {
-                            request.fill_in(&near);
-                        }
-                    }),
-                    Reach::Seen => {}
-                }
-            }
+            Event::RequestOpened { id, ask, .. } => self.asked(scene, id, ask),
             Event::RequestClosed { id, decision, by, why } => {
-                let handle = Handle::Ticket(id.clone());
-                if let Some(step) = self.step_of(&handle) {
-                    self.held(scene, &item(&step), Hold::Ends(*decision));
-                }
-                match self.reach(scene, &handle) {
-                    Reach::Nowhere => {
-                        let request = Request::decided(*decision, *by, why.clone());
-                        self.add_bound(scene, handle, Body::Request(request));
-                    }
-                    Reach::Later(key) => self.change(scene, key, |body| {
-                        if let Body::Request(request) = body {
-                            request.close(*decision, *by, why.clone());
-                        }
-                    }),
-                    Reach::Earlier(_) | Reach::Seen => {}
-                }
+                self.decided(scene, id, *decision, *by, why.as_deref());
             }
             Event::AgentUpdated { thread, phase } => {
                 self.crew(scene, thread, |crew, _| crew.update(thread, *phase));
@@ -164,28 +122,6 @@ impl Transcript {
             Some(News::Warning(line)) => self.remark(scene, Remark::warning(&line)),
             None => {}
         }
-    }
-
-    /// What a question holds up, if the question is here.
-    fn step_of(&mut self, ticket: &Handle) -> Option<ItemId> {
-        match &self.roll.find(ticket)?.body {
-            Body::Request(request) => request.step().cloned(),
-            _ => None,
-        }
-    }
-
-    /// A person is asked about a step, or has answered. Is the step here, and says that it waits?
-    fn held(&mut self, scene: Scene, handle: &Handle, hold: Hold) -> bool {
-        let Reach::Later(key) = self.reach(scene, handle) else { return false };
-        let mut is_held = false;
-        self.change(scene, key, |body| match (body, hold) {
-            (Body::Step(step), Hold::Begins) => is_held = step.hold(),
-            (Body::Step(step), Hold::Ends(decision)) => step.release(scene.at, decision),
-            (Body::Patch(patch), Hold::Begins) => is_held = patch.hold(),
-            (Body::Patch(patch), Hold::Ends(decision)) => patch.release(scene.at, decision),
-            _ => {}
-        });
-        is_held
     }
 
     /// How an event stands to the cell of a handle.

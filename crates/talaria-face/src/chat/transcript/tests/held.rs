@@ -183,3 +183,21 @@ fn what_waits_when_the_turn_ends_waits_no_longer() {
         assert!(!after.contains("waits for an answer") && after.contains("not ended"), "{told}");
     }
 }
+
+#[test]
+fn in_whatever_pages_the_events_come_a_step_stands_as_its_question_does() {
+    let command = || vec![sample::turn_started(), begun(), opened(sample::ask_command("make"))];
+    for asked in [command, asked_change] {
+        for answer in [None, Some(Decision::Accept), Some(Decision::Decline)] {
+            let mut events = asked();
+            events.extend(answer.map(|decision| closed(decision, None)));
+            let events = numbered(1, events);
+            let whole = screen(&mut fed(LOOK, &events), 60, 12);
+            for cut in 1..events.len() {
+                let mut transcript = fed(LOOK, &events[cut..]);
+                transcript.prepend(events[cut].seq, events[..cut].to_vec());
+                assert_eq!(screen(&mut transcript, 60, 12), whole, "{answer:?}, cut at {cut}");
+            }
+        }
+    }
+}
