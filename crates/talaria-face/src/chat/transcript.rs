@@ -30,6 +30,7 @@ mod cell;
 mod code;
 mod crew;
 mod end;
+mod finish;
 mod folding;
 mod formatted;
 mod items;
@@ -240,6 +241,7 @@ impl Transcript {
         self.started = live.or(self.started.take());
         self.put_earlier();
         self.look_for_held();
+        self.look_for_left();
         self.look_for_all_missed();
         self.look_for_said();
         self.trim();

@@ -193,6 +193,21 @@ impl Cell {
         }
     }
 
+    /// Its turn has ended: what has not ended by now does not go on any more, as far as is known.
+    pub(super) fn leave(&mut self) {
+        match &mut self.body {
+            Body::Message(message) if message.is_open() => message.leave(),
+            Body::Request(request) if request.is_open() => request.leave(),
+            Body::Patch(patch) if patch.is_open() => patch.leave(),
+            Body::Step(step) if step.is_open() || step.crew.is_at_work() => {
+                step.leave();
+                step.crew.leave();
+            }
+            _ => return,
+        }
+        self.touch();
+    }
+
     /// Does it look different when it is unfolded?
     pub(super) fn has_more(&self, short: &Page<'_>, whole: &Page<'_>) -> bool {
         match &self.body {

@@ -13,6 +13,8 @@ use crate::render::{Color, Paint, Style, cut, news, plain_line};
 
 /// Steps of a sub-agent that are kept.
 const STEPS: usize = 40;
+/// What is said of one that was at work when the turn ended: nobody hears from it after that.
+const LEFT: &str = "had not ended when the turn did";
 /// More of one step is not kept.
 const LONGEST_STEP: usize = 400;
 
@@ -28,12 +30,23 @@ struct Agent {
     /// Its place among the agents, if that was told.
     path: Option<String>,
     /// How it stands, if that was told.
-    phase: Option<AgentPhase>,
+    stand: Option<Stand>,
     steps: VecDeque<String>,
     forgotten: usize,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stand {
+    Told(AgentPhase),
+    /// The turn ended while it was at work.
+    Left,
+}
+
 impl Agent {
+    fn is_at_work(&self) -> bool {
+        self.stand == Some(Stand::Told(AgentPhase::Running))
+    }
+
     fn push(&mut self, step: &str) {
         self.steps.push_back(shortened(step));
         if self.steps.len() > STEPS {
@@ -61,7 +74,7 @@ impl Crew {
 
     /// A sub-agent stands like this now.
     pub(super) fn update(&mut self, thread: &ThreadId, phase: AgentPhase) {
-        self.agent(thread).phase = Some(phase);
+        self.agent(thread).stand = Some(Stand::Told(phase));
     }
 
     /// A sub-agent took a step.
@@ -86,9 +99,20 @@ impl Crew {
             None => state.status.clone(),
         };
         let agent = self.agent(&state.thread);
-        if words.is_some() || agent.phase.is_none() {
+        if words.is_some() || agent.stand.is_none() {
             agent.push(&step);
         }
+    }
+
+    /// Is one of them said to be at work?
+    pub(super) fn is_at_work(&self) -> bool {
+        self.agents.iter().any(Agent::is_at_work)
+    }
+
+    /// The turn ended, and nothing was heard of their end.
+    pub(super) fn leave(&mut self) {
+        let at_work = self.agents.iter_mut().filter(|agent| agent.is_at_work());
+        at_work.for_each(|agent| agent.stand = Some(Stand::Left));
     }
 
     /// What it takes in memory.
@@ -100,11 +124,14 @@ impl Crew {
     pub(super) fn push_rows(&self, page: &Page<'_>, out: &mut Vec<Line>) {
         let paint = page.paint;
         for agent in &self.agents {
-            let (word, style) = match agent.phase {
-                Some(AgentPhase::Failed | AgentPhase::Interrupted) => {
-                    (agent.phase.map(news::phase_word), Style::PLAIN.color(Color::Yellow))
+            let warning = Style::PLAIN.color(Color::Yellow);
+            let (word, style) = match agent.stand {
+                None => (None, Style::DIM),
+                Some(Stand::Left) => (Some(LEFT), warning),
+                Some(Stand::Told(phase)) => {
+                    let is_bad = matches!(phase, AgentPhase::Failed | AgentPhase::Interrupted);
+                    (Some(news::phase_word(phase)), if is_bad { warning } else { Style::DIM })
                 }
-                phase => (phase.map(news::phase_word), Style::DIM),
             };
             let name = match &agent.path {
                 Some(path) => format!("agent {path}"),
@@ -133,7 +160,7 @@ impl Crew {
             Some(at) => at,
             None => {
                 let (steps, forgotten) = (VecDeque::new(), 0);
-                self.agents.push(Agent { thread: thread.clone(), path: None, phase: None, steps, forgotten });
+                self.agents.push(Agent { thread: thread.clone(), path: None, stand: None, steps, forgotten });
                 self.agents.len() - 1
             }
         };

@@ -91,7 +91,7 @@ impl Transcript {
                 Reach::Nowhere => {
                     let step = Step::begun(body, scene.at, self.paint);
                     let key = self.add_bound(scene, handle, Body::Step(Box::new(step)));
-                    self.adopt(key, body);
+                    self.adopt(scene, key, body);
                 }
                 Reach::Later(key) | Reach::Earlier(key) => {
                     self.step(scene, key, |step, paint| {
@@ -141,7 +141,7 @@ impl Transcript {
                     Reach::Earlier(_) | Reach::Seen => return,
                 };
                 self.step(scene, key, |step, paint| step.end(body, paint));
-                self.adopt(key, body);
+                self.adopt(scene, key, body);
             }
             ItemBody::AgentActivity { thread, path, activity, .. } => {
                 self.crew(scene, thread, |crew, _| crew.activity(thread, path, activity));
@@ -168,7 +168,7 @@ impl Transcript {
 
     /// Something about a sub-agent, below the call that made it, or by itself if that is not known.
     pub(super) fn crew(&mut self, scene: Scene, thread: &ThreadId, change: impl FnOnce(&mut Crew, Paint)) {
-        let handle = Handle::Agent(thread.clone());
+        let handle = Handle::Agent(scene.turn, thread.clone());
         let key = match self.reach(scene, &handle) {
             Reach::Nowhere => {
                 let step = Step::only_crew(scene.at);
@@ -247,10 +247,10 @@ impl Transcript {
     }
 
     /// Takes the sub-agents that a call names below it, unless they stand below another.
-    fn adopt(&mut self, key: Key, body: &ItemBody) {
+    fn adopt(&mut self, scene: Scene, key: Key, body: &ItemBody) {
         let ItemBody::Agents { threads, .. } = body else { return };
         for thread in threads {
-            let handle = Handle::Agent(thread.clone());
+            let handle = Handle::Agent(scene.turn, thread.clone());
             let found = self.roll.find(&handle).map(|cell| {
                 let is_alone = matches!(&cell.body, Body::Step(step) if step.is_only_crew());
                 (cell.key, is_alone)

@@ -14,6 +14,9 @@ const LIMITS: Limits = Limits { head: 8 * 1024, tail: 1024 };
 /// What a step does that a person is asked about.
 const WAITS: &str = "waits for an answer";
 
+/// What became of a question that was open when the turn ended.
+const LEFT: &str = "no answer was heard of before the turn ended";
+
 /// A question that was asked.
 #[derive(Debug)]
 pub(super) struct Request {
@@ -23,22 +26,28 @@ pub(super) struct Request {
     step: Option<ItemId>,
     /// Does that stand right above and say that it waits?
     is_told: bool,
-    closed: Option<Closed>,
+    state: State,
 }
 
 #[derive(Debug)]
-struct Closed {
-    /// When, as a time of day.
-    at: i64,
-    decision: Decision,
-    by: Who,
-    why: Option<String>,
+enum State {
+    Open,
+    Closed {
+        /// When, as a time of day.
+        at: i64,
+        decision: Decision,
+        by: Who,
+        why: Option<String>,
+    },
+    /// The turn ended, and nothing was heard of an answer.
+    Left,
 }
 
 impl Request {
     /// It was asked.
     pub(super) fn opened(ask: &Ask) -> Self {
-        Self { about: Some(Kept::of(&ask.label(), LIMITS)), step: step(ask), is_told: false, closed: None }
+        let about = Some(Kept::of(&ask.label(), LIMITS));
+        Self { about, step: step(ask), is_told: false, state: State::Open }
     }
 
     /// What waits for it says so itself: until it is decided, nothing more has to be said here.
@@ -48,7 +57,7 @@ impl Request {
 
     /// It was decided; that it was asked is not here.
     pub(super) fn decided(at: i64, decision: Decision, by: Who, why: Option<String>) -> Self {
-        Self { about: None, step: None, is_told: false, closed: Some(Closed { at, decision, by, why }) }
+        Self { about: None, step: None, is_told: false, state: State::Closed { at, decision, by, why } }
     }
 
     /// Tells afterwards what was asked.
@@ -59,12 +68,20 @@ impl Request {
 
     /// It was decided.
     pub(super) fn close(&mut self, at: i64, decision: Decision, by: Who, why: Option<String>) {
-        self.closed = Some(Closed { at, decision, by, why });
+        self.state = State::Closed { at, decision, by, why };
+    }
+
+    /// Its turn ended, and nothing was heard of an answer.
+    pub(super) fn leave(&mut self) {
+        self.state = State::Left;
     }
 
     /// When it was decided, and how.
     pub(super) fn answer(&self) -> Option<(i64, Decision)> {
-        self.closed.as_ref().map(|closed| (closed.at, closed.decision))
+        match self.state {
+            State::Closed { at, decision, .. } => Some((at, decision)),
+            State::Open | State::Left => None,
+        }
     }
 
     /// What does not run before this is decided.
@@ -74,7 +91,7 @@ impl Request {
 
     /// Does it wait for an answer?
     pub(super) fn is_open(&self) -> bool {
-        self.closed.is_none()
+        matches!(self.state, State::Open)
     }
 
     /// What it takes in memory.
@@ -84,13 +101,13 @@ impl Request {
 
     /// Its rows.
     pub(super) fn rows(&self, page: &Page<'_>) -> Vec<Line> {
-        if self.is_told && self.closed.is_none() {
+        if self.is_told && self.is_open() {
             return Vec::new();
         }
         let paint = page.paint;
-        let (lead, style) = match self.closed {
-            None => ("? waiting for an answer: ", Style::PLAIN.color(Color::Yellow)),
-            Some(_) => ("? ", Style::DIM),
+        let (lead, style) = match self.state {
+            State::Open => ("? waiting for an answer: ", Style::PLAIN.color(Color::Yellow)),
+            State::Closed { .. } | State::Left => ("? ", Style::DIM),
         };
         let mut out = Vec::new();
         if let Some(about) = &self.about {
@@ -103,11 +120,13 @@ impl Request {
             };
             wrap(Line::read(&paint.text(style, &line)), page.width, 2, Break::Anywhere, &mut out);
         }
-        if let Some(Closed { decision, by, why, .. }) = &self.closed {
-            let indent = if self.about.is_some() { "  " } else { "" };
-            let line = notice::decided(*decision, *by, why.as_deref(), paint);
-            out.extend(rows(&format!("{indent}{line}"), page.width, 4, Break::Words));
-        }
+        let end = match &self.state {
+            State::Open => return out,
+            State::Closed { decision, by, why, .. } => notice::decided(*decision, *by, why.as_deref(), paint),
+            State::Left => notice::warn(&format!("{} {LEFT}", paint.sign("→", "->")), paint),
+        };
+        let indent = if self.about.is_some() { "  " } else { "" };
+        out.extend(rows(&format!("{indent}{end}"), page.width, 4, Break::Words));
         out
     }
 }

@@ -22,13 +22,14 @@ pub(super) const LOCAL: u32 = 1000;
 /// Where what was typed and not confirmed stands: below everything.
 pub(super) const PENDING: i64 = i64::MAX;
 
-/// By what events find the cell that they change. Ids are only unique within a turn.
+/// By what events find the cell that they change. Ids are only unique within a turn; a sub-agent that works on in another turn
+/// is told of there, where it is looked for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Handle {
     Item(Option<i64>, ItemId),
     Ticket(TicketId),
     Plan(Option<i64>),
-    Agent(ThreadId),
+    Agent(Option<i64>, ThreadId),
     Unknown(Option<i64>, String),
 }
 
@@ -96,6 +97,11 @@ impl Roll {
             Entry::Cell(cell) => Some(&mut **cell),
             Entry::Hole(_) => None,
         })
+    }
+
+    /// Everything, holes included.
+    pub(super) fn entries(&mut self) -> impl DoubleEndedIterator<Item = &mut Entry> {
+        self.entries.iter_mut()
     }
 
     /// Where a place is: what stands there, or what comes next.

@@ -6,13 +6,11 @@
 use talaria_core::api::Numbered;
 use talaria_core::event::{Event, Started};
 use talaria_core::ids::ItemId;
-use talaria_core::outcome::Report;
 
 use super::super::folder;
 use super::Transcript;
 use super::cell::{Body, Cell, Key};
-use super::end::End;
-use super::message::{Message, Voice};
+use super::message::Voice;
 use super::plan::Plan;
 use super::remark::Remark;
 use super::roll::Handle;
@@ -219,31 +217,5 @@ impl Transcript {
             }),
             Reach::Seen => {}
         }
-    }
-
-    fn finish(&mut self, scene: Scene, report: &Report) {
-        let is_of_turn = |cell: &&mut Cell| cell.turn.is_none() || cell.turn >= scene.turn;
-        let cells = self.roll.cells().rev().take_while(is_of_turn);
-        for cell in cells.filter(|cell| cell.turn == scene.turn && cell.is_open()) {
-            match &mut cell.body {
-                Body::Message(message) => message.leave(),
-                Body::Step(step) => step.leave(),
-                Body::Patch(patch) => patch.leave(),
-                _ => continue,
-            }
-            cell.touch();
-        }
-        let began = scene.turn.and_then(|turn| self.turns.get(&turn).copied());
-        // A turn whose beginning is not here may have answered there.
-        if let Some(text) = report.text.as_deref().filter(|text| !text.is_empty())
-            && began.is_some()
-            && self.answered.insert(scene.turn)
-        {
-            let mut message = Message::new(Voice::Answer);
-            message.complete(text);
-            self.add(scene, Body::Message(Box::new(message)));
-        }
-        let took = began.map(|began| u64::try_from(scene.at.saturating_sub(began)).unwrap_or(0));
-        self.add(scene, Body::End(Box::new(End::new(report, took))));
     }
 }

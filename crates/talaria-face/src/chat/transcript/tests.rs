@@ -11,6 +11,7 @@ use super::*;
 
 mod folding;
 mod held;
+mod left;
 mod missed;
 mod paging;
 mod properties;

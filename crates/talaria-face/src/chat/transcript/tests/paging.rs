@@ -207,7 +207,7 @@ fn words_of_the_chat_are_bounded_too() {
     assert_eq!(holes(&transcript), [], "no event brings back what no event made");
 }
 
-fn holes(transcript: &Transcript) -> Vec<Hole> {
+pub(super) fn holes(transcript: &Transcript) -> Vec<Hole> {
     let entries = (0..transcript.roll.len()).filter_map(|at| transcript.roll.get(at));
     let hole = |entry: &roll::Entry| match entry {
         roll::Entry::Hole(hole) => Some(*hole),

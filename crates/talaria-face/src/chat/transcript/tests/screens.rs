@@ -434,7 +434,8 @@ fn what_runs_shows_its_time_and_its_last_lines() {
         • src/a.rs (+2 −1), notes.md (new, +2), gone.tx…  not ended
           … 9 more lines (Ctrl-O)
 
-        ? waiting for an answer: rm ⟨U+202E⟩x
+        ? rm ⟨U+202E⟩x
+          → no answer was heard of before the turn ended
 
         interrupted by you
         tokens: 9.6k in (4.8k cached), 12 out, 8.0s
