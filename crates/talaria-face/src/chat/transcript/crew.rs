@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use talaria_core::event::AgentPhase;
-use talaria_core::ids::ThreadId;
+use talaria_core::ids::{ItemId, ThreadId};
 use talaria_core::item::{AgentState, Item};
 
 use super::cell::{Folding, Page};
@@ -31,8 +31,16 @@ struct Agent {
     path: Option<String>,
     /// How it stands, if that was told.
     stand: Option<Stand>,
-    steps: VecDeque<String>,
+    steps: VecDeque<Deed>,
     forgotten: usize,
+}
+
+/// Something that a sub-agent does or did.
+#[derive(Debug)]
+struct Deed {
+    /// Which step it is, if it is one: its end tells more than its beginning.
+    item: Option<ItemId>,
+    words: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,8 +55,8 @@ impl Agent {
         self.stand == Some(Stand::Told(AgentPhase::Running))
     }
 
-    fn push(&mut self, step: &str) {
-        self.steps.push_back(shortened(step));
+    fn push(&mut self, item: Option<&ItemId>, words: &str) {
+        self.steps.push_back(Deed { item: item.cloned(), words: shortened(words) });
         if self.steps.len() > STEPS {
             self.steps.pop_front();
             self.forgotten += 1;
@@ -72,23 +80,30 @@ impl Crew {
         self.agent(thread);
     }
 
+    /// A sub-agent began a step, or ended one. Whether what has begun runs is not known: a person may be asked about it.
+    pub(super) fn step(&mut self, thread: &ThreadId, item: &Item, paint: Paint) {
+        let agent = self.agent(thread);
+        let words = news::agent_step(item, paint).unwrap_or_default();
+        // A message that has only begun says nothing yet.
+        if words.trim().is_empty() {
+            return;
+        }
+        match agent.steps.iter_mut().rev().find(|step| step.item.as_ref() == Some(&item.id)) {
+            Some(step) => step.words = shortened(&words),
+            None => agent.push(Some(&item.id), &words),
+        }
+    }
+
     /// A sub-agent stands like this now.
     pub(super) fn update(&mut self, thread: &ThreadId, phase: AgentPhase) {
         self.agent(thread).stand = Some(Stand::Told(phase));
-    }
-
-    /// A sub-agent took a step.
-    pub(super) fn step(&mut self, thread: &ThreadId, item: &Item, paint: Paint) {
-        let Some(step) = news::agent_step(item, paint) else { return };
-        let agent = self.agent(thread);
-        agent.push(&step);
     }
 
     /// Something happened to a sub-agent that has a place among the others.
     pub(super) fn activity(&mut self, thread: &ThreadId, path: &str, activity: &str) {
         let agent = self.agent(thread);
         agent.path = Some(shortened(path));
-        agent.push(activity);
+        agent.push(None, activity);
     }
 
     /// What a call that ended says about a sub-agent.
@@ -100,7 +115,7 @@ impl Crew {
         };
         let agent = self.agent(&state.thread);
         if words.is_some() || agent.stand.is_none() {
-            agent.push(&step);
+            agent.push(None, &step);
         }
     }
 
@@ -117,7 +132,8 @@ impl Crew {
 
     /// What it takes in memory.
     pub(super) fn weight(&self) -> usize {
-        self.agents.iter().flat_map(|agent| &agent.steps).map(String::len).sum()
+        let steps = self.agents.iter().flat_map(|agent| &agent.steps);
+        steps.map(|step| size_of::<Deed>() + step.words.len()).sum()
     }
 
     /// Appends the rows: in short one for each, with what it did last.
@@ -140,7 +156,7 @@ impl Crew {
             let mut text = format!("  {} {name}", paint.sign("└", "`-"));
             word.iter().for_each(|word| text.extend([" ", word]));
             if page.fold == Folding::Folded {
-                let last = agent.steps.back().map(|step| format!(": {step}")).unwrap_or_default();
+                let last = agent.steps.back().map(|step| format!(": {}", step.words)).unwrap_or_default();
                 text = cut(&format!("{text}{last}"), page.width, paint);
             }
             wrap(Line::read(&paint.text(style, &text)), page.width, 4, Break::Words, out);
@@ -148,7 +164,8 @@ impl Crew {
                 continue;
             }
             let more = (agent.forgotten > 0).then(|| format!("{} earlier steps", agent.forgotten));
-            for step in more.iter().chain(&agent.steps) {
+            let steps = agent.steps.iter().map(|step| &step.words);
+            for step in more.iter().chain(steps) {
                 let text = paint.text(Style::DIM, &format!("      {step}"));
                 wrap(Line::read(&text), page.width, 6, Break::Words, out);
             }

@@ -89,8 +89,7 @@ impl Transcript {
             Event::AgentUpdated { thread, phase } => {
                 self.crew(scene, thread, |crew, _| crew.update(thread, *phase));
             }
-            Event::AgentItemStarted { thread, .. } => self.crew(scene, thread, |crew, _| crew.meet(thread)),
-            Event::AgentItemCompleted { thread, item } => {
+            Event::AgentItemStarted { thread, item } | Event::AgentItemCompleted { thread, item } => {
                 self.crew(scene, thread, |crew, paint| crew.step(thread, item, paint));
             }
             Event::Unknown { method, raw } => self.unknown(scene, method, raw.get()),

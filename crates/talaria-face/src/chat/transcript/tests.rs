@@ -9,6 +9,7 @@ use talaria_core::ids::SessionId;
 
 use super::*;
 
+mod crew;
 mod folding;
 mod held;
 mod left;
