@@ -75,8 +75,18 @@ fn head(body: &ItemBody, width: Option<usize>, paint: Paint) -> Option<String> {
     Some(line(&label(body, paint)?, status, end, width, paint))
 }
 
+/// What a step that failed says about it, in its own words: of any length.
+pub(crate) fn failure(body: &ItemBody) -> Option<&str> {
+    match body {
+        ItemBody::Tool { error, .. } => error.as_deref(),
+        ItemBody::ImageGeneration { failure, .. } => failure.as_deref(),
+        _ => None,
+    }
+}
+
 /// How a step stands, and what else there is to say about its end: why, and how long it took.
 pub(crate) fn ending(body: &ItemBody) -> Option<(Status, [Option<String>; 2])> {
+    let said = || failure(body).map(|failure| one_line(failure).into_owned());
     let (status, duration, end) = match body {
         ItemBody::Command { status, exit_code, duration_ms, .. } => {
             let exit = exit_code.filter(|&code| code != 0).map(|code| format!("exit {code}"));
@@ -86,15 +96,11 @@ pub(crate) fn ending(body: &ItemBody) -> Option<(Status, [Option<String>; 2])> {
         }
         ItemBody::Patch { status, .. } | ItemBody::Agents { status, .. } => (*status, None, None),
         ItemBody::ClientTool { status, duration_ms, .. } => (*status, *duration_ms, None),
-        ItemBody::ImageGeneration { status, failure, .. } => {
-            (*status, None, failure.as_ref().map(|failure| one_line(failure).into_owned()))
-        }
+        ItemBody::ImageGeneration { status, .. } => (*status, None, said()),
         ItemBody::WebSearch { .. } | ItemBody::ImageView { .. } | ItemBody::Sleep { .. } => {
             (Status::Completed, None, None)
         }
-        ItemBody::Tool { status, duration_ms, error, .. } => {
-            (*status, *duration_ms, error.as_ref().map(|error| one_line(error).into_owned()))
-        }
+        ItemBody::Tool { status, duration_ms, .. } => (*status, *duration_ms, said()),
         _ => return None,
     };
     let time = duration.map(|ms| format!("({})", elapsed(ms)));

@@ -217,7 +217,8 @@ impl Cell {
             Body::Patch(patch) => patch.rows(short) != patch.rows(whole),
             Body::Request(request) => request.rows(short) != request.rows(whole),
             Body::Own(own) => own.rows(short) != own.rows(whole),
-            Body::Plan(_) | Body::Remark(_) | Body::End(_) => false,
+            Body::End(end) => end.rows(short) != end.rows(whole),
+            Body::Plan(_) | Body::Remark(_) => false,
         }
     }
 
@@ -247,7 +248,7 @@ impl Cell {
                 Body::Request(request) => request.weight(),
                 Body::Own(own) => own.weight(),
                 Body::Remark(remark) => remark.weight(),
-                Body::End(_) => size_of::<End>(),
+                Body::End(end) => end.weight(),
             }
     }
 }

@@ -21,6 +21,9 @@ const CALL: Limits = Limits { head: 8 * 1024, tail: 1024 };
 /// More of a name is not kept; no window shows it.
 const LONGEST_LABEL: usize = 2000;
 
+/// Columns of a name that stay when the rest of its row is long.
+const SHORTEST_LABEL: usize = 20;
+
 /// Columns that the sign and the end of a step take at most.
 const LONGEST_END: usize = 30;
 
@@ -34,6 +37,8 @@ pub(super) struct Step {
     name: Option<Name>,
     /// The command or the arguments.
     call: Option<Kept>,
+    /// What it says about its failure.
+    failure: Option<Kept>,
     output: Kept,
     /// Did its end tell all of its output?
     is_whole: bool,
@@ -85,7 +90,7 @@ impl Step {
     pub(super) fn headless(since: i64) -> Self {
         let output = Kept::new(OUTPUT);
         let (progress, crew, state) = (None, Crew::default(), State::Running);
-        Self { name: None, call: None, output, is_whole: false, progress, state, since, crew }
+        Self { name: None, call: None, failure: None, output, is_whole: false, progress, state, since, crew }
     }
 
     /// Sub-agents whose call is not here.
@@ -132,8 +137,9 @@ impl Step {
     /// It ended.
     pub(super) fn end(&mut self, body: &ItemBody, paint: Paint) {
         self.describe(body, paint);
-        let (status, end) = tool_line::ending(body).unwrap_or((Status::Unknown, [None, None]));
-        self.state = State::Ended(status, end);
+        let (status, [end, time]) = tool_line::ending(body).unwrap_or((Status::Unknown, [None, None]));
+        self.failure = tool_line::failure(body).map(|failure| Kept::of(failure.trim(), OUTPUT));
+        self.state = State::Ended(status, [end.filter(|_| self.failure.is_none()), time]);
         self.progress = None;
         // What was streamed may lack its beginning; the whole is the truth where it is told.
         match output(body) {
@@ -197,7 +203,7 @@ impl Step {
     pub(super) fn weight(&self) -> usize {
         size_of::<Self>()
             + self.output.weight()
-            + self.call.as_ref().map_or(0, Kept::weight)
+            + [&self.call, &self.failure].into_iter().flatten().map(Kept::weight).sum::<usize>()
             + self.crew.weight()
     }
 
@@ -207,6 +213,7 @@ impl Step {
         if self.state != State::Crew {
             wrap(Line::read(&self.head(page)), page.width, 2, Break::Anywhere, &mut out);
         }
+        self.push_failure(page, &mut out);
         self.push_call(page, &mut out);
         self.crew.push_rows(page, &mut out);
         if let Some(progress) = &self.progress {
@@ -230,11 +237,42 @@ impl Step {
             }
             State::Held => held(label, page),
             State::Refused => tool_line::line(label, Status::Declined, [None, None], paper, paint),
-            State::Ended(status, end) => tool_line::line(label, *status, end.clone(), paper, paint),
+            State::Ended(status, [end, time]) => {
+                let end = end.clone().or_else(|| self.failure_in_head(page));
+                tool_line::line(label, *status, [end, time.clone()], paper, paint)
+            }
             State::Left | State::Crew => {
                 let why = Some("when the turn did".to_owned());
                 tool_line::line(label, Status::InProgress, [why, None], paper, paint)
             }
+        }
+    }
+
+    /// Why it failed, as far as the first row has room for it. Unfolded, what does not fit stands below it.
+    fn failure_in_head(&self, page: &Page<'_>) -> Option<String> {
+        let failure = self.failure.as_ref()?.shown();
+        let failure = plain_line(&failure);
+        let room = self.failure_room(page);
+        let is_short = failure.width() <= room;
+        (is_short || page.fold == Folding::Folded).then(|| cut(&failure, room, page.paint))
+    }
+
+    /// The columns of the first row that the reason of a failure may take.
+    fn failure_room(&self, page: &Page<'_>) -> usize {
+        let State::Ended(status, [_, time]) = &self.state else { return 0 };
+        let label = self.name.as_ref().map_or(HEADLESS, |name| &name.label);
+        let label = cut(label, SHORTEST_LABEL, page.paint);
+        let rest = [Some(String::new()), time.clone()];
+        let rest = Line::read(&tool_line::line(&label, *status, rest, None, page.paint)).width();
+        page.width.saturating_sub(rest + 2).max(8)
+    }
+
+    /// The reason of a failure, where the first row does not show it.
+    fn push_failure(&self, page: &Page<'_>, out: &mut Vec<Line>) {
+        let Some(failure) = &self.failure else { return };
+        if self.failure_in_head(page).is_none() {
+            let failure = failure.shown();
+            plain(&failure).split('\n').for_each(|line| push(page, &format!("  {line}"), 4, out));
         }
     }
 

@@ -10,6 +10,7 @@ use talaria_core::ids::SessionId;
 use super::*;
 
 mod crew;
+mod failures;
 mod folding;
 mod held;
 mod left;
