@@ -4,7 +4,7 @@
 //! is laid out, so that a session of any length is as quick as a short one; what is far from the view is forgotten and
 //! asked for again (`View::needs_older`). Nothing is shown as done without the event that says so. `Chat` calls it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,6 +20,7 @@ use self::missed::Missed;
 pub use self::own::Ran;
 use self::remark::Remark;
 use self::roll::{Handle, Hole, PENDING, Roll};
+use self::take::Scene;
 use self::waiting::Waiting;
 use self::window::Anchor;
 use super::line::Line;
@@ -65,12 +66,10 @@ pub struct Transcript {
     roll: Roll,
     newest: Option<i64>,
     clock: Clock,
-    /// When turns began, as far as that is here.
-    turns: HashMap<i64, i64>,
+    /// Where and when turns began, as far as that was told.
+    turns: HashMap<i64, Scene>,
     /// Does a turn run, as far as the events say?
     is_running: bool,
-    /// Turns in which the model has said something meant for the reader.
-    answered: HashSet<Option<i64>>,
     /// What messages that have not said anything yet will be.
     voices: HashMap<Handle, Voice>,
     /// What is said to be missing.
@@ -184,7 +183,6 @@ impl Transcript {
             clock: Clock::Guessed(None),
             turns: HashMap::new(),
             is_running: false,
-            answered: HashSet::new(),
             voices: HashMap::new(),
             missed: Vec::new(),
             waiting: Waiting::default(),
@@ -242,6 +240,7 @@ impl Transcript {
         self.put_earlier();
         self.look_for_held();
         self.look_for_left();
+        self.look_for_answers();
         self.look_for_all_missed();
         self.look_for_said();
         self.trim();

@@ -8,6 +8,7 @@ use talaria_core::outcome::{Outcome, Report};
 
 use super::cell::{Folding, Page};
 use super::kept::{Kept, Limits};
+use super::message::{Message, Voice};
 use super::printed::{KEY, more_lines};
 use super::wrap::{Break, rows};
 use crate::chat::line::Line;
@@ -25,16 +26,23 @@ const FEW: usize = 5;
 pub(super) struct End {
     report: Report,
     took: Option<u64>,
+    /// The answer as it was reported, as long as it is not known whether it stands above.
+    answer: Option<Box<Message>>,
 }
 
 impl End {
     /// Takes what was reported, and how long it took in milliseconds, where that is known.
     pub(super) fn new(report: &Report, took: Option<u64>) -> Self {
+        let answer = report.text.as_deref().filter(|text| !text.is_empty()).map(|text| {
+            let mut message = Message::new(Voice::Answer);
+            message.complete(text);
+            Box::new(message)
+        });
         let outcome = with_cause(&report.outcome, |cause| Kept::of(cause, CAUSE).shown());
         let (code, by, retry_at, exit) = (report.code, report.by, report.retry_at, report.exit);
         let (usage, declined, children_running) = (report.usage, report.declined, report.children_running);
         let hint = report.hint.clone();
-        // The answer stands above already, and the outcome has the cause.
+        // The answer stands by itself, and the outcome has the cause.
         let (text, message) = (None, None);
         let report = Report {
             outcome,
@@ -49,12 +57,23 @@ impl End {
             retry_at,
             exit,
         };
-        Self { report, took }
+        Self { report, took, answer }
+    }
+
+    /// Is there an answer of which it is not known whether it stands above?
+    pub(super) fn has_answer(&self) -> bool {
+        self.answer.is_some()
+    }
+
+    /// Gives that answer away.
+    pub(super) fn take_answer(&mut self) -> Option<Box<Message>> {
+        self.answer.take()
     }
 
     /// What it takes in memory.
     pub(super) fn weight(&self) -> usize {
-        size_of::<Self>() + cause(&self.report.outcome).map_or(0, str::len)
+        let answer = self.answer.as_ref().map_or(0, |answer| answer.weight());
+        size_of::<Self>() + cause(&self.report.outcome).map_or(0, str::len) + answer
     }
 
     /// Its rows. In a narrow window a turn that did its work has none: what it cost would take the place of what it

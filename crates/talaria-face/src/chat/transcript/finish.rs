@@ -6,36 +6,72 @@
 use talaria_core::outcome::Report;
 
 use super::Transcript;
-use super::cell::{Body, Cell};
+use super::cell::{Body, Cell, Key};
 use super::end::End;
-use super::message::{Message, Voice};
 use super::roll::Entry;
 use super::take::Scene;
 
 impl Transcript {
-    /// A turn ended.
-    pub(super) fn finish(&mut self, scene: Scene, report: &Report) {
-        let is_of_turn = |cell: &&mut Cell| cell.turn.is_none() || cell.turn >= scene.turn;
+    /// A turn has just ended. What was going on until now does not any more.
+    pub(super) fn leave_turn(&mut self, turn: Option<i64>) {
+        let is_of_turn = |cell: &&mut Cell| cell.turn.is_none() || cell.turn >= turn;
         let cells = self.roll.cells().rev().take_while(is_of_turn);
-        cells.filter(|cell| cell.turn == scene.turn).for_each(Cell::leave);
-        let began = scene.turn.and_then(|turn| self.turns.get(&turn).copied());
-        // A turn whose beginning is not here may have answered there.
-        if let Some(text) = report.text.as_deref().filter(|text| !text.is_empty())
-            && began.is_some()
-            && self.answered.insert(scene.turn)
-        {
-            let mut message = Message::new(Voice::Answer);
-            message.complete(text);
-            self.add(scene, Body::Message(Box::new(message)));
+        cells.filter(|cell| cell.turn == turn).for_each(Cell::leave);
+    }
+
+    /// Says how a turn ended.
+    pub(super) fn finish(&mut self, scene: Scene, report: &Report) {
+        let began = scene.turn.and_then(|turn| self.turns.get(&turn));
+        let took = began.map(|began| u64::try_from(scene.at.saturating_sub(began.at)).unwrap_or(0));
+        // It may have stayed when the answer before it was let go of.
+        self.roll.remove((scene.seq, 1));
+        // Behind the place of an answer that only this event tells.
+        let end = Cell::new((scene.seq, 1), scene.turn, Body::End(Box::new(End::new(report, took))));
+        let key = self.roll.insert(end);
+        self.look_for_answer(key, scene.turn);
+    }
+
+    /// Older events came: more may be known about answers.
+    pub(super) fn look_for_answers(&mut self) {
+        let open = self.roll.cells().filter_map(|cell| match &cell.body {
+            Body::End(end) if end.has_answer() => Some((cell.key, cell.turn)),
+            _ => None,
+        });
+        for (key, turn) in open.collect::<Vec<_>>() {
+            self.look_for_answer(key, turn);
         }
-        let took = began.map(|began| u64::try_from(scene.at.saturating_sub(began)).unwrap_or(0));
-        self.add(scene, Body::End(Box::new(End::new(report, took))));
+    }
+
+    /// Shows an answer that only the end of its turn told, once it is known that no message of the turn did.
+    fn look_for_answer(&mut self, key: Key, turn: Option<i64>) {
+        let Some(is_told) = self.is_answered(key, turn) else { return };
+        let Some(Body::End(end)) = self.roll.cell(key).map(|cell| &mut cell.body) else { return };
+        if let Some(answer) = end.take_answer().filter(|_| !is_told) {
+            self.roll.insert(Cell::new((key.0, 0), turn, Body::Message(answer)));
+        }
+    }
+
+    /// Did the model say something meant for the reader, in this turn, before this place? Not known, if it may lie in a hole.
+    fn is_answered(&self, before: Key, turn: Option<i64>) -> Option<bool> {
+        let turn = turn?;
+        let began = self.turns.get(&turn).map(|began| began.seq);
+        let above = (0..self.roll.position(before)).rev().filter_map(|at| self.roll.get(at));
+        for entry in above {
+            match entry {
+                Entry::Hole(hole) if began.is_some_and(|began| hole.last < began) => break,
+                Entry::Hole(_) => return None,
+                Entry::Cell(cell) if cell.turn.is_some_and(|other| other < turn) => break,
+                Entry::Cell(cell) if cell.turn == Some(turn) && is_answer(cell) => return Some(true),
+                Entry::Cell(_) => {}
+            }
+        }
+        Some(false)
     }
 
     /// Older events came: what they say to go on may be of a turn whose end was here before. With a hole between, it may have
     /// ended in there.
     pub(super) fn look_for_left(&mut self) {
-        let mut over: Option<i64> = None;
+        let mut over = None;
         for entry in self.roll.entries().rev() {
             match entry {
                 Entry::Hole(_) => over = None,
@@ -45,4 +81,8 @@ impl Transcript {
             }
         }
     }
+}
+
+fn is_answer(cell: &Cell) -> bool {
+    matches!(&cell.body, Body::Message(message) if message.is_answer())
 }

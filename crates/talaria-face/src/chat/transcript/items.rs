@@ -24,7 +24,6 @@ impl Transcript {
             Reach::Nowhere => {
                 let mut message = Message::new(voice);
                 message.push(delta);
-                self.heard(scene, voice);
                 self.add_bound(scene, handle, Body::Message(Box::new(message)));
             }
             Reach::Later(key) => self.message(scene, key, |message| message.push(delta)),
@@ -200,11 +199,9 @@ impl Transcript {
             Reach::Nowhere => {
                 let mut message = Message::new(voice);
                 message.complete(text);
-                self.heard(scene, voice);
                 self.add_bound(scene, handle, Body::Message(Box::new(message)));
             }
             Reach::Later(key) => {
-                self.heard(scene, voice);
                 self.message(scene, key, |message| {
                     message.speak(voice);
                     message.complete(text);
@@ -230,12 +227,6 @@ impl Transcript {
         match self.reach(scene, handle) {
             Reach::Later(key) if self.roll.cell(key).is_some_and(|cell| !cell.is_open()) => Reach::Nowhere,
             reach => reach,
-        }
-    }
-
-    fn heard(&mut self, scene: Scene, voice: Voice) {
-        if voice == Voice::Answer {
-            self.answered.insert(scene.turn);
         }
     }
 

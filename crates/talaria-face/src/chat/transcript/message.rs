@@ -111,6 +111,11 @@ impl Message {
         self.is_whole
     }
 
+    /// Is it meant for the reader?
+    pub(super) fn is_answer(&self) -> bool {
+        self.voice == Voice::Answer
+    }
+
     /// Is it the model's thinking?
     pub(super) fn is_thought(&self) -> bool {
         self.voice == Voice::Thought

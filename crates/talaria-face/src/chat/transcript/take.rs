@@ -50,7 +50,10 @@ impl Transcript {
             | Event::TextDelta { .. }
             | Event::ReasoningDelta { .. }
             | Event::OutputDelta { .. } => self.is_running = true,
-            Event::Outcome(_) => self.is_running = false,
+            Event::Outcome(_) => {
+                self.is_running = false;
+                self.leave_turn(event.turn);
+            }
             _ => {}
         }
     }
@@ -184,7 +187,7 @@ impl Transcript {
 
     fn turn(&mut self, scene: Scene) {
         if let Some(turn) = scene.turn {
-            self.turns.insert(turn, scene.at);
+            self.turns.insert(turn, scene);
         }
     }
 

@@ -9,6 +9,7 @@ use talaria_core::ids::SessionId;
 
 use super::*;
 
+mod answers;
 mod crew;
 mod failures;
 mod folding;

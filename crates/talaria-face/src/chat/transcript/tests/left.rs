@@ -130,13 +130,29 @@ fn in_whatever_pages_the_events_come_nothing_goes_on_after_the_end() {
         let goes_on = ["is at work", "waiting", "⠋"].iter().any(|word| told.contains(word));
         assert!(!goes_on && !transcript.roll.cells().any(|cell| cell.is_open()), "cut at {cut}: {told}");
     }
-    // What may have ended in a hole is not said to have been left.
-    let mut transcript = fed(LOOK, &events[9..]);
-    transcript.prepend(8, events[..7].to_vec());
-    assert_ne!(paging::holes(&transcript), []);
-    let told = screen(&mut transcript, 60, 30);
-    assert!(told.contains("⠋ make"), "{told}");
-    transcript.prepend(10, events[7..9].to_vec());
-    let told = screen(&mut transcript, 60, 30);
-    assert!(told.contains("• make  not ended when the turn did"), "{told}");
+}
+
+#[test]
+fn what_may_have_ended_in_a_hole_is_not_said_to_have_been_left() {
+    let make = |status, exit| sample::command_body("make", status, exit, None);
+    let mut events = vec![sample::turn_started(), sample::began("c", make(Status::InProgress, None))];
+    events.extend((0..5).map(|_| sample::text("m", "word ")));
+    let mut left = events.clone();
+    events.push(sample::ended("c", make(Status::Completed, Some(0))));
+    left.push(sample::text("m", "word "));
+    for (events, end) in [(events, "✓ make  (0.4s)"), (left, "• make  not ended when the turn did")] {
+        let mut events = events;
+        events.extend([sample::interrupted(), sample::turn_started(), sample::text("n", "next")]);
+        let events = numbered(1, events);
+        let mut transcript = fed(LOOK, &events[10..]);
+        // The first page, then the last one, then what lies between.
+        transcript.prepend(4, events[..3].to_vec());
+        transcript.prepend(11, events[8..10].to_vec());
+        assert_eq!(paging::holes(&transcript), [Hole { first: 4, last: 8 }]);
+        let told = screen(&mut transcript, 60, 30);
+        assert!(told.contains("⠋ make"), "{told}");
+        transcript.prepend(9, events[3..8].to_vec());
+        let told = screen(&mut transcript, 60, 30);
+        assert!(told.contains(end) && told.matches("make").count() == 1, "{told}");
+    }
 }
