@@ -234,9 +234,12 @@ impl Transcript {
         // Numbers that no event has, between the last one and what was asked for, are not missing.
         let first = events.first().map_or(hole.first, |event| event.seq.max(hole.first));
         self.roll.fill(hole, first..=last);
-        let live = self.started.take();
+        // What was in force then is not what is in force now.
+        let (live, cwd) = (self.started.take(), self.cwd.clone());
         events.iter().filter(inside).for_each(|event| self.apply(event));
-        self.started = live.or(self.started.take());
+        if live.is_some() {
+            (self.started, self.cwd) = (live, cwd);
+        }
         self.put_earlier();
         self.look_for_held();
         self.look_for_left();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use talaria_core::item::Status;
+use talaria_core::item::{ItemBody, Status};
 
 use super::*;
 use crate::render::sample;
@@ -296,4 +296,37 @@ fn an_answer_to_an_earlier_wish_fills_no_more_than_it_brought() {
     let answers: Vec<usize> =
         rows.iter().filter_map(|row| row.strip_prefix("answer ")?.trim().parse().ok()).collect();
     assert!(answers.iter().copied().eq(1..=1000), "{answers:?}");
+}
+
+#[test]
+fn a_folder_of_the_past_is_not_in_force() {
+    let at = |folder: &str| match sample::session_started() {
+        Event::SessionStarted(started) => {
+            Event::SessionStarted(Box::new(Started { cwd: folder.into(), ..*started }))
+        }
+        other => other,
+    };
+    let patch = |id: &str, path: &str| {
+        let mut changes = sample::changes();
+        changes.truncate(1);
+        changes[0].path = path.into();
+        sample::ended(id, ItemBody::Patch { status: Status::Completed, changes })
+    };
+    let events = vec![
+        at("/old"),
+        sample::turn_started(),
+        patch("p", "/old/a.rs"),
+        sample::turn_started(),
+        at("/new"),
+        patch("q", "/new/b.rs"),
+        patch("r", "/new/c.rs"),
+    ];
+    let events = numbered(1, events);
+    let mut transcript = fed(LOOK, &events[4..6]);
+    transcript.prepend(5, events[..4].to_vec());
+    feed(&mut transcript, &events[6..]);
+    let told = screen(&mut transcript, 60, 60);
+    for name in ["✎ a.rs", "✎ b.rs", "✎ c.rs"] {
+        assert!(told.contains(name), "{name}: {told}");
+    }
 }
