@@ -34,6 +34,7 @@ mod end;
 mod finish;
 mod folding;
 mod formatted;
+mod holes;
 mod items;
 mod kept;
 mod message;

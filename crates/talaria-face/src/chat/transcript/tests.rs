@@ -14,6 +14,7 @@ mod crew;
 mod failures;
 mod folding;
 mod held;
+mod holes;
 mod left;
 mod missed;
 mod paging;

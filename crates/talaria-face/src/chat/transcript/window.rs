@@ -9,17 +9,13 @@ use std::time::Duration;
 
 use super::cell::{Body, Key, Page, is_apart};
 use super::code::Budget;
-use super::roll::{Entry, Hole};
+use super::roll::Entry;
 use super::{Scroll, Transcript, View};
 use crate::chat::line::Line;
 use crate::render::{Style, cut};
 
 /// How many cells stay laid out.
 const LAID: usize = 200;
-/// How near a hole may come, in cells, before its events are wanted.
-const NEAR: usize = 12;
-/// How many events are asked for where a hole is entered from above.
-const PAGE: i64 = 1000;
 /// How much code is read for a frame, in bytes: about a millisecond.
 const READ: usize = 250;
 
@@ -93,36 +89,6 @@ impl Transcript {
             Anchor::At(key, _) => self.roll.position(key),
         };
         first..(first + self.size.1).min(self.roll.len())
-    }
-
-    /// Before a hole is filled: a window that hangs on it hangs on what comes next, unless the person wants the beginning.
-    pub(super) fn leave_hole(&mut self, hole: Hole) {
-        if let Anchor::At(key, _) = self.anchor {
-            let at = self.roll.position(key);
-            if let (Some(Entry::Hole(there)), Some(next)) = (self.roll.get(at), self.roll.get(at + 1))
-                && *there == hole
-            {
-                self.anchor = Anchor::At(next.key(), 0);
-            }
-        }
-    }
-
-    /// With a hole in or near the window: before which number events are wanted. They are those next to the window.
-    fn near_hole(&self, shown: Range<usize>) -> Option<i64> {
-        let hole = |at: usize| match self.roll.get(at) {
-            Some(Entry::Hole(hole)) => Some((at, *hole)),
-            _ => None,
-        };
-        let above = shown.start.saturating_sub(NEAR)..shown.start;
-        let below = shown.end..(shown.end + NEAR).min(self.roll.len());
-        let (at, hole) = shown.clone().chain(above.rev()).chain(below).find_map(hole)?;
-        let is_entered_from_above = at > shown.start || self.anchor == Anchor::Top;
-        let end = hole.last.saturating_add(1);
-        Some(if is_entered_from_above { end.min(hole.first.saturating_add(PAGE)) } else { end })
-    }
-
-    fn is_whole_from(&self, first: usize) -> bool {
-        !(first..self.roll.len()).any(|at| matches!(self.roll.get(at), Some(Entry::Hole(_))))
     }
 
     /// Where the window begins. At the end of everything it hangs on the end.

@@ -53,7 +53,7 @@ fn an_answer_that_only_the_end_told_comes_back_when_it_was_let_go_of() {
     }));
     let events = numbered(1, events);
     let mut transcript = fed(LOOK, &events);
-    let hole = paging::holes(&transcript)[0];
+    let hole = holes::holes(&transcript)[0];
     assert!(hole.first <= 2, "{hole:?}");
     transcript.scroll(Scroll::Top);
     let before = view(&mut transcript, 60, 10).needs_older.unwrap();
@@ -71,7 +71,7 @@ fn an_answer_that_only_the_end_told_comes_back_when_it_was_let_go_of() {
 fn what_lies_before_its_turn_does_not_keep_an_answer_back() {
     let has_answer = |events: &[Numbered]| {
         let mut transcript = fed(LOOK, events);
-        assert_ne!(paging::holes(&transcript), []);
+        assert_ne!(holes::holes(&transcript), []);
         screen(&mut transcript, 60, 30).contains(ANSWER)
     };
     assert!(has_answer(&numbered(5, vec![sample::turn_started(), sample::completed(ANSWER)])));

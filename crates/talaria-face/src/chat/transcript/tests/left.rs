@@ -148,7 +148,7 @@ fn what_may_have_ended_in_a_hole_is_not_said_to_have_been_left() {
         // The first page, then the last one, then what lies between.
         transcript.prepend(4, events[..3].to_vec());
         transcript.prepend(11, events[8..10].to_vec());
-        assert_eq!(paging::holes(&transcript), [Hole { first: 4, last: 8 }]);
+        assert_eq!(holes::holes(&transcript), [Hole { first: 4, last: 8 }]);
         let told = screen(&mut transcript, 60, 30);
         assert!(told.contains("⠋ make"), "{told}");
         transcript.prepend(9, events[3..8].to_vec());

@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 
 use talaria_core::item::{ItemBody, Status};
 
+use super::holes::holes;
 use super::*;
 use crate::render::sample;
 
 const LOOK: Look = Look { color: false, width: None, live: true, unicode: true };
 
 /// So many turns of five events each, with a command that prints this.
-fn turns(count: usize, output: &str) -> Vec<Numbered> {
+pub(super) fn turns(count: usize, output: &str) -> Vec<Numbered> {
     let turn = |n: usize| {
         let command = |status, exit, output| sample::command_body(&format!("cmd {n}"), status, exit, output);
         vec![
@@ -33,7 +34,7 @@ fn fetch(transcript: &mut Transcript, events: &[Numbered], page: usize, view: &V
 }
 
 /// All rows, from the top, by scrolling down.
-fn all_rows(transcript: &mut Transcript, events: &[Numbered], page: usize) -> Vec<String> {
+pub(super) fn all_rows(transcript: &mut Transcript, events: &[Numbered], page: usize) -> Vec<String> {
     transcript.scroll(Scroll::Top);
     while let now = view(transcript, 60, 10)
         && fetch(transcript, events, page, &now)
@@ -207,15 +208,6 @@ fn words_of_the_chat_are_bounded_too() {
     assert_eq!(holes(&transcript), [], "no event brings back what no event made");
 }
 
-pub(super) fn holes(transcript: &Transcript) -> Vec<Hole> {
-    let entries = (0..transcript.roll.len()).filter_map(|at| transcript.roll.get(at));
-    let hole = |entry: &roll::Entry| match entry {
-        roll::Entry::Hole(hole) => Some(*hole),
-        roll::Entry::Cell(_) => None,
-    };
-    entries.filter_map(hole).collect()
-}
-
 /// The commands in their order, each with the sign of how it stands.
 fn commands(transcript: &mut Transcript, events: &[Numbered]) -> Vec<String> {
     transcript.scroll(Scroll::Top);
@@ -274,28 +266,6 @@ fn what_comes_while_the_beginning_is_read_is_let_go_of_too() {
     let weight: usize = transcript.roll.cells().map(|cell| cell.weight()).sum();
     assert!(weight < 18_000_000, "{weight}");
     assert_eq!(screen(&mut transcript, 60, 10), top);
-}
-
-#[test]
-fn an_answer_to_an_earlier_wish_fills_no_more_than_it_brought() {
-    let events = turns(1000, "out");
-    let mut transcript = fed(LOOK, &events[4500..]);
-    view(&mut transcript, 60, 10);
-    transcript.scroll(Scroll::Top);
-    assert_eq!(view(&mut transcript, 60, 10).needs_older, Some(1001));
-    transcript.scroll(Scroll::Down(3));
-    assert_eq!(view(&mut transcript, 60, 10).needs_older, Some(4501));
-    transcript.prepend(1001, events[..1000].to_vec());
-    assert_eq!(holes(&transcript), [Hole { first: 1001, last: 4500 }]);
-    transcript.prepend(4501, events[3500..4500].to_vec());
-    assert_eq!(holes(&transcript), [Hole { first: 1001, last: 3500 }]);
-    // What was asked for twice is here once.
-    transcript.prepend(1001, events[..1000].to_vec());
-    assert_eq!(holes(&transcript), [Hole { first: 1001, last: 3500 }]);
-    let rows = all_rows(&mut transcript, &events, 1000);
-    let answers: Vec<usize> =
-        rows.iter().filter_map(|row| row.strip_prefix("answer ")?.trim().parse().ok()).collect();
-    assert!(answers.iter().copied().eq(1..=1000), "{answers:?}");
 }
 
 #[test]
