@@ -48,11 +48,11 @@ fn a_running_turn_fits_a_phone() {
     let mut play = busy().at(40, 12);
     play.write("a longer line that has to be broken somewhere");
     expect![[r#"
+        model     gpt-5.5 (high), provider
+                  openai, Codex 0.166.0
+        cwd       ~/project
         sandbox   workspace-write, approval
                   on-request
-
-        85 % of the account's long limit of 5
-          hours are used
 
         ▌ go
         ▌ not confirmed yet

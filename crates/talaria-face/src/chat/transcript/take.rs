@@ -95,6 +95,8 @@ impl Transcript {
             Event::AgentItemStarted { thread, item } | Event::AgentItemCompleted { thread, item } => {
                 self.crew(scene, thread, |crew, paint| crew.step(thread, item, paint));
             }
+            // How much is used stands in the status line, and changes with every answer of the model.
+            Event::RateLimits(limits) if limits.reached.is_none() => {}
             Event::Unknown { method, raw } => self.unknown(scene, method, raw.get()),
             Event::Gap(gap) => self.missed(scene, gap),
             Event::Queued { text, .. } => {
