@@ -8,10 +8,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
-use talaria_core::api::{RequestInfo, SessionInfo, SessionStarted, When};
+use talaria_core::api::{RequestInfo, SessionInfo, SessionStarted};
 use talaria_core::ids::SessionId;
-use talaria_face::chat::commands::Command;
-use talaria_face::chat::contract::{News, Prompt, Wish};
+use talaria_face::chat::contract::{News, Wish};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::{AbortHandle, JoinSet};
 
@@ -25,6 +24,8 @@ use super::{errand, watch};
 use crate::conversation::news::{News as Arrived, Stream};
 use crate::exec::milliseconds;
 
+mod choosing;
+mod command;
 mod following;
 mod leaving;
 #[cfg(test)]
@@ -56,10 +57,13 @@ pub(crate) struct Driver {
     /// A choice is being made of where the next words go, or of what answers them; they wait for it.
     is_choosing: bool,
     after_choice: VecDeque<Wish>,
+    is_choice_refused: bool,
     shell: Option<Shell>,
     /// Requests of other conversations whose whole text was shown, as it was shown; the newest last.
     shown: VecDeque<RequestInfo>,
     away: Away,
+    /// Was it told why the engine is away?
+    is_absence_explained: bool,
     under_way: UnderWay,
     results: mpsc::Receiver<Done>,
     teller: mpsc::Sender<Done>,
@@ -101,9 +105,11 @@ impl Driver {
             held: VecDeque::new(),
             is_choosing: false,
             after_choice: VecDeque::new(),
+            is_choice_refused: false,
             shell: None,
             shown: VecDeque::new(),
             away: Away::default(),
+            is_absence_explained: false,
             under_way: UnderWay::default(),
             results,
             teller,
@@ -135,9 +141,9 @@ impl Driver {
         self.progress.is_running()
     }
 
-    /// Does a command of the person run?
+    /// Does a command of the person run, or wait to run?
     pub(crate) fn is_shell_running(&self) -> bool {
-        self.shell.is_some()
+        self.shell.is_some() || self.has_waiting_shell()
     }
 
     /// Did a person stop the engine? It is started again by the next wish that needs it.
@@ -153,11 +159,9 @@ impl Driver {
     /// Takes a wish. What comes of it is told by `next`.
     pub(crate) fn wish(&mut self, wish: Wish) {
         match wish {
-            Wish::Send(_) | Wish::Say(..) | Wish::Shell(_) | Wish::Run(_) if self.is_choosing => {
-                self.after_choice.push_back(wish);
-            }
-            // Both need the name of a conversation that is being made.
-            Wish::Send(_) | Wish::Say(..) | Wish::Interrupt if self.is_beginning => self.held.push_back(wish),
+            wish if self.waits_for_choice(&wish) => self.after_choice.push_back(wish),
+            // They need the name of a conversation that is being made.
+            Wish::Send(_) | Wish::Say(..) if self.is_beginning => self.held.push_back(wish),
             Wish::Send(prompt) => {
                 // Another chat may have been opened here since, and this one may not live to say so.
                 self.note_open();
@@ -165,7 +169,7 @@ impl Driver {
             }
             Wish::Say(prompt, _) if self.current.is_none() => self.begin(Errand::Send(prompt)),
             Wish::Say(prompt, when) => self.run(Errand::Say(prompt, when)),
-            Wish::Interrupt => self.run(Errand::Interrupt),
+            Wish::Interrupt => self.interrupt(),
             Wish::Answer { ticket, answer, digest } => self.run(Errand::Answer { ticket, answer, digest }),
             Wish::Older { before } => self.run(Errand::Older { before }),
             Wish::Files(letters) => self.run(Errand::Files(letters)),
@@ -179,7 +183,10 @@ impl Driver {
                 let (number, task) = self.spawn(Errand::Shell(command));
                 self.shell = Some(Shell { number, task, since: Instant::now() });
             }
-            Wish::StopShell => self.stop_shell(),
+            Wish::StopShell => {
+                self.stop_shell();
+                self.take_back_shell();
+            }
             Wish::Run(command) => self.command(command),
             Wish::Remember(line) => {
                 let number = self.under_way.begin(Some("what you typed, for the history".to_owned()));
@@ -195,42 +202,15 @@ impl Driver {
         }
     }
 
-    fn command(&mut self, command: Command) {
-        match command {
-            command if self.is_void(&command) => self.refuse_void(command),
-            Command::New => {
-                self.close();
-                self.ready.push_back(News::Opened(None));
-                // What was asked for on the command line holds again, unless something else was chosen since.
-                let Chosen { model, effort } = std::mem::take(&mut self.chosen);
-                let wanted = &self.desk.wanted;
-                self.chosen = Chosen {
-                    model: model.or_else(|| wanted.model.clone()),
-                    effort: effort.or_else(|| wanted.effort.clone()),
-                };
-                self.tell_chosen();
-                self.look_around();
-            }
-            Command::Approve { request, decision } => {
-                let seen = request.as_deref().and_then(|id| seen(&self.shown, id)).cloned();
-                self.run(match seen {
-                    Some(request) => Errand::Accept { request: Box::new(request), decision },
-                    None => Errand::Command(Command::Approve { request, decision }),
-                });
-            }
-            Command::Stop => self.wish(Wish::Interrupt),
-            Command::Steer(text) => self.say(text, When::Now),
-            Command::Queue(text) => self.say(text, When::Next),
-            command => {
-                self.is_choosing = errand::is_choice(&command);
-                self.run(Errand::Command(command));
-            }
+    /// Stops what was said, wherever it is: the turn, one that is about to begin, and words that wait for a choice.
+    fn interrupt(&mut self) {
+        let is_about_words = self.has_waiting_words() && !self.is_turn_there();
+        self.take_back_words();
+        if self.is_beginning {
+            self.held.push_back(Wish::Interrupt);
+        } else if !is_about_words {
+            self.run(Errand::Interrupt);
         }
-    }
-
-    fn say(&mut self, text: String, when: When) {
-        let prompt = Prompt { text, images: Vec::new() };
-        self.wish(Wish::Say(prompt, when));
     }
 
     /// Waits for something to tell. `None` means that something was settled without a word.
@@ -322,7 +302,7 @@ impl Driver {
                 }
                 self.ready.push_back(news);
                 if epoch == self.epoch {
-                    self.give_back_held("it was not sent: the message before it began no turn");
+                    self.give_back_held("the message before it began no turn");
                 }
             }
             Done::Open(info) => {
@@ -335,10 +315,7 @@ impl Driver {
                 self.tell_chosen();
                 self.ready.push_back(News::Reply(reply));
             }
-            Done::ChoiceMade => {
-                self.is_choosing = false;
-                std::mem::take(&mut self.after_choice).into_iter().for_each(|wish| self.wish(wish));
-            }
+            Done::ChoiceMade(choice) => self.chosen(choice),
             Done::Shell { number, news } => {
                 // What a command that was stopped still printed belongs to no command any more.
                 if self.shell.as_ref().is_some_and(|shell| shell.number == number) {
@@ -374,23 +351,19 @@ impl Driver {
             return self.ready.push_back(News::Reply(words));
         }
         self.progress.started(turn);
-        if self.current.is_none() {
-            self.follow(Current { id: id.clone(), cwd: self.desk.cwd.clone() });
-            self.note_open();
+        match self.current.clone() {
+            None => {
+                self.follow(Current { id: id.clone(), cwd: self.desk.cwd.clone() });
+                self.note_open();
+            }
+            // Whatever ended that: a turn that nobody reads would run for ever.
+            Some(current) if self.stream.is_none() => self.follow(current),
+            Some(_) => {}
         }
         self.is_beginning = false;
         self.ready.push_back(News::Started { session: id, turn });
         std::mem::take(&mut self.held).into_iter().for_each(|wish| self.wish(wish));
     }
-}
-
-/// The request that was shown and is named by its whole id, or by the beginning of no other.
-fn seen<'a>(shown: &'a VecDeque<RequestInfo>, id: &str) -> Option<&'a RequestInfo> {
-    let mut named = shown.iter().filter(|request| request.id.as_str().starts_with(id));
-    shown.iter().find(|request| request.id.as_str() == id).or_else(|| {
-        let first = named.next();
-        first.filter(|_| named.next().is_none())
-    })
 }
 
 async fn next_of(stream: &mut Option<Stream>) -> Arrived {

@@ -120,7 +120,7 @@ pub(super) enum Done {
     /// This was chosen for the turns to come.
     Chosen(Chosen, String),
     /// Whatever came of a choice was told.
-    ChoiceMade,
+    ChoiceMade(Choice),
     /// A request of another conversation, and the text that shows all of it.
     Shown(Box<RequestInfo>, String),
     /// A command of the person printed something, or is over.
@@ -131,6 +131,15 @@ pub(super) enum Done {
     EngineSeen(Seen),
     /// An errand is over; always its last.
     Over(u64),
+}
+
+/// What came of a choice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Choice {
+    /// The next words go where they were meant to go.
+    Made,
+    /// Everything is as it was.
+    Refused,
 }
 
 /// How the engine was when it was looked for.
@@ -146,22 +155,38 @@ pub(super) enum Seen {
 /// Runs one errand to its end. Nobody listens any more when the person has left.
 pub(super) async fn run(errand: Errand, number: u64, place: Place, teller: mpsc::Sender<Done>) {
     let is_choice = matches!(&errand, Errand::Command(command) if is_choice(command));
+    let mut choice = Choice::Refused;
     if let Errand::Shell(command) = &errand {
         shell::run(command, number, &place, &teller).await;
     } else {
         for done in carry_out(errand, &place).await {
+            if matches!(done, Done::Open(_) | Done::Chosen(..)) {
+                choice = Choice::Made;
+            }
             let _ = teller.send(done).await;
         }
     }
     if is_choice {
-        let _ = teller.send(Done::ChoiceMade).await;
+        let _ = teller.send(Done::ChoiceMade(choice)).await;
     }
     let _ = teller.send(Done::Over(number)).await;
 }
 
 /// Does the command choose where the next words go, or what answers them?
 pub(super) fn is_choice(command: &Command) -> bool {
-    matches!(command, Command::Model(Some(_)) | Command::Reasoning(Some(_)) | Command::Resume(Some(_)))
+    opens(command) || matches!(command, Command::Model(Some(_)) | Command::Reasoning(Some(_)))
+}
+
+/// Does the command put another conversation on the screen?
+pub(super) fn opens(command: &Command) -> bool {
+    matches!(command, Command::New | Command::Resume(Some(_))) || opens_task(command)
+}
+
+/// Is it `/task watch` with the name of a task?
+fn opens_task(command: &Command) -> bool {
+    let Command::Task(typed) = command else { return false };
+    let mut words = typed.split_whitespace();
+    words.next() == Some("watch") && words.any(|word| !word.starts_with('-'))
 }
 
 async fn carry_out(errand: Errand, place: &Place) -> Vec<Done> {

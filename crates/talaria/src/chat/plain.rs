@@ -201,6 +201,10 @@ impl Plain {
         if self.input == Input::Pipe && is_left_alone && is_expecting {
             return Ok(Flow::Leave);
         }
+        // What a script says next was meant for what it could not choose.
+        if self.input == Input::Pipe && self.driver.is_choice_refused() {
+            return Ok(Flow::Leave);
+        }
         let next = if self.is_idle() { self.held.pop_front() } else { None };
         if let Some(text) = next {
             self.send(text);

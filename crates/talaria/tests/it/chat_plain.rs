@@ -14,6 +14,7 @@ both_versions!(
     a_question_is_answered_by_a_command_and_never_by_a_line_of_text,
     nothing_is_approved_that_was_not_shown,
     what_is_typed_for_a_question_that_is_closed_elsewhere_is_no_message,
+    what_a_script_says_after_a_choice_that_was_refused_is_not_said,
     advice_names_what_can_be_typed_here,
     the_last_conversation_is_the_one_that_was_open_here_last,
     at_a_terminal_lines_talk_answer_and_steer,
@@ -100,9 +101,19 @@ async fn what_is_typed_for_a_question_that_is_closed_elsewhere_is_no_message(cod
     scene.close().await;
 }
 
+async fn what_a_script_says_after_a_choice_that_was_refused_is_not_said(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    for line in ["/resume 0000-none", "/task watch codex-none"] {
+        let ended = scene.run_with_input(&[], format!("{line}\ngo on\n").as_bytes()).await.exits(1);
+        ended.complains(&["cannot open this conversation"]);
+    }
+    assert_eq!(scene.model.requests().len(), 0, "it began no conversation");
+    scene.close().await;
+}
+
 async fn advice_names_what_can_be_typed_here(codex: Codex) {
     let scene = Scene::real(&codex).await;
-    let lines = "/steer faster\n/stop\n/resume 0000-none\n/task show codex-none\n/deny req-none\n";
+    let lines = "/steer faster\n/stop\n/task show codex-none\n/deny req-none\n/resume 0000-none\n";
     let ended = scene.run_with_input(&[], lines.as_bytes()).await.exits(1);
     let ended = ended.complains(&[
         "no turn runs: just type it, without /steer",

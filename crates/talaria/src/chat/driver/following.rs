@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use talaria_core::api::SessionInfo;
-use talaria_face::chat::contract::{News, Wish};
+use talaria_face::chat::contract::News;
 use talaria_server::client::ClientError;
+use talaria_server::launch::LaunchError;
 
 use super::{Current, Driver};
 use crate::chat::errand::{Done, Seen};
@@ -40,7 +41,7 @@ impl Driver {
         self.epoch += 1;
         (self.current, self.stream) = (None, None);
         (self.progress, self.is_beginning) = (Progress::default(), false);
-        self.give_back_held("it was not sent: the conversation that it was meant for was left");
+        self.give_back_held("the conversation that it was meant for was left");
         self.missed(Away { stream: false, ..self.away });
     }
 
@@ -62,7 +63,8 @@ impl Driver {
     }
 
     pub(super) fn follow_again(&mut self, epoch: u64) {
-        if let Some(current) = self.current.clone().filter(|_| epoch == self.epoch) {
+        let is_missing = epoch == self.epoch && self.stream.is_none();
+        if let Some(current) = self.current.clone().filter(|_| is_missing) {
             self.follow(current);
         }
     }
@@ -83,12 +85,15 @@ impl Driver {
             }
             Arrived::Over(error) => {
                 self.stream = None;
-                match error.filter(|error| !crate::engine::may_come_back(error)) {
-                    Some(error) => {
+                match error {
+                    Some(error) if is_final(&error) => {
                         let what = "the conversation can no longer be followed";
                         self.give_up(words::refused(&crate::engine::refused(what, &error)));
                     }
-                    None => self.try_again(),
+                    error => {
+                        self.try_again();
+                        self.say_why(error.as_ref());
+                    }
                 }
             }
         }
@@ -100,6 +105,16 @@ impl Driver {
         self.progress.give_up();
         self.tell_caught_up();
         self.ready.push_back(news);
+    }
+
+    /// An engine that does not start keeps everybody waiting: why that is so is told once for each absence.
+    fn say_why(&mut self, error: Option<&ClientError>) {
+        if let Some(error @ ClientError::Launch(_)) = error
+            && !std::mem::replace(&mut self.is_absence_explained, true)
+        {
+            let trouble = crate::engine::refused("the engine does not start; it is tried again", error);
+            self.ready.push_back(words::refused(&trouble));
+        }
     }
 
     fn try_again(&mut self) {
@@ -135,23 +150,36 @@ impl Driver {
 
     /// What waited behind a first message is for the person to decide again.
     pub(super) fn give_back_held(&mut self, why: &str) {
-        for wish in std::mem::take(&mut self.held) {
-            if let Wish::Send(prompt) | Wish::Say(prompt, _) = wish {
-                let what = why.to_owned();
-                self.ready.push_back(News::Refused { what, prompt: Some(prompt), ticket: None });
-            }
-        }
+        let held = std::mem::take(&mut self.held);
+        self.give_back(held, why);
     }
 
     fn missed(&mut self, away: Away) {
         let (was, is) = (self.away.seen(), away.seen());
         self.away = away;
         if was != is {
+            self.is_absence_explained &= is == Seen::Away;
             self.ready.push_back(match is {
                 Seen::There => News::Back,
                 Seen::Away => News::Away,
                 Seen::Stopped => News::Stopped,
             });
         }
+    }
+}
+
+/// Does waiting not help? An engine that failed to start may start the next time.
+fn is_final(error: &ClientError) -> bool {
+    match error {
+        ClientError::Launch(failed) => match &**failed {
+            LaunchError::Engine(error) => is_final(error),
+            LaunchError::OtherApi { .. } => true,
+            LaunchError::Start { .. }
+            | LaunchError::Home { .. }
+            | LaunchError::Ended { .. }
+            | LaunchError::Silent { .. }
+            | LaunchError::DoesNotEnd { .. } => false,
+        },
+        error => !crate::engine::may_come_back(error),
     }
 }

@@ -4,18 +4,24 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::json;
-use talaria_core::api::{self, EngineInfo, Problem, ProblemCode};
+use talaria_core::api::{self, EngineInfo, Problem, ProblemCode, When};
 use talaria_core::config::Config;
 use talaria_engine::home::TalariaHome;
+use talaria_face::chat::commands::Command;
+use talaria_face::chat::contract::Prompt;
 use talaria_server::client::{Client, ClientError};
+use talaria_server::launch::LaunchError;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixListener;
 
+use super::command::seen;
 use super::*;
 use crate::chat::desk::Replies;
 use crate::chat::errand::Seen;
 use crate::settings::Settings;
 use crate::wanted::Wanted;
+
+mod choosing;
 
 async fn client(directory: &Path) -> Client {
     let socket = directory.join("s");
@@ -224,4 +230,37 @@ async fn the_conversation_that_was_opened_is_the_last_one() {
     std::fs::write(home.path().join("last_open.jsonl"), other.to_string()).unwrap();
     driver.leave_within(Duration::ZERO).await;
     assert!(kept().contains("\"s-1\"") && !kept().contains("s-2"), "who leaves comes back: {}", kept());
+}
+
+#[tokio::test]
+async fn an_engine_that_failed_to_start_once_does_not_end_following() {
+    let (mut driver, _home) = driver(Some(conversation())).await;
+    told(&mut driver);
+    let waiting = driver.errands.len();
+    let failed = || {
+        let (log, end) = ("/l".into(), String::new());
+        ClientError::Launch(Box::new(LaunchError::Silent { seconds: 15, log, end }))
+    };
+    driver.arrived(Arrived::Over(Some(failed())));
+    let news = told(&mut driver);
+    assert!(matches!(&news[..], [News::Away, News::Refused { what, .. }] if what.contains("tried again")));
+    assert!(driver.is_running(), "nobody has seen it end");
+    assert_eq!(driver.errands.len(), waiting + 1, "it is tried again");
+    driver.follow_again(driver.epoch);
+    driver.arrived(Arrived::Over(Some(failed())));
+    assert!(told(&mut driver).is_empty(), "why is told once");
+    let other = LaunchError::OtherApi { version: "9".to_owned(), pid: 1, api: 9, own: 1 };
+    driver.arrived(Arrived::Over(Some(ClientError::Launch(Box::new(other)))));
+    assert!(!driver.is_running(), "that does not pass");
+}
+
+#[tokio::test]
+async fn a_turn_that_began_is_followed_though_following_was_given_up() {
+    let (mut driver, _home) = driver(Some(conversation())).await;
+    let refused = ClientError::Problem(Problem::new(ProblemCode::Internal, "no"));
+    driver.arrived(Arrived::Over(Some(refused)));
+    assert!(driver.stream.is_none());
+    let started = SessionStarted { id: SessionId::new("s-1"), task: None, turn: 2, after: 0 };
+    driver.done(Done::Started { started, epoch: driver.epoch });
+    assert!(driver.stream.is_some() && driver.is_running());
 }

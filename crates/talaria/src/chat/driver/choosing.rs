@@ -1,0 +1,97 @@
+//! What waits behind a choice of where the next words go, or of what answers them. It is let go when the choice was made. When
+//! it was not, or the person stops everything, nothing of it is done: it was meant for something else.
+
+use std::collections::VecDeque;
+
+use talaria_face::chat::commands::{self, Command};
+use talaria_face::chat::contract::{News, Prompt, Wish};
+
+use super::Driver;
+use crate::chat::errand::{Choice, opens};
+
+impl Driver {
+    /// Must this wait for the choice that is being made? The wish to stop never does.
+    pub(super) fn waits_for_choice(&self, wish: &Wish) -> bool {
+        let is_held = match wish {
+            Wish::Send(_) | Wish::Say(..) | Wish::Shell(_) => true,
+            Wish::Run(command) => *command != Command::Stop,
+            _ => false,
+        };
+        self.is_choosing && is_held
+    }
+
+    /// Was the last choice refused?
+    pub(crate) fn is_choice_refused(&self) -> bool {
+        self.is_choice_refused
+    }
+
+    /// A choice was made, or refused. What stands behind a further one was meant for that.
+    pub(super) fn chosen(&mut self, choice: Choice) {
+        self.is_choosing = false;
+        self.is_choice_refused = choice == Choice::Refused;
+        let mut waiting = std::mem::take(&mut self.after_choice);
+        if self.is_choice_refused {
+            let opens = |wish: &Wish| matches!(wish, Wish::Run(command) if opens(command));
+            let behind = waiting.split_off(waiting.iter().position(opens).unwrap_or(waiting.len()));
+            self.give_back(waiting, "the choice before it was refused");
+            waiting = behind;
+        }
+        waiting.into_iter().for_each(|wish| self.wish(wish));
+    }
+
+    /// Do words wait for a choice?
+    pub(super) fn has_waiting_words(&self) -> bool {
+        self.after_choice.iter().any(is_said)
+    }
+
+    /// Does a command of the person wait for a choice?
+    pub(super) fn has_waiting_shell(&self) -> bool {
+        self.after_choice.iter().any(|wish| matches!(wish, Wish::Shell(_)))
+    }
+
+    /// Gives back the words that wait for a choice.
+    pub(super) fn take_back_words(&mut self) {
+        self.take_back(is_said);
+    }
+
+    /// Lets go of the commands of the person that wait for a choice.
+    pub(super) fn take_back_shell(&mut self) {
+        self.take_back(|wish| matches!(wish, Wish::Shell(_)));
+    }
+
+    fn take_back(&mut self, is_meant: impl Fn(&Wish) -> bool) {
+        let (back, rest) = std::mem::take(&mut self.after_choice).into_iter().partition(is_meant);
+        self.after_choice = rest;
+        self.give_back(back, "you stopped it");
+    }
+
+    /// Says of each that it was not done, the last one first: what goes back to the input line goes before what stands there.
+    pub(super) fn give_back(&mut self, wishes: VecDeque<Wish>, why: &str) {
+        let refused = |what: String, prompt| News::Refused { what, prompt, ticket: None };
+        let unsaid = |prompt| refused(format!("it was not sent: {why}"), Some(prompt));
+        for wish in wishes.into_iter().rev() {
+            self.ready.push_back(match wish {
+                Wish::Send(prompt) | Wish::Say(prompt, _) => unsaid(prompt),
+                Wish::Run(Command::Steer(text) | Command::Queue(text)) => {
+                    unsaid(Prompt { text, images: Vec::new() })
+                }
+                Wish::Run(command) => refused(format!("{} was not run: {why}", name(&command)), None),
+                Wish::Shell(_) => {
+                    News::ShellEnded { exit: None, took_ms: 0, note: Some(format!("not run: {why}")) }
+                }
+                // What is asked for by nobody's words is not missed.
+                _ => continue,
+            });
+        }
+    }
+}
+
+/// Are these words for the model?
+fn is_said(wish: &Wish) -> bool {
+    matches!(wish, Wish::Send(_) | Wish::Say(..) | Wish::Run(Command::Steer(_) | Command::Queue(_)))
+}
+
+/// What a command is called.
+pub(super) fn name(command: &Command) -> String {
+    commands::definition(command).map_or_else(String::new, |definition| format!("/{}", definition.name))
+}

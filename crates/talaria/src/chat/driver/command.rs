@@ -1,0 +1,63 @@
+//! Slash commands that change what the driver itself holds; all others are errands.
+
+use std::collections::VecDeque;
+
+use talaria_core::api::{RequestInfo, When};
+use talaria_face::chat::commands::Command;
+use talaria_face::chat::contract::{News, Prompt, Wish};
+
+use super::Driver;
+use crate::chat::desk::Chosen;
+use crate::chat::errand::{self, Errand};
+
+impl Driver {
+    /// Does what a slash command says.
+    pub(super) fn command(&mut self, command: Command) {
+        match command {
+            command if self.is_void(&command) => self.refuse_void(command),
+            Command::New => {
+                self.close();
+                self.ready.push_back(News::Opened(None));
+                // What was asked for on the command line holds again, unless something else was chosen since.
+                let Chosen { model, effort } = std::mem::take(&mut self.chosen);
+                let wanted = &self.desk.wanted;
+                self.chosen = Chosen {
+                    model: model.or_else(|| wanted.model.clone()),
+                    effort: effort.or_else(|| wanted.effort.clone()),
+                };
+                self.tell_chosen();
+                self.look_around();
+            }
+            Command::Approve { request, decision } => {
+                let seen = request.as_deref().and_then(|id| seen(&self.shown, id)).cloned();
+                self.run(match seen {
+                    Some(request) => Errand::Accept { request: Box::new(request), decision },
+                    None => Errand::Command(Command::Approve { request, decision }),
+                });
+            }
+            Command::Stop => self.wish(Wish::Interrupt),
+            Command::Steer(text) => self.say(text, When::Now),
+            Command::Queue(text) => self.say(text, When::Next),
+            command => {
+                if errand::is_choice(&command) {
+                    (self.is_choosing, self.is_choice_refused) = (true, false);
+                }
+                self.run(Errand::Command(command));
+            }
+        }
+    }
+
+    fn say(&mut self, text: String, when: When) {
+        let prompt = Prompt { text, images: Vec::new() };
+        self.wish(Wish::Say(prompt, when));
+    }
+}
+
+/// The request that was shown and is named by its whole id, or by the beginning of no other.
+pub(super) fn seen<'a>(shown: &'a VecDeque<RequestInfo>, id: &str) -> Option<&'a RequestInfo> {
+    let mut named = shown.iter().filter(|request| request.id.as_str().starts_with(id));
+    shown.iter().find(|request| request.id.as_str() == id).or_else(|| {
+        let first = named.next();
+        first.filter(|_| named.next().is_none())
+    })
+}

@@ -1,0 +1,86 @@
+//! What waits behind a choice: it is never done where it was not meant.
+
+use super::*;
+use crate::chat::errand::Choice;
+
+/// Does the news give these words back?
+fn gives_back(news: &News, text: &str) -> bool {
+    matches!(news, News::Refused { prompt: Some(back), .. } if *back == prompt(text))
+}
+
+fn choose(driver: &mut Driver, command: Command) {
+    driver.wish(Wish::Run(command));
+    assert!(driver.is_choosing);
+    told(driver);
+}
+
+fn model() -> Command {
+    Command::Model(Some("m".to_owned()))
+}
+
+#[tokio::test]
+async fn what_waits_behind_a_choice_is_not_done_when_the_person_stops_it() {
+    let (mut driver, _home) = driver(None).await;
+    choose(&mut driver, model());
+    driver.wish(Wish::Shell("make clean".to_owned()));
+    assert!(driver.is_shell_running(), "Ctrl-C is for it");
+    driver.wish(Wish::StopShell);
+    let news = told(&mut driver);
+    assert!(
+        matches!(&news[..], [News::ShellEnded { note: Some(note), .. }] if note.starts_with("not run")),
+        "{news:?}"
+    );
+    for stop in [Wish::Interrupt, Wish::Run(Command::Stop)] {
+        driver.wish(Wish::Send(prompt("one")));
+        driver.wish(Wish::Run(Command::Queue("two".to_owned())));
+        driver.wish(stop);
+        let news = told(&mut driver);
+        let is_back = |news: &[News]| gives_back(&news[0], "two") && gives_back(&news[1], "one");
+        assert!(news.len() == 2 && is_back(&news), "{news:?}");
+    }
+    let under_way = driver.under_way.names();
+    driver.done(Done::ChoiceMade(Choice::Made));
+    assert!(told(&mut driver).is_empty() && driver.shell.is_none());
+    assert_eq!(driver.under_way.names(), under_way, "nothing was begun");
+}
+
+#[tokio::test]
+async fn a_running_turn_is_stopped_while_a_choice_is_being_made() {
+    let (mut driver, _home) = driver(Some(conversation())).await;
+    choose(&mut driver, model());
+    driver.wish(Wish::Run(Command::Stop));
+    assert!(driver.after_choice.is_empty());
+    assert!(driver.under_way.names().iter().any(|name| name == errand::STOP));
+}
+
+#[tokio::test]
+async fn words_behind_a_refused_choice_go_to_no_conversation() {
+    let task = Command::Task("watch codex-1".to_owned());
+    for choice in [model(), Command::Resume(Some("typo".to_owned())), task] {
+        let (mut driver, _home) = driver(Some(conversation())).await;
+        choose(&mut driver, choice);
+        driver.wish(Wish::Send(prompt("one")));
+        driver.wish(Wish::Run(Command::Compact));
+        driver.wish(Wish::Say(prompt("two"), When::Now));
+        let under_way = driver.under_way.names();
+        driver.done(Done::ChoiceMade(Choice::Refused));
+        let news = told(&mut driver);
+        assert!(gives_back(&news[0], "two") && gives_back(&news[2], "one"), "{news:?}");
+        assert!(matches!(&news[1], News::Refused { what, .. } if what.starts_with("/compact was not run")));
+        assert_eq!(driver.under_way.names(), under_way, "nothing was begun");
+        assert!(driver.is_choice_refused());
+    }
+}
+
+#[tokio::test]
+async fn words_behind_a_further_choice_are_meant_for_that_one() {
+    let (mut driver, _home) = driver(Some(conversation())).await;
+    choose(&mut driver, Command::Resume(Some("typo".to_owned())));
+    driver.wish(Wish::Send(prompt("old")));
+    driver.wish(Wish::Run(Command::New));
+    driver.wish(Wish::Send(prompt("new")));
+    driver.done(Done::ChoiceMade(Choice::Refused));
+    let news = told(&mut driver);
+    assert!(gives_back(&news[0], "old") && matches!(news[1], News::Opened(None)), "{news:?}");
+    assert!(!news.iter().any(|news| gives_back(news, "new")) && driver.is_beginning);
+}
