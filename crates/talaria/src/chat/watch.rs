@@ -15,30 +15,38 @@ use super::errand::{Done, Seen};
 /// How often is looked.
 const EVERY: Duration = Duration::from_secs(2);
 
+/// What was told last: the names of what waits, and how many tasks there are.
+type Told = Option<(Vec<String>, TaskCounts)>;
+
 /// Looks until nobody listens; `again` lets it look at once.
 pub(super) async fn run(desk: Arc<Desk>, again: Arc<Notify>, teller: mpsc::Sender<Done>) {
-    let mut told: Option<(Vec<String>, TaskCounts)> = None;
+    let mut told = None;
     loop {
-        let done = match desk.onlooker.status().await {
-            Ok(status) => {
-                if teller.send(Done::EngineSeen(Seen::There)).await.is_err() {
-                    return;
-                }
-                changed(&mut told, status)
+        for done in looked(&mut told, desk.onlooker.status().await) {
+            if teller.send(done).await.is_err() {
+                return;
             }
-            Err(ClientError::Stopped) => Some(Done::EngineSeen(Seen::Stopped)),
-            Err(_) => Some(Done::EngineSeen(Seen::Away)),
-        };
-        if let Some(done) = done
-            && teller.send(done).await.is_err()
-        {
-            return;
         }
         let _ = tokio::time::timeout(EVERY, again.notified()).await;
     }
 }
 
-fn changed(told: &mut Option<(Vec<String>, TaskCounts)>, status: Status) -> Option<Done> {
+/// What is told of a look at the engine. After one that found none everything is told anew: whoever was told that has
+/// forgotten what waits.
+fn looked(told: &mut Told, found: Result<Status, ClientError>) -> Vec<Done> {
+    let missing = match found {
+        Ok(status) => {
+            let there = Some(Done::EngineSeen(Seen::There));
+            return there.into_iter().chain(changed(told, status)).collect();
+        }
+        Err(ClientError::Stopped) => Seen::Stopped,
+        Err(_) => Seen::Away,
+    };
+    *told = None;
+    vec![Done::EngineSeen(missing)]
+}
+
+fn changed(told: &mut Told, status: Status) -> Option<Done> {
     let Status { requests, tasks, .. } = status;
     let name = |request: &RequestInfo| request.id.to_string();
     let seen = (requests.iter().map(name).collect(), tasks);
@@ -47,4 +55,31 @@ fn changed(told: &mut Option<(Vec<String>, TaskCounts)>, status: Status) -> Opti
     }
     *told = Some(seen);
     Some(Done::News(News::Waiting { requests, tasks }))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_waits_is_told_again_by_the_next_engine() {
+        let status = || -> Status {
+            let at = "2026-01-01T00:00:00Z";
+            serde_json::from_value(json!({ "engine": { "pid": 1, "version": "0", "build": 0, "api": 1,
+                "home": "/", "since": at }, "hosts": [], "turns": [], "requests": [],
+                "tasks": { "working": 1, "waiting": 0, "queued": 0 }, "limits": { "tasks": 0, "hosts": 0,
+                "threads_per_host": 0, "host_memory_kib": null }, "notes": [] }))
+            .unwrap()
+        };
+        let is_told = |done: &[Done]| matches!(done, [_, Done::News(News::Waiting { .. })]);
+        let mut told = None;
+        assert!(is_told(&looked(&mut told, Ok(status()))));
+        assert!(!is_told(&looked(&mut told, Ok(status()))), "nothing has changed");
+        for missing in [ClientError::Stopped, ClientError::NotRunning] {
+            looked(&mut told, Err(missing));
+            assert!(is_told(&looked(&mut told, Ok(status()))));
+        }
+    }
 }
