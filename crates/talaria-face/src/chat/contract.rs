@@ -144,6 +144,8 @@ pub enum News {
         /// The oldest first, and empty when there are none; nothing at all if they could not be fetched.
         events: Option<Vec<Numbered>>,
     },
+    /// The conversation can no longer be followed, in words: nobody knows here whether its turn runs.
+    Lost(String),
     /// The engine is away, and is called again.
     Away,
     /// A person stopped the engine; the next wish that needs it starts it.

@@ -52,16 +52,22 @@ impl Chat {
             }
             // Of a conversation that is not on the screen any more.
             News::Older { .. } => {}
+            News::Lost(what) => {
+                self.lose_turn();
+                self.note(Tone::Bad, sanitize(&what).into_owned());
+            }
             News::Away => self.known.engine = Engine::Away,
             News::Stopped => {
                 self.known.engine = Engine::Stopped;
+                let is_open = self.lose_turn();
                 // Nobody knows of any: those of turns that went down with it are closed.
                 self.known.tasks = TaskCounts::default();
                 self.requests.waiting(Vec::new());
                 self.close_if_gone();
                 // The first screen says it by itself.
                 if self.has_talk {
-                    self.note(Tone::Warn, format!("{STOPPED}; {STARTS_AGAIN}"));
+                    let turn = if is_open { "; whether the turn goes on is not known" } else { "" };
+                    self.note(Tone::Warn, format!("{STOPPED}{turn}; {STARTS_AGAIN}"));
                 }
             }
             News::Back => self.known.engine = Engine::There,
@@ -133,6 +139,21 @@ impl Chat {
         self.wishes.extend(held.into_iter().map(|(prompt, when)| Wish::Say(prompt, when)));
     }
 
+    /// Nobody tells any more how the turn stands: nothing is said of it until an event is. Says whether one ran.
+    fn lose_turn(&mut self) -> bool {
+        let was_running = self.turn.is_running();
+        if was_running {
+            self.turn = Turn::Idle;
+        }
+        was_running
+    }
+
+    /// Is this an event of a turn that has no end yet?
+    fn is_of_open_turn(&self, numbered: &Numbered) -> bool {
+        let is_open = numbered.turn.is_some_and(|turn| turn > self.ended);
+        is_open && !matches!(numbered.event, Event::Outcome(_))
+    }
+
     /// A turn that was not wanted any more before it began is stopped now; what was to follow it is not sent.
     fn stop_if_unwanted(&mut self, before: Turn) {
         if before.is_unwanted() && self.turn.is_running() {
@@ -194,6 +215,10 @@ impl Chat {
         let mut back = Vec::new();
         if is_news {
             let before = self.turn;
+            if self.turn.is_idle() && self.is_of_open_turn(numbered) {
+                // It goes on after nobody had known that.
+                self.turn = Turn::found();
+            }
             self.turn.event(now, self.wall(now), numbered);
             self.stop_if_unwanted(before);
             back = self.pending.event(&numbered.event);

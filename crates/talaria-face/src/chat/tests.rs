@@ -21,6 +21,7 @@ mod first_screen;
 mod holding;
 mod lasting;
 mod leaving;
+mod losing;
 mod meant;
 mod own;
 mod properties;

@@ -87,8 +87,12 @@ impl Driver {
                 self.stream = None;
                 match error {
                     Some(error) if is_final(&error) => {
-                        let what = "the conversation can no longer be followed";
-                        self.give_up(words::refused(&crate::engine::refused(what, &error)));
+                        let what = if self.is_running() {
+                            "the conversation can no longer be followed, and whether its turn runs is not known here"
+                        } else {
+                            "the conversation can no longer be followed"
+                        };
+                        self.give_up(words::of(&crate::engine::refused(what, &error)));
                     }
                     error => {
                         self.try_again();
@@ -100,11 +104,11 @@ impl Driver {
     }
 
     /// It does not come back by waiting: that is told once, and nothing of it runs any more as far as is known here.
-    pub(super) fn give_up(&mut self, news: News) {
+    pub(super) fn give_up(&mut self, what: String) {
         self.missed(Away { stream: false, ..self.away });
         self.progress.give_up();
         self.tell_caught_up();
-        self.ready.push_back(news);
+        self.ready.push_back(News::Lost(what));
     }
 
     /// An engine that does not start keeps everybody waiting: why that is so is told once for each absence.

@@ -54,6 +54,10 @@ impl Plain {
                 self.page.caught_up()?;
                 self.ask_what_is_old()
             }
+            News::Lost(what) => {
+                self.code = exit::FAILED;
+                self.note(&what)
+            }
             News::Away => self.note("the engine is away; waiting for it to come back"),
             News::Stopped => self.note("the engine was stopped; what you send or ask next starts it again"),
             News::Back => self.note("the engine is back"),
