@@ -2,7 +2,7 @@
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::chat::keeper;
+use crate::keeper;
 
 mod chat;
 mod codex_runtime;

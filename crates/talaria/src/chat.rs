@@ -38,7 +38,6 @@ mod words;
 use desk::{Desk, Replies};
 use driver::Driver;
 use history::History;
-pub(crate) use screen::keeper;
 use signals::Signals;
 
 /// Runs the command. The number is the exit code.

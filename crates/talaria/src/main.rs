@@ -26,6 +26,7 @@ mod face;
 mod import;
 mod input;
 mod insist;
+mod keeper;
 mod keyboard;
 mod last_open;
 mod lines_file;
@@ -88,7 +89,7 @@ fn run(cli: Cli) -> Result<u8, Trouble> {
             Command::Demo => demo::run().await,
             Command::Doctor(options) => doctor::run(&options).await,
             Command::Setup => setup::run().await,
-            Command::KeepTerminal => chat::keeper::run(),
+            Command::KeepTerminal => keeper::run(),
         }
     });
     // Tasks that were left running may hold a Codex and its directory: they are dropped before the program ends.

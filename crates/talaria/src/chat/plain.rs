@@ -308,6 +308,8 @@ impl Plain {
         match called {
             Called::GoOn => {
                 self.page.woken();
+                // A shell shows what is typed, and leaves it so.
+                echo::hide_again();
                 Ok(Flow::GoOn)
             }
             // Here the system puts the program aside: nobody listens for that.

@@ -29,10 +29,9 @@ use crate::{look, patience};
 
 mod aside;
 mod guard;
-pub(crate) mod keeper;
 mod keys;
 
-pub(crate) use guard::restore;
+pub(crate) use guard::restore_within;
 
 use guard::Guard;
 use keys::Came;

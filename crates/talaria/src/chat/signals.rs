@@ -15,6 +15,8 @@ use crate::trouble::{Trouble, exit};
 
 /// How long the program may take to leave.
 const PATIENCE: Duration = Duration::from_secs(4);
+/// How long a terminal may take to be given back then.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// Signals, as they come.
 pub(crate) struct Signals {
@@ -49,6 +51,7 @@ impl Signals {
             let listening = signal(kind).map(Some);
             listening.map_err(|error| Trouble::new(exit::FAILED, "cannot listen for signals").because(error))
         };
+        tokio::spawn(watch_over(listen(SignalKind::terminate())?, listen(SignalKind::hangup())?));
         Ok(Self {
             interrupt: listen(SignalKind::interrupt())?,
             terminate: listen(SignalKind::terminate())?,
@@ -72,8 +75,8 @@ impl Signals {
     pub(crate) async fn next(&mut self) -> Called {
         tokio::select! {
             () = one(&mut self.interrupt) => Called::Interrupt,
-            () = one(&mut self.terminate) => ending(),
-            () = one(&mut self.hang_up) => ending(),
+            () = one(&mut self.terminate) => Called::End,
+            () = one(&mut self.hang_up) => Called::End,
             () = one(&mut self.go_on) => Called::GoOn,
             () = one(&mut self.stop) => Called::Stop,
         }
@@ -90,13 +93,17 @@ async fn one(signal: &mut Option<Signal>) {
     std::future::pending::<()>().await;
 }
 
-fn ending() -> Called {
-    // A thread of its own: the loop may be held up by a terminal that takes nothing.
+/// Ends the program some time after it was told to. It listens by itself: whoever is held up by a terminal that takes nothing
+/// hears no signal.
+async fn watch_over(mut terminate: Option<Signal>, mut hang_up: Option<Signal>) {
+    tokio::select! {
+        () = one(&mut terminate) => {}
+        () = one(&mut hang_up) => {}
+    }
     std::thread::spawn(|| {
         std::thread::sleep(PATIENCE);
-        screen::restore();
+        screen::restore_within(LAST_WORDS);
         echo::show();
         std::process::exit(exit::INTERRUPTED.into());
     });
-    Called::End
 }

@@ -8,6 +8,7 @@ use talaria_testkit::Codex;
 use crate::scene::{Scene, both_versions};
 
 mod rows;
+mod secrets;
 
 both_versions!(
     every_line_of_a_pipe_is_a_turn_of_one_conversation,

@@ -33,6 +33,7 @@ impl Abandoned {
 impl Plain {
     /// Takes a line, or the end of the input.
     pub(super) fn take_line(&mut self, line: Line) -> io::Result<Flow> {
+        fault_at(self.asked);
         // The end of input has no end of line.
         if line.text.is_some() {
             self.page.line_came();
@@ -152,6 +153,16 @@ impl Plain {
                 self.driver.wish(wish);
                 Ok(())
             }
+        }
+    }
+}
+
+/// Lets a test see what becomes of the terminal when the program panics while something is asked.
+fn fault_at(asked: Option<u64>) {
+    if asked.is_some() && talaria_engine::is_panic_wanted("plain") {
+        #[expect(clippy::panic, reason = "a test wants to see it; never in a release")]
+        {
+            panic!("a fault that a test asked for");
         }
     }
 }

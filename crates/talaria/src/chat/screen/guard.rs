@@ -5,16 +5,19 @@
 //! business of the keeper.
 
 use std::io::{self, Write};
+use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use crossterm::cursor::{SetCursorStyle, Show};
-use crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
+use crossterm::event::EnableBracketedPaste;
 use crossterm::queue;
-use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+use crossterm::terminal::{EnterAlternateScreen, disable_raw_mode, enable_raw_mode};
+use rustix::stdio::{stdin, stdout};
+use rustix::termios::tcgetattr;
 
-use super::keeper;
+use crate::keeper::{self, Held, Modes};
 
 /// Is the terminal ours?
 static TAKEN: AtomicBool = AtomicBool::new(false);
@@ -76,30 +79,33 @@ impl Drop for Guard {
 }
 
 fn take() -> io::Result<()> {
-    let before = keeper::before();
+    let before = tcgetattr(stdin()).ok().map(|terminal| Modes::of(&terminal));
     enable_raw_mode()?;
     TAKEN.store(true, Ordering::SeqCst);
-    keeper::taken(before);
+    if let Some(before) = before {
+        keeper::taken(Held::Screen(before), Stdio::inherit);
+    }
     let mut out = io::stdout().lock();
     queue!(out, EnterAlternateScreen, EnableBracketedPaste)?;
     out.flush()
 }
 
 /// Gives the terminal back, if it was taken.
-pub(crate) fn restore() {
+fn restore() {
     if !TAKEN.swap(false, Ordering::SeqCst) {
         return;
     }
     // A terminal that is gone needs nothing. Not through the lock of standard output: whoever panicked may hold it.
     let mut text = Vec::new();
-    put_back(&mut text);
-    let _ = rustix::io::write(rustix::stdio::stdout(), &text);
+    keeper::put_back(&mut text);
+    let _ = rustix::io::write(stdout(), &text);
     let _ = disable_raw_mode();
     keeper::given();
 }
 
-/// What a terminal that was taken must be told.
-pub(super) fn put_back(text: &mut Vec<u8>) {
-    // Nothing goes wrong in memory.
-    let _ = queue!(text, DisableBracketedPaste, SetCursorStyle::DefaultUserShape, Show, LeaveAlternateScreen);
+/// Gives the terminal back, and waits for that no longer than this. If nobody reads what is written, at least lines are edited
+/// again; the words for the terminal are left to the keeper.
+pub(crate) fn restore_within(limit: Duration) {
+    keeper::within(limit, restore);
+    let _ = disable_raw_mode();
 }

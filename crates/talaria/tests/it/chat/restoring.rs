@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
+use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use talaria_scripted::{Gate, Reply};
 use talaria_testkit::screen::Modes;
 use talaria_testkit::terminal::Discipline;
@@ -63,6 +64,15 @@ const AS_ONE_COMMAND: &str = r#"
 
 #[tokio::test]
 async fn a_chat_that_is_killed_leaves_the_terminal_as_it_was_and_the_turn_running() {
+    is_killed(kill_process).await;
+}
+
+#[tokio::test]
+async fn a_chat_whose_whole_job_is_killed_leaves_the_terminal_as_it_was() {
+    is_killed(kill_process_group).await;
+}
+
+async fn is_killed(kill: impl Fn(Pid, Signal) -> rustix::io::Result<()>) {
     let stage = Stage::usual().await;
     let gate = Gate::new();
     stage.scene.model.push(Reply::new().text("half ").gate(&gate).text("and whole."));
@@ -73,7 +83,7 @@ async fn a_chat_that_is_killed_leaves_the_terminal_as_it_was_and_the_turn_runnin
     send(&mut terminal, "Talk").await;
     terminal.wait_shown("half").await;
     assert_eq!(terminal.discipline(), Discipline::Raw);
-    kill_process(job(&stage), Signal::KILL).unwrap();
+    kill(job(&stage), Signal::KILL).unwrap();
     terminal.wait_for("gone with 137").await;
     // The shell knew it perhaps first.
     terminal.wait_until("the usual modes", |screen| screen.modes() == &Modes::default()).await;
@@ -109,6 +119,45 @@ async fn the_keeper_of_the_terminal_is_nothing_to_type() {
     assert_eq!(terminal.exit_code().await, Some(2));
     assert!(terminal.screen().contains("only the chat starts this"), "{}", terminal.screen());
     stage.close().await;
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_chat_whose_terminal_takes_nothing_ends_when_it_is_told_to() {
+    use rustix::termios::{Action, tcflow};
+    let stage = Stage::usual().await;
+    let command =
+        stage.scene.shell_command(AS_ONE_COMMAND).current_dir(stage.folder()).env_remove("NO_COLOR");
+    let mut terminal = Terminal::spawn(command);
+    terminal.wait_shown(READY).await;
+    let pid = job(&stage);
+    let device = fs::File::open(format!("/proc/{}/fd/1", pid.as_raw_nonzero())).unwrap();
+    tcflow(&device, Action::OOff).unwrap();
+    // It draws, and waits for somebody who takes it.
+    terminal.type_keys("x").await;
+    let process = format!("/proc/{}", pid.as_raw_nonzero());
+    until("it waits", || fs::read_to_string(format!("{process}/wchan")).unwrap().contains("wait_woken"))
+        .await;
+    kill_process(pid, Signal::TERM).unwrap();
+    // Its shell writes as little as it does until the terminal takes something again.
+    until("it ends", || !fs::exists(&process).unwrap()).await;
+    tcflow(&device, Action::OOn).unwrap();
+    terminal.wait_for("gone with 4").await;
+    terminal.wait_until("the usual modes", |screen| screen.modes() == &Modes::default()).await;
+    assert_restored(&terminal);
+    terminal.type_keys("me\n").await;
+    terminal.wait_shown("heard me").await;
+    stage.close().await;
+}
+
+/// Waits for something that nobody tells.
+async fn until(what: &str, is_so: impl Fn() -> bool) {
+    let waited = async {
+        while !is_so() {
+            tokio::task::yield_now().await;
+        }
+    };
+    assert!(tokio::time::timeout(Duration::from_secs(30), waited).await.is_ok(), "{what}");
 }
 
 /// The chat that a script runs as its job.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use rustix::termios::{ControlModes, InputModes, LocalModes, OutputModes, Termios};
 
-/// The modes that the chat changes.
+/// The modes that the program changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Modes {
     input: InputModes,
@@ -15,7 +15,7 @@ pub(crate) struct Modes {
 
 impl Modes {
     /// Those of a terminal.
-    pub(super) fn of(terminal: &Termios) -> Self {
+    pub(crate) fn of(terminal: &Termios) -> Self {
         Self {
             input: terminal.input_modes,
             output: terminal.output_modes,
@@ -25,19 +25,26 @@ impl Modes {
     }
 
     /// Gives them to a terminal.
-    pub(super) fn apply(self, terminal: &mut Termios) {
+    pub(crate) fn apply(self, terminal: &mut Termios) {
         terminal.input_modes = self.input;
         terminal.output_modes = self.output;
         terminal.control_modes = self.control;
         terminal.local_modes = self.local;
     }
 
-    /// What the chat makes of these.
+    /// What the chat makes of these to draw.
     pub(super) fn as_taken(self, terminal: &Termios) -> Self {
         let mut taken = terminal.clone();
         self.apply(&mut taken);
         taken.make_raw();
         Self::of(&taken)
+    }
+
+    /// What becomes of these where letters are not to be seen; the end of a line is.
+    pub(crate) fn as_hidden(mut self) -> Self {
+        self.local.remove(LocalModes::ECHO);
+        self.local.insert(LocalModes::ECHONL);
+        self
     }
 
     /// Reads what `Display` wrote.
