@@ -43,7 +43,7 @@ impl LastOpen {
     }
 
     fn note_at(&self, at: PathBuf, session: &SessionId) {
-        let mut known: Vec<Opened> = lines_file::read(&self.path);
+        let Ok(mut known) = lines_file::read::<Opened>(&self.path) else { return };
         known.retain(|opened| opened.at != at);
         known.push(Opened { at, session: session.clone() });
         known.drain(..known.len().saturating_sub(MOST));
@@ -65,7 +65,7 @@ impl LastOpen {
     }
 
     fn candidates(&self, here: &Path) -> Vec<SessionId> {
-        let known: Vec<Opened> = lines_file::read(&self.path);
+        let known: Vec<Opened> = lines_file::read(&self.path).unwrap_or_default();
         let (here, elsewhere): (Vec<_>, Vec<_>) =
             known.into_iter().rev().partition(|opened| opened.at == here);
         here.into_iter().chain(elsewhere).map(|opened| opened.session).collect()

@@ -1,8 +1,8 @@
 //! A small file of JSON lines in Talaria's home, for the person alone. It is replaced as a whole, so it is never half there; of two
 //! programs that write at the same moment one line may be lost, and nothing else.
 
-use std::fs;
-use std::io::{self, Write};
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
@@ -13,11 +13,19 @@ use tempfile::NamedTempFile;
 /// A file that is larger than this is not ours.
 const LARGEST: u64 = 32 * 1024 * 1024;
 
-/// What the file holds, the oldest first. A line that cannot be read is left out, and a file that cannot be is none.
-pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Vec<T> {
-    let is_small = fs::metadata(path).is_ok_and(|metadata| metadata.len() <= LARGEST);
-    let text = if is_small { fs::read_to_string(path).unwrap_or_default() } else { String::new() };
-    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+/// What the file holds, the oldest first. A line that cannot be read is left out, and a file that is not there is empty. One that
+/// cannot be read is not to be replaced: what it holds would be lost.
+pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> io::Result<Vec<T>> {
+    let file = match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        file => file?,
+    };
+    let mut bytes = Vec::new();
+    file.take(LARGEST + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    Ok(bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect())
 }
 
 /// Puts these lines in the place of what it held.

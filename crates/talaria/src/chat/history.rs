@@ -31,9 +31,13 @@ impl History {
 
     /// What was typed, the oldest first. A file that cannot be read is none.
     pub(crate) fn read(&self) -> Vec<String> {
-        let mut lines: Vec<String> = lines_file::read(&self.path);
+        let mut lines = self.kept().unwrap_or_default();
         lines.drain(..lines.len().saturating_sub(LINES));
         lines
+    }
+
+    fn kept(&self) -> io::Result<Vec<String>> {
+        lines_file::read(&self.path)
     }
 
     /// Adds what was typed, unless it was typed last already.
@@ -43,7 +47,7 @@ impl History {
             return Ok(());
         }
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut lines = self.read();
+        let mut lines = self.kept()?;
         if lines.last().is_some_and(|last| *last == line) {
             return Ok(());
         }
@@ -87,5 +91,18 @@ mod tests {
         let history = History::in_home(home.path());
         fs::write(&history.path, "\"a\"\n{ broken\n\"b\"\n").unwrap();
         assert_eq!(history.read(), ["a", "b"]);
+        fs::write(&history.path, b"\"a\"\n\"\xff\"\n\"b\"\n").unwrap();
+        history.add("c").unwrap();
+        assert_eq!(history.read(), ["a", "b", "c"], "one bad byte");
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_not_replaced() {
+        let home = tempfile::tempdir().unwrap();
+        let history = History::in_home(home.path());
+        // Not even root can read a name that leads nowhere but to itself.
+        std::os::unix::fs::symlink(&history.path, &history.path).unwrap();
+        assert!(history.add("new").is_err() && history.read().is_empty());
+        assert!(fs::symlink_metadata(&history.path).unwrap().is_symlink(), "it is as it was");
     }
 }
