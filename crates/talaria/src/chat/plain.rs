@@ -121,7 +121,7 @@ impl Plain {
         Self {
             driver,
             page: Page::new(io::stdout(), look::of_stdout()),
-            lines: Lines::open(),
+            lines: Lines::open(input),
             input,
             enter,
             questions: Questions::default(),
@@ -324,6 +324,10 @@ impl Plain {
             }
             Called::Interrupt => {
                 self.was_interrupted = true;
+                if self.abandoned.take().is_some() {
+                    // What was typed for a question that is closed went with the line.
+                    echo::show();
+                }
                 if self.input == Input::Pipe {
                     // Whoever stops a pipe does not mean its next line.
                     self.is_input_over = true;

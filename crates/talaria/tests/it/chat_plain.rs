@@ -15,7 +15,9 @@ both_versions!(
     a_question_is_answered_by_a_command_and_never_by_a_line_of_text,
     nothing_is_approved_that_was_not_shown,
     what_is_typed_for_a_question_that_is_closed_elsewhere_is_no_message,
+    ctrl_c_gives_up_the_line_of_a_closed_question_and_the_next_line_is_a_message,
     what_a_script_says_after_a_choice_that_was_refused_is_not_said,
+    a_line_that_is_no_text_is_refused_and_nothing_after_it_is_said,
     advice_names_what_can_be_typed_here,
     the_last_conversation_is_the_one_that_was_open_here_last,
     at_a_terminal_lines_talk_answer_and_steer,
@@ -102,6 +104,29 @@ async fn what_is_typed_for_a_question_that_is_closed_elsewhere_is_no_message(cod
     scene.close().await;
 }
 
+async fn ctrl_c_gives_up_the_line_of_a_closed_question_and_the_next_line_is_a_message(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    scene.model.push(Reply::new().command("touch made"));
+    scene.model.push(Reply::say("Left alone."));
+    scene.model.push(Reply::say("Heard."));
+    let mut terminal = scene.terminal(&[&ASKING[..], &["--plain"]].concat());
+    terminal.wait_for("> ").await;
+    terminal.type_keys("do it\n").await;
+    terminal.wait_for("[x] no, and stop the turn: ").await;
+    let id = scene.status().await["requests"][0]["id"].as_str().unwrap().to_owned();
+    scene.run(&["requests", "answer", &id, "decline"]).await.exits(0);
+    terminal.wait_for("the question is no longer open").await;
+    terminal.wait_for("Left alone.").await;
+    terminal.wait_for("tokens: ").await;
+    terminal.ctrl_c().await;
+    terminal.wait_for("Ctrl-C again leaves").await;
+    terminal.type_keys("and this\n").await;
+    terminal.wait_for("Heard.").await;
+    terminal.ctrl_d().await;
+    assert_eq!(terminal.exit_code().await, Some(0), "{}", terminal.transcript());
+    scene.close().await;
+}
+
 async fn what_a_script_says_after_a_choice_that_was_refused_is_not_said(codex: Codex) {
     let scene = Scene::real(&codex).await;
     for line in ["/resume 0000-none", "/task watch codex-none"] {
@@ -109,6 +134,16 @@ async fn what_a_script_says_after_a_choice_that_was_refused_is_not_said(codex: C
         ended.complains(&["cannot open this conversation"]);
     }
     assert_eq!(scene.model.requests().len(), 0, "it began no conversation");
+    scene.close().await;
+}
+
+async fn a_line_that_is_no_text_is_refused_and_nothing_after_it_is_said(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    let ended = scene.run_with_input(&[], b"caf\xe9\ngo on\n").await.exits(2);
+    ended.complains(&["the line is not valid UTF-8, and was not taken; nothing after it was read"]);
+    let long = [vec![b'x'; 5 * 1024 * 1024], b"\n/stop\n".to_vec()].concat();
+    scene.run_with_input(&[], &long).await.exits(2).complains(&["the line is too long, and was not taken"]);
+    assert_eq!(scene.model.requests().len(), 0, "no part of it was said");
     scene.close().await;
 }
 

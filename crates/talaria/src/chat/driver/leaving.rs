@@ -4,9 +4,11 @@
 use std::time::Duration;
 
 use talaria_core::ids::SessionId;
+use talaria_face::chat::commands::Command;
 use talaria_face::chat::contract::{News, Wish};
 
 use super::Driver;
+use super::choosing::name;
 use crate::chat::errand::{MESSAGE, STOP};
 use crate::last_open::LastOpen;
 
@@ -44,7 +46,7 @@ impl Driver {
     }
 
     pub(super) async fn leave_within(mut self, limit: Duration) -> Left {
-        let has_ended_shell = self.shell.is_some();
+        let (was_running, was_waiting) = (self.shell.is_some(), self.has_waiting_shell());
         self.stop_shell();
         let last_words = async {
             // Lists of files and the like are not waited for.
@@ -58,19 +60,28 @@ impl Driver {
         let mut unconfirmed = self.under_way.names();
         for wish in self.held.iter().chain(&self.after_choice) {
             let name = match wish {
-                Wish::Send(_) | Wish::Say(..) => MESSAGE,
-                Wish::Interrupt => STOP,
+                Wish::Send(_) | Wish::Say(..) | Wish::Run(Command::Steer(_) | Command::Queue(_)) => {
+                    MESSAGE.to_owned()
+                }
+                Wish::Interrupt => STOP.to_owned(),
+                Wish::Shell(_) => "your shell command".to_owned(),
+                Wish::Run(command) => name(command),
                 _ => continue,
             };
-            if !unconfirmed.iter().any(|known| known == name) {
-                unconfirmed.push(name.to_owned());
+            if !unconfirmed.contains(&name) {
+                unconfirmed.push(name);
             }
         }
         let refused = self.ready.drain(..).filter_map(|news| match news {
             News::Refused { what, .. } => Some(what),
             _ => None,
         });
-        let refused = refused.collect();
+        let mut refused: Vec<String> = refused.collect();
+        if was_waiting && self.shell.is_none() && !self.has_waiting_shell() {
+            refused.push("the shell command was not run".to_owned());
+        }
+        // One that began at the last moment ends with us too.
+        let has_ended_shell = was_running || self.shell.is_some();
         let (is_running, is_engine_stopped) = (self.is_running(), self.is_engine_stopped());
         // Another chat may have been opened here since.
         self.note_open();

@@ -1,40 +1,69 @@
-//! Lines from standard input, read by a thread of its own when somebody wants one.
+//! Lines from standard input, read by a thread of its own.
 //!
-//! Each line says how many questions had been put when it came: what was typed before a question is no answer to it.
+//! Each line says how many questions had been put when it came: what was typed before a question is no answer to it. So at a
+//! terminal a line is read as soon as it is typed; from a pipe, when somebody wants one.
 
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::mpsc;
 
-/// The longest line that is read; more is the next line.
+use super::Input;
+
+/// The longest line that is read.
 const LONGEST: u64 = 4 * 1024 * 1024;
+/// So many lines that were typed ahead are read; more stay in the terminal.
+const AHEAD: usize = 64;
 
 /// The lines.
 pub(super) struct Lines {
-    wanted: mpsc::UnboundedSender<()>,
-    lines: mpsc::UnboundedReceiver<Line>,
+    /// Asks for a line of a pipe.
+    wanted: Option<mpsc::UnboundedSender<()>>,
+    lines: mpsc::Receiver<Line>,
     asked: Arc<AtomicU64>,
     is_waiting: bool,
 }
 
-/// What came. Not to be printed: it may be a secret.
+/// What came.
 pub(super) struct Line {
-    /// The text without its end; `None` at the end of input.
-    pub(super) text: Option<String>,
+    pub(super) text: Text,
     /// How many questions had been put when it came.
     pub(super) asked: u64,
 }
 
+/// Not to be printed: it may be a secret.
+#[derive(PartialEq, Eq)]
+pub(super) enum Text {
+    /// A line without its end.
+    Line(String),
+    /// A line that is too long; where it ends was not looked for.
+    TooLong,
+    /// A line that is not UTF-8.
+    Garbled,
+    /// The end of input.
+    Over,
+}
+
 impl Lines {
     /// Begins to read standard input.
-    pub(super) fn open() -> Self {
-        let (wanted, wants) = mpsc::unbounded_channel();
-        let (sender, lines) = mpsc::unbounded_channel();
+    pub(super) fn open(input: Input) -> Self {
+        Self::of(io::stdin(), input)
+    }
+
+    fn of(source: impl Read + Send + 'static, input: Input) -> Self {
+        let (wanted, wants) = match input {
+            Input::Terminal => (None, None),
+            Input::Pipe => {
+                // Unbounded in type, bounded by use: one line is asked for at a time.
+                let (wanted, wants) = mpsc::unbounded_channel();
+                (Some(wanted), Some(wants))
+            }
+        };
+        let (sender, lines) = mpsc::channel(AHEAD);
         let asked = Arc::new(AtomicU64::new(0));
         let counted = Arc::clone(&asked);
-        std::thread::spawn(move || read(wants, &sender, &counted));
+        std::thread::spawn(move || read(BufReader::new(source), wants, &sender, &counted));
         Self { wanted, lines, asked, is_waiting: false }
     }
 
@@ -45,25 +74,82 @@ impl Lines {
 
     /// Waits for the next line. One that was asked for and not taken is not lost.
     pub(super) async fn next(&mut self) -> Line {
-        if !self.is_waiting {
-            self.is_waiting = self.wanted.send(()).is_ok();
+        if let Some(wanted) = self.wanted.as_ref().filter(|_| !self.is_waiting) {
+            self.is_waiting = wanted.send(()).is_ok();
         }
         let line = self.lines.recv().await;
         self.is_waiting = false;
-        line.unwrap_or(Line { text: None, asked: 0 })
+        line.unwrap_or(Line { text: Text::Over, asked: 0 })
     }
 }
 
-fn read(mut wants: mpsc::UnboundedReceiver<()>, lines: &mpsc::UnboundedSender<Line>, asked: &AtomicU64) {
-    let mut input = io::stdin().lock();
-    while wants.blocking_recv().is_some() {
-        let mut bytes = Vec::new();
-        let text = match input.by_ref().take(LONGEST).read_until(b'\n', &mut bytes) {
-            Ok(1..) => Some(String::from_utf8_lossy(&bytes).trim_end_matches(['\r', '\n']).to_owned()),
-            Ok(0) | Err(_) => None,
-        };
-        if lines.send(Line { text, asked: asked.load(Ordering::SeqCst) }).is_err() {
+fn read(
+    mut input: impl BufRead,
+    mut wants: Option<mpsc::UnboundedReceiver<()>>,
+    lines: &mpsc::Sender<Line>,
+    asked: &AtomicU64,
+) {
+    while wants.as_mut().is_none_or(|wants| wants.blocking_recv().is_some()) {
+        let text = next_text(&mut input, LONGEST);
+        let is_last = matches!(text, Text::Over | Text::TooLong);
+        let line = Line { text, asked: asked.load(Ordering::SeqCst) };
+        if lines.blocking_send(line).is_err() || is_last {
             return;
         }
+    }
+}
+
+fn next_text(input: &mut impl BufRead, longest: u64) -> Text {
+    let mut bytes = Vec::new();
+    match input.take(longest + 1).read_until(b'\n', &mut bytes) {
+        Ok(0) | Err(_) => Text::Over,
+        Ok(count) if count as u64 > longest => Text::TooLong,
+        Ok(_) => String::from_utf8(bytes)
+            .map_or(Text::Garbled, |text| Text::Line(text.trim_end_matches(['\r', '\n']).to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::os::unix::net::UnixStream;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_was_typed_before_a_question_is_known_to_be_though_it_is_taken_later() {
+        let (mut person, terminal) = UnixStream::pair().unwrap();
+        let mut lines = Lines::of(terminal, Input::Terminal);
+        person.write_all(b"early\n").unwrap();
+        let came = async {
+            while lines.lines.is_empty() {
+                tokio::task::yield_now().await;
+            }
+        };
+        assert!(
+            tokio::time::timeout(Duration::from_secs(10), came).await.is_ok(),
+            "it is read when it is typed"
+        );
+        assert_eq!(lines.question_is_put(), 1);
+        assert_eq!(lines.next().await.asked, 0);
+        person.write_all(b"late\n").unwrap();
+        assert_eq!(lines.next().await.asked, 1);
+    }
+
+    #[test]
+    fn a_line_that_is_no_text_or_too_long_is_no_other_line() {
+        let read = |bytes: &[u8]| {
+            let mut input = bytes;
+            let mut texts = Vec::new();
+            while texts.last().is_none_or(|last| matches!(last, Text::Line(_) | Text::Garbled)) {
+                texts.push(next_text(&mut input, 4));
+            }
+            texts
+        };
+        let line = |text: &str| Text::Line(text.to_owned());
+        assert!(read(b"abc\nd") == [line("abc"), line("d"), Text::Over]);
+        assert!(read(b"abc\xff\nd") == [Text::TooLong], "what follows is a part of it");
+        assert!(read(b"\xff\nd\r\n") == [Text::Garbled, line("d"), Text::Over]);
     }
 }

@@ -8,12 +8,12 @@ use talaria_face::chat::commands::{self, Command, Entry};
 use talaria_face::chat::contract::Wish;
 use talaria_face::render;
 
-use super::lines::Line;
+use super::lines::{Line, Text};
 use super::questions::Taken;
 use super::{Flow, Input, Plain};
 use crate::chat::words;
 use crate::echo;
-use crate::trouble::exit;
+use crate::trouble::{complain, exit};
 
 /// A question that is closed while somebody types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,11 @@ pub(super) struct Abandoned {
 impl Abandoned {
     /// Was this line typed for the question?
     fn takes(self, line: &Line) -> bool {
-        let is_command = line.text.as_ref().is_none_or(|text| text.starts_with('/'));
+        let is_command = match &line.text {
+            Text::Line(text) => text.starts_with('/'),
+            Text::Over => true,
+            Text::TooLong | Text::Garbled => false,
+        };
         line.asked >= self.number && (self.is_secret || !is_command)
     }
 }
@@ -35,17 +39,22 @@ impl Plain {
     pub(super) fn take_line(&mut self, line: Line) -> io::Result<Flow> {
         fault_at(self.asked);
         // The end of input has no end of line.
-        if line.text.is_some() {
+        if line.text != Text::Over {
             self.page.line_came();
             self.has_input = true;
         }
         if let Some(abandoned) = self.abandoned.take_if(|abandoned| abandoned.takes(&line)) {
             return self.throw_away(abandoned, &line);
         }
-        let Some(text) = line.text else {
-            self.is_input_over = true;
-            // At a terminal the end of input means that the person leaves.
-            return Ok(if self.input == Input::Terminal { Flow::Leave } else { Flow::GoOn });
+        let text = match line.text {
+            Text::Line(text) => text,
+            Text::Over => {
+                self.is_input_over = true;
+                // At a terminal the end of input means that the person leaves.
+                return Ok(if self.input == Input::Terminal { Flow::Leave } else { Flow::GoOn });
+            }
+            Text::TooLong => return self.refuse_line("the line is too long, and was not taken"),
+            Text::Garbled => return self.refuse_line("the line is not valid UTF-8, and was not taken"),
         };
         if self.is_answer(&text, line.asked) {
             return self.answer(&text).map(|()| Flow::GoOn);
@@ -72,12 +81,25 @@ impl Plain {
         Ok(Flow::GoOn)
     }
 
+    /// Says that a line was not taken. What a script says next was written for a conversation in which it was.
+    fn refuse_line(&mut self, why: &str) -> io::Result<Flow> {
+        self.code = exit::USAGE;
+        match self.input {
+            Input::Terminal => self.page.say(&format!("{why}\n"))?,
+            Input::Pipe => {
+                complain(&format!("{why}; nothing after it was read\n"));
+                self.is_input_over = true;
+            }
+        }
+        Ok(Flow::GoOn)
+    }
+
     /// Is the line an answer to the question that stood on the page when it was typed?
     fn is_answer(&self, text: &str, asked: u64) -> bool {
         let Some((_, dialog)) = self.questions.first() else { return false };
         // A password may begin as a command does, and must not be complained about.
         let is_command = text.starts_with('/') && (!dialog.is_secret() || commands::read(text).is_ok());
-        self.input == Input::Terminal && self.asked == Some(asked) && !is_command
+        self.input == Input::Terminal && is_for(self.asked, asked) && !is_command
     }
 
     /// Says yes or no to what was shown: to the question on the page, or to one that is named.
@@ -116,11 +138,12 @@ impl Plain {
     /// Throws away what was typed for a question that is closed.
     fn throw_away(&mut self, abandoned: Abandoned, line: &Line) -> io::Result<Flow> {
         echo::show();
-        let Some(text) = &line.text else {
+        if line.text == Text::Over {
             self.is_input_over = true;
             return Ok(Flow::Leave);
-        };
-        if abandoned.is_secret || !text.trim().is_empty() {
+        }
+        let is_empty = matches!(&line.text, Text::Line(text) if text.trim().is_empty());
+        if abandoned.is_secret || !is_empty {
             self.page.say("what you typed for it was thrown away\n")?;
         }
         Ok(Flow::GoOn)
@@ -157,6 +180,11 @@ impl Plain {
     }
 }
 
+/// Was a line typed for the question on the page? One that cannot be answered here has no number.
+fn is_for(on_page: Option<u64>, typed: u64) -> bool {
+    typed > 0 && on_page == Some(typed)
+}
+
 /// Lets a test see what becomes of the terminal when the program panics while something is asked.
 fn fault_at(asked: Option<u64>) {
     if asked.is_some() && talaria_engine::is_panic_wanted("plain") {
@@ -172,8 +200,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_question_that_cannot_be_answered_here_is_answered_by_no_line() {
+        assert!(is_for(Some(2), 2) && !is_for(Some(2), 1) && !is_for(None, 2));
+        assert!(!is_for(Some(0), 0), "no question was put when it was typed");
+    }
+
+    #[test]
     fn a_line_that_was_typed_for_a_closed_question_is_recognised() {
-        let line = |text: &str, asked| Line { text: Some(text.to_owned()), asked };
+        let line = |text: &str, asked| Line { text: Text::Line(text.to_owned()), asked };
         let plain = Abandoned { number: 3, is_secret: false };
         assert!(plain.takes(&line("y", 3)));
         assert!(!plain.takes(&line("typed before it was put", 2)));

@@ -45,6 +45,31 @@ async fn what_waits_behind_a_choice_is_not_done_when_the_person_stops_it() {
 }
 
 #[tokio::test]
+async fn whoever_leaves_hears_of_everything_that_waited_for_a_choice() {
+    let (mut driver, _home) = driver(None).await;
+    driver.is_choosing = true;
+    let queue = Wish::Run(Command::Queue("two".to_owned()));
+    for wish in [Wish::Send(prompt("one")), queue, Wish::Run(Command::Compact), Wish::Shell("ls".to_owned())]
+    {
+        driver.wish(wish);
+    }
+    let left = driver.leave_within(Duration::ZERO).await;
+    assert!(left.refused.is_empty());
+    assert_eq!(left.unconfirmed, ["your message", "/compact", "your shell command"]);
+}
+
+#[tokio::test]
+async fn a_shell_command_behind_a_choice_that_is_refused_at_the_last_moment_is_named() {
+    let (mut driver, _home) = driver(None).await;
+    driver.is_choosing = true;
+    let _open = driver.under_way.begin(Some("your choice".to_owned()));
+    driver.wish(Wish::Shell("ls".to_owned()));
+    driver.teller.send(Done::ChoiceMade(Choice::Refused)).await.unwrap();
+    let left = driver.leave_within(Duration::from_millis(50)).await;
+    assert_eq!(left.refused, ["the shell command was not run"]);
+}
+
+#[tokio::test]
 async fn a_running_turn_is_stopped_while_a_choice_is_being_made() {
     let (mut driver, _home) = driver(Some(conversation())).await;
     choose(&mut driver, model());
