@@ -82,6 +82,21 @@ pub(crate) fn refused(what: &str, error: &ClientError) -> Trouble {
     }
 }
 
+/// The same where something was to be done. If the connection broke, nobody knows whether it was; `look` says how to find out.
+pub(crate) fn not_done(what: &str, error: &ClientError, look: &str) -> Trouble {
+    let trouble = refused(what, error);
+    match error {
+        ClientError::Broken(_) => not_known(&trouble, look),
+        _ => trouble,
+    }
+}
+
+/// Nobody knows whether the engine heard it.
+pub(crate) fn not_known(trouble: &Trouble, look: &str) -> Trouble {
+    let what = "it is not known whether the engine heard this";
+    Trouble::new(trouble.exit, what).because(trouble.summary()).try_this(look)
+}
+
 /// The same where an id was typed: says which one may have been meant.
 pub(crate) async fn refused_id(what: &str, id: &str, client: &Client, error: &ClientError) -> Trouble {
     let ClientError::Problem(problem) = error else { return refused(what, error) };
@@ -143,6 +158,20 @@ mod tests {
         assert_eq!(told(ProblemCode::Unknown), (2, words.clone(), "look at the list".to_owned()));
         assert_eq!(told(ProblemCode::Codex).0, 6);
         assert_eq!(told(ProblemCode::Conflict).0, 1);
+    }
+
+    #[test]
+    fn what_nobody_knows_is_not_told_as_not_done() {
+        let told = |error| not_done("cannot start the task", &error, "look at the list");
+        let broken = told(ClientError::Broken("it ended".to_owned()));
+        assert_eq!(
+            broken.summary(),
+            "it is not known whether the engine heard this: cannot start the task: the connection to the engine \
+             broke: it ended"
+        );
+        assert_eq!(broken.hint(), "look at the list");
+        let refused = told(ClientError::Problem(Problem::new(ProblemCode::Conflict, "no")));
+        assert_eq!(refused.summary(), "cannot start the task: no");
     }
 
     #[test]

@@ -3,19 +3,23 @@
 //! Where `talaria` has the same command, it is asked for the same words. What changes the conversation on the screen is
 //! handed back to the driver.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use talaria_core::api::{Compact, SessionQuery, TaskQuery};
 use talaria_face::chat::commands::{self, Command};
 use talaria_face::chat::contract::News;
+use talaria_face::render::plain_line;
 
 use super::desk::typed_path;
 use super::errand::{Done, Place};
 use crate::advice::Reader;
 use crate::args::{CodexRuntime, TaskAction};
-use crate::engine::{refused, refused_id};
+use crate::engine::{not_done, refused, refused_id};
 use crate::trouble::{Trouble, exit};
 use crate::{runtime, sessions, tasks};
 use talaria_core::ids::SessionId;
+use talaria_server::client::ClientError;
 
 mod answer;
 mod choice;
@@ -40,7 +44,13 @@ pub(super) async fn run(command: Command, place: &Place) -> Result<Vec<Done>, Tr
         Command::Resume(id) => return resume::run(id, place).await,
         Command::Model(model) => return choice::model(model, place).await,
         Command::Reasoning(effort) => return choice::effort(effort, place).await,
-        Command::Theme(theme) => return theme::run(theme.as_deref(), &place.desk.settings),
+        Command::Theme(theme) => {
+            // Somebody else may hold the file for a while.
+            let desk = Arc::clone(&place.desk);
+            let chosen = tokio::task::spawn_blocking(move || theme::run(theme.as_deref(), &desk.settings));
+            let cannot = |error| Trouble::new(exit::FAILED, "the theme was not kept").because(error);
+            return chosen.await.map_err(cannot)?;
+        }
         Command::Task(typed) => return task::run(&typed, place).await,
         Command::Compact => return compact(place).await,
         Command::Sessions => {
@@ -97,9 +107,15 @@ async fn compact(place: &Place) -> Result<Vec<Done>, Trouble> {
     let compact = Compact { caller: place.desk.caller().await? };
     match place.desk.client.compact(id, &compact).await {
         Ok(started) => Ok(vec![Done::Started { started, epoch: place.epoch }]),
-        Err(error) => {
-            Err(refused_id("the conversation was not shortened", id, &place.desk.client, &error).await)
-        }
+        Err(error) => Err(not_shortened(id, place, &error).await),
+    }
+}
+
+async fn not_shortened(id: &str, place: &Place, error: &ClientError) -> Trouble {
+    let what = "the conversation was not shortened";
+    match error {
+        ClientError::Broken(_) => not_done(what, error, "look at the conversation before you repeat it"),
+        _ => refused_id(what, id, &place.desk.client, error).await,
     }
 }
 
@@ -109,8 +125,11 @@ async fn export(path: Option<String>, place: &Place) -> Result<String, Trouble> 
     let path = path.unwrap_or_else(|| format!("talaria-{id}.md"));
     let path = typed_path(&path, &place.cwd);
     if path.exists() {
-        return Err(Trouble::new(exit::USAGE, format!("{} is there already", path.display()))
-            .try_this("name another file: /export FILE"));
+        return Err(Trouble::new(
+            exit::USAGE,
+            format!("{} is there already", plain_line(&path.display().to_string())),
+        )
+        .try_this("name another file: /export FILE"));
     }
     sessions::to_file(&place.desk.client, id.as_str(), path).await
 }

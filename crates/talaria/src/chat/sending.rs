@@ -12,10 +12,11 @@ use talaria_server::client::ClientError;
 use super::desk::Unstarted;
 use super::errand::{Done, Place};
 use super::words::given_back;
-use crate::engine::refused;
+use crate::engine::{not_done, not_known};
 use crate::insist::insist;
-use crate::trouble::Trouble;
 
+/// What to do where nobody knows.
+const LOOK: &str = "look at the conversation before you send it again";
 /// So many of the newest conversations are looked at for one that may have begun.
 const LOOKED_AT: usize = 10;
 
@@ -31,7 +32,7 @@ pub(super) async fn send(prompt: Prompt, place: &Place) -> Done {
         Unstarted::Unknown(trouble) => match begun(&prompt, since, place).await {
             Ok(Begun::Yes(started)) => return Done::Started { started, epoch },
             Ok(Begun::No) => trouble,
-            Ok(Begun::Perhaps) | Err(_) => not_known(trouble),
+            Ok(Begun::Perhaps) | Err(_) => not_known(&trouble, LOOK),
         },
     };
     Done::NotStarted { news: given_back(&trouble, prompt), epoch }
@@ -47,19 +48,10 @@ pub(super) async fn say(prompt: Prompt, when: When, place: &Place) -> Option<Don
             Some(send(prompt, place).await)
         }
         Err(error) => {
-            let trouble = refused("it was not said", &error);
-            let is_broken = matches!(error, ClientError::Broken(_));
-            let trouble = if is_broken { not_known(trouble) } else { trouble };
+            let trouble = not_done("it was not said", &error, LOOK);
             Some(Done::News(given_back(&trouble, prompt)))
         }
     }
-}
-
-/// Nobody knows whether the engine heard it.
-fn not_known(trouble: Trouble) -> Trouble {
-    Trouble::new(trouble.exit, "it is not known whether the engine heard this")
-        .because(trouble.summary())
-        .try_this("look at the conversation before you send it again")
 }
 
 /// Whether a turn began after all.
@@ -131,14 +123,5 @@ mod tests {
         );
         assert_eq!(looked("mend it", "2026-01-01T00:00:09Z"), Begun::No, "that was said before");
         assert_eq!(looked("something else", "2026-01-01T00:00:11Z"), Begun::Perhaps);
-    }
-
-    #[test]
-    fn what_nobody_knows_is_not_claimed() {
-        let trouble = not_known(Trouble::new(1, "cannot start the turn").because("the connection broke"));
-        assert_eq!(
-            trouble.summary(),
-            "it is not known whether the engine heard this: cannot start the turn: the connection broke"
-        );
     }
 }

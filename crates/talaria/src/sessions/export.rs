@@ -14,34 +14,34 @@ use crate::args::{Export, Format};
 use crate::engine::{refused, refused_id};
 use crate::patience::patiently;
 use crate::trouble::{Trouble, complain, exit};
-use talaria_face::render::plain;
+use talaria_face::render::{plain, plain_line};
 
 /// How many messages are read at once.
 const PAGE: usize = 500;
 
 /// Runs the command.
 pub(super) async fn run(client: &Client, options: &Export) -> Result<(), Trouble> {
-    if let Some(words) = export(client, options).await? {
+    if let Some(words) = export(client, options, Existing::IsReplaced).await? {
         complain(&words);
     }
     Ok(())
 }
 
-/// Writes a conversation into a file, and says so.
+/// Writes a conversation into a file that was not there, and says so.
 pub(crate) async fn to_file(client: &Client, id: &str, path: PathBuf) -> Result<String, Trouble> {
     let options = Export { id: id.to_owned(), format: Format::Markdown, output: Some(path) };
-    Ok(export(client, &options).await?.unwrap_or_default())
+    Ok(export(client, &options, Existing::Stays).await?.unwrap_or_default())
 }
 
 /// Writes it; a file is named.
-async fn export(client: &Client, options: &Export) -> Result<Option<String>, Trouble> {
+async fn export(client: &Client, options: &Export, existing: Existing) -> Result<Option<String>, Trouble> {
     let detail = match client.session(&options.id).await {
         Ok(detail) => detail,
         Err(error) => {
             return Err(refused_id("cannot export this conversation", &options.id, client, &error).await);
         }
     };
-    let mut target = Target::open(options.output.as_deref())?;
+    let mut target = Target::open(options.output.as_deref(), existing)?;
     let speaker = markdown::speaker(&detail);
     let mut writer = Writer { format: options.format, speaker, before: None };
     target.write(&writer.head(&detail))?;
@@ -63,7 +63,7 @@ async fn export(client: &Client, options: &Export) -> Result<Option<String>, Tro
         }
     };
     patiently("exporting", exporting).await?;
-    target.finish()
+    target.finish().await
 }
 
 /// Turns messages into text.
@@ -93,20 +93,27 @@ impl Writer {
 }
 
 /// Where it goes. A file is there whole or not at all, and for its owner only.
-enum Target<'a> {
+enum Target {
     Stdout { live: bool },
-    File { path: &'a Path, file: NamedTempFile },
+    File { path: PathBuf, file: NamedTempFile, existing: Existing },
 }
 
-impl<'a> Target<'a> {
-    fn open(path: Option<&'a Path>) -> Result<Self, Trouble> {
+/// What becomes of a file that is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Existing {
+    IsReplaced,
+    Stays,
+}
+
+impl Target {
+    fn open(path: Option<&Path>, existing: Existing) -> Result<Self, Trouble> {
         let Some(path) = path else { return Ok(Self::Stdout { live: io::stdout().is_terminal() }) };
         let directory =
             path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let file = NamedTempFile::new_in(directory).map_err(|error| unwritable(path, &error))?;
         let private = std::fs::Permissions::from_mode(0o600);
         file.as_file().set_permissions(private).map_err(|error| unwritable(path, &error))?;
-        Ok(Self::File { path, file })
+        Ok(Self::File { path: path.to_owned(), file, existing })
     }
 
     fn write(&mut self, text: &str) -> Result<(), Trouble> {
@@ -114,17 +121,27 @@ impl<'a> Target<'a> {
             // On a terminal nothing may act on it; a pipe or a file gets what was said.
             Self::Stdout { live: true } => crate::output::print(&plain(text)),
             Self::Stdout { live: false } => crate::output::print(text),
-            Self::File { path, file } => {
+            Self::File { path, file, .. } => {
                 file.write_all(text.as_bytes()).map_err(|error| unwritable(path, &error))
             }
         }
     }
 
-    fn finish(self) -> Result<Option<String>, Trouble> {
-        let Self::File { path, file } = self else { return Ok(None) };
-        file.as_file().sync_all().map_err(|error| unwritable(path, &error))?;
-        file.persist(path).map_err(|error| unwritable(path, &error.error))?;
-        Ok(Some(format!("wrote {}\n", path.display())))
+    async fn finish(self) -> Result<Option<String>, Trouble> {
+        let Self::File { path, file, existing } = self else { return Ok(None) };
+        let name = path.clone();
+        // A slow disk holds nobody else up.
+        let kept = tokio::task::spawn_blocking(move || {
+            file.as_file().sync_all()?;
+            let kept = match existing {
+                Existing::IsReplaced => file.persist(name),
+                Existing::Stays => file.persist_noclobber(name),
+            };
+            kept.map(drop).map_err(|error| error.error)
+        });
+        let kept = kept.await.unwrap_or_else(|error| Err(io::Error::other(error)));
+        kept.map_err(|error| unwritable(&path, &error))?;
+        Ok(Some(format!("wrote {}\n", plain_line(&path.display().to_string()))))
     }
 }
 
@@ -132,10 +149,11 @@ fn unwritable(path: &Path, error: &io::Error) -> Trouble {
     // The words of an error that is wrapped name a file for the meantime, which nobody asked for.
     let cause = match error.kind() {
         io::ErrorKind::NotFound => "its directory is not there".to_owned(),
+        io::ErrorKind::AlreadyExists => "it is there already".to_owned(),
         kind if error.get_ref().is_some() => kind.to_string(),
         _ => error.to_string(),
     };
-    Trouble::new(exit::FAILED, format!("cannot write {}", path.display()))
+    Trouble::new(exit::FAILED, format!("cannot write {}", plain_line(&path.display().to_string())))
         .because(cause)
         .try_this("name another file with -o")
 }
@@ -161,20 +179,34 @@ mod tests {
         assert_eq!(roles, ["user", "tool", "assistant"]);
     }
 
-    #[test]
-    fn a_file_is_there_whole_or_not_at_all_and_private() {
+    #[tokio::test]
+    async fn a_file_is_there_whole_or_not_at_all_and_private() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("talk.md");
-        let mut target = Target::open(Some(&path)).unwrap();
+        let mut target = Target::open(Some(&path), Existing::IsReplaced).unwrap();
         target.write("half").unwrap();
         drop(target);
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
-        let mut target = Target::open(Some(&path)).unwrap();
+        let mut target = Target::open(Some(&path), Existing::IsReplaced).unwrap();
         target.write("whole\u{1b}[1m").unwrap();
-        target.finish().unwrap();
+        target.finish().await.unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "whole\u{1b}[1m");
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-        let trouble = Target::open(Some(Path::new("/nowhere/talk.md"))).err().unwrap();
+        let trouble = Target::open(Some(Path::new("/nowhere/talk.md")), Existing::Stays).err().unwrap();
         assert_eq!(trouble.summary(), "cannot write /nowhere/talk.md: its directory is not there");
+    }
+
+    #[tokio::test]
+    async fn a_file_that_came_meanwhile_stays_and_its_name_is_harmless() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("talk\u{1b}[2J.md");
+        let target = Target::open(Some(&path), Existing::Stays).unwrap();
+        std::fs::write(&path, "theirs").unwrap();
+        let told = target.finish().await.unwrap_err().summary();
+        assert!(told.ends_with("talk␛[2J.md: it is there already"), "{told}");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "theirs");
+        let target = Target::open(Some(&path), Existing::IsReplaced).unwrap();
+        let told = target.finish().await.unwrap().unwrap();
+        assert!(told.ends_with("talk␛[2J.md\n"), "{told}");
     }
 }

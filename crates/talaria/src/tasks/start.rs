@@ -12,7 +12,7 @@ use talaria_server::client::Client;
 
 use super::attend::{self, From, View};
 use crate::args::StartTask;
-use crate::engine::{self, refused};
+use crate::engine::{self, not_done};
 use crate::exec::{QUIET, milliseconds};
 use crate::output::print;
 use crate::patience::patiently;
@@ -87,7 +87,8 @@ pub(crate) async fn started(
 }
 
 async fn hand_over(client: &Client, new: &NewTask) -> Result<TaskStarted, Trouble> {
-    client.start_task(new).await.map_err(|error| refused("cannot start the task", &error))
+    let look = "`talaria task list` shows whether it began";
+    client.start_task(new).await.map_err(|error| not_done("cannot start the task", &error, look))
 }
 
 fn told(options: &StartTask, started: &TaskStarted) -> String {

@@ -10,9 +10,10 @@ use talaria_core::event::Event;
 use talaria_core::request::{Decision, Typed};
 use talaria_face::chat::contract::News;
 use talaria_face::render::{Look, Renderer, Terminal};
+use talaria_server::client::ClientError;
 
 use super::super::errand::{Done, Place, reply};
-use crate::engine::refused;
+use crate::engine::{not_done, refused};
 use crate::requests::{build, find, not_answered, table};
 use crate::trouble::{Trouble, exit};
 
@@ -68,7 +69,14 @@ async fn give(request: &RequestInfo, typed: Typed, place: &Place) -> Result<Vec<
     let answer = build::answer(request.ask.as_ref(), typed)?;
     let told = reply(place, &request.id, answer, request.digest.clone()).await;
     place.look_again.notify_one();
-    told.map_err(|error| not_answered(&error))?;
+    told.map_err(|error| match error {
+        ClientError::Broken(_) => not_done(
+            "the answer was not taken",
+            &error,
+            "`talaria requests list` shows whether it still waits",
+        ),
+        error => not_answered(&error),
+    })?;
     let reply = News::Reply(format!("{}: {decision}\n", request.id));
     Ok(vec![Done::News(News::Answered { ticket: request.id.clone() }), Done::News(reply)])
 }
