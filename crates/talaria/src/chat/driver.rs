@@ -20,7 +20,7 @@ use super::files::Files;
 use super::history::History;
 use super::progress::Progress;
 use super::under_way::UnderWay;
-use super::{errand, watch};
+use super::{errand, watch, words};
 use crate::conversation::news::{News as Arrived, Stream};
 use crate::exec::milliseconds;
 
@@ -47,6 +47,10 @@ pub(crate) struct Driver {
     history: Arc<History>,
     current: Option<Current>,
     chosen: Chosen,
+    /// What was chosen last, wherever: the next new conversation begins with it.
+    for_new: Chosen,
+    /// No turn was asked for yet with what was chosen.
+    is_choice_unused: bool,
     progress: Progress,
     stream: Option<Stream>,
     /// Counts the conversations that were on the screen: what was asked for one is not told to the next.
@@ -97,6 +101,8 @@ impl Driver {
             files: Arc::default(),
             history: Arc::new(history),
             current: None,
+            is_choice_unused: chosen != Chosen::default(),
+            for_new: chosen.clone(),
             chosen,
             progress: Progress::default(),
             stream: None,
@@ -295,6 +301,10 @@ impl Driver {
     fn done(&mut self, done: Done) {
         match done {
             Done::News(news) => self.ready.push_back(news),
+            Done::About { news, of, epoch } => {
+                let is_here = epoch == self.epoch;
+                self.ready.push_back(if is_here { news } else { words::of_left(news, of.as_ref()) });
+            }
             Done::Started { started, epoch } => self.started(started, epoch),
             Done::NotStarted { news, epoch } => {
                 if epoch == self.epoch {
@@ -307,11 +317,15 @@ impl Driver {
             }
             Done::Open(info) => {
                 // A conversation has its own settings.
-                self.chosen = Chosen::default();
+                let dropped = std::mem::take(&mut self.chosen);
                 self.open(*info);
+                if std::mem::take(&mut self.is_choice_unused) {
+                    self.ready.push_back(News::Reply(words::not_used(&dropped)));
+                }
             }
             Done::Chosen(chosen, reply) => {
-                self.chosen = chosen;
+                (self.chosen, self.for_new) = (chosen.clone(), chosen);
+                self.is_choice_unused = true;
                 self.tell_chosen();
                 self.ready.push_back(News::Reply(reply));
             }
@@ -351,6 +365,7 @@ impl Driver {
             return self.ready.push_back(News::Reply(words));
         }
         self.progress.started(turn);
+        self.is_choice_unused = false;
         match self.current.clone() {
             None => {
                 self.follow(Current { id: id.clone(), cwd: self.desk.cwd.clone() });

@@ -111,6 +111,8 @@ pub(super) struct Place {
 pub(super) enum Done {
     /// It is told as it is.
     News(News),
+    /// It is about the conversation that was on the screen when it was asked for.
+    About { news: News, of: Option<SessionId>, epoch: u64 },
     /// A turn was written down.
     Started { started: SessionStarted, epoch: u64 },
     /// It was not.
@@ -231,11 +233,28 @@ async fn carry_out(errand: Errand, place: &Place) -> Vec<Done> {
             let path = input::image_path(&typed_path(pasted.trim(), &place.cwd)).ok();
             one(News::Image { path, pasted })
         }
-        Errand::Command(command) => match commands::run(command, place).await {
-            Ok(done) => done,
-            Err(trouble) => one(words::refused(&trouble)),
-        },
+        Errand::Command(command) => {
+            let is_about = is_about_conversation(&command);
+            let done = match commands::run(command, place).await {
+                Ok(done) => done,
+                Err(trouble) => one(words::refused(&trouble)),
+            };
+            if is_about { done.into_iter().map(|done| about(done, place)).collect() } else { done }
+        }
         Errand::Shell(_) => Vec::new(),
+    }
+}
+
+/// Is what the command says about the conversation on the screen?
+fn is_about_conversation(command: &Command) -> bool {
+    matches!(command, Command::Usage | Command::Status | Command::Export(_) | Command::Compact)
+}
+
+/// Whoever has opened another conversation meanwhile must not take it for that one's.
+fn about(done: Done, place: &Place) -> Done {
+    match done {
+        Done::News(news) => Done::About { news, of: place.session.clone(), epoch: place.epoch },
+        done => done,
     }
 }
 

@@ -1,8 +1,10 @@
 //! What went wrong, in the words and the lines that a conversation has room for. Pure.
 
+use talaria_core::ids::SessionId;
 use talaria_face::chat::contract::{News, Prompt};
 use talaria_face::render::plain;
 
+use super::desk::Chosen;
 use crate::advice::Reader;
 use crate::trouble::Trouble;
 
@@ -19,6 +21,29 @@ pub(super) fn of(trouble: &Trouble) -> String {
 /// Something could not be done.
 pub(super) fn refused(trouble: &Trouble) -> News {
     News::Refused { what: of(trouble), prompt: None, ticket: None }
+}
+
+/// The same news, said of a conversation that is no longer on the screen.
+pub(super) fn of_left(news: News, session: Option<&SessionId>) -> News {
+    let whose = session.map_or_else(
+        || "what you asked before this conversation".to_owned(),
+        |id| format!("what you asked in the conversation {id}, which you left"),
+    );
+    match news {
+        News::Reply(text) => News::Reply(format!("{whose}:\n{text}")),
+        News::Refused { what, prompt, ticket } => {
+            News::Refused { what: format!("{whose}: {what}"), prompt, ticket }
+        }
+        news => news,
+    }
+}
+
+/// What was chosen and is dropped before a turn was asked for with it.
+pub(super) fn not_used(dropped: &Chosen) -> String {
+    let effort = dropped.effort.as_ref().map(|effort| format!("reasoning {effort}"));
+    let chosen: Vec<String> = dropped.model.clone().into_iter().chain(effort).collect();
+    let chosen = plain(&chosen.join(", ")).into_owned();
+    format!("{chosen} was chosen before, and is not asked for here: this conversation has its own settings\n")
 }
 
 /// Input was not taken: it goes back to whoever typed it.

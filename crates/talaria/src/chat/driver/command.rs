@@ -19,7 +19,7 @@ impl Driver {
                 self.close();
                 self.ready.push_back(News::Opened(None));
                 // What was asked for on the command line holds again, unless something else was chosen since.
-                let Chosen { model, effort } = std::mem::take(&mut self.chosen);
+                let Chosen { model, effort } = self.for_new.clone();
                 let wanted = &self.desk.wanted;
                 self.chosen = Chosen {
                     model: model.or_else(|| wanted.model.clone()),

@@ -92,6 +92,47 @@ async fn what_is_told_as_chosen_is_what_will_be_sent() {
 }
 
 #[tokio::test]
+async fn what_was_chosen_holds_for_the_next_new_conversation_and_is_not_dropped_silently() {
+    let (mut driver, _home) = driver(None).await;
+    let chosen = Chosen { model: Some("m".to_owned()), effort: None };
+    driver.done(Done::Chosen(chosen.clone(), String::new()));
+    told(&mut driver);
+    driver.done(Done::Open(Box::new(conversation())));
+    let news = told(&mut driver);
+    assert!(
+        matches!(news.last(), Some(News::Reply(text)) if text.starts_with("m was chosen before")),
+        "{news:?}"
+    );
+    assert_eq!(driver.chosen, Chosen::default(), "a conversation has its own settings");
+    driver.done(Done::Open(Box::new(conversation())));
+    assert!(!told(&mut driver).iter().any(|news| matches!(news, News::Reply(_))), "nothing more was dropped");
+    driver.wish(Wish::Run(Command::New));
+    assert_eq!(driver.chosen, Chosen { effort: Some("low".to_owned()), ..chosen });
+}
+
+#[tokio::test]
+async fn what_was_asked_in_a_conversation_that_was_left_is_told_as_such() {
+    for is_left in [false, true] {
+        let (mut driver, _home) = driver(Some(conversation())).await;
+        driver.wish(Wish::Run(Command::Usage));
+        if is_left {
+            driver.wish(Wish::Run(Command::New));
+        }
+        told(&mut driver);
+        while !driver.under_way.is_empty() {
+            let done = driver.results.recv().await.unwrap();
+            driver.done(done);
+        }
+        let news = told(&mut driver);
+        let told = |news: &News| {
+            matches!(news, News::Refused { what, .. } if what.contains("what was spent")
+            && what.contains("in the conversation s-1, which you left") == is_left)
+        };
+        assert!(news.iter().any(told), "{news:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_conversation_that_is_gone_is_given_up_once() {
     let (mut driver, _home) = driver(Some(conversation())).await;
     told(&mut driver);
