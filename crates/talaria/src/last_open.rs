@@ -4,11 +4,13 @@
 //! Kept in Talaria's home, one line for each directory. A file that cannot be written costs nothing but this.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use talaria_core::api::{Kind, ProblemCode, SessionInfo, SessionQuery};
 use talaria_core::ids::SessionId;
 use talaria_server::client::{Client, ClientError};
+use tokio::task::JoinHandle;
 
 use crate::lines_file;
 
@@ -16,9 +18,13 @@ use crate::lines_file;
 const MOST: usize = 200;
 
 /// The file.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct LastOpen {
     path: PathBuf,
+    /// What is to be remembered and is not yet.
+    latest: Arc<Mutex<Option<SessionId>>>,
+    /// Held while it is written.
+    writing: Arc<Mutex<()>>,
 }
 
 /// What was open where.
@@ -32,13 +38,23 @@ struct Opened {
 impl LastOpen {
     /// The one in this home.
     pub(crate) fn in_home(root: &Path) -> Self {
-        Self { path: root.join("last_open.jsonl") }
+        let path = root.join("last_open.jsonl");
+        Self { path, latest: Arc::default(), writing: Arc::default() }
     }
 
-    /// Remembers that this conversation is open, or was until now.
-    pub(crate) fn note(&self, session: &SessionId) {
-        if let Ok(here) = std::env::current_dir() {
-            self.note_at(here, session);
+    /// Remembers that this conversation is open, or was until now. The disk holds nobody up who does not wait for it; of
+    /// several that are on their way the last one counts.
+    pub(crate) fn note(&self, session: &SessionId) -> JoinHandle<()> {
+        *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(session.clone());
+        let this = self.clone();
+        tokio::task::spawn_blocking(move || this.write_latest())
+    }
+
+    fn write_latest(&self) {
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let (Ok(here), Some(session)) = (std::env::current_dir(), latest) {
+            self.note_at(here, &session);
         }
     }
 
@@ -86,6 +102,20 @@ async fn newest(client: &Client) -> Result<Option<SessionInfo>, ClientError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn of_several_on_their_way_the_last_one_counts() {
+        let home = tempfile::tempdir().unwrap();
+        let last = LastOpen::in_home(home.path());
+        let writing = last.writing.lock().unwrap();
+        let notes: Vec<_> = ["s-1", "s-2"].map(|id| last.note(&SessionId::new(id))).into();
+        drop(writing);
+        for note in notes {
+            note.await.unwrap();
+        }
+        let here = std::env::current_dir().unwrap();
+        assert_eq!(last.candidates(&here), [SessionId::new("s-2")]);
+    }
 
     #[test]
     fn the_last_one_here_goes_before_the_last_one_elsewhere() {

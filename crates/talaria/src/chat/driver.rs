@@ -23,6 +23,7 @@ use super::under_way::UnderWay;
 use super::{errand, watch, words};
 use crate::conversation::news::{News as Arrived, Stream};
 use crate::exec::milliseconds;
+use crate::last_open::LastOpen;
 
 mod choosing;
 mod command;
@@ -45,6 +46,7 @@ pub(crate) struct Driver {
     desk: Arc<Desk>,
     files: Arc<Files>,
     history: Arc<History>,
+    last_open: LastOpen,
     current: Option<Current>,
     chosen: Chosen,
     /// What was chosen last, wherever: the next new conversation begins with it.
@@ -97,6 +99,7 @@ impl Driver {
         let chosen = Chosen { model: desk.wanted.model.clone(), effort: desk.wanted.effort.clone() };
         let (teller, results) = mpsc::channel(AHEAD);
         let mut driver = Self {
+            last_open: LastOpen::in_home(desk.settings.home.root()),
             desk: Arc::new(desk),
             files: Arc::default(),
             history: Arc::new(history),
@@ -264,15 +267,6 @@ impl Driver {
     /// Looks what a conversation here would begin with, and what is missing for it.
     fn look_around(&mut self) {
         self.errands.spawn(errand::look_around(self.place(), self.teller.clone()));
-    }
-
-    /// Says what is asked for from the next turn on: a conversation that there is keeps its own model.
-    fn tell_chosen(&mut self) {
-        let Chosen { model, effort } = self.chosen.clone();
-        let config = &self.desk.settings.config.model;
-        let usual = config.default.clone().filter(|_| self.current.is_none());
-        let (model, effort) = (model.or(usual), effort.or_else(|| config.effort.clone()));
-        self.ready.push_back(News::Chosen { model, effort });
     }
 
     fn place(&self) -> Place {

@@ -47,6 +47,15 @@ impl Driver {
         }
     }
 
+    /// Says what is asked for from the next turn on: a conversation that there is keeps its own model.
+    pub(super) fn tell_chosen(&mut self) {
+        let Chosen { model, effort } = self.chosen.clone();
+        let config = &self.desk.settings.config.model;
+        let usual = config.default.clone().filter(|_| self.current.is_none());
+        let (model, effort) = (model.or(usual), effort.or_else(|| config.effort.clone()));
+        self.ready.push_back(News::Chosen { model, effort });
+    }
+
     fn say(&mut self, text: String, when: When) {
         let prompt = Prompt { text, images: Vec::new() };
         self.wish(Wish::Say(prompt, when));

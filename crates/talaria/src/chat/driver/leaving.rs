@@ -7,10 +7,11 @@ use talaria_core::ids::SessionId;
 use talaria_face::chat::commands::Command;
 use talaria_face::chat::contract::{News, Wish};
 
+use tokio::task::JoinHandle;
+
 use super::Driver;
 use super::choosing::name;
 use crate::chat::errand::{MESSAGE, STOP};
-use crate::last_open::LastOpen;
 
 /// How long the last words may take.
 const LAST_WORDS: Duration = Duration::from_secs(2);
@@ -39,10 +40,8 @@ impl Driver {
     }
 
     /// `talaria --last` finds this conversation from now on.
-    pub(super) fn note_open(&self) {
-        if let Some(current) = &self.current {
-            LastOpen::in_home(self.desk.settings.home.root()).note(&current.id);
-        }
+    pub(super) fn note_open(&self) -> Option<JoinHandle<()>> {
+        self.current.as_ref().map(|current| self.last_open.note(&current.id))
     }
 
     pub(super) async fn leave_within(mut self, limit: Duration) -> Left {
@@ -84,7 +83,10 @@ impl Driver {
         let has_ended_shell = was_running || self.shell.is_some();
         let (is_running, is_engine_stopped) = (self.is_running(), self.is_engine_stopped());
         // Another chat may have been opened here since.
-        self.note_open();
+        if let Some(noted) = self.note_open() {
+            // What is not written by then is written a moment later, or costs nothing but this.
+            let _ = tokio::time::timeout(LAST_WORDS, noted).await;
+        }
         let session = self.current.take().map(|current| current.id);
         Left { session, is_running, is_engine_stopped, unconfirmed, refused, has_ended_shell }
     }

@@ -268,6 +268,7 @@ async fn what_is_meant_for_a_turn_is_refused_where_none_runs() {
 async fn the_conversation_that_was_opened_is_the_last_one() {
     let (driver, home) = driver(Some(conversation())).await;
     let kept = || std::fs::read_to_string(home.path().join("last_open.jsonl")).unwrap();
+    driver.note_open().unwrap().await.unwrap();
     assert!(kept().contains("\"s-1\""), "{}", kept());
     let here = std::env::current_dir().unwrap();
     let other = json!({ "at": here, "session": "s-2" });
