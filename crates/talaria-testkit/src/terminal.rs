@@ -20,7 +20,7 @@ use std::time::Duration;
 use pty_process::OwnedWritePty;
 pub use pty_process::{Command, Size};
 use rustix::process::{Pid, Signal, kill_process};
-use rustix::termios::{LocalModes, tcgetattr};
+use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::Child;
 use tokio::sync::watch as channel;
@@ -76,6 +76,11 @@ impl Terminal {
             let (pty, pts) = pty_process::open()?;
             pty.resize(Size::new(rows, columns))?;
             let file = File::from(pty.as_fd().try_clone_to_owned()?);
+            // On Ctrl-C the kernel throws away what was not read yet, a moment after the signal: that may already be the
+            // program's answer to it.
+            let mut modes = tcgetattr(&file)?;
+            modes.local_modes |= LocalModes::NOFLSH;
+            tcsetattr(&file, OptionalActions::Now, &modes)?;
             let child = command.kill_on_drop(true).spawn(pts)?;
             Ok::<_, pty_process::Error>((pty, file, child))
         };

@@ -80,7 +80,7 @@ fn tell(line: &str) {
 pub(crate) fn run() -> Result<u8, Trouble> {
     if io::stdin().is_terminal() {
         return Err(
-            Trouble::new(exit::USAGE, "only the chat starts this").try_this("`talaria` opens the chat")
+            Trouble::new(exit::USAGE, "only Talaria itself starts this").try_this("`talaria` opens the chat")
         );
     }
     let cannot = |error| Trouble::new(exit::FAILED, "cannot give the terminal back").because(error);

@@ -195,13 +195,13 @@ fn a_narrow_status_line_still_says_what_may_be_done() {
         if let Event::SessionStarted(started) = &mut started {
             started.sandbox = "danger-full-access".into();
         }
-        play.event(started);
+        play.event(started).event(sample::completed("done"));
         play.rows_with("codex·")
     };
     assert_eq!(open(60), "codex·gpt-5.5·high · danger-full-access/on-request\n");
     assert_eq!(open(40), "codex·gpt-5.5·high · no sandbox\n");
     let mut narrow = play().at(40, 20);
-    narrow.event(sample::session_started());
+    narrow.event(sample::session_started()).event(sample::completed("done"));
     assert_eq!(narrow.rows_with("codex·"), "codex·gpt-5.5·high · workspace-write\n");
 }
 
