@@ -74,6 +74,8 @@ async fn a_conversation_that_rested_is_told_to_a_fresh_thread(codex: Codex) {
     let id = session(&scene.run(&["exec", "--json", "tell me a word"]).await.exits(0));
     let engine = scene.engine_pid().await;
     kill_process(scene.codex_pid().await, Signal::KILL).unwrap();
+    // What is sent to a Codex whose end is not known yet may have arrived, and is not sent again.
+    scene.wait_status(|status| status["hosts"].as_array().is_some_and(Vec::is_empty)).await;
     fs::remove_dir_all(scene.codex_home.path().join("sessions")).unwrap();
     scene.model.push(Reply::say("heron"));
     scene.run(&["exec", "--json", "--resume", &id, "which word was it?"]).await.exits(0);

@@ -61,7 +61,7 @@ async fn the_time_limit_ends_a_turn_that_stalls(codex: Codex) {
     let scene = Scene::real(&codex).await;
     scene.model.push(Reply::new().stall());
     let ended = scene.run(&["exec", "--timeout", "1s", "talk"]).await.exits(5);
-    ended.prints(&["error: the turn ran out of time and was stopped", "hint: give it longer with --timeout"]);
+    ended.prints(&["error: the turn ran out of time and was stopped", "hint: give it longer: --timeout"]);
     scene.close().await;
 }
 
