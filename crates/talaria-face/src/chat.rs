@@ -26,6 +26,7 @@ mod known;
 mod layout;
 pub mod line;
 mod list;
+mod opening;
 mod panel;
 mod pending;
 mod requests;
@@ -77,6 +78,8 @@ pub struct Chat {
     turn: Turn,
     /// How the turn stood in what was told so far of the past; it counts once all of that has been told.
     past: Turn,
+    /// What is to be said of the conversation once all of its past has been told.
+    arrival: Option<String>,
     /// The last turn that is known to have ended.
     ended: i64,
     transcript: Transcript,
@@ -146,6 +149,7 @@ impl Chat {
             session: None,
             turn: Turn::Idle,
             past: Turn::Idle,
+            arrival: None,
             ended: 0,
             has_talk: false,
             is_caught_up: true,

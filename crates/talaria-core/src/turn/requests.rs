@@ -147,7 +147,7 @@ impl Turn {
         let decision = reply::decided(&open.request, answer.decision);
         let id = open.id.clone();
         let reason = match decision {
-            Decision::Decline => self.open_requests[at].reason_for_the_model(answer, self.id.as_ref()),
+            Decision::Decline => self.open_requests[at].reason_for_the_model(answer, by, self.id.as_ref()),
             _ => None,
         };
         let given = answer.given_reason().filter(|_| decision == Decision::Decline).map(str::to_owned);
@@ -321,12 +321,14 @@ pub(super) fn changes_in(ask: &Ask) -> Option<&[FileChange]> {
 impl OpenRequest {
     /// The wire has no place for a reason, so it goes in as further input of the turn that asks; a request of a server
     /// may not say which that is, and then it is ours.
-    fn reason_for_the_model(&self, answer: &Answer, ours: Option<&TurnId>) -> Option<Output> {
+    fn reason_for_the_model(&self, answer: &Answer, by: Who, ours: Option<&TurnId>) -> Option<Output> {
         let reason = answer.given_reason()?;
         let scope = self.request.scope();
         let turn = scope.turn.map(TurnId::new).or_else(|| ours.cloned())?;
         let label: String = self.ask.label().chars().take(LABEL_CHARS).collect();
-        let text = format!("I declined this request: {label}\nThe reason: {reason}");
+        // A rule speaks for itself: the person has said nothing.
+        let lead = if by == Who::User { "I declined this request" } else { "This request was declined" };
+        let text = format!("{lead}: {label}\nThe reason: {reason}");
         Some(Output::Steer { thread: ThreadId::new(scope.thread?), turn, text })
     }
 }

@@ -36,6 +36,9 @@ impl Chat {
             }
             Command::Steer(text) => self.say(now, prompt(text), When::Now),
             Command::Queue(text) => self.say(now, prompt(text), When::Next),
+            Command::Requests if self.requests.listed().is_empty() => {
+                self.note(Tone::Info, "nothing waits for you");
+            }
             Command::Requests => self.show_waiting(now),
             Command::Approve { request: None, .. } | Command::Deny { request: None, .. }
                 if self.is_another(now) =>

@@ -8,7 +8,7 @@ use talaria_core::ids::TicketId;
 use talaria_core::outcome::Outcome;
 use talaria_core::plain::{one_line, sanitize};
 use talaria_core::redact::redact;
-use talaria_core::request::Decision;
+use talaria_core::request::{Decision, Who};
 
 use super::Chat;
 use super::commands::Source;
@@ -16,7 +16,7 @@ use super::completion::Choice;
 use super::contract::{News, Prompt, Wish};
 use super::known::{Engine, Missing};
 use super::panel::Panel;
-use super::pending::{Back, Pending};
+use super::pending::Back;
 use super::transcript::Tone;
 use super::turn::{Lap, Turn};
 use super::welcome::{STARTS_AGAIN, STOPPED};
@@ -164,39 +164,6 @@ impl Chat {
         }
     }
 
-    /// Another conversation. What was held for the last one goes back to the input line.
-    fn opened(&mut self, session: Option<Box<SessionInfo>>) {
-        for prompt in self.pending.withdraw().into_iter().rev() {
-            self.composer.put_back(prompt);
-        }
-        self.pending = Pending::default();
-        self.clear_transcript();
-        (self.has_talk, self.sent) = (false, None);
-        (self.asked_older, self.older_again) = (None, None);
-        self.lose_panel(|_| true);
-        self.is_caught_up = session.is_none();
-        self.session = session.as_ref().map(|session| session.id.clone());
-        self.requests.open(self.session.as_ref());
-        let is_running = session.as_ref().is_some_and(|session| session.running);
-        (self.turn, self.ended) = (if is_running { Turn::found() } else { Turn::Idle }, 0);
-        self.past = self.turn;
-        self.known.open(session);
-    }
-
-    /// All of the past has been told. A turn that was asked for here in the meantime is newer than that.
-    fn caught_up(&mut self) {
-        if self.is_caught_up {
-            return;
-        }
-        self.is_caught_up = true;
-        if self.sent.is_none() {
-            let before = std::mem::replace(&mut self.turn, self.past);
-            if before.is_stopping() {
-                self.turn.stop();
-            }
-        }
-    }
-
     fn happened(&mut self, now: Duration, numbered: &Numbered) {
         if self.session.as_ref().is_some_and(|session| *session != numbered.session) {
             return;
@@ -242,6 +209,7 @@ impl Chat {
             && let Some(panel) = self.lose_panel(|panel| *panel.ticket() == closed.ticket)
             && !panel.is_sent()
             && closed.decision != Decision::Void
+            && matches!(closed.by, Who::User | Who::Model)
         {
             self.note(Tone::Info, format!("the request was answered elsewhere: {}", closed.decision));
         }
@@ -309,7 +277,7 @@ impl Chat {
 
     /// A question went, and not because the person put it away. What is being typed for it must not go elsewhere: not into
     /// the input line, and not to the next question.
-    fn lose_panel(&mut self, is_gone: impl FnOnce(&Panel) -> bool) -> Option<Panel> {
+    pub(super) fn lose_panel(&mut self, is_gone: impl FnOnce(&Panel) -> bool) -> Option<Panel> {
         let panel = self.panel.take_if(|panel| is_gone(panel))?;
         if panel.is_entering() {
             self.is_dropping = true;

@@ -126,6 +126,7 @@ impl Chat {
             has_shell: self.shell.is_some(),
             waiting: self.requests.count(self.panel.as_ref().map(Panel::ticket)),
             has_panel: self.panel.is_some(),
+            is_asking: self.requests.first_here().is_some(),
             now,
             wall: self.wall(now),
         };
@@ -143,6 +144,9 @@ impl Chat {
             _ if self.is_dropping => {
                 &["the question is gone: keys are dropped up to Enter", "Enter ends the line"]
             }
+            _ if self.is_asked() && self.panel.as_ref().is_some_and(Panel::takes_line) => {
+                &["Enter gives the answer; Esc goes back", "Enter answers"]
+            }
             _ if self.is_asked() => &["keys answer; Ctrl-G: input line", "keys answer"],
             _ if matches!(self.popup, Some(Popup::List(_))) => {
                 &["Enter chooses; Esc leaves", "Enter chooses"]
@@ -150,6 +154,10 @@ impl Chat {
             _ if matches!(self.popup, Some(Popup::Keys(_))) => {
                 &["Esc closes the table of keys", "Esc closes it"]
             }
+            _ if self.composer.is_searching() => {
+                &["Enter takes the line; Esc leaves the search", "Enter takes it"]
+            }
+            _ if self.composer.has_choice() => &["Enter puts it in; Esc closes the list", "Enter puts it in"],
             (_, Turn::Idle, _) => &["Enter sends"],
             (_, _, Enter::Steer) => &["Enter steers; F3: queue; Esc stops", "Enter steers"],
             (_, _, Enter::Queue) => &["Enter queues; F3: steer; Esc stops", "Enter queues"],

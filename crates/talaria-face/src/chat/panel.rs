@@ -211,7 +211,7 @@ impl Panel {
     }
 
     /// Does it want a line, and not a key?
-    fn takes_line(&self) -> bool {
+    pub(super) fn takes_line(&self) -> bool {
         match self.dialog.step() {
             _ if self.stage == Stage::Sent => false,
             Step::Choice => false,

@@ -7,7 +7,7 @@ use talaria_core::event::Event;
 use talaria_core::ids::{SessionId, TicketId};
 use talaria_core::place::Place;
 use talaria_core::plain::one_line;
-use talaria_core::request::{Ask, Decision};
+use talaria_core::request::{Ask, Decision, Who};
 
 use super::known::Known;
 use super::panel::{Request, Scene};
@@ -43,6 +43,7 @@ struct Here {
 pub(super) struct Closed {
     pub(super) ticket: TicketId,
     pub(super) decision: Decision,
+    pub(super) by: Who,
 }
 
 impl Requests {
@@ -69,9 +70,9 @@ impl Requests {
                 });
                 None
             }
-            Event::RequestClosed { id, decision, .. } => {
+            Event::RequestClosed { id, decision, by, .. } => {
                 self.close(id);
-                Some(Closed { ticket: id.clone(), decision: *decision })
+                Some(Closed { ticket: id.clone(), decision: *decision, by: *by })
             }
             Event::Outcome(_) => {
                 for ticket in self.here.iter().map(|request| request.ticket.clone()).collect::<Vec<_>>() {
@@ -144,8 +145,8 @@ impl Requests {
         let scene = Scene {
             origin: Some(format!("A request of {}", whose(request))),
             agent: None,
-            sandbox: "of that conversation".to_owned(),
-            approval: "of that conversation".to_owned(),
+            sandbox: String::new(),
+            approval: String::new(),
             cwd: String::new(),
             place: request.place,
         };

@@ -17,6 +17,9 @@ use crate::render::{Color, Paint, Style, cut, short};
 /// From how many percent on a limit is worth a look.
 const NEARLY_FULL: f64 = 80.0;
 
+/// What a turn does that waits for a person.
+const WAITING: &str = "waiting for you";
+
 /// Between two parts.
 const GAP: usize = 3;
 
@@ -30,6 +33,8 @@ pub(super) struct Moment {
     pub(super) waiting: usize,
     /// Is one shown?
     pub(super) has_panel: bool,
+    /// Does this conversation wait for an answer of the person?
+    pub(super) is_asking: bool,
     pub(super) now: Duration,
     /// The time of day, if it is known.
     pub(super) wall: Option<Timestamp>,
@@ -138,10 +143,13 @@ fn work(moment: Moment, paint: Paint) -> Option<String> {
         Turn::Idle => return None,
         Turn::Asked { is_stopping: true, .. } | Turn::Running { is_stopping: true, .. } => "stopping",
         Turn::Asked { .. } => "sending",
+        Turn::Running { .. } if moment.is_asking => WAITING,
         Turn::Running { .. } => "working",
     };
     let beat = usize::try_from(moment.now.as_millis() / 100).unwrap_or(0);
-    let sign = paint.sign(FRAMES[beat % FRAMES.len()], ASCII[beat % ASCII.len()]);
+    let turning = paint.sign(FRAMES[beat % FRAMES.len()], ASCII[beat % ASCII.len()]);
+    // Nothing is going on that would turn.
+    let sign = if word == WAITING { "?" } else { turning };
     let time = moment.turn.elapsed(moment.now).map(|time| match time.as_secs() {
         seconds @ 0..60 => format!(" {seconds}s"),
         seconds @ 60..3600 => format!(" {}m {:02}s", seconds / 60, seconds % 60),
@@ -152,8 +160,9 @@ fn work(moment: Moment, paint: Paint) -> Option<String> {
 
 fn model(known: &Known, paint: Paint) -> Option<String> {
     let model = known.model();
-    let next =
-        if matches!(model, Setting::Asked(_)) && known.started.is_some() { " (next turn)" } else { "" };
+    let is_asked = |setting| matches!(setting, Setting::Asked(_));
+    let is_next = known.started.is_some() && (is_asked(model) || is_asked(known.effort()));
+    let next = if is_next { " (next turn)" } else { "" };
     let joint = paint.sign("·", "/");
     let runtime = known.codex().map(|_| format!("codex{joint}")).unwrap_or_default();
     let effort = known.effort().value().map(|effort| format!("{joint}{effort}")).unwrap_or_default();

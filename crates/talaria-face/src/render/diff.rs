@@ -72,15 +72,23 @@ pub(crate) fn nearby_ask<'a>(ask: &'a Ask, directory: &Path) -> Cow<'a, Ask> {
     ask
 }
 
+/// Is a change only wanted, or was it made?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sign {
+    Wanted,
+    Made,
+}
+
 /// Shows changes as lines.
 pub(crate) fn show(changes: &[FileChange], amount: Amount, width: Option<usize>, paint: Paint) -> String {
     let counted = changes.iter().map(|change| (change, counts(change)));
-    show_counted(counted, amount, width, paint)
+    show_counted(counted, Sign::Wanted, amount, width, paint)
 }
 
 /// The same for changes that were counted before: of a long one perhaps not all is there.
 pub(crate) fn show_counted<'a>(
     changes: impl IntoIterator<Item = (&'a FileChange, Counts)>,
+    sign: Sign,
     amount: Amount,
     width: Option<usize>,
     paint: Paint,
@@ -93,7 +101,7 @@ pub(crate) fn show_counted<'a>(
     };
     let mut missing = 0;
     for (change, counts) in changes {
-        out.push_str(&header(change, counts, paint));
+        out.push_str(&header(change, counts, sign, paint));
         out.push('\n');
         for (style, mark, text) in rows(change) {
             if left == 0 {
@@ -135,8 +143,12 @@ pub(crate) fn summary_counted<'a>(
     if files.is_empty() { "no files".to_owned() } else { files.join(", ") }
 }
 
-fn header(change: &FileChange, counts: Counts, paint: Paint) -> String {
-    paint.text(Style::BOLD, &format!("{} {}", paint.sign("✎", "*"), file(change, counts, paint)))
+fn header(change: &FileChange, counts: Counts, sign: Sign, paint: Paint) -> String {
+    let sign = match sign {
+        Sign::Wanted => paint.text(Style::BOLD, paint.sign("✎", "*")),
+        Sign::Made => paint.text(Style::BOLD.color(Color::Green), paint.sign("✓", "+")),
+    };
+    format!("{sign} {}", paint.text(Style::BOLD, &file(change, counts, paint)))
 }
 
 fn file(change: &FileChange, Counts { added, removed }: Counts, paint: Paint) -> String {

@@ -49,10 +49,10 @@ pub(crate) fn news(event: &Event, paint: Paint) -> Option<News> {
         }
         Event::ChildrenRunning { count: 0 } => return None,
         Event::ChildrenRunning { count: 1 } => {
-            Aside("the turn has ended; 1 sub-agent is still at work".to_owned())
+            Aside("when the turn ended, 1 sub-agent was still at work".to_owned())
         }
         Event::ChildrenRunning { count } => {
-            Aside(format!("the turn has ended; {count} sub-agents are still at work"))
+            Aside(format!("when the turn ended, {count} sub-agents were still at work"))
         }
         Event::Quiet { seconds, open_items } => Warning(quiet_line(*seconds, open_items.len())),
         Event::Escalated { action: Escalation::HostEnded } => {
@@ -216,7 +216,7 @@ mod tests {
         expect![[r#"
               agent abcdef is at work
               agent é failed
-              the turn has ended; 2 sub-agents are still at work
+              when the turn ended, 2 sub-agents were still at work
             nothing
         "#]]
         .assert_eq(&events.iter().map(told).collect::<String>());

@@ -53,7 +53,7 @@ pub(crate) fn decided(decision: Decision, by: Who, why: Option<&str>, paint: Pai
     let arrow = paint.sign("→", "->");
     match (decision, by) {
         (Decision::Void, _) => {
-            dim(&format!("{arrow} {decision}: Codex closed it before it was answered"), paint)
+            dim(&format!("{arrow} {decision}: it was closed before it was answered"), paint)
         }
         (_, Who::Nobody) => warn(&format!("{arrow} {decision}: there was {by}"), paint),
         (_, Who::Demo) => {
@@ -140,11 +140,14 @@ pub(crate) fn ending(report: &Report, paint: Paint) -> Vec<String> {
     }
     if report.declined > 0 {
         let what = match report.declined {
-            1 => "1 request was declined, since it".to_owned(),
-            count => format!("{count} requests were declined, since they"),
+            1 => "1 request was declined".to_owned(),
+            count => format!("{count} requests were declined"),
         };
-        lines.push(warn(&format!("{what} could not be put to anyone"), paint));
-        lines.push(hint("run it in a terminal, or with --approval never --sandbox workspace-write"));
+        lines.push(warn(
+            &format!("{what} without a person: nobody could be asked, or a rule forbade it"),
+            paint,
+        ));
+        lines.push(hint("in a terminal you are asked; with --approve wait, requests stay open for you"));
     }
     lines
 }
@@ -225,8 +228,8 @@ mod tests {
             hint: check what it did before you send the prompt again; `talaria doctor` checks the installation
             tokens: 9.6k in (4.8k cached), 12 out, 3.2s
             --
-            2 requests were declined, since they could not be put to anyone
-            hint: run it in a terminal, or with --approval never --sandbox workspace-write
+            2 requests were declined without a person: nobody could be asked, or a rule forbade it
+            hint: in a terminal you are asked; with --approve wait, requests stay open for you
             tokens: 9.6k in (4.8k cached), 12 out, 3.2s"#]]
         .assert_eq(&ends.iter().map(told).collect::<Vec<_>>().join("\n--\n"));
     }
@@ -276,7 +279,7 @@ mod tests {
             Some("use the mirror"),
             paint,
         ));
-        expect!["→ no longer open: Codex closed it before it was answered"].assert_eq(&decided(
+        expect!["→ no longer open: it was closed before it was answered"].assert_eq(&decided(
             Decision::Void,
             Who::Codex,
             None,

@@ -37,9 +37,9 @@ const BAR_COLUMNS: usize = 4;
 /// What is in force where the question is asked.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules<'a> {
-    /// The sandbox, as Codex calls it.
+    /// The sandbox, as Codex calls it; empty if nobody tells it here.
     pub(crate) sandbox: &'a str,
-    /// The approval policy, as Codex calls it.
+    /// The approval policy, as Codex calls it; empty if nobody tells it here.
     pub(crate) approval: &'a str,
     /// Where it would happen, if something is known about it.
     pub(crate) place: Option<Place>,
@@ -159,28 +159,32 @@ pub(crate) fn quoted(text: &str, paint: Paint, width: Option<usize>) -> String {
 
 /// Where an accepted command runs, said plainly; Codex does not tell, but what the model wished often does.
 fn command_note(rules: Rules<'_>) -> String {
-    let sandbox = reveal_line(rules.sandbox);
+    let sandbox = match rules.sandbox {
+        "" => String::new(),
+        known => format!(" ({})", reveal_line(known)),
+    };
     match (rules.sandbox, rules.approval) {
         ("danger-full-access", _) => {
             "there is no sandbox (danger-full-access): it runs with all your rights".to_owned()
         }
         _ if rules.place == Some(Place::Inside) => {
-            format!("if you accept, it runs inside the sandbox ({sandbox})")
+            format!("if you accept, it runs inside the sandbox{sandbox}")
         }
         _ if rules.place == Some(Place::Outside) => {
-            format!("if you accept, it runs outside the sandbox ({sandbox}), with all your rights")
+            format!("if you accept, it runs outside the sandbox{sandbox}, with all your rights")
         }
         (_, "on-request") => format!(
-            "Codex asks when it wants to leave the sandbox ({sandbox}): if you accept, the command may run outside \
+            "Codex asks when it wants to leave the sandbox{sandbox}: if you accept, the command may run outside \
              it, with all your rights"
         ),
         // Seen with the real Codex: it does not ask a second time.
         (_, policy @ ("untrusted" | "on-failure")) => format!(
-            "if you accept, the command may run outside the sandbox ({sandbox}), with all your rights: under \
+            "if you accept, the command may run outside the sandbox{sandbox}, with all your rights: under \
              {policy}, what fails inside is run again outside"
         ),
+        (_, "") => "if you accept, the command may run outside the sandbox, with all your rights".to_owned(),
         (_, policy) => format!(
-            "if you accept, the command may run outside the sandbox ({sandbox}), with all your rights (approval \
+            "if you accept, the command may run outside the sandbox{sandbox}, with all your rights (approval \
              policy {})",
             reveal_line(policy)
         ),

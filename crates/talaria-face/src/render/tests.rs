@@ -84,7 +84,7 @@ fn a_turn_in_a_pipe_is_plain_text() {
         ◐ look
         ☐ leap
 
-        • running  touch x
+        • touch x
 
         ? Codex asks to run a command
           │ /bin/bash -lc 'touch x'
@@ -197,17 +197,17 @@ fn looks_are_escape_sequences_of_the_plainest_kind() {
         ␛[31m✗␛[0m false  ␛[2mexit 1 (0.4s)␛[0m
         ␛[2m  no␛[0m
 
-        ␛[1m✎ src/a.rs (+2 −1)␛[0m
+        ␛[1m✎␛[0m ␛[1msrc/a.rs (+2 −1)␛[0m
           ␛[36m@@ -1,3 +1,4 @@␛[0m
           ␛[2m fn a() {␛[0m
           ␛[31m-    old();␛[0m
           ␛[32m+    new();␛[0m
           ␛[32m+    newer();␛[0m
           ␛[2m }␛[0m
-        ␛[1m✎ notes.md (new, +2)␛[0m
+        ␛[1m✎␛[0m ␛[1mnotes.md (new, +2)␛[0m
           ␛[32m+# Notes␛[0m
           ␛[32m+    tabbed␛[0m
-        ␛[1m✎ gone.txt (deleted, −1)␛[0m
+        ␛[1m✎␛[0m ␛[1mgone.txt (deleted, −1)␛[0m
           ␛[31m-bye␛[0m
 
         ␛[1;31merror:␛[0m the turn failed (rate_limit)
@@ -348,7 +348,7 @@ fn a_step_without_an_end_is_named() {
     ];
     assert_eq!(
         rendered(sample::PIPE, &events),
-        "• running  sleep 9\nsleep 9  did not end before the turn did\n"
+        "• sleep 9\nsleep 9  did not end before the turn did\n"
     );
 }
 
@@ -401,7 +401,7 @@ fn a_question_is_covered_when_another_one_closes_below_its_choices() {
     assert!(!terminal.is_prompt_covered());
     drop(terminal);
     let text = String::from_utf8(bytes).unwrap();
-    let (_, below) = text.split_once("no longer open: Codex closed it before it was answered\n").unwrap();
+    let (_, below) = text.split_once("no longer open: it was closed before it was answered\n").unwrap();
     assert_eq!(below.matches("? Codex asks").count(), 1, "{text}");
     assert!(below.contains("│ first\n") && below.ends_with("no, and stop the turn: "), "{text}");
 }

@@ -55,9 +55,9 @@ fn image(prompt: Option<&str>, path: Option<&str>) -> String {
     format!("make an image{drawn}{saved}")
 }
 
-/// The line for a step that began, where no spinner can show it.
+/// The line for a step that began, where no spinner can show it. Whether it runs is not known: a person may be asked about it.
 pub(crate) fn started(label: &str, paint: Paint) -> String {
-    paint.text(Style::DIM, &format!("{} running  {label}", paint.sign("•", "*")))
+    paint.text(Style::DIM, &format!("{} {label}", paint.sign("•", "*")))
 }
 
 /// The lines for a step that ended, or nothing for steps shown in other ways. `width` cuts the name, if given.

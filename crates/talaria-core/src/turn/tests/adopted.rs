@@ -552,7 +552,7 @@ fn the_floor_holds_over_a_kept_answer() {
           => emit request_opened command="rm -rf /" cwd=/w id=req-1 item=c2 kind=command place=undecidable thread=t
           => emit request_closed by=floor decision=decline id=req-1 why="the hard floor (remove-system): it would remove the system or a home directory"
           => delivering req-1 by floor
-          => steer t/u "I declined this request: rm -rf /\nThe reason: the hard floor (remove-system): it would remove the system or a home directory"
+          => steer t/u "This request was declined: rm -rf /\nThe reason: the hard floor (remove-system): it would remove the system or a home directory"
           => reply id=3 {"decision":"decline"}
     "#]]);
 }

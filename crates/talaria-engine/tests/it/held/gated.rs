@@ -67,7 +67,7 @@ fn decisions(ended: &Ended) -> Vec<(Decision, Who, &str)> {
 /// What the model is told of each refusal.
 fn reasons(real: &Real) -> Vec<String> {
     let last = real.model.requests().pop().unwrap();
-    let told = last.user_texts().into_iter().filter(|text| text.starts_with("I declined this request"));
+    let told = last.user_texts().into_iter().filter(|text| text.starts_with("This request was declined"));
     told.map(|text| text.split_once("The reason: ").unwrap().1.to_owned()).collect()
 }
 

@@ -98,6 +98,11 @@ impl Composer {
         Some(Reaction::Changed)
     }
 
+    /// Is something chosen in an open list?
+    pub fn has_choice(&self) -> bool {
+        self.popup.as_ref().is_some_and(|popup| popup.chosen().is_some())
+    }
+
     /// Puts a choice in the place of what was typed of it.
     fn put_in(&mut self, choice: &Choice, by: Code) -> Reaction {
         let Some(popup) = self.popup.take() else { return Reaction::Nothing };

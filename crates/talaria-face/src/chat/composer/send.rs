@@ -22,7 +22,11 @@ impl Composer {
         // What begins with a paste is never a command: nobody typed that slash.
         let entry = if self.buffer.is_unit(0) { Ok(Entry::Say(text.clone())) } else { commands::read(&text) };
         let reaction = match entry {
-            Err(mistake) => return Reaction::Mistake(mistake.to_string()),
+            Err(mistake) => {
+                // The list would stand over what is said about it.
+                self.dismissed = self.popup.take().map(|popup| popup.context);
+                return Reaction::Mistake(mistake.to_string());
+            }
             Ok(Entry::Command(_) | Entry::Shell(_)) if !images.is_empty() => {
                 let what = "a command takes no image; delete the image, or put a space in front to say it";
                 return Reaction::Mistake(what.to_owned());

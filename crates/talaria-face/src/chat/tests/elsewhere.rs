@@ -142,15 +142,15 @@ fn a_request_of_a_task_is_a_badge_and_opens_in_the_same_panel() {
         / lists commands, @ names a file, ! runs a shell command, ? shows the keys.
         Ctrl-D leaves and stops nothing: `talaria --last` comes back.
 
+
         A request of the task deploy
         ? Codex asks to run a command
           │ make deploy
           in      /home/me/project
           reason  may I?
                   sure
-          note    if you accept, the command may run outside the sandbox (of that
-                  conversation), with all your rights (approval policy of that
-                  conversation)
+          note    if you accept, the command may run outside the sandbox, with all your
+                  rights
         [y] yes, once  [s] yes, for this session  [n] no, go on  [r] no, and say why
         [x] no, and stop the turn:
         ── keys answer; Ctrl-G: input line ─────────────────────────────────────────────
@@ -285,8 +285,8 @@ fn the_badge_says_whether_it_counts_the_request_that_is_shown() {
     expect![[r#"
         1 request waits: F2
         2 requests wait: F2
-        ⠋ working 0s · 1 more waits: F2 · codex·gpt-5.5·high · workspace-write
-        ⠋ working 0s · 2 more wait: F2 · codex·gpt-5.5·high · workspace-write/on-request
+        ? waiting for you 0s · 1 more waits: F2 · codex·gpt-5.5·high · workspace-write
+        ? waiting for you 0s · 2 more wait: F2 · codex·gpt-5.5·high · workspace-write
     "#]]
     .assert_eq(&told);
 }
@@ -354,4 +354,49 @@ fn what_waits_elsewhere_is_listed_by_the_name_of_its_conversation() {
     .assert_eq(&play.rows_with("make deploy"));
     play.press("Enter");
     assert!(play.screen().contains("A request of the task codex-1 (fix the flaky␛[2J test)"));
+}
+
+#[test]
+fn what_a_rule_decided_was_not_answered_elsewhere() {
+    let mut play = play();
+    play.running().asked("r-1", sample::ask_command("ls")).settle();
+    play.event(Event::RequestClosed {
+        id: TicketId::new("r-1"),
+        decision: Decision::Decline,
+        by: Who::Floor,
+        why: Some("the hard floor".into()),
+    });
+    let screen = play.screen();
+    assert!(screen.contains("declined by the hard floor") && !screen.contains("elsewhere"), "{screen}");
+}
+
+#[test]
+fn a_conversation_of_another_folder_and_a_task_say_so_when_they_are_opened() {
+    let mut play = play();
+    play.running();
+    let task = SessionInfo {
+        id: SessionId::new("s-9"),
+        task: Some("codex-9\u{1b}".into()),
+        cwd: "/home/me/other".into(),
+        ..info()
+    };
+    play.news(News::Opened(Some(Box::new(task)))).event(sample::session_started());
+    assert_eq!(play.rows_with("this is the task"), "", "not before its past was told");
+    play.news(News::CaughtUp);
+    let screen = play.screen();
+    for words in ["this is the task codex-9␛", "/resume s-1 goes back", "works in ~/other"] {
+        assert!(screen.replace("\n  ", " ").contains(words), "{words}: {screen}");
+    }
+    play.news(News::Opened(Some(Box::new(SessionInfo { cwd: "/home/me/project".into(), ..info() }))));
+    play.news(News::CaughtUp);
+    assert_eq!(play.rows_with("this conversation works"), "");
+}
+
+#[test]
+fn a_turn_that_is_left_behind_is_named() {
+    let mut play = play();
+    play.running().news(News::Opened(None));
+    assert!(play.screen().contains("goes on; /resume s-1 opens it"), "{}", play.screen());
+    play.news(News::Opened(None));
+    assert_eq!(play.rows_with("/resume s-1"), "", "there is none now");
 }

@@ -78,3 +78,36 @@ fn a_second_shell_command_is_refused_and_never_said_to_the_model() {
     play.press("Up");
     assert!(play.screen().contains("$ !rm x"), "{}", play.screen());
 }
+
+#[test]
+fn the_row_above_the_input_says_what_enter_does() {
+    let mut play = play();
+    let rule = |play: &mut Play| play.rows_with("──").trim_matches(['─', ' ', '\n']).to_owned();
+    play.write("/");
+    assert_eq!(rule(&mut play), "Enter sends");
+    play.press("Down");
+    assert_eq!(rule(&mut play), "Enter puts it in; Esc closes the list");
+    play.press("Esc").press("Ctrl-U").press("Ctrl-R");
+    assert_eq!(rule(&mut play), "Enter takes the line; Esc leaves the search");
+    play.press("Esc");
+    play.running().asked("r-1", sample::ask_command("ls")).settle();
+    play.press("r").wait(300);
+    assert_eq!(rule(&mut play), "Enter gives the answer; Esc goes back");
+}
+
+#[test]
+fn a_mistake_is_not_hidden_by_the_list() {
+    let mut play = play();
+    play.write("/task").press("Enter");
+    let screen = play.screen();
+    assert!(screen.contains("needs something behind it") && !screen.contains("/tasks"), "{screen}");
+    play.press("Ctrl-U").write("/requests").press("Enter");
+    assert!(play.screen().contains("› /requests\nnothing waits for you"), "{}", play.screen());
+}
+
+#[test]
+fn an_effort_that_is_only_asked_for_says_so() {
+    let mut play = play();
+    play.running().news(News::Chosen { model: None, effort: Some("xhigh".into()) });
+    assert!(play.screen().contains("codex·gpt-5.5·xhigh (next turn)"), "{}", play.screen());
+}

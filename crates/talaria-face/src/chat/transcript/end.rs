@@ -40,7 +40,9 @@ impl End {
         });
         let outcome = with_cause(&report.outcome, |cause| Kept::of(cause, CAUSE).shown());
         let (code, by, retry_at, exit) = (report.code, report.by, report.retry_at, report.exit);
-        let (usage, declined, children_running) = (report.usage, report.declined, report.children_running);
+        let (usage, children_running) = (report.usage, report.children_running);
+        // Who declined what stands above, each with its reason.
+        let declined = 0;
         let hint = report.hint.clone();
         // The answer stands by itself, and the outcome has the cause.
         let (text, message) = (None, None);
@@ -79,7 +81,7 @@ impl End {
     /// Its rows. In a narrow window a turn that did its work has none: what it cost would take the place of what it
     /// said, and stands in the status line.
     pub(super) fn rows(&self, page: &Page<'_>) -> Vec<Line> {
-        let is_news = self.report.declined > 0 || !matches!(self.report.outcome, Outcome::Completed);
+        let is_news = !matches!(self.report.outcome, Outcome::Completed);
         if page.width < NARROW && !is_news {
             return Vec::new();
         }

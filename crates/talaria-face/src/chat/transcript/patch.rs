@@ -6,7 +6,7 @@ use talaria_core::request::Decision;
 use super::cell::{Folding, Page, passed};
 use super::kept::missing_note;
 use super::printed::more_lines;
-use super::request::held;
+use super::request::{held, unanswered};
 use super::wrap::{Break, rows, wrap};
 use crate::chat::line::Line;
 use crate::render::diff::{self, Amount, Counts};
@@ -33,6 +33,8 @@ enum State {
     Held,
     /// A person said no.
     Refused,
+    /// The question went without an answer: it did not run.
+    Unanswered,
     Ended(Status),
     /// The turn ended, and this did not.
     Left,
@@ -88,6 +90,7 @@ impl Patch {
     pub(super) fn release(&mut self, now: i64, decision: Decision) {
         match (&self.state, decision) {
             (State::Held, Decision::Decline | Decision::Cancel) => self.state = State::Refused,
+            (State::Held, Decision::Void) => self.state = State::Unanswered,
             (State::Held, _) => (self.state, self.since) = (State::Running, now),
             _ => {}
         }
@@ -96,7 +99,8 @@ impl Patch {
     /// Its turn ended, and nothing was heard of its end.
     pub(super) fn leave(&mut self) {
         match self.state {
-            State::Running | State::Held => self.state = State::Left,
+            State::Running => self.state = State::Left,
+            State::Held => self.state = State::Unanswered,
             State::Refused => self.state = State::Ended(Status::Declined),
             _ => {}
         }
@@ -144,7 +148,8 @@ impl Patch {
             Folding::Unfolded => Amount::All,
         };
         let changes = self.changes.iter().map(|(change, counts)| (change, *counts));
-        let text = diff::show_counted(changes, amount, Some(page.paper()), paint);
+        let sign = if is_made { diff::Sign::Made } else { diff::Sign::Wanted };
+        let text = diff::show_counted(changes, sign, amount, Some(page.paper()), paint);
         if !text.is_empty() {
             out.extend(rows(&text, page.width, 2, Break::Anywhere));
         }
@@ -167,6 +172,7 @@ impl Patch {
                 return format!("{} changing {names}  {passed}", spinner::sign(page.now, paint));
             }
             State::Held => return held(&names, page),
+            State::Unanswered => return unanswered(&names, page),
             State::Refused => Status::Declined,
             State::Left => Status::InProgress,
             State::Ended(status) => status,

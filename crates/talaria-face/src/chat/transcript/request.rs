@@ -14,6 +14,9 @@ const LIMITS: Limits = Limits { head: 8 * 1024, tail: 1024 };
 /// What a step does that a person is asked about.
 const WAITS: &str = "waits for an answer";
 
+/// What a step did that a person was asked about, and nobody answered.
+const UNANSWERED: &str = "did not run: not answered";
+
 /// What became of a question that was open when the turn ended.
 const LEFT: &str = "no answer was heard of before the turn ended";
 
@@ -141,7 +144,16 @@ pub(super) fn step(ask: &Ask) -> Option<ItemId> {
 
 /// The line of something that a person is asked about: it has no time, because it does not run.
 pub(super) fn held(label: &str, page: &Page<'_>) -> String {
-    let room = page.width.saturating_sub(WAITS.len() + 4).max(8);
-    let waits = page.paint.text(Style::DIM, WAITS);
-    format!("{} {}  {waits}", page.paint.sign("◌", "o"), cut(label, room, page.paint))
+    idle(label, WAITS, page)
+}
+
+/// The line of something that a person was asked about, and nobody answered.
+pub(super) fn unanswered(label: &str, page: &Page<'_>) -> String {
+    idle(label, UNANSWERED, page)
+}
+
+fn idle(label: &str, words: &str, page: &Page<'_>) -> String {
+    let room = page.width.saturating_sub(words.len() + 4).max(8);
+    let words = page.paint.text(Style::DIM, words);
+    format!("{} {}  {words}", page.paint.sign("◌", "o"), cut(label, room, page.paint))
 }

@@ -11,7 +11,7 @@ use super::cell::{Folding, Page, passed};
 use super::crew::Crew;
 use super::kept::{Kept, Limits};
 use super::printed::{self, Gist};
-use super::request::held;
+use super::request::{held, unanswered};
 use super::wrap::{Break, wrap};
 use crate::chat::line::Line;
 use crate::render::{Paint, Style, cut, plain, plain_line, spinner, tool_line};
@@ -71,6 +71,8 @@ enum State {
     Held,
     /// A person said no.
     Refused,
+    /// The question went without an answer: it did not run.
+    Unanswered,
     Ended(Status, [Option<String>; 2]),
     /// The turn ended, and this did not.
     Left,
@@ -160,6 +162,7 @@ impl Step {
     pub(super) fn release(&mut self, now: i64, decision: Decision) {
         match (&self.state, decision) {
             (State::Held, Decision::Decline | Decision::Cancel) => self.state = State::Refused,
+            (State::Held, Decision::Void) => self.state = State::Unanswered,
             (State::Held, _) => (self.state, self.since) = (State::Running, now),
             _ => {}
         }
@@ -168,7 +171,8 @@ impl Step {
     /// Its turn ended, and nothing was heard of its end.
     pub(super) fn leave(&mut self) {
         match self.state {
-            State::Running | State::Held => self.state = State::Left,
+            State::Running => self.state = State::Left,
+            State::Held => self.state = State::Unanswered,
             State::Refused => self.state = State::Ended(Status::Declined, [None, None]),
             _ => {}
         }
@@ -236,6 +240,7 @@ impl Step {
                 format!("{} {}  {passed}", spinner::sign(page.now, paint), cut(label, room, paint))
             }
             State::Held => held(label, page),
+            State::Unanswered => unanswered(label, page),
             State::Refused => tool_line::line(label, Status::Declined, [None, None], paper, paint),
             State::Ended(status, [end, time]) => {
                 let end = end.clone().or_else(|| self.failure_in_head(page));

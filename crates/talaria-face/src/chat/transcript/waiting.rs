@@ -6,6 +6,10 @@ use super::Transcript;
 use super::cell::{Body, Key};
 use super::remark::Remark;
 use super::take::Scene;
+use crate::render::plain_line;
+
+/// So many characters of what waits are shown.
+const LABEL: usize = 200;
 
 /// What is said to wait.
 #[derive(Debug, Default)]
@@ -33,7 +37,10 @@ impl Note {
 impl Transcript {
     /// Says that input waits.
     pub(super) fn queued(&mut self, scene: Scene, text: &str, words: &str) {
-        let key = self.add(scene, Body::Remark(Remark::aside(words)));
+        let label: String = text.chars().take(LABEL).collect();
+        let more = if label.len() < text.len() { "..." } else { "" };
+        let line = format!("{words}: {}{more}", plain_line(label.trim()));
+        let key = self.add(scene, Body::Remark(Remark::aside(&line)));
         self.waiting.notes.retain(|note| note.key != key && self.roll.cell(note.key).is_some());
         self.waiting.notes.push(Note { key, text: text.to_owned() });
     }

@@ -86,7 +86,7 @@ fn what_is_said_about_the_sandbox_is_what_is_known() {
         ("workspace-write", "untrusted", Some(Place::Outside)),
         ("workspace-write", "untrusted", Some(Place::Undecidable)),
         ("workspace-write", "on-request", None),
-        ("of that conversation", "of that conversation", None),
+        ("", "", None),
     ];
     let told = notes
         .map(|(sandbox, approval, place)| command_note(Rules { sandbox, approval, place, cwd: "/" }) + "\n");
@@ -96,7 +96,7 @@ fn what_is_said_about_the_sandbox_is_what_is_known() {
         if you accept, it runs outside the sandbox (workspace-write), with all your rights
         if you accept, the command may run outside the sandbox (workspace-write), with all your rights: under untrusted, what fails inside is run again outside
         Codex asks when it wants to leave the sandbox (workspace-write): if you accept, the command may run outside it, with all your rights
-        if you accept, the command may run outside the sandbox (of that conversation), with all your rights (approval policy of that conversation)
+        if you accept, the command may run outside the sandbox, with all your rights
     "#]].assert_eq(&told.concat());
 }
 

@@ -180,7 +180,10 @@ fn what_waits_when_the_turn_ends_waits_no_longer() {
         let told = told(events, 1);
         let (before, after) = told.split_once("--\n").unwrap();
         assert!(before.contains("waits for an answer"), "{told}");
-        assert!(!after.contains("waits for an answer") && after.contains("not ended"), "{told}");
+        assert!(
+            !after.contains("waits for an answer") && after.contains("did not run: not answered"),
+            "{told}"
+        );
     }
 }
 

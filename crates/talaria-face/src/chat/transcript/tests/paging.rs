@@ -296,7 +296,7 @@ fn a_folder_of_the_past_is_not_in_force() {
     transcript.prepend(5, events[..4].to_vec());
     feed(&mut transcript, &events[6..]);
     let told = screen(&mut transcript, 60, 60);
-    for name in ["✎ a.rs", "✎ b.rs", "✎ c.rs"] {
+    for name in ["✓ a.rs", "✓ b.rs", "✓ c.rs"] {
         assert!(told.contains(name), "{name}: {told}");
     }
 }

@@ -124,17 +124,17 @@ fn a_turn_in_short_and_unfolded() {
         ? make test
           → accepted for this session by you
 
-        ✎ src/a.rs (+2 −1)
+        ✓ src/a.rs (+2 −1)
           @@ -1,3 +1,4 @@
            fn a() {
           -    old();
           +    new();
           +    newer();
            }
-        ✎ notes.md (new, +2)
+        ✓ notes.md (new, +2)
           +# Notes
           +    tabbed
-        ✎ gone.txt (deleted, −1)
+        ✓ gone.txt (deleted, −1)
           -bye
 
         ✓ docs.search  (1.5s)
@@ -212,17 +212,17 @@ fn a_turn_in_short_and_unfolded() {
         ? make test
           → accepted for this session by you
 
-        ✎ src/a.rs (+2 −1)
+        ✓ src/a.rs (+2 −1)
           @@ -1,3 +1,4 @@
            fn a() {
           -    old();
           +    new();
           +    newer();
            }
-        ✎ notes.md (new, +2)
+        ✓ notes.md (new, +2)
           +# Notes
           +    tabbed
-        ✎ gone.txt (deleted, −1)
+        ✓ gone.txt (deleted, −1)
           -bye
 
         ✓ docs.search  (1.5s)
@@ -373,7 +373,7 @@ fn our_own_signs_can_be_ascii() {
         ? make test
           -> accepted for this session by you
 
-        * src/a.rs (+2 -1)
+        + src/a.rs (+2 -1)
           @@ -1,3 +1,4 @@
            fn a() {
           -    old();
