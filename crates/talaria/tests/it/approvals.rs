@@ -321,7 +321,7 @@ async fn a_question_that_codex_takes_back_is_not_answered() {
     directives.extend(complete_turn("Done."));
     let (scene, installed) = Scene::scripted(AppServer::ready(directives)).await;
     let mut terminal = scene.terminal(&["exec", "go"]);
-    terminal.wait_for("no longer open: Codex closed it before it was answered").await;
+    terminal.wait_for("no longer open: it was closed before it was answered").await;
     for text in ["something else happened", "second-command", CHOICES] {
         terminal.wait_for(text).await;
     }
