@@ -22,19 +22,19 @@ use super::progress::Progress;
 use super::under_way::UnderWay;
 use super::{errand, watch, words};
 use crate::conversation::news::{News as Arrived, Stream};
-use crate::exec::milliseconds;
 use crate::last_open::LastOpen;
 
 mod choosing;
 mod command;
 mod following;
 mod leaving;
+mod stopping;
 #[cfg(test)]
 mod tests;
 mod void;
 
 use following::Away;
-pub(crate) use leaving::Left;
+pub(crate) use leaving::{Left, Turn};
 
 /// So many results may wait for the face.
 const AHEAD: usize = 1024;
@@ -211,17 +211,6 @@ impl Driver {
         }
     }
 
-    /// Stops what was said, wherever it is: the turn, one that is about to begin, and words that wait for a choice.
-    fn interrupt(&mut self) {
-        let is_about_words = self.has_waiting_words() && !self.is_turn_there();
-        self.take_back_words();
-        if self.is_beginning {
-            self.held.push_back(Wish::Interrupt);
-        } else if !is_about_words {
-            self.run(Errand::Interrupt);
-        }
-    }
-
     /// Waits for something to tell. `None` means that something was settled without a word.
     ///
     /// Nothing is lost when this is cancelled.
@@ -282,19 +271,14 @@ impl Driver {
         }
     }
 
-    fn stop_shell(&mut self) {
-        if let Some(Shell { number, task, since }) = self.shell.take() {
-            // Codex ends the command when nobody listens any more; that it has ended is not told.
-            task.abort();
-            self.under_way.end(number);
-            let (took_ms, note) = (milliseconds(since.elapsed()), Some("asked to stop".to_owned()));
-            self.ready.push_back(News::ShellEnded { exit: None, took_ms, note });
-        }
-    }
-
     fn done(&mut self, done: Done) {
         match done {
-            Done::News(news) => self.ready.push_back(news),
+            Done::News(news) => {
+                if let News::Answered { ticket } = &news {
+                    self.progress.answered(ticket);
+                }
+                self.ready.push_back(news);
+            }
             Done::About { news, of, epoch } => {
                 let is_here = epoch == self.epoch;
                 self.ready.push_back(if is_here { news } else { words::of_left(news, of.as_ref()) });
@@ -309,6 +293,7 @@ impl Driver {
                     self.give_back_held("the message before it began no turn");
                 }
             }
+            Done::Stopping { turn, epoch } => self.stopping(turn, epoch),
             Done::Open(info) => {
                 // A conversation has its own settings.
                 let dropped = std::mem::take(&mut self.chosen);

@@ -37,7 +37,10 @@ const FILES: usize = 50;
 pub(super) enum Errand {
     Send(Prompt),
     Say(Prompt, When),
-    Interrupt,
+    /// The turn that was the last one when it was wished for.
+    Interrupt {
+        turn: i64,
+    },
     Answer {
         ticket: TicketId,
         answer: Answer,
@@ -63,15 +66,23 @@ pub(super) const MESSAGE: &str = "your message";
 /// What the wish to stop is called there.
 pub(super) const STOP: &str = "the wish to stop the turn";
 
+/// What an answer is called there, whatever it is to.
+pub(super) const ANSWER: &str = "your answer";
+
+/// The same where that is known.
+pub(super) fn answer_to(ticket: &TicketId) -> String {
+    format!("your answer to {ticket}")
+}
+
 impl Errand {
     /// What a person should know of who leaves before it is settled.
     pub(super) fn name(&self) -> Option<String> {
         let name = match self {
             Self::Send(_) | Self::Say(..) => MESSAGE,
-            Self::Interrupt => STOP,
-            Self::Answer { ticket, .. } => return Some(format!("your answer to {ticket}")),
-            Self::Accept { request, .. } => return Some(format!("your answer to {}", request.id)),
-            Self::Command(Command::Deny { .. }) => "your answer",
+            Self::Interrupt { .. } => STOP,
+            Self::Answer { ticket, .. } => return Some(answer_to(ticket)),
+            Self::Accept { request, .. } => return Some(answer_to(&request.id)),
+            Self::Command(Command::Deny { .. }) => ANSWER,
             Self::Command(Command::Compact) => "/compact",
             Self::Command(Command::Task(_)) => "/task",
             Self::Command(Command::Export(_)) => "/export",
@@ -117,6 +128,8 @@ pub(super) enum Done {
     Started { started: SessionStarted, epoch: u64 },
     /// It was not.
     NotStarted { news: News, epoch: u64 },
+    /// The wish to stop this turn was heard.
+    Stopping { turn: i64, epoch: u64 },
     /// This conversation is to be opened.
     Open(Box<SessionInfo>),
     /// This was chosen for the turns to come.
@@ -196,9 +209,10 @@ async fn carry_out(errand: Errand, place: &Place) -> Vec<Done> {
     match errand {
         Errand::Send(prompt) => vec![sending::send(prompt, place).await],
         Errand::Say(prompt, when) => sending::say(prompt, when, place).await.into_iter().collect(),
-        Errand::Interrupt => {
-            interrupt(place).await.err().map(|trouble| words::refused(&trouble)).map_or_else(Vec::new, one)
-        }
+        Errand::Interrupt { turn } => match interrupt(place).await {
+            Ok(()) => vec![Done::Stopping { turn, epoch: place.epoch }],
+            Err(trouble) => one(words::refused(&trouble)),
+        },
         Errand::Answer { ticket, answer, digest } => {
             let answered = reply(place, &ticket, answer, digest).await;
             place.look_again.notify_one();

@@ -1,6 +1,6 @@
 //! What a person is told who leaves: how to come back, whether something goes on, and what nobody confirmed. Pure.
 
-use super::driver::Left;
+use super::driver::{Left, Turn};
 
 /// How the conversation was left.
 pub(super) fn words(left: &Left) -> String {
@@ -15,33 +15,37 @@ pub(super) fn words(left: &Left) -> String {
         text += "the shell command was asked to stop\n";
     }
     if let Some(id) = &left.session {
-        let running = match (left.is_running, left.is_engine_stopped) {
-            (true, false) => "the turn goes on; ",
-            (true, true) => "the engine was stopped before the turn was seen to end; ",
-            (false, _) => "",
+        let turn = match left.turn {
+            Turn::Over => "",
+            Turn::GoesOn => "the turn goes on; ",
+            Turn::Waits => "the turn waits for your answer; ",
+            Turn::Stopping => "the turn was asked to stop; ",
+            Turn::Unseen => "the engine was stopped before the turn was seen to end; ",
         };
-        text += &format!("{running}come back with: talaria --resume {id}\n");
+        text += &format!("{turn}come back with: talaria --resume {id}\n");
     }
     text
 }
 
 #[cfg(test)]
 mod tests {
+    use expect_test::expect;
     use talaria_core::ids::SessionId;
 
     use super::*;
 
     #[test]
     fn whoever_leaves_is_told_how_to_come_back_and_what_goes_on() {
-        let left = Left { session: Some(SessionId::new("0199a")), ..Left::default() };
-        assert_eq!(words(&left), "come back with: talaria --resume 0199a\n");
-        let left = Left { is_running: true, ..left };
-        assert_eq!(words(&left), "the turn goes on; come back with: talaria --resume 0199a\n");
-        let left = Left { is_engine_stopped: true, ..left };
-        assert_eq!(
-            words(&left),
-            "the engine was stopped before the turn was seen to end; come back with: talaria --resume 0199a\n"
-        );
+        let told = |turn| words(&Left { session: Some(SessionId::new("0199a")), turn, ..Left::default() });
+        let turns = [Turn::Over, Turn::GoesOn, Turn::Waits, Turn::Stopping, Turn::Unseen];
+        expect![[r#"
+            come back with: talaria --resume 0199a
+            the turn goes on; come back with: talaria --resume 0199a
+            the turn waits for your answer; come back with: talaria --resume 0199a
+            the turn was asked to stop; come back with: talaria --resume 0199a
+            the engine was stopped before the turn was seen to end; come back with: talaria --resume 0199a
+        "#]]
+        .assert_eq(&turns.map(told).concat());
         assert_eq!(words(&Left::default()), "");
     }
 

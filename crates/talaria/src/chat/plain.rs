@@ -18,7 +18,7 @@ use talaria_face::chat::contract::{Prompt, Wish};
 use talaria_face::render;
 
 use super::desk::shown_path;
-use super::driver::Driver;
+use super::driver::{Driver, Turn};
 use super::farewell;
 use super::signals::{Called, Signals};
 use crate::trouble::{Trouble, complain, exit};
@@ -63,7 +63,7 @@ pub(crate) async fn run(driver: Driver, mut signals: Signals) -> Result<u8, Trou
     Ok(match plain.input {
         // A person has seen how each turn ended; a script reads the last one off the exit code.
         Input::Terminal => 0,
-        Input::Pipe if left.is_running => exit::INTERRUPTED,
+        Input::Pipe if left.turn != Turn::Over => exit::INTERRUPTED,
         Input::Pipe => plain.code,
     })
 }

@@ -1,8 +1,9 @@
 //! How far the conversation on the screen is: the last event that was told, whether a turn runs, whether everything that
-//! was there at the opening has come. Pure.
+//! was there at the opening has come, what it waits for, and whether it was asked to stop. Pure.
 
 use talaria_core::api::{Numbered, SessionInfo};
 use talaria_core::event::Event;
+use talaria_core::ids::TicketId;
 
 use super::standing::Standing;
 
@@ -18,6 +19,10 @@ pub(super) struct Progress {
     ended: i64,
     /// A turn ran at the opening, and nothing of it has come yet.
     ran: bool,
+    /// The turn that was asked to stop.
+    stopping: Option<i64>,
+    /// What a person is asked and has not answered.
+    questions: Vec<TicketId>,
     standing: Standing,
 }
 
@@ -37,11 +42,46 @@ impl Progress {
     pub(super) fn take(&mut self, numbered: &Numbered) {
         self.last_seq = numbered.seq;
         self.standing.take(&numbered.event);
+        match &numbered.event {
+            Event::RequestOpened { id, ask, .. } if ask.is_answerable() => self.questions.push(id.clone()),
+            Event::RequestClosed { id, .. } => self.answered(id),
+            _ => {}
+        }
         let Some(turn) = numbered.turn else { return };
         self.begun = self.begun.max(turn);
-        if matches!(numbered.event, Event::Outcome(_)) {
-            self.ended = self.ended.max(turn);
+        match numbered.event {
+            Event::Interrupting { .. } => self.stopping(turn),
+            Event::Outcome(_) => {
+                self.ended = self.ended.max(turn);
+                self.questions.clear();
+            }
+            _ => {}
         }
+    }
+
+    /// The wish to stop this turn was heard.
+    pub(super) fn stopping(&mut self, turn: i64) {
+        self.stopping = self.stopping.max(Some(turn));
+    }
+
+    /// A question has its answer.
+    pub(super) fn answered(&mut self, ticket: &TicketId) {
+        self.questions.retain(|open| open != ticket);
+    }
+
+    /// The last turn that has begun.
+    pub(super) fn turn(&self) -> i64 {
+        self.begun
+    }
+
+    /// Was the turn that runs asked to stop? One that began since was not.
+    pub(super) fn is_stopping(&self) -> bool {
+        self.is_running() && self.stopping == Some(self.begun)
+    }
+
+    /// What a person is asked and has not answered.
+    pub(super) fn questions(&self) -> &[TicketId] {
+        &self.questions
     }
 
     /// What was told of it.
@@ -74,10 +114,12 @@ impl Progress {
 #[cfg(test)]
 mod tests {
     use jiff::Timestamp;
+    use serde_json::json;
     use talaria_core::api::Kind;
     use talaria_core::event::Usage;
     use talaria_core::ids::SessionId;
     use talaria_core::outcome::{Outcome, Report};
+    use talaria_core::request::{Decision, Who};
 
     use super::*;
 
@@ -102,6 +144,42 @@ mod tests {
         assert!(progress.is_running(), "it was written down");
         progress.take(&event(3, 1, outcome()));
         assert!(progress.is_running(), "a late outcome of an older turn ends nothing");
+    }
+
+    #[test]
+    fn the_wish_to_stop_is_for_one_turn() {
+        let mut progress = Progress::default();
+        progress.started(1);
+        progress.stopping(1);
+        assert!(progress.is_stopping());
+        progress.take(&event(1, 1, outcome()));
+        assert!(!progress.is_stopping(), "it has stopped");
+        progress.started(2);
+        assert!(!progress.is_stopping(), "nobody asked that of the next one");
+        progress.stopping(1);
+        assert!(!progress.is_stopping(), "told late");
+        progress.take(&event(2, 2, Event::Interrupting { by: Who::User }));
+        assert!(progress.is_stopping());
+    }
+
+    #[test]
+    fn a_question_is_open_until_it_is_closed_or_answered_or_its_turn_is_over() {
+        let opened = |id: &str| -> Event {
+            serde_json::from_value(json!({ "type": "request_opened", "id": id, "kind": "permissions",
+                "thread": "t", "item": "i", "cwd": null, "reason": null,
+                "permissions": { "network": true, "files": [] } }))
+            .unwrap()
+        };
+        let mut progress = Progress::default();
+        for (seq, id) in (1..).zip(["req-1", "req-2", "req-3"]) {
+            progress.take(&event(seq, 1, opened(id)));
+        }
+        let (id, decision, by) = (TicketId::new("req-1"), Decision::Decline, Who::User);
+        progress.take(&event(4, 1, Event::RequestClosed { id, decision, by, why: None }));
+        progress.answered(&TicketId::new("req-2"));
+        assert_eq!(progress.questions(), [TicketId::new("req-3")]);
+        progress.take(&event(5, 1, outcome()));
+        assert!(progress.questions().is_empty());
     }
 
     #[test]

@@ -55,7 +55,8 @@ async fn a_question_is_answered_by_a_command_and_never_by_a_line_of_text(codex: 
 
     scene.model.push(Reply::new().command("touch forbidden"));
     let ended = scene.run_with_input(&ASKING, b"do it\nyes\n").await.exits(4);
-    assert!(ended.stderr.contains("the turn goes on; come back with: talaria --resume "), "{ended}");
+    let left = "the turn waits for your answer; come back with: talaria --resume ";
+    assert!(ended.stderr.contains(left), "{ended}");
     assert!(!scene.work().join("forbidden").exists());
     assert_eq!(scene.status().await["requests"].as_array().unwrap().len(), 1, "leaving declines nothing");
     scene.close().await;

@@ -11,7 +11,8 @@ use tokio::task::JoinHandle;
 
 use super::Driver;
 use super::choosing::name;
-use crate::chat::errand::{MESSAGE, STOP};
+use crate::chat::errand::{ANSWER, MESSAGE, STOP, answer_to};
+use crate::conversation::news::Stream;
 
 /// How long the last words may take.
 const LAST_WORDS: Duration = Duration::from_secs(2);
@@ -21,16 +22,30 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 pub(crate) struct Left {
     /// The conversation, if there is one.
     pub(crate) session: Option<SessionId>,
-    /// Does its turn go on, as far as was told?
-    pub(crate) is_running: bool,
-    /// Did a person stop the engine, so that nothing more is told?
-    pub(crate) is_engine_stopped: bool,
+    /// What becomes of its turn, as far as was told.
+    pub(crate) turn: Turn,
     /// What nobody confirmed.
     pub(crate) unconfirmed: Vec<String>,
     /// What was refused at the last moment, in words.
     pub(crate) refused: Vec<String>,
     /// Did a shell command of the person end with the chat?
     pub(crate) has_ended_shell: bool,
+}
+
+/// What becomes of a turn when a person leaves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// None runs.
+    #[default]
+    Over,
+    /// It goes on.
+    GoesOn,
+    /// It goes on when a person has answered.
+    Waits,
+    /// It was asked to stop, and was not seen to end.
+    Stopping,
+    /// A person stopped the engine before it was seen to end.
+    Unseen,
 }
 
 impl Driver {
@@ -56,7 +71,12 @@ impl Driver {
         };
         // What takes longer is named below.
         let _ = tokio::time::timeout(limit, last_words).await;
+        // What has come already is known, though no face shows it any more.
+        while let Some(arrived) = self.stream.as_mut().and_then(Stream::waiting) {
+            self.arrived(arrived);
+        }
         let mut unconfirmed = self.under_way.names();
+        let turn = self.turn_left(&unconfirmed);
         for wish in self.held.iter().chain(&self.after_choice) {
             let name = match wish {
                 Wish::Send(_) | Wish::Say(..) | Wish::Run(Command::Steer(_) | Command::Queue(_)) => {
@@ -81,13 +101,29 @@ impl Driver {
         }
         // One that began at the last moment ends with us too.
         let has_ended_shell = was_running || self.shell.is_some();
-        let (is_running, is_engine_stopped) = (self.is_running(), self.is_engine_stopped());
         // Another chat may have been opened here since.
         if let Some(noted) = self.note_open() {
             // What is not written by then is written a moment later, or costs nothing but this.
             let _ = tokio::time::timeout(LAST_WORDS, noted).await;
         }
         let session = self.current.take().map(|current| current.id);
-        Left { session, is_running, is_engine_stopped, unconfirmed, refused, has_ended_shell }
+        Left { session, turn, unconfirmed, refused, has_ended_shell }
+    }
+
+    /// What becomes of the turn. An answer that nobody confirmed may have been taken.
+    fn turn_left(&self, unconfirmed: &[String]) -> Turn {
+        let is_unconfirmed = |name: &str| unconfirmed.iter().any(|open| open == name);
+        let mut questions = self.progress.questions().iter();
+        if !self.is_running() {
+            Turn::Over
+        } else if self.is_engine_stopped() {
+            Turn::Unseen
+        } else if self.progress.is_stopping() || is_unconfirmed(STOP) {
+            Turn::Stopping
+        } else if questions.any(|ticket| !is_unconfirmed(&answer_to(ticket)) && !is_unconfirmed(ANSWER)) {
+            Turn::Waits
+        } else {
+            Turn::GoesOn
+        }
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::json;
 use talaria_core::api::{self, EngineInfo, Problem, ProblemCode, When};
 use talaria_core::config::Config;
+use talaria_core::ids::TicketId;
 use talaria_engine::home::TalariaHome;
 use talaria_face::chat::commands::Command;
 use talaria_face::chat::contract::Prompt;
@@ -225,8 +226,63 @@ async fn whoever_leaves_hears_what_came_of_the_last_words() {
     teller.send(Done::Over(settled)).await.unwrap();
     let left = driver.leave_within(Duration::from_millis(50)).await;
     assert_eq!(left.session, Some(SessionId::new("s-7")));
-    assert!(left.is_running);
+    assert_eq!(left.turn, Turn::GoesOn);
     assert_eq!(left.unconfirmed, ["your message"]);
+}
+
+fn running(turn: i64) -> Done {
+    Done::Started {
+        started: SessionStarted { id: SessionId::new("s-7"), task: None, turn, after: 0 },
+        epoch: 0,
+    }
+}
+
+#[tokio::test]
+async fn whoever_leaves_a_turn_that_was_asked_to_stop_is_not_told_that_it_goes_on() {
+    let left = |done: Vec<Done>| async {
+        let (mut driver, _home) = driver(None).await;
+        done.into_iter().for_each(|done| driver.done(done));
+        driver.leave_within(Duration::ZERO).await.turn
+    };
+    let stopping = |epoch| Done::Stopping { turn: 1, epoch };
+    assert_eq!(left(vec![running(1)]).await, Turn::GoesOn);
+    assert_eq!(left(vec![running(1), stopping(0)]).await, Turn::Stopping);
+    assert_eq!(left(vec![running(1), stopping(7)]).await, Turn::GoesOn, "that was said elsewhere");
+    assert_eq!(
+        left(vec![running(1), stopping(0), running(2)]).await,
+        Turn::GoesOn,
+        "nobody asked the next one"
+    );
+    let (mut driver, _home) = driver(None).await;
+    driver.done(running(1));
+    driver.wish(Wish::Interrupt);
+    let left = driver.leave_within(Duration::ZERO).await;
+    assert_eq!(
+        (left.turn, &left.unconfirmed[..]),
+        (Turn::Stopping, &["the wish to stop the turn".to_owned()][..])
+    );
+}
+
+#[tokio::test]
+async fn whoever_leaves_an_open_question_is_told_that_the_turn_waits() {
+    let answered = || Done::News(News::Answered { ticket: TicketId::new("req-1") });
+    let cases = [
+        (None, None, Turn::Waits),
+        (Some(answered()), None, Turn::GoesOn),
+        (None, Some("your answer to req-1"), Turn::GoesOn),
+        (None, Some("your answer to req-2"), Turn::Waits),
+    ];
+    for (done, under_way, turn) in cases {
+        let (mut driver, _home) = driver(None).await;
+        driver.done(running(1));
+        let opened = json!({ "session": "s-7", "seq": 1, "at": "2026-01-01T00:00:00Z", "turn_number": 1,
+            "type": "request_opened", "id": "req-1", "kind": "permissions", "thread": "t", "item": "i",
+            "cwd": null, "reason": null, "permissions": { "network": true, "files": [] } });
+        driver.arrived(Arrived::Event(serde_json::from_value(opened).unwrap()));
+        done.into_iter().for_each(|done| driver.done(done));
+        driver.under_way.begin(under_way.map(str::to_owned));
+        assert_eq!(driver.leave_within(Duration::ZERO).await.turn, turn, "{under_way:?}");
+    }
 }
 
 #[test]

@@ -117,3 +117,30 @@ async fn two_chats_on_one_session_see_the_same_and_one_answer_wins() {
     quit(second).await;
     stage.close().await;
 }
+
+#[tokio::test]
+async fn whoever_leaves_is_told_what_the_turn_does_and_never_that_a_stopped_one_goes_on() {
+    let stage = Stage::usual().await;
+    let gate = Gate::new();
+    stage.scene.model.push(Reply::new().text("half ").gate(&gate));
+    let mut terminal = stage.open(&[]).await;
+    send(&mut terminal, "Talk").await;
+    terminal.wait_shown("half").await;
+    terminal.ctrl_c().await;
+    terminal.ctrl_c().await;
+    assert_eq!(terminal.exit_code().await, Some(0), "{}", terminal.screen());
+    // It may have ended before the second Ctrl-C.
+    let told = terminal.transcript();
+    assert!(told.contains("come back with: ") && !told.contains("the turn goes on"), "{told}");
+    gate.open();
+
+    stage.scene.model.push(Reply::new().command("touch never"));
+    let mut terminal = stage.open_asking().await;
+    send(&mut terminal, "Touch").await;
+    asked(&mut terminal).await;
+    terminal.key(Key::Ctrl('d')).await;
+    assert_eq!(terminal.exit_code().await, Some(0), "{}", terminal.screen());
+    let told = terminal.transcript();
+    assert!(told.contains("the turn waits for your answer; come back with: "), "{told}");
+    stage.close().await;
+}

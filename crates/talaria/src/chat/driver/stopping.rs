@@ -1,0 +1,38 @@
+//! What a person stops: the turn, words on their way to one, a command of their own.
+
+use talaria_face::chat::contract::{News, Wish};
+
+use super::{Driver, Shell};
+use crate::chat::errand::Errand;
+use crate::exec::milliseconds;
+
+impl Driver {
+    /// Stops what was said, wherever it is: the turn, one that is about to begin, and words that wait for a choice.
+    pub(super) fn interrupt(&mut self) {
+        let is_about_words = self.has_waiting_words() && !self.is_turn_there();
+        self.take_back_words();
+        if self.is_beginning {
+            self.held.push_back(Wish::Interrupt);
+        } else if !is_about_words {
+            self.run(Errand::Interrupt { turn: self.progress.turn() });
+        }
+    }
+
+    /// The wish to stop a turn was heard. What was said in a conversation that was left is not about this one.
+    pub(super) fn stopping(&mut self, turn: i64, epoch: u64) {
+        if epoch == self.epoch {
+            self.progress.stopping(turn);
+        }
+    }
+
+    /// Stops the command of the person that runs.
+    pub(super) fn stop_shell(&mut self) {
+        if let Some(Shell { number, task, since }) = self.shell.take() {
+            // Codex ends the command when nobody listens any more; that it has ended is not told.
+            task.abort();
+            self.under_way.end(number);
+            let (took_ms, note) = (milliseconds(since.elapsed()), Some("asked to stop".to_owned()));
+            self.ready.push_back(News::ShellEnded { exit: None, took_ms, note });
+        }
+    }
+}
