@@ -25,6 +25,7 @@ both_versions!(
     a_model_is_chosen_for_the_next_turn_and_confirmed,
     a_shell_command_runs_where_the_conversation_works,
     an_old_conversation_is_opened_with_its_last_turn,
+    a_step_of_an_old_turn_is_told_once,
     a_conversation_is_shortened_and_goes_on,
     ctrl_c_stops_the_turn_and_twice_leaves,
 );
@@ -282,6 +283,16 @@ async fn an_old_conversation_is_opened_with_its_last_turn(codex: Codex) {
     let ended = scene.run_with_input(&["--last"], b"three\n").await.exits(0);
     let ended = ended.prints(&["\n> two\n", "The second answer.", "The third answer."]);
     assert!(!ended.stdout.contains("The first answer."), "{ended}");
+    scene.close().await;
+}
+
+async fn a_step_of_an_old_turn_is_told_once(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    scene.model.push(Reply::new().command("echo step-$((40+2))"));
+    scene.model.push(Reply::say("Done."));
+    scene.run_with_input(&["--sandbox", "danger-full-access"], b"go\n").await.exits(0);
+    let ended = scene.run(&["--last"]).await.exits(0).prints(&["step-42", "Done."]);
+    assert_eq!(ended.stdout.matches("echo step-").count(), 1, "{ended}");
     scene.close().await;
 }
 

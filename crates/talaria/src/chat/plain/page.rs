@@ -3,12 +3,14 @@
 //!
 //! It is made to be heard: reasoning is folded to its heading, and what is in force is told when it has changed.
 
+use std::collections::HashSet;
 use std::io::{self, Write};
 use std::time::Duration;
 
 use jiff::Timestamp;
 use talaria_core::api::Numbered;
 use talaria_core::event::{Event, Started};
+use talaria_core::ids::ItemId;
 use talaria_core::item::ItemBody;
 use talaria_face::render::{Look, Renderer, Terminal, plain};
 
@@ -67,11 +69,14 @@ impl<W: Write> Page<W> {
     pub(super) fn caught_up(&mut self) -> io::Result<()> {
         let past = self.past.take().unwrap_or_default();
         self.turn = 0;
-        for numbered in past {
+        let ended: HashSet<&ItemId> = past.iter().filter_map(|numbered| ended(&numbered.event)).collect();
+        // A step that has ended is told once.
+        let is_told = |numbered: &&Numbered| !begun(&numbered.event).is_some_and(|item| ended.contains(item));
+        for numbered in past.iter().filter(is_told) {
             if let Some(text) = said(&numbered.event) {
                 self.person(text)?;
             }
-            self.event(&numbered)?;
+            self.event(numbered)?;
         }
         Ok(())
     }
@@ -213,6 +218,28 @@ pub(super) fn said(event: &Event) -> Option<&str> {
             ItemBody::UserMessage { text, .. } => Some(text),
             _ => None,
         },
+        _ => None,
+    }
+}
+
+/// The step that began, if the event tells that. Messages and thoughts come in pieces, and are no steps.
+fn begun(event: &Event) -> Option<&ItemId> {
+    match event {
+        Event::ItemStarted { item } => {
+            let is_said = matches!(
+                item.body,
+                ItemBody::AgentMessage { .. } | ItemBody::Reasoning { .. } | ItemBody::Plan { .. }
+            );
+            (!is_said).then_some(&item.id)
+        }
+        _ => None,
+    }
+}
+
+/// The step that ended, if the event tells that.
+fn ended(event: &Event) -> Option<&ItemId> {
+    match event {
+        Event::ItemCompleted { item } => Some(&item.id),
         _ => None,
     }
 }
