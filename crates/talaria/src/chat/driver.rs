@@ -64,6 +64,8 @@ pub(crate) struct Driver {
     is_choosing: bool,
     after_choice: VecDeque<Wish>,
     is_choice_refused: bool,
+    /// The exit code of the last message that began no turn.
+    unsent: Option<u8>,
     shell: Option<Shell>,
     /// Requests of other conversations whose whole text was shown, as it was shown; the newest last.
     shown: VecDeque<RequestInfo>,
@@ -115,6 +117,7 @@ impl Driver {
             is_choosing: false,
             after_choice: VecDeque::new(),
             is_choice_refused: false,
+            unsent: None,
             shell: None,
             shown: VecDeque::new(),
             away: Away::default(),
@@ -163,6 +166,11 @@ impl Driver {
     /// Is something under way that was wished for?
     pub(crate) fn is_busy(&self) -> bool {
         !self.under_way.is_empty() || self.is_beginning || !self.ready.is_empty()
+    }
+
+    /// The exit code of a message that began no turn, for whoever tells that. It is given once.
+    pub(crate) fn take_unsent(&mut self) -> Option<u8> {
+        self.unsent.take()
     }
 
     /// Takes a wish. What comes of it is told by `next`.
@@ -284,7 +292,8 @@ impl Driver {
                 self.ready.push_back(if is_here { news } else { words::of_left(news, of.as_ref()) });
             }
             Done::Started { started, epoch } => self.started(started, epoch),
-            Done::NotStarted { news, epoch } => {
+            Done::NotStarted { news, exit, epoch } => {
+                self.unsent = Some(exit);
                 if epoch == self.epoch {
                     self.is_beginning = false;
                 }

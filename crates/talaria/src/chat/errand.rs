@@ -126,8 +126,8 @@ pub(super) enum Done {
     About { news: News, of: Option<SessionId>, epoch: u64 },
     /// A turn was written down.
     Started { started: SessionStarted, epoch: u64 },
-    /// It was not.
-    NotStarted { news: News, epoch: u64 },
+    /// It was not; the exit code says why.
+    NotStarted { news: News, exit: u8, epoch: u64 },
     /// The wish to stop this turn was heard.
     Stopping { turn: i64, epoch: u64 },
     /// This conversation is to be opened.

@@ -35,7 +35,7 @@ pub(super) async fn send(prompt: Prompt, place: &Place) -> Done {
             Ok(Begun::Perhaps) | Err(_) => not_known(&trouble, LOOK),
         },
     };
-    Done::NotStarted { news: given_back(&trouble, prompt), epoch }
+    Done::NotStarted { exit: trouble.exit, news: given_back(&trouble, prompt), epoch }
 }
 
 /// Says it to the turn that runs; if none does any more, it begins one.

@@ -410,7 +410,7 @@ async fn what_is_wrong_is_told_before_anything_begins() {
 async fn without_codex_the_remedy_is_told_and_nothing_is_lost() {
     let scene = Scene::empty().await;
     scene.use_codex(std::path::Path::new("/nowhere/codex"));
-    let ended = scene.run_with_input(&[], b"hello\n").await.exits(1);
+    let ended = scene.run_with_input(&[], b"hello\n").await.exits(6);
     assert!(ended.stderr.contains("cannot use Codex"), "{ended}");
     scene.close().await;
 }

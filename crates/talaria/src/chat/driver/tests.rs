@@ -184,7 +184,7 @@ async fn messages_behind_one_that_was_not_sent_go_back_and_are_not_sent() {
             driver.wish(Wish::Run(Command::New));
         } else {
             let news = News::Reply("refused".to_owned());
-            driver.done(Done::NotStarted { news, epoch: driver.epoch });
+            driver.done(Done::NotStarted { news, exit: 1, epoch: driver.epoch });
         }
         let news = told(&mut driver);
         let is_back = |news: &News| matches!(news, News::Refused { prompt: Some(back), .. } if *back == prompt("second"));

@@ -69,12 +69,15 @@ impl Plain {
             News::Reply(text) => self.page.say(&text),
             News::Refused { what, ticket, prompt } => {
                 // It was not said after all: the same words may come from elsewhere.
-                prompt.map(|prompt| self.said.takes(&redact(&prompt.text)));
+                let unsent = prompt.and_then(|prompt| {
+                    self.said.takes(&redact(&prompt.text));
+                    self.driver.take_unsent()
+                });
                 if let Some(ticket) = ticket {
                     self.questions.refused(&ticket);
                     self.asked = None;
                 }
-                self.code = exit::FAILED;
+                self.code = unsent.unwrap_or(exit::FAILED);
                 self.note(&what)
             }
             News::ShellOutput(text) => self.page.print(&text),
