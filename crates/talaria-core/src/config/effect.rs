@@ -12,6 +12,8 @@ pub enum Effect {
     AtOnce,
     /// When a turn is started; what a conversation recorded as its own goes before it.
     NextTurn,
+    /// The same, but the conversation in the terminal reads it when it is opened.
+    NextTurnUnlessOpen,
     /// When a conversation is opened on Codex.
     NextOpening,
     /// When the conversation in the terminal is opened.
@@ -41,7 +43,9 @@ impl Effect {
             Some("chat") => Self::NextChat,
             Some("notify" | "sessions" | "bridge") => Self::AtOnce,
             _ if name == "codex.on_loss" => Self::AtOnce,
-            _ => Self::NextTurn,
+            // The engine reads the rules itself.
+            Some("approvals") if parts.len() > 1 && name != "approvals.mode" => Self::NextTurn,
+            _ => Self::NextTurnUnlessOpen,
         }
     }
 
@@ -50,6 +54,10 @@ impl Effect {
         match self {
             Self::AtOnce => "takes effect at once",
             Self::NextTurn => "takes effect from the next turn; what a conversation has of its own stays",
+            Self::NextTurnUnlessOpen => {
+                "takes effect from the next turn; what a conversation has of its own stays, and a chat that is open keeps \
+                 what it was opened with: open it again"
+            }
             Self::NextOpening => "takes effect when a conversation is opened on Codex",
             Self::NextChat => "takes effect when `talaria` is opened the next time",
             Self::EngineStart => "takes effect when the engine starts",
@@ -60,10 +68,28 @@ impl Effect {
     pub fn name(self) -> &'static str {
         match self {
             Self::AtOnce => "at_once",
-            Self::NextTurn => "next_turn",
+            Self::NextTurn | Self::NextTurnUnlessOpen => "next_turn",
             Self::NextOpening => "next_opening",
             Self::NextChat => "next_chat",
             Self::EngineStart => "engine_start",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_open_chat_has_read_already_is_told_apart_from_what_the_engine_reads() {
+        let of = |key: &str| Effect::of(&key.parse().unwrap());
+        for key in ["codex.sandbox", "codex.approval_policy", "model.default", "approvals.mode", "approvals"]
+        {
+            assert_eq!(of(key), Effect::NextTurnUnlessOpen, "{key}");
+            assert!(of(key).words().ends_with("open it again"));
+        }
+        assert_eq!(of("approvals.deny"), Effect::NextTurn);
+        assert_eq!(of("codex.on_loss"), Effect::AtOnce);
+        assert_eq!(of("codex.sandbox").name(), "next_turn", "programs read it so");
     }
 }
