@@ -42,6 +42,9 @@ impl Progress {
     pub(super) fn take(&mut self, numbered: &Numbered) {
         self.last_seq = numbered.seq;
         self.standing.take(&numbered.event);
+        if self.at_opening.is_none() {
+            self.standing.take_live(&numbered.event);
+        }
         match &numbered.event {
             Event::RequestOpened { id, ask, .. } if ask.is_answerable() => self.questions.push(id.clone()),
             Event::RequestClosed { id, .. } => self.answered(id),
@@ -116,7 +119,7 @@ mod tests {
     use jiff::Timestamp;
     use serde_json::json;
     use talaria_core::api::Kind;
-    use talaria_core::event::Usage;
+    use talaria_core::event::{RateLimits, Usage};
     use talaria_core::ids::SessionId;
     use talaria_core::outcome::{Outcome, Report};
     use talaria_core::request::{Decision, Who};
@@ -199,13 +202,21 @@ mod tests {
             created_at: at,
             last_seq: 7,
         };
+        let limits = || {
+            let plan = Some("pro".to_owned());
+            Event::RateLimits(Box::new(RateLimits { primary: None, secondary: None, plan, reached: None }))
+        };
         progress.open(&info, 5);
         assert!(progress.is_running() && !progress.has_just_caught_up());
+        progress.take(&event(6, 1, limits()));
         progress.take(&event(6, 1, outcome()));
         assert!(!progress.has_just_caught_up());
         progress.take(&event(7, 2, Event::Compacted));
         assert!(progress.has_just_caught_up() && !progress.has_just_caught_up());
         assert!(progress.is_running());
+        assert!(progress.standing().limits.is_none(), "that was long ago");
+        progress.take(&event(8, 2, limits()));
+        assert!(progress.standing().limits.is_some());
         progress.open(&info, 5);
         progress.give_up();
         assert!(progress.has_just_caught_up() && !progress.is_running(), "nothing is waited for in vain");

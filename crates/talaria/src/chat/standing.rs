@@ -1,6 +1,7 @@
-//! What Codex told of the conversation on the screen: what is in force, and how full its context is. Pure.
+//! What Codex told of the conversation on the screen: what is in force, how full its context is, and how
+//! much of the account's limits is used. Pure.
 
-use talaria_core::event::{Event, Started};
+use talaria_core::event::{Event, RateLimits, Started};
 
 /// What was told so far.
 #[derive(Clone, Debug, Default)]
@@ -9,6 +10,8 @@ pub(super) struct Standing {
     pub(super) started: Option<Box<Started>>,
     /// Tokens in the context, and how many fit.
     pub(super) context: Option<(u64, u64)>,
+    /// How much of the account's limits was used, as told since the conversation was opened.
+    pub(super) limits: Option<Box<RateLimits>>,
 }
 
 impl Standing {
@@ -25,6 +28,13 @@ impl Standing {
                 self.context = window.filter(|window| *window > 0).map(|window| (*context, window));
             }
             _ => {}
+        }
+    }
+
+    /// Learns what only holds when it is told.
+    pub(super) fn take_live(&mut self, event: &Event) {
+        if let Event::RateLimits(limits) = event {
+            self.limits = Some(limits.clone());
         }
     }
 }

@@ -141,7 +141,8 @@ mod tests {
         let started = serde_json::from_value(json!({ "thread": "t", "cwd": "/work", "model": "gpt-5.5",
             "provider": "p", "effort": "low", "sandbox": "read-only", "approval": "never", "codex": "0.166.0", "path": null }))
         .unwrap();
-        let told = Standing { started: Some(Box::new(started)), context: Some((50_000, 200_000)) };
+        let told =
+            Standing { started: Some(Box::new(started)), context: Some((50_000, 200_000)), limits: None };
         let chosen = Chosen { model: Some("gpt-5.4".to_owned()), effort: Some("low".to_owned()) };
         status.turns.clear();
         expect![[r#"

@@ -27,11 +27,13 @@ pub(super) async fn page(place: &Place) -> Result<String, Trouble> {
         None => out += "nothing was spent here yet\n",
     }
     // Without an account there is no allowance, and without Codex nobody to ask.
-    if let Ok(offers) = place.desk.offers(&place.cwd).await
-        && let Some(used) = &offers.limits
-    {
-        out += &limits(used, Timestamp::now());
-    }
+    let asked = place.desk.offers(&place.cwd).await.ok().and_then(|offers| offers.limits);
+    let now = Timestamp::now();
+    out += &match (&asked, &place.standing.limits) {
+        (Some(used), _) => limits(used, now),
+        (None, Some(told)) => told_before(told, now),
+        (None, None) => String::new(),
+    };
     Ok(out)
 }
 
@@ -39,17 +41,34 @@ fn spent(detail: &SessionDetail, look: Look) -> String {
     let all = detail.turns.iter().filter_map(|turn| turn.usage).fold(Usage::default(), Usage::plus);
     let count = detail.turns.len();
     let turns = if count == 1 { "1 turn".to_owned() } else { format!("{count} turns") };
-    let mut out = format!("this conversation  {turns}, {}\n", tokens(all));
+    let mut out = format!("this conversation  {turns}, {}\n", cost(all, "no tokens told"));
     let mut sheet = Sheet::new(&["turn", "tokens", "prompt"], "prompt");
     let listed: Vec<&TurnInfo> = detail.turns.iter().filter(|turn| turn.usage.is_some()).collect();
     for turn in &listed[listed.len().saturating_sub(TURNS)..] {
-        let cost = turn.usage.map(tokens).unwrap_or_default();
+        let cost = turn.usage.map(|usage| cost(usage, "none told")).unwrap_or_default();
         sheet.row([turn.turn.to_string(), cost, turn.prompt.clone()]);
+    }
+    if listed.len() > TURNS {
+        out += &format!("the last {TURNS} of {}:\n", listed.len());
     }
     if !listed.is_empty() {
         out += &sheet.show(look);
     }
     out
+}
+
+/// A turn that ended before the model answered was told no cost; that is not known to be none.
+fn cost(usage: Usage, untold: &str) -> String {
+    if usage.input == 0 && usage.output == 0 { untold.to_owned() } else { tokens(usage) }
+}
+
+/// Limits as they were told with an answer. A window that began anew since has another number, which nobody told.
+fn told_before(told: &RateLimits, now: Timestamp) -> String {
+    let is_over = |window: &RateWindow| window.resets_at.is_some_and(|at| at <= now.as_second());
+    let open = |window: Option<RateWindow>| window.filter(|window| !is_over(window));
+    let told = RateLimits { primary: open(told.primary), secondary: open(told.secondary), ..told.clone() };
+    let text = limits(&told, now);
+    if text.is_empty() { text } else { format!("as told at the last answer:\n{text}") }
 }
 
 fn limits(limits: &RateLimits, now: Timestamp) -> String {
@@ -77,6 +96,7 @@ fn limits(limits: &RateLimits, now: Timestamp) -> String {
 #[cfg(test)]
 mod tests {
     use expect_test::expect;
+    use serde_json::{Value as Json, json};
 
     use super::*;
 
@@ -95,5 +115,38 @@ mod tests {
             plan               pro␛
         "#]]
         .assert_eq(&limits(&told, Timestamp::from_second(3600).unwrap()));
+        let told =
+            RateLimits { secondary: Some(RateWindow { resets_at: Some(3600), ..window(7.0, None) }), ..told };
+        expect![[r#"
+            as told at the last answer:
+            allowance          12% of the window of 5 hours is used, anew in 1 hour
+            plan               pro␛
+        "#]]
+        .assert_eq(&told_before(&told, Timestamp::from_second(3600).unwrap()));
+    }
+
+    #[test]
+    fn what_is_not_listed_or_was_not_told_is_said() {
+        let at = "2026-01-01T00:00:00Z";
+        let turn = |turn: u64, input: u64| {
+            json!({ "turn": turn, "stage": "accepted", "outcome": null, "prompt": "go", "created_at": at, "settled_at": at,
+                "usage": { "input": input, "cached": 0, "output": 0, "reasoning": 0, "total": input } })
+        };
+        let page = |turns: Vec<Json>| {
+            let detail = json!({ "id": "s-1", "title": "go", "runtime": "codex", "updated_at": at, "running": false,
+                "kind": "chat", "task": null, "cwd": "/", "model": null, "created_at": at, "last_seq": 1,
+                "thread": null, "codex": null, "messages": [], "older_messages": 0, "turns": turns });
+            let look = Look { color: false, live: false, width: Some(80), unicode: true };
+            spent(&serde_json::from_value(detail).unwrap(), look)
+        };
+        expect![[r#"
+            this conversation  1 turn, no tokens told
+            TURN  TOKENS     PROMPT
+            1     none told  go
+        "#]]
+        .assert_eq(&page(vec![turn(1, 0)]));
+        let many = page((1..=16).map(|number| turn(number, 5)).collect());
+        assert!(many.contains("\nthe last 15 of 16:\n"), "{many}");
+        assert!(!page((1..=15).map(|number| turn(number, 5)).collect()).contains("the last"));
     }
 }
