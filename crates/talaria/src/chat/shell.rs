@@ -12,7 +12,7 @@ use crate::trouble::Trouble;
 /// Runs it to its end. Dropping the future ends the command.
 pub(super) async fn run(command: &str, number: u64, place: &Place, teller: &mpsc::Sender<Done>) {
     if let Err(trouble) = pass_on(command, number, place, teller).await {
-        let note = Some(words::of(&trouble));
+        let note = Some(words::in_a_line(&trouble));
         let news = News::ShellEnded { exit: None, took_ms: 0, note };
         let _ = teller.send(Done::Shell { number, news }).await;
     }

@@ -18,6 +18,13 @@ pub(super) fn of(trouble: &Trouble) -> String {
     plain(&text).into_owned()
 }
 
+/// The same where there is room for one line.
+pub(super) fn in_a_line(trouble: &Trouble) -> String {
+    let text = of(trouble);
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.collect::<Vec<_>>().join("; ")
+}
+
 /// Something could not be done.
 pub(super) fn refused(trouble: &Trouble) -> News {
     News::Refused { what: of(trouble), prompt: None, ticket: None }
@@ -59,9 +66,8 @@ mod tests {
     #[test]
     fn a_refusal_says_why_and_what_next_and_is_harmless() {
         let trouble = Trouble::new(exit::FAILED, "cannot start the turn").because("no \u{1b}[2J Codex");
-        assert_eq!(
-            of(&trouble.try_this("run `talaria setup`")),
-            "cannot start the turn: no ␛[2J Codex\nrun `talaria setup`"
-        );
+        let trouble = trouble.try_this("run `talaria setup`");
+        assert_eq!(of(&trouble), "cannot start the turn: no ␛[2J Codex\nrun `talaria setup`");
+        assert_eq!(in_a_line(&trouble), "cannot start the turn: no ␛[2J Codex; run `talaria setup`");
     }
 }
