@@ -75,7 +75,7 @@ fn read(words: &[String]) -> Result<Read, Trouble> {
 
 /// What the command line says, in the words of a chat.
 fn here(error: &clap::Error) -> String {
-    Reader::Chat.advice(&error.to_string()).into_owned()
+    Reader::Chat.advice(&error.to_string()).replace("try '--help'", "try '/task --help'")
 }
 
 #[cfg(test)]
@@ -101,6 +101,7 @@ mod tests {
             "{}",
             refused("shw x")
         );
+        assert!(refused("shw x").ends_with("try '/task --help'."), "{}", refused("shw x"));
         assert!(refused("start --wait go").contains("--wait"));
         assert!(refused("steer codex-1 -").contains("standard input"));
     }
