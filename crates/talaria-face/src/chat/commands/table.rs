@@ -141,7 +141,7 @@ pub const TABLE: &[Definition] = &[
         name: "task",
         aliases: &[],
         usage: "ACTION [TASK] …",
-        help: "do what `talaria task` does",
+        help: "start, show, watch, … tasks: /task --help tells all",
         example: "/task send codex-1a2b now the documentation, too",
         needs: Needs::Nothing,
         arguments: &[&[TASK_ACTIONS], &[Source::TasksUnless(WITHOUT_TASK)]],

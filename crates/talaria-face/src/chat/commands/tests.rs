@@ -36,7 +36,7 @@ fn help_lists_every_command() {
         /usage                    show the tokens used and the limits of the account
         /status                   show what runs, where, and what it may do
         /tasks                    list the tasks in the background
-        /task ACTION [TASK] …     do what `talaria task` does
+        /task ACTION [TASK] …     start, show, watch, … tasks: /task --help tells all
         /requests                 list everything that waits for your answer
         /approve [REQUEST] [once|session|always]
                                   say yes to a request; else to the one shown
