@@ -346,10 +346,7 @@ fn a_step_without_an_end_is_named() {
         sample::began("c-2", sample::command_body("sleep 9", Status::InProgress, None, None)),
         Event::ItemAbandoned { item: ItemId::new("c-2") },
     ];
-    assert_eq!(
-        rendered(sample::PIPE, &events),
-        "• sleep 9\nsleep 9  did not end before the turn did\n"
-    );
+    assert_eq!(rendered(sample::PIPE, &events), "• sleep 9\nsleep 9  did not end before the turn did\n");
 }
 
 #[test]
