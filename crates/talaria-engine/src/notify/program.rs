@@ -92,10 +92,10 @@ impl Program<'_> {
                 stdin.write_all(input).await.unwrap_or_default();
             }
         };
-        let mut said = Said::default();
-        let stderr = child.stderr.take();
+        // Held here: a program may have ended before anybody listened.
+        let mut said = Said { kept: Vec::new(), pipe: child.stderr.take() };
         let ended = tokio::time::timeout(self.limit, async {
-            let talking = async { tokio::join!(writing, said.listen(stderr)) };
+            let talking = async { tokio::join!(writing, said.read()) };
             tokio::select! {
                 ended = child.wait() => return ended,
                 _ = talking => {}
@@ -115,18 +115,13 @@ impl Program<'_> {
 }
 
 /// The end of what a program says.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Said {
     kept: Vec<u8>,
     pipe: Option<ChildStderr>,
 }
 
 impl Said {
-    async fn listen(&mut self, pipe: Option<ChildStderr>) {
-        self.pipe = pipe;
-        self.read().await;
-    }
-
     /// Reads what is still in the pipe after the end.
     async fn drain(&mut self) {
         tokio::time::timeout(LAST_WORDS, self.read()).await.unwrap_or_default();
