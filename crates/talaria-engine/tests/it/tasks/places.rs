@@ -90,6 +90,10 @@ async fn the_line_outlives_the_engine() {
     home.crash().await;
     home.open().await;
     home.reaches(&first, TaskStatus::Working).await;
+    // They get in line again one after the other.
+    for task in &tasks {
+        home.reaches(task, TaskStatus::Queued).await;
+    }
     assert_eq!(ahead(&home, &tasks).await, before);
     gate.open();
     all_end(&home, &[&[first], &tasks[..]].concat()).await;
