@@ -23,6 +23,7 @@ use super::desk::{Seat, Work};
 use super::input::{self, Content};
 use super::journal::{Card, Journal};
 use super::opening::{self, Opened, Purpose};
+use super::queue::Place;
 use super::settings::{Settings, Wanted};
 use super::worktrees::Kept;
 use crate::clock::now_ms;
@@ -49,6 +50,8 @@ pub(super) struct Actor {
     /// The environment of the command that asked last.
     surroundings: Surroundings,
     is_task: bool,
+    /// The place of a turn that an earlier engine left running, until that is taken up.
+    place: Option<Place>,
 }
 
 impl Actor {
@@ -58,7 +61,8 @@ impl Actor {
         seat: Seat,
         inbox: mpsc::UnboundedReceiver<Work>,
     ) -> Self {
-        Self { engine, id, seat, inbox, session: None, surroundings: Surroundings::own(), is_task: false }
+        let surroundings = Surroundings::own();
+        Self { engine, id, seat, inbox, session: None, surroundings, is_task: false, place: None }
     }
 
     /// Works until nothing is to be done for a while.
@@ -75,8 +79,9 @@ impl Actor {
                     }
                 }
             };
-            if let Work::Turn(surroundings) = work {
-                self.surroundings = surroundings;
+            match work {
+                Work::Turn(surroundings) => self.surroundings = surroundings,
+                Work::Recover(place) => self.place = place,
             }
             let mut pause = Duration::from_millis(50);
             while let Err(error) = self.run_what_waits().await {
@@ -89,6 +94,7 @@ impl Actor {
                 tokio::time::sleep(pause).await;
                 pause = (pause * 2).min(LONGEST_PAUSE);
             }
+            self.place = None;
             self.engine.queue.leave(&self.id);
             self.seat.done();
         }
@@ -162,7 +168,7 @@ impl Actor {
         if let Some(owner) = owner {
             let (queue, id) = (self.engine.queue.clone(), self.id.clone());
             let place = match next {
-                Purpose::TakeUp => queue.enter_at_once(),
+                Purpose::TakeUp => self.place.take().unwrap_or_else(|| queue.enter_at_once()),
                 Purpose::Send => {
                     let place = queue.enter(&id, &owner);
                     match unless_stopped(place, &mut commands, &mut journal, &seat).await? {

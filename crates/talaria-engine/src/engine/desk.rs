@@ -9,6 +9,7 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::mpsc;
 
 use super::feed::{Feed, Line};
+use super::queue::Place;
 use crate::codex::spec::Surroundings;
 use crate::session::Command;
 
@@ -17,8 +18,8 @@ use crate::session::Command;
 pub(super) enum Work {
     /// A turn was written down. The surroundings are those of the command that wants it.
     Turn(Surroundings),
-    /// An engine that is gone left turns without an outcome.
-    Recover,
+    /// An engine that is gone left turns without an outcome; the place is that of a task of which one runs.
+    Recover(Option<Place>),
 }
 
 /// How a session is reached.
@@ -169,14 +170,14 @@ mod tests {
     async fn a_task_that_leaves_takes_the_work_that_came_in_the_meantime() {
         let (desk, session) = (Desk::default(), SessionId::new("s"));
         let mut inboxes = Vec::new();
-        desk.give(&session, Work::Recover, |_, inbox| inboxes.push(inbox));
-        desk.give(&session, Work::Recover, |_, _| panic!("there is a task already"));
+        desk.give(&session, Work::Recover(None), |_, inbox| inboxes.push(inbox));
+        desk.give(&session, Work::Recover(None), |_, _| panic!("there is a task already"));
         let mut inbox = inboxes.pop().unwrap();
         assert!(inbox.recv().await.is_some());
         assert!(desk.leave(&session, &mut inbox).is_some());
         assert!(desk.leave(&session, &mut inbox).is_none());
         let mut started = false;
-        desk.give(&session, Work::Recover, |_, _| started = true);
+        desk.give(&session, Work::Recover(None), |_, _| started = true);
         assert!(started);
     }
 
@@ -186,7 +187,7 @@ mod tests {
         let mut seats = Vec::new();
         let stop = || Command::Interrupt { by: Who::User };
         assert!(!desk.tell(&session, stop()));
-        desk.give(&session, Work::Recover, |seat, _| seats.push(seat));
+        desk.give(&session, Work::Recover(None), |seat, _| seats.push(seat));
         let seat = seats.pop().unwrap();
         assert!(desk.is_busy(), "work that waits counts");
         seat.done();
@@ -203,7 +204,7 @@ mod tests {
         let desk = Desk::default();
         let sessions: Vec<SessionId> = (0..50).map(|n| SessionId::new(n.to_string())).collect();
         let kept = desk.subscribe(&sessions[0]);
-        desk.give(&sessions[1], Work::Recover, |_, _| {});
+        desk.give(&sessions[1], Work::Recover(None), |_, _| {});
         for session in &sessions {
             drop(desk.subscribe(session));
         }

@@ -17,7 +17,7 @@ use tokio_util::task::TaskTracker;
 use super::desk::{Desk, Work};
 use super::journal::{self, Shelf};
 use super::lock::{Holder, Lock, LockError};
-use super::queue::{Queue, Room};
+use super::queue::{Place, Queue, Room};
 use super::register::{self, Hotel};
 use super::rest;
 use super::scope;
@@ -184,23 +184,27 @@ impl Inner {
             }
         }
         self.void_orphans(&sessions).await?;
-        for session in sessions {
-            self.shelf.store.take_lease(self.lease(&session), super::Takeover::Older).await?;
-            self.line_up(&session).await?;
-            self.give(&session, Work::Recover);
+        // All of them have their places before the first goes on: whoever waits must find those taken that are.
+        let mut works = Vec::with_capacity(sessions.len());
+        for session in &sessions {
+            self.shelf.store.take_lease(self.lease(session), super::Takeover::Older).await?;
+            works.push(Work::Recover(self.line_up(session).await?));
+        }
+        for (session, work) in sessions.iter().zip(works) {
+            self.give(session, work);
         }
         Ok(())
     }
 
-    /// Lets a task wait where it waited before: those who came first come first.
-    async fn line_up(&self, session: &SessionId) -> Result<(), StoreError> {
+    /// Gives a task that runs its place, and lets one wait where it waited before: those who came first come first.
+    async fn line_up(&self, session: &SessionId) -> Result<Option<Place>, StoreError> {
         let (store, task) = (&self.shelf.store, self.shelf.store.task(session).await?);
-        let is_sent = |turn: &talaria_store::Turn| turn.stage != Stage::Prepared;
-        if let (Some(task), Some(false)) = (task, store.next_unsettled(session).await?.as_ref().map(is_sent))
-        {
-            self.queue.stand(session, &task.owner);
+        let (Some(task), Some(turn)) = (task, store.next_unsettled(session).await?) else { return Ok(None) };
+        if turn.stage != Stage::Prepared {
+            return Ok(Some(self.queue.enter_at_once()));
         }
-        Ok(())
+        self.queue.stand(session, &task.owner);
+        Ok(None)
     }
 
     /// Closes requests whose turn is over: nobody can be waiting for an answer.

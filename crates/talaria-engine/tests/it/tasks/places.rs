@@ -90,11 +90,10 @@ async fn the_line_outlives_the_engine() {
     home.crash().await;
     home.open().await;
     home.reaches(&first, TaskStatus::Working).await;
-    // They get in line again one after the other.
-    for task in &tasks {
-        home.reaches(task, TaskStatus::Queued).await;
-    }
+    // From the first moment on, and nobody was let in beside the one that works.
     assert_eq!(ahead(&home, &tasks).await, before);
+    let counts = home.engine().status().await.unwrap().tasks;
+    assert_eq!(counts, TaskCounts { working: 1, waiting: 0, queued: tasks.len() });
     gate.open();
     all_end(&home, &[&[first], &tasks[..]].concat()).await;
     let served = served(&home);
