@@ -17,6 +17,7 @@ pub mod completion;
 pub mod composer;
 pub mod contract;
 pub mod draw;
+mod ended;
 pub mod folder;
 mod frame;
 mod hearing;
@@ -41,6 +42,7 @@ mod turn;
 mod typing;
 mod welcome;
 
+pub use ended::ended;
 pub use frame::Frame;
 pub use known::Asked;
 pub use setup::Setup;

@@ -159,6 +159,8 @@ pub enum News {
         /// Tasks that have not ended.
         tasks: TaskCounts,
     },
+    /// The last turn of a task has ended.
+    Ended(TaskLine),
     /// Files for the letters that were asked for.
     Files {
         /// What was asked for.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use talaria_core::api::{EffortOffer, ModelOffer, Numbered, SessionInfo, TaskCounts, TaskLine};
+use talaria_core::api::{EffortOffer, ModelOffer, Numbered, SessionInfo, TaskCounts, TaskLine, TaskStatus};
 use talaria_core::event::Event;
 use talaria_core::ids::TicketId;
 use talaria_core::outcome::Outcome;
@@ -14,6 +14,7 @@ use super::Chat;
 use super::commands::Source;
 use super::completion::Choice;
 use super::contract::{News, Prompt, Wish};
+use super::ended::ended;
 use super::known::{Engine, Missing};
 use super::panel::Panel;
 use super::pending::Back;
@@ -79,6 +80,7 @@ impl Chat {
                 self.composer.know(Source::Requests, choices);
                 self.close_if_gone();
             }
+            News::Ended(task) => self.task_ended(&task),
             News::Files { letters, paths } => self.composer.offer(&letters, paths),
             News::Names { sessions, tasks } => self.know_names(&sessions, &tasks),
             News::Image { pasted, path } => {
@@ -262,6 +264,15 @@ impl Chat {
         let effort = |offer: &EffortOffer| Choice::new(offer.effort.as_str(), offer.description.as_str());
         let efforts = chosen.map(|offer| offer.efforts.iter().map(effort).collect());
         self.composer.know(Source::Efforts, efforts.unwrap_or_default());
+    }
+
+    /// A task has ended. That of the one on the screen is told by its events.
+    fn task_ended(&mut self, task: &TaskLine) {
+        if self.session.as_ref() == Some(&task.session) {
+            return;
+        }
+        let is_well = matches!(task.status, TaskStatus::Completed | TaskStatus::Cancelled);
+        self.note(if is_well { Tone::Info } else { Tone::Warn }, ended(task));
     }
 
     /// A request of another conversation has no events here: what is no longer listed is over.

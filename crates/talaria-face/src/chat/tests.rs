@@ -15,6 +15,7 @@ use super::{Asked, Chat, Setup};
 use crate::render::{Look, sample};
 
 mod asking;
+mod background;
 mod choosing;
 mod elsewhere;
 mod first_screen;

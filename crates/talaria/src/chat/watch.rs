@@ -1,28 +1,39 @@
-//! Looks every two seconds at what waits for a person anywhere and how many tasks there are, and whether the engine is there.
-//! Told only when it has changed. It starts an engine that died, and none that a person stopped.
+//! Looks every two seconds at what waits for a person anywhere, how many tasks there are and which have ended, and whether
+//! the engine is there. Told only when it has changed. It starts an engine that died, and none that a person stopped.
+
+mod ends;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use talaria_core::api::{RequestInfo, Status, TaskCounts};
+use talaria_core::api::{RequestInfo, Status, TaskCounts, TaskQuery};
 use talaria_face::chat::contract::News;
 use talaria_server::client::ClientError;
 use tokio::sync::{Notify, mpsc};
 
 use super::desk::Desk;
 use super::errand::{Done, Seen};
+use ends::Ends;
 
 /// How often is looked.
 const EVERY: Duration = Duration::from_secs(2);
+/// So many tasks are looked at, those first in which something happened last.
+const TASKS: usize = 50;
 
 /// What was told last: the names of what waits, and how many tasks there are.
 type Told = Option<(Vec<String>, TaskCounts)>;
 
 /// Looks until nobody listens; `again` lets it look at once.
 pub(super) async fn run(desk: Arc<Desk>, again: Arc<Notify>, teller: mpsc::Sender<Done>) {
-    let mut told = None;
+    let (mut told, mut ends) = (None, Ends::default());
     loop {
-        for done in looked(&mut told, desk.onlooker.status().await) {
+        let mut done = looked(&mut told, desk.onlooker.status().await);
+        if told.is_some()
+            && let Ok(tasks) = desk.onlooker.tasks(&TaskQuery { limit: TASKS, ..TaskQuery::default() }).await
+        {
+            done.extend(ends.news(tasks).map(|ended| Done::News(News::Ended(ended))));
+        }
+        for done in done {
             if teller.send(done).await.is_err() {
                 return;
             }

@@ -253,9 +253,15 @@ async fn a_model_is_chosen_for_the_next_turn_and_confirmed(codex: Codex) {
     let scene = Scene::real(&codex).await;
     scene.model.push(Reply::say("One."));
     scene.model.push(Reply::say("Two."));
-    let lines = "first\n/model\n/model gpt-5.4\n/reasoning high\nsecond\n";
+    let lines = "first\n/model\n/reasoning high\n/reasoning\n/model gpt-5.4\nsecond\n";
     let ended = scene.run_with_input(&[], lines.as_bytes()).await.exits(0);
-    ended.prints(&["Model, from the next turn:", "/model gpt-", "gpt-5.4 is asked for from the next turn"]);
+    ended.prints(&[
+        "Model, from the next turn:",
+        "gpt-5.5 (current)",
+        "/model gpt-",
+        "gpt-5.4 is asked for from the next turn",
+        "high (chosen)",
+    ]);
     let requests = scene.model.requests();
     let models: Vec<_> = requests.iter().map(|request| request.body["model"].as_str().unwrap()).collect();
     assert_eq!(models, ["gpt-5.5", "gpt-5.4"]);
@@ -354,6 +360,20 @@ async fn an_engine_that_a_person_stopped_is_told_and_started_by_the_next_line() 
     assert_eq!(scene.engine_pid().await, None);
     terminal.type_keys("second\n").await;
     terminal.wait_for("Two.").await;
+    terminal.wait_for("> ").await;
+    terminal.ctrl_d().await;
+    assert_eq!(terminal.exit_code().await, Some(0), "{}", terminal.transcript());
+    scene.close().await;
+}
+
+#[tokio::test]
+async fn the_end_of_a_task_is_told_at_a_terminal() {
+    let scene = Scene::real(&Codex::v0_166()).await;
+    scene.model.push(Reply::say("Found."));
+    let mut terminal = scene.terminal(&["--plain"]);
+    terminal.wait_for("> ").await;
+    terminal.type_keys("/task start look for it\n").await;
+    terminal.wait_for(" completed (look for it): /task show codex-").await;
     terminal.wait_for("> ").await;
     terminal.ctrl_d().await;
     assert_eq!(terminal.exit_code().await, Some(0), "{}", terminal.transcript());

@@ -75,7 +75,8 @@ async fn whoever_waits_may_leave_and_the_task_goes_on(codex: Codex) {
     scene.model.push(Reply::new().gate(&gate).text("Done."));
     let waiting = scene.start(&["task", "start", "--wait", "go"]);
     gate.reached().await;
-    kill_process(waiting.pid(), Signal::INT).unwrap();
+    // Ctrl-C is ignored below whoever starts the tests in the background.
+    kill_process(waiting.pid(), Signal::TERM).unwrap();
     let left = waiting.end().await.exits(4);
     assert_eq!(left.stdout, "");
     left.complains(&[

@@ -14,7 +14,10 @@ use crate::trouble::{Trouble, exit};
 /// Lists models, or chooses one.
 pub(super) async fn model(wanted: Option<String>, place: &Place) -> Result<Vec<Done>, Trouble> {
     let offers = place.desk.offers(&place.cwd).await?;
-    let Some(wanted) = wanted else { return Ok(vec![Done::News(models(&offers, &place.chosen))]) };
+    let Some(wanted) = wanted else {
+        let used = used_model(&offers, place).await;
+        return Ok(vec![Done::News(models(&offers, &place.chosen, used.as_deref()))]);
+    };
     let (model, mut reply) = match find(&offers, &wanted) {
         Some(model) => (model.id.clone(), format!("{} is asked for from the next turn\n", model.id)),
         None => {
@@ -45,7 +48,7 @@ pub(super) async fn effort(wanted: Option<String>, place: &Place) -> Result<Vec<
     let offer = used.as_deref().and_then(|model| find(&offers, model));
     let Some(wanted) = wanted else {
         return match offer {
-            Some(offer) => Ok(vec![Done::News(efforts(offer))]),
+            Some(offer) => Ok(vec![Done::News(efforts(offer, &place.chosen))]),
             None => Err(Trouble::new(exit::USAGE, "Codex does not say how much this model can think")
                 .try_this("name it: /reasoning low, medium, high, …")),
         };
@@ -105,10 +108,15 @@ fn instead(offer: &ModelOffer, asked: &str) -> Option<String> {
     Some(offer.default_effort.clone().unwrap_or(first))
 }
 
-fn models(offers: &Offers, chosen: &Chosen) -> News {
+/// The models; what was asked for is told from what is in force.
+fn models(offers: &Offers, chosen: &Chosen, used: Option<&str>) -> News {
     let row = |model: &ModelOffer| {
         let efforts: Vec<&str> = model.efforts.iter().map(|effort| effort.effort.as_str()).collect();
-        let mark = if chosen.model.as_deref() == Some(model.id.as_str()) { " (chosen)" } else { "" };
+        let mark = match &chosen.model {
+            Some(chosen) if *chosen == model.id => " (chosen)",
+            None if used == Some(model.id.as_str()) => " (current)",
+            _ => "",
+        };
         let usual = if model.is_default { " (usual)" } else { "" };
         let thinks = if efforts.is_empty() { String::new() } else { format!(" [{}]", efforts.join(", ")) };
         let text = format!("{}{mark}{usual}{thinks}  {}", model.id, model.description);
@@ -120,10 +128,11 @@ fn models(offers: &Offers, chosen: &Chosen) -> News {
     }
 }
 
-fn efforts(offer: &ModelOffer) -> News {
+fn efforts(offer: &ModelOffer, chosen: &Chosen) -> News {
     let rows = offer.efforts.iter().map(|effort| {
+        let mark = if chosen.effort.as_ref() == Some(&effort.effort) { " (chosen)" } else { "" };
         let usual = if offer.default_effort.as_ref() == Some(&effort.effort) { " (usual)" } else { "" };
-        let text = format!("{}{usual}  {}", effort.effort, effort.description);
+        let text = format!("{}{mark}{usual}  {}", effort.effort, effort.description);
         (plain_line(&text).into_owned(), Command::Reasoning(Some(effort.effort.clone())))
     });
     News::Pick {

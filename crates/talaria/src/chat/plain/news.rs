@@ -2,12 +2,12 @@
 
 use std::io;
 
-use talaria_core::api::{Numbered, Offers, RequestInfo, RequestState};
+use talaria_core::api::{Numbered, Offers, RequestInfo, RequestState, TaskLine};
 use talaria_core::event::Event;
 use talaria_core::redact::redact;
 use talaria_face::chat::commands::{self, Command};
 use talaria_face::chat::contract::News;
-use talaria_face::chat::{Asked, beginning};
+use talaria_face::chat::{Asked, beginning, ended};
 use talaria_face::render::{elapsed, plain, plain_line};
 
 use super::page::{Past, said};
@@ -66,6 +66,7 @@ impl Plain {
                 self.waiting = requests;
                 self.ask_what_is_old()
             }
+            News::Ended(task) => self.tell_end(&task),
             News::Reply(text) => self.page.say(&text),
             News::Refused { what, ticket, prompt } => {
                 // It was not said after all: the same words may come from elsewhere.
@@ -141,6 +142,15 @@ impl Plain {
             self.page.event(&Numbered { session, seq: 0, at, turn: None, event })?;
         }
         Ok(())
+    }
+
+    /// Says that a task has ended, if a person reads this and has not read it already.
+    fn tell_end(&mut self, task: &TaskLine) -> io::Result<()> {
+        let is_here = self.driver.current().is_some_and(|current| current.id == task.session);
+        if is_here || self.input == Input::Pipe {
+            return Ok(());
+        }
+        self.page.say(&format!("{}\n", ended(task)))
     }
 
     fn count_waiting(&mut self, requests: &[RequestInfo]) -> io::Result<()> {

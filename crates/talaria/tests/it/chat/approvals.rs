@@ -163,6 +163,8 @@ async fn the_request_of_a_background_task_is_a_badge_and_can_be_answered_here() 
         .wait_status(|status| status["tasks"]["working"] == 0 && status["tasks"]["waiting"] == 0)
         .await;
     assert!(folder.join("by-task").exists());
+    terminal.wait_shown("completed (make it)").await;
+    stage.shows_filtered("task-ended", &mut terminal, &filter).await;
     quit(terminal).await;
     stage.close().await;
 }
