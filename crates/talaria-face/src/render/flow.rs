@@ -34,6 +34,12 @@ impl Flow {
         Self { paint, limit: width.map(limit), margin, indent: 0, column: 0, spaces: 0 }
     }
 
+    /// Starts in the first column of a part of a row that is so wide. Every row but the first is indented.
+    pub(crate) fn within(paint: Paint, room: usize, indent: usize) -> Self {
+        let flow = Self { limit: Some(room), ..Self::new(paint, None, String::new()) };
+        Self { indent: indent.min(flow.deepest()), ..flow }
+    }
+
     /// Breaks rows at this width from now on. A row that is too wide already takes no further word.
     pub(crate) fn resize(&mut self, width: usize) {
         self.limit = Some(limit(width));

@@ -1,10 +1,18 @@
-//! A Markdown table laid out in columns, or cell by cell where the terminal is too narrow.
+//! A Markdown table: in columns, whose cells are broken between words where they have to be; or a line for each cell,
+//! where words would have to be broken.
 
 use unicode_width::UnicodeWidthStr;
 
-use super::flow::Span;
+use super::flow::{Flow, Span};
 use super::inline;
-use super::style::{Paint, Style};
+use super::style::{Paint, Style, visible_width};
+
+/// A column is narrower only if all of its cells are.
+const NARROW: usize = 10;
+/// How far the lines of a cell are indented behind its first.
+const HANG: usize = 2;
+/// The longest line between two rows that are written cell by cell.
+const RULE: usize = 24;
 
 type Cell = Vec<Span>;
 
@@ -16,62 +24,153 @@ enum Align {
     Right,
 }
 
-/// Lays out the rows of a table as lines. `room` is the width, if there is one.
-pub(crate) fn lay_out(rows: &[String], room: Option<usize>, base: Style, paint: Paint) -> Vec<String> {
-    let has_head = rows.get(1).is_some_and(|row| is_separator(row));
-    let grid: Vec<Vec<Cell>> = rows
-        .iter()
-        .enumerate()
-        .filter(|(index, row)| !(*index == 1 && is_separator(row)))
-        .map(|(index, row)| {
-            let style = if has_head && index == 0 { base.bold() } else { base };
-            cells(row).map(|cell| inline::spans(cell, style)).collect()
-        })
-        .collect();
-    let columns = grid.iter().map(Vec::len).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..columns)
-        .map(|column| grid.iter().filter_map(|row| row.get(column)).map(width).max().unwrap_or(0))
-        .collect();
-    let total = widths.iter().sum::<usize>() + 3 * columns.saturating_sub(1);
-    // Columns that do not fit would wrap into each other: then each cell only takes the room it needs.
-    let widths = if room.is_some_and(|room| total > room) { vec![0; columns] } else { widths };
-    let aligns: Vec<Align> =
-        rows.get(1).filter(|_| has_head).map(|row| cells(row).map(align).collect()).unwrap_or_default();
-    let bar = paint.text(base.dim(), paint.sign(" │ ", " | "));
-    let mut lines: Vec<String> = grid.iter().map(|row| line(row, &widths, &aligns, &bar, paint)).collect();
-    if has_head && !lines.is_empty() && widths.iter().any(|&width| width > 0) {
-        let dashes: Vec<String> = widths.iter().map(|&width| paint.sign("─", "-").repeat(width)).collect();
-        let joint = paint.sign("─┼─", "-+-");
-        lines.insert(1, paint.text(base.dim(), &dashes.join(joint)));
-    }
-    lines
+/// A table as it was read.
+struct Table {
+    has_head: bool,
+    rows: Vec<Vec<Cell>>,
+    aligns: Vec<Align>,
+    base: Style,
+    paint: Paint,
 }
 
-fn line(row: &[Cell], widths: &[usize], aligns: &[Align], bar: &str, paint: Paint) -> String {
-    let mut out = String::new();
-    for (column, cell) in row.iter().enumerate() {
-        if column > 0 {
-            out.push_str(bar);
-        }
-        let missing = widths.get(column).copied().unwrap_or(0).saturating_sub(width(cell));
-        let before = match aligns.get(column) {
-            None | Some(Align::Left) => 0,
-            Some(Align::Middle) => missing / 2,
-            Some(Align::Right) => missing,
-        };
-        out.extend(std::iter::repeat_n(' ', before));
-        for span in cell {
-            paint.push(&mut out, span.style, &span.text);
-        }
-        if column + 1 < row.len() {
-            out.extend(std::iter::repeat_n(' ', missing - before));
+/// Lays out the rows of a table as lines. `room` is the width, if there is one.
+pub(crate) fn lay_out(rows: &[String], room: Option<usize>, base: Style, paint: Paint) -> Vec<String> {
+    let table = Table::read(rows, base, paint);
+    match table.widths(room.unwrap_or(usize::MAX)) {
+        Some(widths) => table.in_columns(&widths),
+        None => table.cell_by_cell(room.unwrap_or(usize::MAX)),
+    }
+}
+
+impl Table {
+    fn read(lines: &[String], base: Style, paint: Paint) -> Self {
+        let below = lines.get(1).filter(|line| is_separator(line));
+        let style = |index| if below.is_some() && index == 0 { base.bold() } else { base };
+        let rows = lines.iter().enumerate().filter(|(index, line)| !(*index == 1 && is_separator(line)));
+        Self {
+            has_head: below.is_some(),
+            rows: rows
+                .map(|(index, line)| cells(line).map(|cell| inline::spans(cell, style(index))).collect())
+                .collect(),
+            aligns: below.map(|line| cells(line).map(align).collect()).unwrap_or_default(),
+            base,
+            paint,
         }
     }
-    out
+
+    /// How wide the columns are: as wide as they want to be if there is room, else the wide ones give way, but not so far
+    /// that a word would be broken. `None` if that does not help.
+    fn widths(&self, room: usize) -> Option<Vec<usize>> {
+        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let room = room.checked_sub(3 * columns.saturating_sub(1))?;
+        let widest = |of: fn(&Cell) -> usize| -> Vec<usize> {
+            let column = |at| self.rows.iter().filter_map(move |row| row.get(at)).map(of).max().unwrap_or(0);
+            (0..columns).map(column).collect()
+        };
+        let wanted = widest(width);
+        if wanted.iter().sum::<usize>() <= room {
+            return Some(wanted);
+        }
+        let longest = widest(longest_word);
+        let least = wanted.iter().zip(longest).map(|(wanted, word)| word.max(NARROW).min(*wanted));
+        let least: Vec<usize> = least.collect();
+        let at_most = |level: usize| -> Vec<usize> {
+            wanted.iter().zip(&least).map(|(wanted, least)| level.clamp(*least, *wanted)).collect()
+        };
+        (0..=room).rev().map(at_most).find(|widths| widths.iter().sum::<usize>() <= room)
+    }
+
+    fn in_columns(&self, widths: &[usize]) -> Vec<String> {
+        let bar = self.paint.text(self.base.dim(), self.paint.sign(" │ ", " | "));
+        let dashes: Vec<String> =
+            widths.iter().map(|&width| self.paint.sign("─", "-").repeat(width)).collect();
+        let rule = self.paint.text(self.base.dim(), &dashes.join(self.paint.sign("─┼─", "-+-")));
+        let rows: Vec<Vec<String>> = self.rows.iter().map(|row| self.row(row, widths, &bar)).collect();
+        // Where rows are higher than a line, it must be seen where one ends.
+        let is_high = rows.iter().any(|row| row.len() > 1);
+        let mut lines = Vec::new();
+        for (index, row) in rows.into_iter().enumerate() {
+            if index > 0 && (is_high || self.has_head && index == 1) {
+                lines.push(rule.clone());
+            }
+            lines.extend(row);
+        }
+        lines
+    }
+
+    /// The lines of one row.
+    fn row(&self, row: &[Cell], widths: &[usize], bar: &str) -> Vec<String> {
+        let cells: Vec<Vec<String>> =
+            row.iter().zip(widths).map(|(cell, width)| self.broken(cell, *width, 0)).collect();
+        let height = cells.iter().map(Vec::len).max().unwrap_or(1);
+        (0..height).map(|at| self.line(&cells, at, widths, bar)).collect()
+    }
+
+    fn line(&self, cells: &[Vec<String>], at: usize, widths: &[usize], bar: &str) -> String {
+        let mut out = String::new();
+        for (column, cell) in cells.iter().enumerate() {
+            if column > 0 {
+                out.push_str(bar);
+            }
+            let text = cell.get(at).map_or("", String::as_str);
+            let is_last = column + 1 == cells.len();
+            let missing = widths.get(column).copied().unwrap_or(0).saturating_sub(visible_width(text));
+            let before = match self.aligns.get(column) {
+                _ if is_last && text.is_empty() => 0,
+                None | Some(Align::Left) => 0,
+                Some(Align::Middle) => missing / 2,
+                Some(Align::Right) => missing,
+            };
+            out.extend(std::iter::repeat_n(' ', before));
+            out.push_str(text);
+            if !is_last {
+                out.extend(std::iter::repeat_n(' ', missing - before));
+            }
+        }
+        out
+    }
+
+    /// Every cell in lines of its own, behind the head of its column.
+    fn cell_by_cell(&self, room: usize) -> Vec<String> {
+        let (head, rows) = match self.rows.split_first() {
+            Some((head, rows)) if self.has_head && !rows.is_empty() => (head.as_slice(), rows),
+            _ => (&[][..], self.rows.as_slice()),
+        };
+        let rule = self.paint.sign("─", "-").repeat(room.min(RULE));
+        let mut lines = Vec::new();
+        for (index, row) in rows.iter().enumerate() {
+            if index > 0 {
+                lines.push(self.paint.text(self.base.dim(), &rule));
+            }
+            for column in 0..row.len().max(head.len()) {
+                let mut told = head.get(column).cloned().unwrap_or_default();
+                if width(&told) > 0 {
+                    told.push(Span { text: ": ".to_owned(), style: self.base });
+                }
+                told.extend(row.get(column).into_iter().flatten().cloned());
+                if width(&told) > 0 {
+                    lines.extend(self.broken(&told, room, HANG));
+                }
+            }
+        }
+        lines
+    }
+
+    fn broken(&self, cell: &Cell, room: usize, indent: usize) -> Vec<String> {
+        let mut out = String::new();
+        Flow::within(self.paint, room, indent).put(cell, &mut out);
+        out.split('\n').map(str::to_owned).collect()
+    }
 }
 
 fn width(cell: &Cell) -> usize {
     cell.iter().map(|span| span.text.width()).sum()
+}
+
+/// Words that touch are one, also if they look different.
+fn longest_word(cell: &Cell) -> usize {
+    let text: String = cell.iter().map(|span| span.text.as_str()).collect();
+    text.split(' ').map(UnicodeWidthStr::width).max().unwrap_or(0)
 }
 
 /// Splits a row at its bars; one behind a backslash belongs to the text.
@@ -104,28 +203,25 @@ fn is_separator(row: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use expect_test::expect;
+    use proptest::prelude::*;
 
     use super::super::sample;
     use super::*;
 
-    fn laid(room: usize) -> String {
-        let rows = ["| name | what |", "|---|:-:|", "| a\\|b | `x` 世界 |", "| longer |"].map(str::to_owned);
+    fn laid(rows: &[&str], room: usize) -> String {
+        let rows: Vec<String> = rows.iter().map(|row| (*row).to_owned()).collect();
         lay_out(&rows, Some(room), Style::PLAIN, Paint::new(sample::PIPE)).join("\n")
     }
 
     #[test]
     fn columns_line_up_where_they_fit() {
+        let rows = ["| name | what |", "|---|:-:|", "| a\\|b | `x` 世界 |", "| longer |"];
         expect![[r#"
             name   │  what
             ───────┼───────
             a|b    │ x 世界
             longer"#]]
-        .assert_eq(&laid(40));
-        expect![[r#"
-            name │ what
-            a|b │ x 世界
-            longer"#]]
-        .assert_eq(&laid(8));
+        .assert_eq(&laid(&rows, 40));
     }
 
     #[test]
@@ -136,18 +232,91 @@ mod tests {
             "| one | 1 | 世界 | 5 |",
             "| two | 12,000 | a | 70 |",
         ];
-        let rows = rows.map(str::to_owned);
-        let laid = |room| lay_out(&rows, Some(room), Style::PLAIN, Paint::new(sample::PIPE)).join("\n");
         expect![[r#"
             n   │    sum │ what │ end
             ────┼────────┼──────┼────
             one │      1 │ 世界 │   5
             two │ 12,000 │  a   │  70"#]]
-        .assert_eq(&laid(40));
+        .assert_eq(&laid(&rows, 40));
+    }
+
+    const WIDE: [&str; 4] = [
+        "| option | what it does | default |",
+        "|---|---|--:|",
+        "| `--worktree` | a git worktree and a branch of its own for the task | off |",
+        "| `--deadline` | ends **what takes longer**, without the time you take | none |",
+    ];
+
+    #[test]
+    fn wide_columns_give_way_and_break_between_words() {
         expect![[r#"
-            n │ sum │ what │ end
-            one │ 1 │ 世界 │ 5
-            two │ 12,000 │ a │ 70"#]]
-        .assert_eq(&laid(12));
+            option     │ what it does                          │ default
+            ───────────┼───────────────────────────────────────┼────────
+            --worktree │ a git worktree and a branch of its    │     off
+                       │ own for the task                      │ 
+            ───────────┼───────────────────────────────────────┼────────
+            --deadline │ ends what takes longer, without the   │    none
+                       │ time you take                         │ "#]]
+        .assert_eq(&laid(&WIDE, 60));
+    }
+
+    #[test]
+    fn where_words_would_be_broken_every_cell_has_its_own_lines() {
+        expect![[r#"
+            option: --worktree
+            what it does: a git worktree and
+              a branch of its own for the
+              task
+            default: off
+            ────────────────────────
+            option: --deadline
+            what it does: ends what takes
+              longer, without the time you
+              take
+            default: none"#]]
+        .assert_eq(&laid(&WIDE, 32));
+        let bare = ["| one | two words of a cell |", "| | three |"];
+        expect![[r#"
+            one
+            two words of
+              a cell
+            ────────────
+            three"#]]
+        .assert_eq(&laid(&bare, 12));
+        let alone = ["| a head that is alone | and wide |", "|---|---|"];
+        expect![[r#"
+            a head that
+              is alone
+            and wide"#]]
+        .assert_eq(&laid(&alone, 12));
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_lost_and_nothing_is_too_wide(
+            cells in proptest::collection::vec(proptest::collection::vec("[a-z世`* ]{0,30}", 1..5), 1..6),
+            room in 8..60usize,
+            has_head: bool,
+        ) {
+            let row = |cells: &Vec<String>| format!("| {} |", cells.join(" | "));
+            let mut rows: Vec<String> = cells.iter().map(row).collect();
+            if has_head {
+                rows.insert(1, "|---|---|---|---|".to_owned());
+            }
+            let paint = Paint::new(sample::PIPE);
+            let lines = lay_out(&rows, Some(room), Style::PLAIN, paint);
+            prop_assert!(lines.iter().all(|line| visible_width(line) <= room), "{lines:?}");
+            let letters = |lines: &[String]| {
+                let mut letters: Vec<char> = lines.concat().chars().filter(|c| c.is_alphanumeric()).collect();
+                letters.sort_unstable();
+                letters
+            };
+            // Cell by cell the heads come again with every row.
+            let whole = letters(&lay_out(&rows, None, Style::PLAIN, paint));
+            let mut told = letters(&lines).into_iter().peekable();
+            for letter in whole {
+                prop_assert!(told.any(|one| one == letter), "{letter} is missing in {lines:?}");
+            }
+        }
     }
 }
