@@ -266,6 +266,8 @@ async fn a_host_that_was_intended_and_never_listened_is_ended_by_its_name() {
 #[tokio::test]
 async fn a_pid_that_was_used_again_is_not_adopted_and_not_ended() {
     let bystander = Bystander::start();
+    // Start times are told in hundredths of a second: those of two processes must differ.
+    tokio::time::sleep(Duration::from_millis(30)).await;
     for is_reused in [true, false] {
         let orphan = Orphan::leave(ready()).await;
         let Birth { pid, started, boot } = orphan.birth();
