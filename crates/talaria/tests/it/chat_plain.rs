@@ -373,7 +373,7 @@ async fn the_end_of_a_task_is_told_at_a_terminal() {
     let mut terminal = scene.terminal(&["--plain"]);
     terminal.wait_for("> ").await;
     terminal.type_keys("/task start look for it\n").await;
-    terminal.wait_for(" completed (look for it): /task show codex-").await;
+    terminal.wait_for(" completed (look for it)\nlook at it: /task show codex-").await;
     terminal.wait_for("> ").await;
     terminal.ctrl_d().await;
     assert_eq!(terminal.exit_code().await, Some(0), "{}", terminal.transcript());
