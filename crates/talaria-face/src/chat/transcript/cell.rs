@@ -193,6 +193,16 @@ impl Cell {
         }
     }
 
+    /// What comes next of it may not follow what is there.
+    pub(super) fn cut(&mut self) {
+        match &mut self.body {
+            Body::Message(message) if message.is_open() => message.cut(),
+            Body::Step(step) if step.is_open() => step.cut(),
+            _ => return,
+        }
+        self.touch();
+    }
+
     /// Its turn has ended: what has not ended by now does not go on any more, as far as is known.
     pub(super) fn leave(&mut self) {
         match &mut self.body {

@@ -2,6 +2,9 @@
 //!
 //! What is kept depends on the text alone, not on the pieces in which it came.
 
+/// Stands for a piece that nobody heard.
+const CUT: &str = " … ";
+
 /// The beginning and the end of a text.
 #[derive(Clone, Debug)]
 pub(super) struct Kept {
@@ -96,10 +99,20 @@ impl Kept {
         self.total
     }
 
+    /// Where something will be missing, if what comes next does not follow what is there; nothing if it is said already.
+    pub(super) fn cut(&self) -> &'static str {
+        if self.total == 0 || self.last().ends_with(CUT) { "" } else { CUT }
+    }
+
+    /// The last part.
+    fn last(&self) -> &str {
+        let parts = self.parts();
+        if parts.tail.is_empty() { parts.head } else { parts.tail }
+    }
+
     /// How many lines the whole text has.
     pub(super) fn lines(&self) -> usize {
-        let parts = self.parts();
-        let last = if parts.tail.is_empty() { parts.head } else { parts.tail };
+        let last = self.last();
         self.line_ends + usize::from(!last.is_empty() && !last.ends_with('\n'))
     }
 

@@ -68,6 +68,11 @@ impl Message {
         }
     }
 
+    /// What comes next may not follow what is there.
+    pub(super) fn cut(&mut self) {
+        self.push(self.text.cut());
+    }
+
     /// Puts what was said before in front.
     pub(super) fn push_front(&mut self, earlier: &str) {
         self.text.push_front(earlier);

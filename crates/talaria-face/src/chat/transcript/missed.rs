@@ -27,6 +27,11 @@ pub(super) struct Missed {
 impl Transcript {
     /// Says what is missing.
     pub(super) fn missed(&mut self, scene: Scene, gap: &Gap) {
+        if gap.missing.contains(&Missing::Pieces) {
+            // Of what came later already nobody can say where it was cut.
+            let is_before = |cell: &&mut Cell| cell.turn == scene.turn && cell.last < scene.seq;
+            self.roll.cells().filter(is_before).for_each(Cell::cut);
+        }
         let key = self.add(scene, Body::Remark(Remark::warning(&gap.message)));
         let (missing, open) = (gap.missing.clone(), gap.open.clone());
         self.missed.retain(|note| note.key != key);

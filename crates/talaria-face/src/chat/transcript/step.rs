@@ -126,6 +126,11 @@ impl Step {
         self.output.push(delta);
     }
 
+    /// What comes next may not follow what is there.
+    pub(super) fn cut(&mut self) {
+        self.output.push(self.output.cut());
+    }
+
     /// Puts output that came before in front.
     pub(super) fn print_front(&mut self, earlier: &str) {
         self.output.push_front(earlier);

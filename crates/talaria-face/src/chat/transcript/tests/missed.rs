@@ -142,3 +142,26 @@ fn what_may_lie_in_a_hole_is_missing_until_it_was_looked_at() {
         assert!(!is_said(&mut transcript), "page of {page}: {}", screen(&mut transcript, 60, 30));
     }
 }
+
+#[test]
+fn where_something_is_missing_is_seen_until_it_is_here() {
+    let events = vec![
+        sample::turn_started(),
+        sample::text("m", "wor"),
+        sample::began("c", command(Status::InProgress, None)),
+        sample::output("c", "one\n"),
+        gap(&[Missing::Pieces], &[]),
+        gap(&[Missing::Pieces], &[]),
+        sample::text("m", "ful."),
+        sample::output("c", "three\n"),
+        sample::ended("m", sample::message_body("wonderful.", None)),
+        sample::ended("c", command(Status::Completed, Some("one\ntwo\nthree\n"))),
+    ];
+    let events = numbered(1, events);
+    let mut transcript = fed(LOOK, &events[..8]);
+    let told = screen(&mut transcript, 60, 30);
+    assert!(told.contains("wor … ful.") && told.contains("… three"), "{told}");
+    feed(&mut transcript, &events[8..]);
+    let told = screen(&mut transcript, 60, 30);
+    assert!(told.contains("wonderful.") && !told.contains('…'), "{told}");
+}
