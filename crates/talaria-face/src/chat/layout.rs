@@ -9,6 +9,7 @@ use talaria_core::config::Enter;
 use unicode_width::UnicodeWidthStr;
 
 use super::contract::Wish;
+use super::known::Engine;
 use super::line::{Line, fitting};
 use super::panel::Panel;
 use super::turn::Turn;
@@ -91,6 +92,7 @@ impl Chat {
 
     /// What was said; and above it the first screen, as long as there is room and nothing was said to the model.
     fn conversation(&mut self, columns: u16, area: usize, now: Duration) -> Vec<Line> {
+        self.transcript.hear(self.is_heard());
         let view = self.transcript.view(columns, u16::try_from(area).unwrap_or(u16::MAX), now);
         self.is_moving = view.again;
         if let Some(before) = view.needs_older.filter(|before| self.asked_older != Some(*before)) {
@@ -106,6 +108,11 @@ impl Chat {
         lines.extend((!lines.is_empty()).then(Line::default).filter(|_| gap > 0));
         lines.extend(view.lines);
         lines
+    }
+
+    /// Does anybody hear what goes on in the conversation? What its past says to run is not known to have ended.
+    fn is_heard(&self) -> bool {
+        self.known.engine == Engine::There && (self.turn.is_running() || !self.is_caught_up)
     }
 
     fn popup_rows(&mut self, width: usize, rest: usize) -> Vec<Line> {

@@ -71,6 +71,8 @@ pub struct Transcript {
     turns: HashMap<i64, Scene>,
     /// Does a turn run, as far as the events say?
     is_running: bool,
+    /// Does anybody hear what goes on?
+    is_heard: bool,
     /// What messages that have not said anything yet will be.
     voices: HashMap<Handle, Voice>,
     /// What is said to be missing.
@@ -184,6 +186,7 @@ impl Transcript {
             clock: Clock::Guessed(None),
             turns: HashMap::new(),
             is_running: false,
+            is_heard: true,
             voices: HashMap::new(),
             missed: Vec::new(),
             waiting: Waiting::default(),
@@ -304,6 +307,11 @@ impl Transcript {
     /// The number of the last event.
     pub fn newest_seq(&self) -> Option<i64> {
         self.newest
+    }
+
+    /// Whether anybody hears what goes on: else nothing is said to run.
+    pub fn hear(&mut self, is_heard: bool) {
+        self.is_heard = is_heard;
     }
 
     /// Does a turn run, as far as the events say?

@@ -1,5 +1,7 @@
 //! A turn of which nobody tells any more: nothing is claimed about it.
 
+use talaria_core::item::Status;
+
 use super::*;
 
 /// The screen says nothing of a turn that runs, and Enter begins one.
@@ -42,4 +44,23 @@ fn a_turn_that_is_heard_of_again_runs_until_its_end() {
     assert!(!play.screen().contains("working"));
     play.event(sample::text("m", "late"));
     assert!(!play.screen().contains("working"), "it has ended");
+}
+
+#[test]
+fn a_step_of_a_turn_of_which_nobody_tells_is_not_said_to_run() {
+    let lost = || News::Lost("the conversation can no longer be followed".into());
+    for silence in [News::Away, News::Stopped, lost()] {
+        let mut play = play();
+        play.running().news(News::CaughtUp);
+        play.event(sample::began("c", sample::command_body("make", Status::InProgress, None, None)));
+        play.wait(3000);
+        assert_eq!(play.rows_with("make"), "⠋ make  3s\n");
+        let is_lost = matches!(silence, News::Lost(_));
+        play.news(silence).wait(3000);
+        assert_eq!(play.rows_with("make"), "◌ make  whether it goes on is not known\n");
+        if !is_lost {
+            play.news(News::Back).event(sample::output("c", "on\n"));
+            assert_eq!(play.rows_with("make"), "⠋ make  6s\n");
+        }
+    }
 }

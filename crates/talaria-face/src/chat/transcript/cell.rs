@@ -99,6 +99,8 @@ pub(super) struct Page<'a> {
     pub(super) now: Duration,
     /// The time of day in milliseconds, as far as it is known.
     pub(super) wall: i64,
+    /// Does anybody hear what goes on? Else nothing is said to run.
+    pub(super) is_heard: bool,
     /// Knows the languages of code.
     pub(super) lights: Option<&'a Highlighter>,
 }
@@ -114,6 +116,7 @@ impl Page<'_> {
 struct Laid {
     width: usize,
     fold: Folding,
+    is_heard: bool,
     /// Tenths of a second, of both times, where time is shown.
     beat: (u128, i64),
 }
@@ -145,8 +148,9 @@ impl Cell {
 
     /// Its rows.
     pub(super) fn rows(&mut self, page: &Page<'_>) -> &[Line] {
-        let beat = if self.is_running() { (page.now.as_millis() / 100, page.wall / 100) } else { (0, 0) };
-        let laid = Laid { width: page.width, fold: page.fold, beat };
+        let is_moving = self.is_running() && page.is_heard;
+        let beat = if is_moving { (page.now.as_millis() / 100, page.wall / 100) } else { (0, 0) };
+        let laid = Laid { width: page.width, fold: page.fold, is_heard: page.is_heard, beat };
         if self.laid != Some(laid) {
             match &mut self.body {
                 Body::Message(message) => message.lay_out(page),

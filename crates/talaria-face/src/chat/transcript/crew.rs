@@ -15,6 +15,8 @@ use crate::render::{Color, Paint, Style, cut, news, plain_line};
 const STEPS: usize = 40;
 /// What is said of one that was at work when the turn ended: nobody hears from it after that.
 const LEFT: &str = "had not ended when the turn did";
+/// What is known of one that was at work when nobody heard of it any more.
+const UNHEARD: &str = "is not heard of now";
 /// More of one step is not kept.
 const LONGEST_STEP: usize = 400;
 
@@ -144,6 +146,7 @@ impl Crew {
             let (word, style) = match agent.stand {
                 None => (None, Style::DIM),
                 Some(Stand::Left) => (Some(LEFT), warning),
+                Some(Stand::Told(AgentPhase::Running)) if !page.is_heard => (Some(UNHEARD), Style::DIM),
                 Some(Stand::Told(phase)) => {
                     let is_bad = matches!(phase, AgentPhase::Failed | AgentPhase::Interrupted);
                     (Some(news::phase_word(phase)), if is_bad { warning } else { Style::DIM })

@@ -54,7 +54,8 @@ impl Transcript {
     /// What is in view and has two looks, from top to bottom.
     fn foldable(&mut self) -> Vec<Key> {
         let (paint, width, now, wall) = (self.paint, self.size.0, self.now, self.wall(self.now));
-        let page = |fold| Page { paint, width, fold, now, wall, lights: None };
+        let is_heard = self.is_heard;
+        let page = |fold| Page { paint, width, fold, now, wall, is_heard, lights: None };
         let mut keys: Vec<Key> = self.shown.iter().copied().flatten().collect();
         keys.dedup();
         let has_more = |cell: &mut Cell| cell.has_more(&page(Folding::Folded), &page(Folding::Unfolded));

@@ -6,7 +6,7 @@ use talaria_core::request::Decision;
 use super::cell::{Folding, Page, passed};
 use super::kept::missing_note;
 use super::printed::more_lines;
-use super::request::{held, unanswered};
+use super::request::{held, unanswered, unheard};
 use super::wrap::{Break, rows, wrap};
 use crate::chat::line::Line;
 use crate::render::diff::{self, Amount, Counts};
@@ -166,6 +166,7 @@ impl Patch {
         let changes = self.changes.iter().map(|(change, counts)| (change, *counts));
         let names = diff::summary_counted(changes, paint);
         let status = match self.state {
+            State::Running if !page.is_heard => return unheard(&names, page),
             State::Running => {
                 let passed = spinner::seconds(passed(page.wall, self.since));
                 let names = cut(&names, page.width.saturating_sub(passed.len() + 13).max(12), paint);

@@ -17,6 +17,9 @@ const WAITS: &str = "waits for an answer";
 /// What a step did that a person was asked about, and nobody answered.
 const UNANSWERED: &str = "did not run: not answered";
 
+/// What is known of a step that had begun when nobody heard of it any more.
+const UNHEARD: &str = "whether it goes on is not known";
+
 /// What became of a question that was open when the turn ended.
 const LEFT: &str = "no answer was heard of before the turn ended";
 
@@ -150,6 +153,11 @@ pub(super) fn held(label: &str, page: &Page<'_>) -> String {
 /// The line of something that a person was asked about, and nobody answered.
 pub(super) fn unanswered(label: &str, page: &Page<'_>) -> String {
     idle(label, UNANSWERED, page)
+}
+
+/// The line of something that had begun when nobody heard of it any more.
+pub(super) fn unheard(label: &str, page: &Page<'_>) -> String {
+    idle(label, UNHEARD, page)
 }
 
 fn idle(label: &str, words: &str, page: &Page<'_>) -> String {

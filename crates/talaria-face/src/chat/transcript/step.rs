@@ -11,7 +11,7 @@ use super::cell::{Folding, Page, passed};
 use super::crew::Crew;
 use super::kept::{Kept, Limits};
 use super::printed::{self, Gist};
-use super::request::{held, unanswered};
+use super::request::{held, unanswered, unheard};
 use super::wrap::{Break, wrap};
 use crate::chat::line::Line;
 use crate::render::{Paint, Style, cut, plain, plain_line, spinner, tool_line};
@@ -238,6 +238,7 @@ impl Step {
         let label = self.name.as_ref().map_or(HEADLESS, |name| &name.label);
         let paper = Some(page.paper());
         match &self.state {
+            State::Running if !page.is_heard => unheard(label, page),
             State::Running => {
                 let passed = spinner::seconds(passed(page.wall, self.since));
                 let room = page.width.saturating_sub(passed.len() + 4).max(8);

@@ -57,7 +57,7 @@ impl Transcript {
         }
         view.below = self.roll.len() - at;
         view.needs_older = self.near_hole(top.0..at);
-        view.again |= self.is_running();
+        view.again |= self.is_running() && self.is_heard;
         self.forget();
         view
     }
@@ -164,14 +164,15 @@ impl Transcript {
         let gap = self.gap(at);
         let lights = self.lights.clone();
         let (paint, now, wall) = (self.paint, self.now, self.wall(self.now));
-        let (frame, width, all) = (self.frame, self.size.0, self.fold);
+        let (frame, width, all, is_heard) = (self.frame, self.size.0, self.fold, self.is_heard);
         let Some(cell) = self.roll.cell_at(at) else { return usize::from(at < self.roll.len()) };
         if !cell.is_laid() {
             self.laid.push(cell.key);
         }
         cell.seen = frame;
         let fold = cell.fold.unwrap_or(all);
-        match cell.rows(&Page { paint, width, fold, now, wall, lights: lights.as_deref() }).len() {
+        let page = Page { paint, width, fold, now, wall, is_heard, lights: lights.as_deref() };
+        match cell.rows(&page).len() {
             0 => 0,
             rows => rows + gap,
         }

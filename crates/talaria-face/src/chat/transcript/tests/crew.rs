@@ -76,3 +76,15 @@ fn a_step_that_has_begun_is_the_last_one_at_once() {
     "#]]
     .assert_eq(&told);
 }
+
+#[test]
+fn a_sub_agent_that_nobody_hears_is_not_said_to_be_at_work() {
+    let events =
+        vec![sample::turn_started(), Event::AgentUpdated { thread: thread(), phase: AgentPhase::Running }];
+    let mut transcript = fed(LOOK, &numbered(1, events));
+    transcript.hear(false);
+    let told = screen(&mut transcript, 60, 12);
+    assert!(told.contains("agent 2162f0 is not heard of now"), "{told}");
+    transcript.hear(true);
+    assert!(screen(&mut transcript, 60, 12).contains("is at work"));
+}
