@@ -71,8 +71,8 @@ async fn what_was_being_told_when_the_engine_died_is_told_again_and_says_so() {
     let listener = home.listener();
     // The first time it hears everything and never ends, so that nobody learns that it did.
     let script = format!(
-        "#!/bin/sh\n{{ cat; echo; }} >> '{0}/heard'\n[ -e '{0}/again' ] && exit 0\ntouch '{0}/again'\n\
-         exec sleep 1000\n",
+        "#!/bin/sh\n[ -e '{0}/again' ] && again=1\ntouch '{0}/again'\n{{ cat; echo; }} >> '{0}/heard'\n\
+         [ \"$again\" ] && exit 0\nexec sleep 1000\n",
         root.display()
     );
     write_program(&root.join("listen"), &script).unwrap();
