@@ -12,6 +12,7 @@ use talaria_core::ids::{RequestId, ThreadId};
 use talaria_core::power::SandboxInForce;
 use talaria_core::version::Version;
 use talaria_core::wire::call::{AccountRead, AccountReadReply, Call, InitializeReply, ThreadLoadedList};
+use tokio_util::sync::CancellationToken;
 
 use super::client::CallError;
 use super::commands::Commands;
@@ -75,11 +76,15 @@ impl Host {
         launch::start(spec).await
     }
 
-    /// Starts a Codex that belongs to the engine of a home, and greets it. It is written down before it is spawned and
-    /// after; once this has returned, only `close`, `kill` and `terminate` end it. One that talks over stdio cannot be
-    /// kept, since it ends with whoever started it.
-    pub async fn start_kept(spec: HostSpec, register: Arc<dyn Register>) -> Result<Self, HostError> {
-        launch::start_kept(spec, register).await
+    /// Starts a Codex that belongs to the engine of a home, and greets it, unless the engine ends before. It is written
+    /// down before it is spawned and after; once this has returned, only `close`, `kill` and `terminate` end it. One that
+    /// talks over stdio cannot be kept, since it ends with whoever started it.
+    pub async fn start_kept(
+        spec: HostSpec,
+        register: Arc<dyn Register>,
+        ending: CancellationToken,
+    ) -> Result<Self, HostError> {
+        launch::start_kept(spec, register, ending).await
     }
 
     fn new(

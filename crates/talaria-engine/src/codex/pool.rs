@@ -10,6 +10,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use super::host::{AttachError, Host, HostError};
 use super::keeping::{Record, Register};
@@ -34,6 +36,10 @@ struct Inner {
     register: Arc<dyn Register>,
     limits: Limits,
     state: Mutex<State>,
+    /// Those who start hosts, or end single ones.
+    at_work: TaskTracker,
+    /// No host is started any more.
+    closing: CancellationToken,
 }
 
 #[derive(Debug, Default)]
@@ -74,7 +80,8 @@ impl Drop for Slot {
 impl Hosts {
     /// An empty pool that looks after its hosts now and then. Call it inside a runtime.
     pub fn new(register: Arc<dyn Register>, limits: Limits) -> Self {
-        let inner = Arc::new(Inner { register, limits, state: Mutex::default() });
+        let (at_work, closing) = (TaskTracker::new(), CancellationToken::new());
+        let inner = Arc::new(Inner { register, limits, state: Mutex::default(), at_work, closing });
         upkeep::begin(Arc::downgrade(&inner), inner.limits.look_every);
         Self(inner)
     }
@@ -83,7 +90,7 @@ impl Hosts {
     /// away does not undo a start that others wait for.
     pub async fn get(&self, spec: &HostSpec) -> Result<Arc<Host>, HostError> {
         let (pool, spec) = (self.clone(), spec.clone());
-        let found = tokio::spawn(async move { pool.find_or_start(spec).await }).await;
+        let found = self.0.at_work.spawn(async move { pool.find_or_start(spec).await }).await;
         found.unwrap_or_else(|broken| Err(HostError::NotUp { why: broken.to_string() }))
     }
 
@@ -114,8 +121,11 @@ impl Hosts {
         Arc::new(Pooled::new(self.clone(), spec))
     }
 
-    /// Ends all hosts, with everything below them.
+    /// Ends all hosts, with everything below them, also those that are being started.
     pub async fn close(&self) {
+        self.0.closing.cancel();
+        self.0.at_work.close();
+        self.0.at_work.wait().await;
         let members = std::mem::take(&mut self.0.lock().members);
         let ends = members.iter().map(|member| member.host.close_because("the engine ends its hosts"));
         futures_util::future::join_all(ends).await;
@@ -132,6 +142,9 @@ impl Hosts {
         let key = spec.key();
         let gate = Arc::clone(self.0.lock().gates.entry(key.clone()).or_default());
         let _gate = gate.lock().await;
+        if self.0.closing.is_cancelled() {
+            return Err(HostError::ending());
+        }
         // What a dead host held can be taken up elsewhere only when nothing of it is left.
         self.bury_dead().await;
         let slot = match self.choose(&key) {
@@ -143,9 +156,12 @@ impl Hosts {
                 slot
             }
         };
+        let (register, closing) = (Arc::clone(&self.0.register), self.0.closing.clone());
         let started = match spec.transport {
-            Transport::UnixSocket => Host::start_kept(spec, Arc::clone(&self.0.register)).await?,
-            Transport::Stdio => Host::start(spec).await?,
+            Transport::UnixSocket => Host::start_kept(spec, register, closing).await?,
+            Transport::Stdio => {
+                closing.run_until_cancelled(Host::start(spec)).await.ok_or_else(HostError::ending)??
+            }
         };
         let host = Arc::new(started);
         host.seats().promise();

@@ -209,14 +209,7 @@ impl Process {
 
     /// Kills what is left below it, until nothing is.
     async fn reap(&self, below: &[Entry]) {
-        // What is killed takes a moment to go; when this returns, it is gone.
-        let gone = async {
-            while descendants::kill_survivors(below) + self.kill_detached() > 0 {
-                tokio::time::sleep(Duration::from_millis(2)).await;
-            }
-        };
-        // A process that cannot be killed hangs in the kernel: nothing more can be done about it.
-        let _ = tokio::time::timeout(IMPATIENT, gone).await;
+        until_gone(|| descendants::kill_survivors(below) + self.kill_detached()).await;
     }
 
     /// Kills it and everything below it, without waiting: the net below `end`.
@@ -234,7 +227,7 @@ impl Process {
 
     /// Kills what has another parent by now, as a daemon, or as everything has once Codex is gone. Gives how many.
     fn kill_detached(&self) -> usize {
-        self.nonce.as_ref().map_or(0, |nonce| descendants::kill_survivors(&descendants::carrying(nonce)))
+        self.nonce.as_ref().map_or(0, |nonce| kill_carriers(nonce))
     }
 
     /// Signals the group, unless the process was reaped already: then the number may be somebody else's. One that is
@@ -262,6 +255,28 @@ impl Drop for Process {
 /// What the environment of a host and of everything below it says: `name=value`.
 pub(crate) fn variable(nonce: &str) -> String {
     format!("{NONCE}={nonce}")
+}
+
+/// Kills what carries the name of a host, until nothing does.
+pub(crate) async fn end_carriers(nonce: &str) {
+    let variable = variable(nonce);
+    until_gone(|| kill_carriers(&variable)).await;
+}
+
+/// Kills what has `variable` in its environment. Gives how many.
+fn kill_carriers(variable: &str) -> usize {
+    descendants::kill_survivors(&descendants::carrying(variable))
+}
+
+/// Kills until nothing is left: what is killed takes a moment to go.
+async fn until_gone(kill: impl Fn() -> usize) {
+    let gone = async {
+        while kill() > 0 {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    };
+    // A process that cannot be killed hangs in the kernel: nothing more can be done about it.
+    let _ = tokio::time::timeout(IMPATIENT, gone).await;
 }
 
 async fn observe(mut child: Box<dyn ChildWrapper>, exit: watch::Sender<Option<End>>) {

@@ -17,6 +17,7 @@ use talaria_engine::codex::keeping::{Birth, Record, Register};
 use talaria_scripted::{Gate, Reply, ScriptedModel};
 use talaria_testkit::app_server::directive::{hang, spawn, stderr};
 use talaria_testkit::{AppServer, Codex, CodexHome, Marker, build_dir};
+use tokio_util::sync::CancellationToken;
 
 use crate::ledger::{Ledger, Step};
 use crate::stage::{PATIENCE, both_versions, real_spec, scripted_spec};
@@ -214,7 +215,8 @@ async fn a_host_that_cannot_be_written_down_does_not_run() {
         let program = AppServer::ready([]).install(&folder.path().join("bin"));
         let (marker, ledger) = (Marker::new(), Ledger::broken(step));
         let spec = scripted_spec(&program.codex, "0.166.0", folder.path(), &marker);
-        let started = Host::start_kept(spec, Arc::clone(&ledger) as Arc<dyn Register>).await;
+        let started =
+            Host::start_kept(spec, Arc::clone(&ledger) as Arc<dyn Register>, CancellationToken::new()).await;
         let error = started.unwrap_err();
         assert!(matches!(error, HostError::Register(_)), "{error:?}");
         assert!(error.to_string().ends_with("the disk is full"), "{error}");
@@ -229,7 +231,11 @@ async fn a_kept_start_that_is_given_up_leaves_no_process() {
     let program = AppServer::script([hang()]).install(&folder.path().join("bin"));
     let (marker, ledger) = (Marker::new(), Ledger::new());
     let spec = scripted_spec(&program.codex, "0.166.0", folder.path(), &marker);
-    let starting = tokio::spawn(Host::start_kept(spec.clone(), Arc::clone(&ledger) as Arc<dyn Register>));
+    let starting = tokio::spawn(Host::start_kept(
+        spec.clone(),
+        Arc::clone(&ledger) as Arc<dyn Register>,
+        CancellationToken::new(),
+    ));
     while program.received().is_empty() {
         tokio::task::yield_now().await;
     }

@@ -7,6 +7,7 @@ use futures_util::future::BoxFuture;
 use rustix::process::{Pid, Signal, kill_process_group};
 use talaria_engine::codex::host::{Host, HostSpec};
 use talaria_engine::codex::keeping::{Birth, Intent, Record, Register, RegisterError};
+use tokio_util::sync::CancellationToken;
 
 /// What is written down.
 #[derive(Debug, Default)]
@@ -53,7 +54,8 @@ impl Ledger {
     }
 
     pub(crate) async fn start(self: &Arc<Self>, spec: HostSpec) -> Arc<Host> {
-        Arc::new(Host::start_kept(spec, Arc::clone(self) as Arc<dyn Register>).await.unwrap())
+        let register = Arc::clone(self) as Arc<dyn Register>;
+        Arc::new(Host::start_kept(spec, register, CancellationToken::new()).await.unwrap())
     }
 
     fn step(&self, step: Step) -> Result<(), RegisterError> {

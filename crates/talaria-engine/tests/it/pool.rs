@@ -16,6 +16,7 @@ use talaria_engine::codex::keeping::Register;
 use talaria_engine::codex::pool::{Hosts, Limits};
 use talaria_engine::session::{Options, Session};
 use talaria_scripted::{Gate, Reply, ScriptedModel};
+use talaria_testkit::app_server::directive::hang;
 use talaria_testkit::{AppServer, Codex, CodexHome, Marker, build_dir};
 
 use crate::ledger::Ledger;
@@ -138,6 +139,27 @@ async fn a_caller_that_goes_away_does_not_undo_the_start_that_others_wait_for() 
     assert!(impatient.await.unwrap_err().is_cancelled());
     pool.get().await;
     assert_eq!((pool.ledger.records().len(), pool.ledger.ends().len()), (1, 0));
+    pool.close().await;
+}
+
+#[tokio::test]
+async fn a_pool_that_is_closed_while_a_host_starts_leaves_nothing() {
+    let pool = Scripted::new(quiet());
+    let silent = AppServer::script([hang()]).install(&pool.folder.path().join("silent"));
+    let spec = HostSpec { binary: silent.codex, ..pool.spec.clone() };
+    let hosts = pool.hosts.clone();
+    let waiting = tokio::spawn(async move { hosts.get(&spec).await.map(drop) });
+    while pool.marker.survivors().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    let Scripted { hosts, ledger, .. } = &pool;
+    hosts.close().await;
+    assert_eq!((pool.marker.survivors(), ledger.records()), (vec![], vec![]));
+    assert_eq!(ledger.ends(), ["Codex did not start: the engine ends"]);
+    let error = waiting.await.unwrap().unwrap_err();
+    assert!(error.to_string().contains("the engine ends"), "{error}");
+    let late = hosts.get(&pool.spec).await.unwrap_err();
+    assert!(late.to_string().contains("the engine ends"), "{late}");
     pool.close().await;
 }
 

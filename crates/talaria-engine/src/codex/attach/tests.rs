@@ -13,6 +13,7 @@ use talaria_core::wire::call::{ThreadStart, TurnStart, UserInput};
 use talaria_core::wire::notification::{Notification, TurnStatus};
 use talaria_scripted::{Reply, ScriptedModel};
 use talaria_testkit::{Codex, CodexHome};
+use tokio_util::sync::CancellationToken;
 
 use super::*;
 use crate::codex::Transport;
@@ -86,7 +87,8 @@ async fn an_open_request_comes_again_and_its_answer_ends_the_turn(codex: Codex) 
         approval_policy: Some(ApprovalPolicy::Untrusted),
         ..ThreadStart::default()
     };
-    let first = Host::start_kept(spec.clone(), Arc::clone(&register) as Arc<dyn Register>).await.unwrap();
+    let ledger = Arc::clone(&register) as Arc<dyn Register>;
+    let first = Host::start_kept(spec.clone(), ledger, CancellationToken::new()).await.unwrap();
     let opened = first.start_thread(&asked).await.unwrap();
     let thread = opened.started.thread.clone();
     let input = vec![UserInput::Text { text: "go".to_owned() }];

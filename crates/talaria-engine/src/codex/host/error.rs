@@ -45,6 +45,11 @@ pub enum HostError {
 }
 
 impl HostError {
+    /// It was not started, or not to its end, because its engine ends.
+    pub(crate) fn ending() -> Self {
+        Self::NotUp { why: "the engine ends".to_owned() }
+    }
+
     /// What a person can do about it.
     pub fn next_step(&self) -> &'static str {
         match self {

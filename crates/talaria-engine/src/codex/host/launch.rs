@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use talaria_core::wire::call::InitializeReply;
+use tokio_util::sync::CancellationToken;
 
 use super::{Host, HostError, Keeping};
 use crate::codex::boot;
@@ -14,7 +15,7 @@ use crate::codex::connection::{CALL_LIMIT, Connection};
 use crate::codex::descendants;
 use crate::codex::directory::{HostDirectory, Place, Tenure};
 use crate::codex::keeping::{Birth, Intent, Register};
-use crate::codex::process::{Launch, Pipes, Process};
+use crate::codex::process::{self, Launch, Pipes, Process};
 use crate::codex::spec::HostSpec;
 use crate::codex::sweep;
 use crate::codex::transport::{self, Incoming, Outgoing, Transport};
@@ -35,7 +36,11 @@ pub(super) async fn start(spec: HostSpec) -> Result<Host, HostError> {
 }
 
 /// Starts a kept host. What went wrong after the intent was written down is written down as well.
-pub(super) async fn start_kept(spec: HostSpec, register: Arc<dyn Register>) -> Result<Host, HostError> {
+pub(super) async fn start_kept(
+    spec: HostSpec,
+    register: Arc<dyn Register>,
+    ending: CancellationToken,
+) -> Result<Host, HostError> {
     if spec.transport == Transport::Stdio {
         return Err(HostError::NotUp { why: format!("Codex {} ends with its owner", spec.version) });
     }
@@ -45,13 +50,16 @@ pub(super) async fn start_kept(spec: HostSpec, register: Arc<dyn Register>) -> R
     let intent =
         Intent { nonce: nonce.clone(), socket: place.socket(), directory: place.root, key: spec.key() };
     register.intend(&intent).await?;
-    match bring_up(&spec, &nonce, &*register).await {
+    let up = ending.run_until_cancelled(bring_up(&spec, &nonce, &*register)).await;
+    match up.unwrap_or_else(|| Err(HostError::ending())) {
         Ok((connection, greeting, directory)) => {
             connection.process.keep();
             let keeping = Keeping { nonce, register };
             Ok(Host::new(connection, greeting, spec, directory, Some(keeping)))
         }
         Err(error) => {
+            // It was killed, or told to; when this returns, it is gone.
+            process::end_carriers(&nonce).await;
             register.ended(&nonce, &error.to_string()).await;
             Err(error)
         }

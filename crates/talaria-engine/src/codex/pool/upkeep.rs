@@ -19,7 +19,8 @@ pub(super) fn begin(pool: Weak<Inner>, every: Duration) {
         loop {
             tokio::time::sleep(every).await;
             let Some(pool) = pool.upgrade() else { return };
-            Hosts(pool).tidy().await;
+            let hosts = Hosts(Arc::clone(&pool));
+            pool.at_work.track_future(hosts.tidy()).await;
         }
     });
 }
