@@ -174,9 +174,7 @@ impl Engine {
         importing::only_to_be_read(&session)?;
         let last = self.0.last_turn(&session.id).await?;
         if last.as_ref().is_some_and(|last| last.settled_at.is_none()) {
-            let hint =
-                format!("follow it with `talaria exec --attach {}`, then send the prompt again", session.id);
-            return Err(Problem::new(ProblemCode::Busy, "a turn runs on this session already").try_this(hint));
+            return Err(busy(&session.id));
         }
         let ordinal = last.map_or(1, |last| last.ordinal + 1);
         faults::point("before:prepared").await;
@@ -361,7 +359,11 @@ impl Inner {
                 ..SessionPatch::default()
             }),
         ];
-        self.write(&session.id, changes).await.map_err(|error| views::problem(&error))?;
+        self.write(&session.id, changes).await.map_err(|error| match error {
+            // Somebody else had the same turn written down since the last one was looked for.
+            StoreError::Conflict(_) => busy(&session.id),
+            error => views::problem(&error),
+        })?;
         let (id, task) = (session.id.clone(), session.alias.clone());
         Ok(SessionStarted { id, task, turn: ordinal, after: session.last_seq })
     }
@@ -422,6 +424,12 @@ impl Inner {
         };
         Ok(kept.iter().filter_map(escrow).collect())
     }
+}
+
+/// Somebody else's turn runs there.
+fn busy(session: &SessionId) -> Problem {
+    let hint = format!("follow it with `talaria exec --attach {session}`, then send the prompt again");
+    Problem::new(ProblemCode::Busy, "a turn runs on this session already").try_this(hint)
 }
 
 fn check_input(input: &[UserInput]) -> Result<(), Problem> {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use talaria_core::api::{Prune, RequestState, SessionQuery};
+use talaria_core::api::{Interrupt, ProblemCode, Prune, RequestState, SessionQuery};
 use talaria_core::event::{Event, Stage};
 use talaria_core::outcome::Outcome;
 use talaria_core::policy::ApprovalPolicy;
@@ -126,6 +126,28 @@ async fn what_runs_when_the_engine_is_stopped_is_interrupted_and_told_so(codex: 
     home.open().await;
     assert_eq!(home.detail(&started).await.turns.len(), 1);
     assert!(home.engine().status().await.unwrap().turns.is_empty());
+    home.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_those_who_begin_a_turn_at_once_one_does_and_the_others_are_told_that_it_runs() {
+    let mut home = Home::standing_in().await;
+    home.open().await;
+    let (started, _) = home.run("go").await;
+    for _ in 0..5 {
+        let (id, turn) = (started.id.clone(), home.turn("ask-it"));
+        let begun = home.on(move |engine| async move {
+            let begin = |_| engine.start_turn(id.as_str(), turn.clone());
+            futures_util::future::join_all((0..8).map(begin)).await
+        });
+        let (begun, refused): (Vec<_>, Vec<_>) = begun.await.into_iter().partition(Result::is_ok);
+        assert_eq!(begun.len(), 1);
+        let codes: Vec<_> = refused.into_iter().map(|refused| refused.unwrap_err().code).collect();
+        assert_eq!(codes, [ProblemCode::Busy; 7]);
+        let next = begun.into_iter().next().unwrap().unwrap();
+        home.engine().interrupt(next.id.as_str(), Interrupt { by: Who::User }).await.unwrap();
+        home.events(&next, next.after).await.outcome().await;
+    }
     home.close().await;
 }
 

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use talaria_core::api::{Caller, Kind, LookAt, NewTurn, Offers, SessionStarted};
+use talaria_core::api::{Caller, Kind, LookAt, NewTurn, Offers, ProblemCode, SessionStarted};
 use talaria_core::ids::SessionId;
 use talaria_engine::codex::locate::CodexBinary;
 use talaria_face::chat::contract::Prompt;
@@ -16,7 +16,7 @@ use tokio::sync::OnceCell;
 use crate::engine::{refused, refused_id};
 use crate::exec::{QUIET, milliseconds};
 use crate::settings::Settings;
-use crate::trouble::Trouble;
+use crate::trouble::{Trouble, exit};
 use crate::wanted::Wanted;
 use crate::{caller, input, look};
 
@@ -139,6 +139,11 @@ impl Desk {
             return match self.client.start_turn(id.as_str(), &turn).await {
                 Ok(started) => Ok(started),
                 Err(error @ ClientError::Broken(_)) => Err(Unstarted::Unknown(refused(what, &error))),
+                Err(ClientError::Problem(problem)) if problem.code == ProblemCode::Busy => {
+                    let overtaken = "not sent: another turn of this conversation began just now";
+                    let trouble = Trouble::new(exit::FAILED, overtaken);
+                    Err(Unstarted::Refused(trouble.try_this("send it again: it goes to that turn")))
+                }
                 Err(error) => {
                     Err(Unstarted::Refused(refused_id(what, id.as_str(), &self.client, &error).await))
                 }
