@@ -17,7 +17,6 @@ use super::contract::{News, Prompt, Wish};
 use super::ended::ended;
 use super::known::{Engine, Missing};
 use super::panel::Panel;
-use super::pending::Back;
 use super::transcript::Tone;
 use super::turn::{Lap, Turn};
 use super::welcome::{STARTS_AGAIN, STOPPED};
@@ -199,13 +198,8 @@ impl Chat {
             self.take_back_unsent(&numbered.event);
         }
         // The last one is put back first: each goes before what stands there.
-        for back in back.into_iter().rev() {
-            match back {
-                Back::Own(prompt) => self.composer.put_back(prompt),
-                Back::Foreign(text) => {
-                    self.note(Tone::Warn, format!("taken back, and not run: {}", sanitize(&text)));
-                }
-            }
+        for prompt in back.into_iter().rev() {
+            self.composer.put_back(prompt);
         }
         if let Some(closed) = self.requests.event(&numbered.event)
             && let Some(panel) = self.lose_panel(|panel| *panel.ticket() == closed.ticket)

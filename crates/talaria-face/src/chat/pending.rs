@@ -4,7 +4,7 @@
 //! Events tell texts with their secrets masked, so that they are compared in that form.
 
 use talaria_core::api::When;
-use talaria_core::event::{Event, QueuedInput};
+use talaria_core::event::Event;
 use talaria_core::item::ItemBody;
 use talaria_core::plain::one_line;
 use talaria_core::redact::redact;
@@ -60,15 +60,6 @@ impl Waiting {
     }
 }
 
-/// Input that no turn will take.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Back {
-    /// It was typed here.
-    Own(Prompt),
-    /// It was typed elsewhere, or before the chat was opened; its secrets are masked.
-    Foreign(String),
-}
-
 /// All input that waits, the oldest first.
 #[derive(Debug, Default)]
 pub(super) struct Pending {
@@ -112,7 +103,7 @@ impl Pending {
     }
 
     /// Learns from an event; gives back what was not taken.
-    pub(super) fn event(&mut self, event: &Event) -> Vec<Back> {
+    pub(super) fn event(&mut self, event: &Event) -> Vec<Prompt> {
         match event {
             Event::ItemStarted { item } | Event::ItemCompleted { item } => {
                 if let ItemBody::UserMessage { text, .. } = &item.body {
@@ -131,11 +122,7 @@ impl Pending {
                 }
             }
             Event::Unqueued { inputs } => {
-                let back = |input: &QueuedInput| match self.remove(&input.text) {
-                    Some(prompt) => Back::Own(prompt),
-                    None => Back::Foreign(input.text.clone()),
-                };
-                return inputs.iter().map(back).collect();
+                return inputs.iter().filter_map(|input| self.remove(&input.text)).collect();
             }
             // What was not taken by then is an event of the next turn, or comes back with a refusal.
             Event::Outcome(_) => {

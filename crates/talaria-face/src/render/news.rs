@@ -5,7 +5,7 @@
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use talaria_core::event::{AgentPhase, Escalation, Event, RateLimits, RateWindow};
+use talaria_core::event::{AgentPhase, Escalation, Event, QueuedInput, RateLimits, RateWindow};
 use talaria_core::ids::ThreadId;
 use talaria_core::item::{Item, ItemBody};
 
@@ -14,6 +14,9 @@ use super::{step_note, tool_line};
 
 /// From how many percent on a limit is worth a line.
 const NEARLY_FULL: f64 = 80.0;
+
+/// So many bytes of input that was taken back are told.
+const TAKEN_BACK: usize = 400;
 
 /// One line of news.
 #[derive(Debug, PartialEq, Eq)]
@@ -69,13 +72,23 @@ pub(crate) fn news(event: &Event, paint: Paint) -> Option<News> {
         }
         Event::Steered { .. } => Aside("Codex took the further input".to_owned()),
         Event::Queued { waiting: 1, .. } => Aside("it waits for the next turn".to_owned()),
-        Event::Unqueued { inputs } => Aside(match inputs.len() {
-            1 => "what still waited is taken back and will not be run".to_owned(),
-            many => format!("{many} messages that still waited are taken back and will not be run"),
-        }),
+        Event::Unqueued { inputs } => Aside(taken_back(inputs)),
         Event::Queued { waiting, .. } => Aside(format!("it waits for its turn; {waiting} wait")),
         _ => return None,
     })
+}
+
+/// What will not be run, and its words: nobody else keeps them.
+fn taken_back(inputs: &[QueuedInput]) -> String {
+    let what = match inputs.len() {
+        1 => "what still waited is taken back and will not be run".to_owned(),
+        many => format!("{many} messages that still waited are taken back and will not be run"),
+    };
+    let words: Vec<&str> = inputs.iter().map(|input| input.text.trim()).collect();
+    let words = words.join("; ");
+    let end = words.floor_char_boundary(TAKEN_BACK);
+    let more = if end < words.len() { "…" } else { "" };
+    format!("{what}: {}{more}", &words[..end])
 }
 
 /// What is said about something that this build does not know. Only a request matters to everybody: Codex wanted an

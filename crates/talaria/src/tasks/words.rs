@@ -7,6 +7,7 @@ use talaria_core::api::{Interrupt, NewTurn, ProblemCode, Say, TaskInfo, TaskSent
 use talaria_core::event::Event;
 use talaria_core::request::Who;
 use talaria_core::wire::call::UserInput;
+use talaria_face::render::plain;
 use talaria_server::client::{Client, ClientError};
 
 use super::attend::{self, From, View};
@@ -58,27 +59,39 @@ pub(super) async fn interrupt(task: &One, client: &Client) -> Result<String, Tro
     let waiting = tokio::time::timeout(STOPPING, end_of(client, &found));
     let seen = patiently("waiting until it has stopped", waiting).await;
     let now = find("cannot look at the task any more", client, &found.id).await?;
+    let has_ended = seen.is_ok();
+    let taken_back = seen.unwrap_or_default();
     if task.json {
-        return Ok(format!("{}\n", standing(&now)));
+        let mut told = standing(&now);
+        told["taken_back"] = json!(taken_back);
+        return Ok(format!("{told}\n"));
     }
     let id = &now.id;
-    Ok(match (seen, now.status) {
-        (Ok(()), TaskStatus::Cancelled) => format!("{id} was stopped\n"),
-        (_, status) if status.is_terminal() => format!("{id} is {}\n", status_words(status)),
+    let mut words = match now.status {
+        TaskStatus::Cancelled if has_ended => format!("{id} was stopped\n"),
+        status if status.is_terminal() => format!("{id} is {}\n", status_words(status)),
         _ => format!("{id} was asked to stop; see whether it has: talaria task show {id}\n"),
-    })
+    };
+    for text in taken_back {
+        words += &format!("taken back, and not run: {}\n", plain(text.trim()));
+    }
+    Ok(words)
 }
 
-/// Waits for the end of the turn that runs, as long as anything comes.
-async fn end_of(client: &Client, task: &TaskInfo) {
+/// Waits for the end of the turn that runs, as long as anything comes. Gives what had waited behind it and is not run.
+async fn end_of(client: &Client, task: &TaskInfo) -> Vec<String> {
+    let mut taken_back = Vec::new();
+    // What ended before is among the events that were told.
     let after = task.events.last().map_or(0, |event| event.seq);
-    let Ok(mut follow) = client.follow(task.session.as_str(), after).await else { return };
+    let Ok(mut follow) = client.follow(task.session.as_str(), after).await else { return taken_back };
     while let Some(Ok(numbered)) = follow.next().await {
-        let is_this = numbered.turn.is_none_or(|turn| turn >= task.turns);
-        if is_this && matches!(numbered.event, Event::Outcome(_)) {
-            return;
+        match numbered.event {
+            Event::Unqueued { inputs } => taken_back.extend(inputs.into_iter().map(|input| input.text)),
+            Event::Outcome(_) => break,
+            _ => {}
         }
     }
+    taken_back
 }
 
 /// Gives a task its next turn. The number is the exit code.

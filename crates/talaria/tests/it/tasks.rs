@@ -102,8 +102,9 @@ async fn a_task_is_steered_stopped_and_goes_on_on_the_same_thread(codex: Codex) 
     watching.wait_for("The sea").await;
     assert_eq!(scene.model.requests().last().unwrap().prompt(), "no, of the sea");
 
+    scene.run(&["task", "send", &id, "and of the shore"]).await.exits(0);
     let stopped = scene.run(&["task", "cancel", &id]).await.exits(0);
-    stopped.prints(&[&format!("{id} was stopped")]);
+    assert_eq!(stopped.stdout, format!("{id} was stopped\ntaken back, and not run: and of the shore\n"));
     let outcome = watching.end().await.exits(4).json().pop().unwrap();
     assert_eq!((&outcome["outcome"], &outcome["by"]), (&"interrupted".into(), &"user".into()));
     assert_eq!(shown(&scene, &id).await["status"], "cancelled");

@@ -187,7 +187,8 @@ fn input_of_others_that_is_taken_back_is_shown() {
     play.running().write("mine");
     let input = QueuedInput { text: "of another client".into(), images: Vec::new() };
     play.event(Event::Unqueued { inputs: vec![input] });
-    assert!(play.screen().contains("taken back, and not run: of another client"));
+    let row = play.rows_with("taken back");
+    assert_eq!(row, "what still waited is taken back and will not be run: of another client\n");
     assert!(play.screen().contains("› mine"), "the input line is not touched");
 }
 
