@@ -71,7 +71,7 @@ pub fn words(found: usize, missing: &[Missing], open: usize) -> String {
             "; commands and other steps from that time may be missing, and pieces of text and output"
         }
         (true, false) => "; commands and other steps from that time may be missing",
-        (false, true) => "; pieces of text and output from that time are missing",
+        (false, true) => "; pieces of text and output from that time may be missing",
         (false, false) => "",
     };
     if is_missing(Missing::Ends) {

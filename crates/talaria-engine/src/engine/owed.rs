@@ -96,6 +96,8 @@ impl Engine {
             kind: owed.kind.clone(),
             target: owed.target.as_ref().map(label),
             state: match owed.state {
+                // It stays in the outbox, and nobody will send it.
+                OutboxState::Pending if owed.target.is_none() => NoticeState::NoTarget,
                 OutboxState::Pending => NoticeState::Pending,
                 OutboxState::Sending => NoticeState::Sending,
                 OutboxState::Sent => NoticeState::Sent,

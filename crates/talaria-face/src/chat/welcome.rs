@@ -82,7 +82,7 @@ fn runtime(known: &Known) -> String {
     let Some(codex) = known.codex() else {
         return match (known.missing.is_empty(), known.engine) {
             (true, Engine::There) => "Codex is being asked".to_owned(),
-            _ => "Codex has not answered".to_owned(),
+            _ => "not known".to_owned(),
         };
     };
     let who = known.offers.as_ref().map(|offers| &offers.account).and_then(|account| {

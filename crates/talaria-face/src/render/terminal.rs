@@ -30,8 +30,6 @@ use crate::dialog::Dialog;
 const DIFF_LINES: usize = 200;
 /// A message that pauses for longer gets a spinner below.
 const PAUSE: Duration = Duration::from_secs(1);
-/// What Codex has not told.
-const UNTOLD: &str = "unknown";
 
 /// Shows a turn on a terminal, or as text without escapes.
 pub struct Terminal<W: Write> {
@@ -76,8 +74,8 @@ impl<W: Write> Terminal<W> {
             asked: None,
             places: HashMap::new(),
             model: None,
-            sandbox: UNTOLD.to_owned(),
-            approval: UNTOLD.to_owned(),
+            sandbox: String::new(),
+            approval: String::new(),
             cwd: PathBuf::new(),
         }
     }

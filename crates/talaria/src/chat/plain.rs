@@ -203,6 +203,7 @@ impl Plain {
         }
         // What a script says next was meant for what it could not choose.
         if self.input == Input::Pipe && self.driver.is_choice_refused() {
+            complain("nothing after it was read\n");
             return Ok(Flow::Leave);
         }
         let next = if self.is_idle() { self.held.pop_front() } else { None };

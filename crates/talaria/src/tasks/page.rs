@@ -3,7 +3,7 @@
 //! Pure: the task and the present time in, text out. Everything that came from elsewhere is made harmless.
 
 use jiff::Timestamp;
-use talaria_core::api::{TaskEvent, TaskInfo, TaskStatus, WorktreeInfo};
+use talaria_core::api::{NoticeInfo, TaskEvent, TaskInfo, TaskStatus, WorktreeInfo};
 
 use super::{notices, status_words};
 use crate::advice::Reader;
@@ -29,8 +29,10 @@ pub(super) fn page(task: &TaskInfo, now: Timestamp, look: Look, reader: Reader) 
     }
     out += &section("Commands that it ran", &task.commands);
     out += &events(&task.events, now, look);
-    if !task.notices.is_empty() {
-        out += &format!("\nNotifications:\n{}", notices::table(&task.notices, now).show(look));
+    let owed: Vec<NoticeInfo> =
+        task.notices.iter().filter(|notice| notice.target.is_some()).cloned().collect();
+    if !owed.is_empty() {
+        out += &format!("\nNotifications:\n{}", notices::table(&owed, now).show(look));
     }
     if let Some(report) = &task.outcome {
         let words = complaint(report);

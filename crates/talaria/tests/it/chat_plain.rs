@@ -133,7 +133,7 @@ async fn what_a_script_says_after_a_choice_that_was_refused_is_not_said(codex: C
     let scene = Scene::real(&codex).await;
     for line in ["/resume 0000-none", "/task watch codex-none"] {
         let ended = scene.run_with_input(&[], format!("{line}\ngo on\n").as_bytes()).await.exits(1);
-        ended.complains(&["cannot open this conversation"]);
+        ended.complains(&["cannot open this conversation", "nothing after it was read"]);
     }
     assert_eq!(scene.model.requests().len(), 0, "it began no conversation");
     scene.close().await;

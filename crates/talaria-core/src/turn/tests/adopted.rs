@@ -76,7 +76,7 @@ fn a_turn_that_ended_meanwhile_has_its_outcome_and_its_answer() {
         found ended u completed | completed command c1 | completed message m1 done
           => emit item_completed item.command=ls item.cwd=/w item.id=c1 item.kind=command item.status=completed
           => emit item_completed item.id=m1 item.kind=agent_message item.text=done
-          => emit gap found=2 message="Talaria did not run for a while. 2 steps were found afterwards; pieces of text and output from that time are missing" missing=["pieces"] open=[] since=1000
+          => emit gap found=2 message="Talaria did not run for a while. 2 steps were found afterwards; pieces of text and output from that time may be missing" missing=["pieces"] open=[] since=1000
           => emit outcome exit=0 outcome=completed text=done
           => finish completed exit 0
     "#]]);
@@ -232,7 +232,7 @@ fn a_dead_codex_is_believed_only_what_it_wrote() {
           => read the thread
         found ended u interrupted | started command c1 | completed message m1 so
           => emit item_completed item.id=m1 item.kind=agent_message item.text=so
-          => emit gap found=1 message="Talaria did not run for a while. One step was found afterwards; pieces of text and output from that time are missing; a step had begun before, and whether it has ended is not known" missing=["pieces","ends"] open=["c1"] since=1000
+          => emit gap found=1 message="Talaria did not run for a while. One step was found afterwards; pieces of text and output from that time may be missing; a step had begun before, and whether it has ended is not known" missing=["pieces","ends"] open=["c1"] since=1000
           => emit item_abandoned item=c1
           => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex died" outcome=lost text=so
           => finish lost exit 7
@@ -474,7 +474,7 @@ fn an_answer_that_a_dead_codex_may_have_is_called_unknown_and_one_that_it_cannot
         restart without codex
           => read the thread
         found ended u interrupted
-          => emit gap message="Talaria did not run for a while. No further step was found afterwards; pieces of text and output from that time are missing" missing=["pieces"] open=[] since=1000
+          => emit gap message="Talaria did not run for a while. No further step was found afterwards; pieces of text and output from that time may be missing" missing=["pieces"] open=[] since=1000
           => emit delivery_unknown id=req-1
           => fate req-1 delivery unknown
           => emit request_closed by=user decision=accept id=req-2 why="Codex was gone before it could be told: kept for the next turn, if that asks the same"
@@ -605,13 +605,13 @@ fn the_real_codex_repeats_nothing_of_a_turn_that_runs() {
     check_captured(
         captured!("0.130.0", "running-resume"),
         expect![[
-            r#"emit gap message="Talaria did not run for a while. No further step was found afterwards; pieces of text and output from that time are missing" missing"#
+            r#"emit gap message="Talaria did not run for a while. No further step was found afterwards; pieces of text and output from that time may be missing" miss"#
         ]],
     );
     check_captured(
         captured!("0.166.0", "running-resume"),
         expect![[
-            r#"emit gap message="Talaria did not run for a while. No further step was found afterwards; pieces of text and output from that time are missing" missing"#
+            r#"emit gap message="Talaria did not run for a while. No further step was found afterwards; pieces of text and output from that time may be missing" miss"#
         ]],
     );
 }
@@ -621,16 +621,16 @@ fn the_real_codex_tells_what_was_missed_of_a_turn_that_runs() {
     check_captured(
         captured!("0.130.0", "later-resume"),
         expect![[r#"
-        emit item_completed item.id=msg_4_0 item.kind=agent_message item.text="half whole"
-        emit item_completed item.command="/bin/bash -lc 'echo three'" item.cwd=/home/dev/work item.id=call_4_1 item.kind=command item.output="three\n" item.st
-        emit gap found=2 message="Talaria did not run for a while. 2 steps were found afterwards; pieces of text and output from that time are missing" missin"#]],
+            emit item_completed item.id=msg_4_0 item.kind=agent_message item.text="half whole"
+            emit item_completed item.command="/bin/bash -lc 'echo three'" item.cwd=/home/dev/work item.id=call_4_1 item.kind=command item.output="three\n" item.st
+            emit gap found=2 message="Talaria did not run for a while. 2 steps were found afterwards; pieces of text and output from that time may be missing" mis"#]],
     );
     check_captured(
         captured!("0.166.0", "later-resume"),
         expect![[r#"
-        emit item_completed item.id=msg_4_0 item.kind=agent_message item.text="half whole"
-        emit item_completed item.command="/bin/bash -lc 'echo three'" item.cwd=/home/dev/work item.id=call_4_1 item.kind=command item.output="three\n" item.st
-        emit gap found=2 message="Talaria did not run for a while. 2 steps were found afterwards; pieces of text and output from that time are missing" missin"#]],
+            emit item_completed item.id=msg_4_0 item.kind=agent_message item.text="half whole"
+            emit item_completed item.command="/bin/bash -lc 'echo three'" item.cwd=/home/dev/work item.id=call_4_1 item.kind=command item.output="three\n" item.st
+            emit gap found=2 message="Talaria did not run for a while. 2 steps were found afterwards; pieces of text and output from that time may be missing" mis"#]],
     );
 }
 
@@ -648,11 +648,11 @@ fn the_real_codex_tells_what_was_missed_of_a_turn_that_ended() {
     check_captured(
         captured!("0.166.0", "ended-read"),
         expect![[r#"
-        emit item_completed item.id=msg_4_0 item.kind=agent_message item.text="half whole"
-        emit item_completed item.command="/bin/bash -lc 'echo three'" item.cwd=/home/dev/work item.id=call_4_1 item.kind=command item.output="three\n" item.st
-        emit item_completed item.id=msg_5_0 item.kind=agent_message item.phase=final_answer item.text=done
-        emit gap found=3 message="Talaria did not run for a while. 3 steps were found afterwards; pieces of text and output from that time are missing" missin
-        emit outcome exit=0 outcome=completed text=done
-        finish completed exit 0"#]],
+            emit item_completed item.id=msg_4_0 item.kind=agent_message item.text="half whole"
+            emit item_completed item.command="/bin/bash -lc 'echo three'" item.cwd=/home/dev/work item.id=call_4_1 item.kind=command item.output="three\n" item.st
+            emit item_completed item.id=msg_5_0 item.kind=agent_message item.phase=final_answer item.text=done
+            emit gap found=3 message="Talaria did not run for a while. 3 steps were found afterwards; pieces of text and output from that time may be missing" mis
+            emit outcome exit=0 outcome=completed text=done
+            finish completed exit 0"#]],
     );
 }

@@ -122,7 +122,7 @@ async fn a_task_that_names_nobody_says_so_when_somebody_asks() {
     home.ends(&task).await;
     let notify = async |dry_run| home.engine().notify(Notify { dry_run, ..Notify::default() }).await.unwrap();
     let shown = notify(true).await;
-    assert_eq!((shown.len(), shown[0].target.as_ref(), shown[0].state), (1, None, NoticeState::Pending));
+    assert_eq!((shown.len(), shown[0].target.as_ref(), shown[0].state), (1, None, NoticeState::NoTarget));
     assert!(shown[0].message.as_ref().unwrap().contains("done: go"), "{shown:?}");
     assert_eq!(notify(true).await, shown, "looking changes nothing");
     assert_eq!(notify(false).await[0].state, NoticeState::NoTarget);

@@ -18,12 +18,18 @@ impl Definition {
             Shape::Word(make) => Ok(make(self.one_word(rest)?)),
             Shape::Choice(make) => Ok(make(self.choice(rest)?)),
             Shape::Text(_) if rest.is_empty() => {
-                Err(self.misused(format!("/{} needs something behind it", self.name)))
+                Err(self.misused(format!("/{} needs something behind it{}", self.name, self.first_words())))
             }
             Shape::Text(make) => Ok(make(rest.to_owned())),
             Shape::Approve => self.approve(rest),
             Shape::Deny => Ok(deny(rest)),
         }
+    }
+
+    /// What may stand first, where that is one of a few words.
+    fn first_words(&self) -> String {
+        let known = listed(self.arguments.first());
+        if known.is_empty() { String::new() } else { format!(": {}", known.join(", ")) }
     }
 
     fn words(&self, rest: &str) -> Result<Vec<String>, Mistake> {
@@ -40,12 +46,7 @@ impl Definition {
 
     fn choice(&self, rest: &str) -> Result<Option<String>, Mistake> {
         let Some(word) = self.one_word(rest)?.map(|word| word.to_ascii_lowercase()) else { return Ok(None) };
-        let sources = self.arguments.iter().flat_map(|place| place.iter());
-        let mut known = sources.filter_map(|source| match source {
-            Source::Words(words) => Some(words.iter().map(|(word, _)| *word)),
-            _ => None,
-        });
-        if known.any(|mut words| words.any(|one| one == word)) {
+        if listed(self.arguments).contains(&word.as_str()) {
             return Ok(Some(word));
         }
         Err(self.misused(format!("/{} does not take {}", self.name, shortened(&word))))
@@ -68,6 +69,16 @@ impl Definition {
     fn misused(&self, what: impl Into<String>) -> Mistake {
         mistake(what, format!("usage: {}", self.synopsis()))
     }
+}
+
+/// The words that the table names for these arguments.
+fn listed<'a>(arguments: impl IntoIterator<Item = &'a &'static [Source]>) -> Vec<&'static str> {
+    let sources = arguments.into_iter().flat_map(|place| place.iter());
+    let words = sources.filter_map(|source| match source {
+        Source::Words(words) => Some(words.iter().map(|(word, _)| *word)),
+        _ => None,
+    });
+    words.flatten().collect()
 }
 
 fn deny(rest: &str) -> Command {

@@ -195,7 +195,7 @@ fn mistakes_say_what_to_do() {
         "/xyzzy" there is no command /xyzzy; /help lists the commands; // at the start sends the line as text
         "/new now" /new takes nothing behind it; usage: /new
         "/search" /search needs something behind it; usage: /search WORDS
-        "/task" /task needs something behind it; usage: /task ACTION [TASK] …
+        "/task" /task needs something behind it: list, show, watch, start, send, steer, interrupt, apply, discard, notify; usage: /task ACTION [TASK] …
         "/resume 'open" a quote is not closed; usage: /resume [SESSION]
         "/model a b" /model takes one word; usage: /model [MODEL]
         "/theme dark" /theme does not take dark; usage: /theme [terminal|contrast|mono]

@@ -120,7 +120,7 @@ fn what_is_missing_is_told_with_the_command_that_helps() {
           missing      there is no Codex on this machine
                        run `talaria setup`
           folder       ~/project
-          runtime      Codex has not answered
+          runtime      not known
           model        not known
           permissions  not known
 

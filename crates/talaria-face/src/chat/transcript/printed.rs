@@ -45,6 +45,8 @@ pub(super) fn push(output: &Kept, gist: Gist, style: Style, page: &Page<'_>, out
         (Folding::Folded, Gist::End) => FEW,
         (Folding::Folded, Gist::Beginning) => FEWER,
     };
+    // The note about a single line would take as much room as the line.
+    let few = if lines.len() == few + 1 { lines.len() } else { few };
     let hidden = lines.len().saturating_sub(few);
     let more = all - (lines.len() - hidden).min(all);
     let more = (hidden > 0).then(|| format!("  {}", more_lines(more, page)));

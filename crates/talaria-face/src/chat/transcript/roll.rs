@@ -30,7 +30,8 @@ pub(super) enum Handle {
     Ticket(TicketId),
     Plan(Option<i64>),
     Agent(Option<i64>, ThreadId),
-    Unknown(Option<i64>, String),
+    /// Something that is told once in a turn, and then counted.
+    News(Option<i64>, String),
 }
 
 /// A cell, or a place where there are none.

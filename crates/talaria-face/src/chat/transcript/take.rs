@@ -97,7 +97,13 @@ impl Transcript {
             }
             // How much is used stands in the status line, and changes with every answer of the model.
             Event::RateLimits(limits) if limits.reached.is_none() => {}
-            Event::Unknown { method, raw } => self.unknown(scene, method, raw.get()),
+            Event::Unknown { method, raw } => self.tell_once(scene, method, news::unknown(method, raw.get())),
+            // Codex repeats it where a conversation is taken up again in the middle of a turn.
+            Event::Warning { message } => {
+                if let Some(warning) = news::news(&event.event, self.paint) {
+                    self.tell_once(scene, message, warning);
+                }
+            }
             Event::Gap(gap) => self.missed(scene, gap),
             Event::Queued { text, .. } => {
                 if let Some(News::Aside(words) | News::Warning(words)) = news::news(&event.event, self.paint)
@@ -119,10 +125,8 @@ impl Transcript {
 
     /// Says what an event has to say in one line.
     fn tell(&mut self, scene: Scene, event: &Event) {
-        match news::news(event, self.paint) {
-            Some(News::Aside(line)) => self.remark(scene, Remark::aside(&line)),
-            Some(News::Warning(line)) => self.remark(scene, Remark::warning(&line)),
-            None => {}
+        if let Some(news) = news::news(event, self.paint) {
+            self.remark(scene, remark(&news));
         }
     }
 
@@ -204,15 +208,12 @@ impl Transcript {
         }
     }
 
-    fn unknown(&mut self, scene: Scene, method: &str, raw: &str) {
-        let handle = Handle::Unknown(scene.turn, method.to_owned());
+    /// Says something in one line; what has the same name in this turn is counted there.
+    fn tell_once(&mut self, scene: Scene, name: &str, news: News) {
+        let handle = Handle::News(scene.turn, name.to_owned());
         match self.reach(scene, &handle) {
             Reach::Nowhere => {
-                let remark = match news::unknown(method, raw) {
-                    News::Aside(line) => Remark::aside(&line),
-                    News::Warning(line) => Remark::warning(&line),
-                };
-                self.add_bound(scene, handle, Body::Remark(remark));
+                self.add_bound(scene, handle, Body::Remark(remark(&news)));
             }
             Reach::Later(key) | Reach::Earlier(key) => self.change(scene, key, |body| {
                 if let Body::Remark(remark) = body {
@@ -221,5 +222,12 @@ impl Transcript {
             }),
             Reach::Seen => {}
         }
+    }
+}
+
+fn remark(news: &News) -> Remark {
+    match news {
+        News::Aside(line) => Remark::aside(line),
+        News::Warning(line) => Remark::warning(line),
     }
 }

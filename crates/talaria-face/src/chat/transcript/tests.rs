@@ -19,6 +19,7 @@ mod left;
 mod missed;
 mod paging;
 mod properties;
+mod repeated;
 mod screens;
 mod waiting;
 

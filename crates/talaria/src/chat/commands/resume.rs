@@ -36,6 +36,7 @@ pub(super) async fn run(id: Option<String>, place: &Place) -> Result<Vec<Done>, 
 fn row(info: &SessionInfo, now: Timestamp) -> (String, Command) {
     let id = info.task.clone().unwrap_or_else(|| info.id.to_string());
     let running = if info.running { ", running" } else { "" };
-    let text = format!("{}  ({}{running})", info.title.trim(), ago(info.updated_at, now));
+    let task = info.task.as_ref().map(|task| format!("task {task}, ")).unwrap_or_default();
+    let text = format!("{}  ({task}{}{running})", info.title.trim(), ago(info.updated_at, now));
     (plain_line(&text).into_owned(), Command::Resume(Some(id)))
 }

@@ -68,7 +68,7 @@ fn told_before(told: &RateLimits, now: Timestamp) -> String {
     let open = |window: Option<RateWindow>| window.filter(|window| !is_over(window));
     let told = RateLimits { primary: open(told.primary), secondary: open(told.secondary), ..told.clone() };
     let text = limits(&told, now);
-    if text.is_empty() { text } else { format!("as told at the last answer:\n{text}") }
+    if text.is_empty() { text } else { format!("as told last:\n{text}") }
 }
 
 fn limits(limits: &RateLimits, now: Timestamp) -> String {
@@ -118,7 +118,7 @@ mod tests {
         let told =
             RateLimits { secondary: Some(RateWindow { resets_at: Some(3600), ..window(7.0, None) }), ..told };
         expect![[r#"
-            as told at the last answer:
+            as told last:
             allowance          12% of the window of 5 hours is used, anew in 1 hour
             plan               pro␛
         "#]]

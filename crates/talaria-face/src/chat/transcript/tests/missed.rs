@@ -45,8 +45,8 @@ fn pieces_are_missing_until_the_message_is_whole() {
         sample::completed("half and whole."),
     ];
     expect![[r#"
-        Talaria did not run for a while. No further step was found afterwards; pieces of text and output from that time are missing
-        Talaria did not run for a while. No further step was found afterwards; pieces of text and output from that time are missing
+        Talaria did not run for a while. No further step was found afterwards; pieces of text and output from that time may be missing
+        Talaria did not run for a while. No further step was found afterwards; pieces of text and output from that time may be missing
         -
         -
     "#]]
@@ -70,9 +70,9 @@ fn what_is_never_told_whole_stays_missing() {
         sample::interrupted(),
     ];
     expect![[r#"
-        Talaria did not run for a while. No further step was found afterwards; pieces of text and output from that time are missing
-        Talaria did not run for a while. No further step was found afterwards; pieces of text and output from that time are missing
-        Talaria did not run for a while. No further step was found afterwards; pieces of text and output from that time are missing
+        Talaria did not run for a while. No further step was found afterwards; pieces of text and output from that time may be missing
+        Talaria did not run for a while. No further step was found afterwards; pieces of text and output from that time may be missing
+        Talaria did not run for a while. No further step was found afterwards; pieces of text and output from that time may be missing
     "#]]
     .assert_eq(&notes(before(), left));
     // The command ends, and its end does not tell its output.
@@ -83,10 +83,10 @@ fn what_is_never_told_whole_stays_missing() {
         sample::completed("done"),
     ];
     expect![[r#"
-        Talaria did not run for a while. No further step was found afterwards; pieces of text and output from that time are missing
-        Talaria did not run for a while. No further step was found afterwards; pieces of text and output from that time are missing
-        Talaria did not run for a while. No further step was found afterwards; pieces of text and output from that time are missing
-        Talaria did not run for a while. No further step was found afterwards; pieces of text and output from that time are missing
+        Talaria did not run for a while. No further step was found afterwards; pieces of text and output from that time may be missing
+        Talaria did not run for a while. No further step was found afterwards; pieces of text and output from that time may be missing
+        Talaria did not run for a while. No further step was found afterwards; pieces of text and output from that time may be missing
+        Talaria did not run for a while. No further step was found afterwards; pieces of text and output from that time may be missing
     "#]]
     .assert_eq(&notes(before(), untold));
 }
