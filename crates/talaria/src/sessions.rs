@@ -158,6 +158,17 @@ mod tests {
             0199a000-0000-7000-8000-000000000002           1 hour ago  hello␛[2J
         "#]]
         .assert_eq(&list(&sessions, now, Look { width: Some(80), ..narrow() }, Reader::Shell));
+        expect![[r#"
+            id: 0199a000-0000-7000-8000-000000000001
+            running
+            updated: 1 hour ago
+            title: 为什么构建这么慢，请看一下日志
+            ────────────────────────
+            id: 0199a000-0000-7000-8000-000000000002
+            updated: 1 hour ago
+            title: hello␛[2J
+        "#]]
+        .assert_eq(&list(&sessions, now, narrow(), Reader::Shell));
         assert!(list(&[], now, narrow(), Reader::Shell).contains("talaria exec"));
     }
 

@@ -108,7 +108,8 @@ fn section(title: &str, sheet: &Sheet, rows: usize, look: Look) -> String {
 }
 
 fn hosts(hosts: &[HostInfo], now: Timestamp) -> Sheet {
-    let mut sheet = Sheet::new(&["process", "codex", "threads", "turns", "memory", "for"], "codex");
+    let mut sheet =
+        Sheet::new(&["process", "codex", "threads", "turns", "memory", "for"], "codex").to_be_read();
     for host in hosts {
         let codex =
             if host.draining { format!("{} (to be replaced)", host.codex) } else { host.codex.clone() };
@@ -215,13 +216,9 @@ mod tests {
         }
     }
 
-    fn shown(status: &Status) -> String {
-        page(
-            status,
-            at(3600),
-            Look { color: false, width: Some(100), live: false, unicode: true },
-            Reader::Shell,
-        )
+    fn shown(status: &Status, width: usize) -> String {
+        let look = Look { color: false, width: Some(width), live: false, unicode: true };
+        page(status, at(3600), look, Reader::Shell)
     }
 
     #[test]
@@ -238,7 +235,7 @@ mod tests {
 
             Nothing waits for an answer.
         "#]]
-        .assert_eq(&shown(&idle()));
+        .assert_eq(&shown(&idle(), 100));
     }
 
     #[test]
@@ -264,7 +261,48 @@ mod tests {
             req-0a1b2c3d4e5f  command  5 seconds ago  codex-1a2b3c4d5e6f  cargo clean
             answer with: talaria requests answer req-0a1b2c3d4e5f accept (or decline, …)
         "#]]
-        .assert_eq(&shown(&busy()));
+        .assert_eq(&shown(&busy(), 100));
+    }
+
+    #[test]
+    fn what_runs_and_what_waits_is_told_in_a_narrow_window_too() {
+        let lists = |width| shown(&busy(), width).split_once("\n\n").unwrap().1.to_owned();
+        expect![[r#"
+            Codex:
+            PROCESS  CODEX                     THREADS  TURNS  MEMORY   FOR
+            42       0.166.0 (to be replaced)  3        1      52.4 MB  10 minutes
+
+            Running turns:
+            ID                  TURN  FOR         TITLE
+            codex-1a2b3c4d5e6f  2     10 seconds  find out why␊the build is slow
+            follow one with: talaria exec --attach ID
+
+            Waiting for an answer:
+            REQUEST           KIND     ASKED          FOR                 ABOUT
+            req-0a1b2c3d4e5f  command  5 seconds ago  codex-1a2b3c4d5e6f  cargo clean
+            answer with: talaria requests answer req-0a1b2c3d4e5f accept (or decline, …)
+        "#]]
+        .assert_eq(&lists(80));
+        expect![[r#"
+            Codex:
+            PROCESS  CODEX           THREADS  TURNS  MEMORY   FOR
+            42       0.166.0 (to be  3        1      52.4 MB  10 minutes
+                     replaced)
+
+            Running turns:
+            ID                  TURN  FOR         TITLE
+            codex-1a2b3c4d5e6f  2     10 seconds  find out why␊the buil…
+            follow one with: talaria exec --attach ID
+
+            Waiting for an answer:
+            request: req-0a1b2c3d4e5f
+            kind: command
+            asked: 5 seconds ago
+            for: codex-1a2b3c4d5e6f
+            about: cargo clean
+            answer with: talaria requests answer req-0a1b2c3d4e5f accept (or decline, …)
+        "#]]
+        .assert_eq(&lists(60));
     }
 
     #[test]

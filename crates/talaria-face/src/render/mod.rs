@@ -15,6 +15,7 @@ use crate::dialog::Dialog;
 
 mod block;
 mod canvas;
+pub(crate) mod columns;
 pub(crate) mod diff;
 pub(crate) mod flow;
 mod heading;

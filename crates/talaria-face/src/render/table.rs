@@ -3,16 +3,10 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use super::flow::{Flow, Span};
+use super::columns::{self, HANG, NARROW, broken};
+use super::flow::Span;
 use super::inline;
 use super::style::{Paint, Style, visible_width};
-
-/// A column is narrower only if all of its cells are.
-const NARROW: usize = 10;
-/// How far the lines of a cell are indented behind its first.
-const HANG: usize = 2;
-/// The longest line between two rows that are written cell by cell.
-const RULE: usize = 24;
 
 type Cell = Vec<Span>;
 
@@ -68,16 +62,9 @@ impl Table {
             (0..columns).map(column).collect()
         };
         let wanted = widest(width);
-        if wanted.iter().sum::<usize>() <= room {
-            return Some(wanted);
-        }
         let longest = widest(longest_word);
-        let least = wanted.iter().zip(longest).map(|(wanted, word)| word.max(NARROW).min(*wanted));
-        let least: Vec<usize> = least.collect();
-        let at_most = |level: usize| -> Vec<usize> {
-            wanted.iter().zip(&least).map(|(wanted, least)| level.clamp(*least, *wanted)).collect()
-        };
-        (0..=room).rev().map(at_most).find(|widths| widths.iter().sum::<usize>() <= room)
+        let least: Vec<usize> = longest.into_iter().map(|word| word.max(NARROW)).collect();
+        columns::share(&wanted, &least, room)
     }
 
     fn in_columns(&self, widths: &[usize]) -> Vec<String> {
@@ -101,7 +88,7 @@ impl Table {
     /// The lines of one row.
     fn row(&self, row: &[Cell], widths: &[usize], bar: &str) -> Vec<String> {
         let cells: Vec<Vec<String>> =
-            row.iter().zip(widths).map(|(cell, width)| self.broken(cell, *width, 0)).collect();
+            row.iter().zip(widths).map(|(cell, width)| broken(cell, *width, 0, self.paint)).collect();
         let height = cells.iter().map(Vec::len).max().unwrap_or(1);
         (0..height).map(|at| self.line(&cells, at, widths, bar)).collect()
     }
@@ -136,7 +123,7 @@ impl Table {
             Some((head, rows)) if self.has_head && !rows.is_empty() => (head.as_slice(), rows),
             _ => (&[][..], self.rows.as_slice()),
         };
-        let rule = self.paint.sign("─", "-").repeat(room.min(RULE));
+        let rule = columns::rule(room, self.paint);
         let mut lines = Vec::new();
         for (index, row) in rows.iter().enumerate() {
             if index > 0 {
@@ -149,17 +136,11 @@ impl Table {
                 }
                 told.extend(row.get(column).into_iter().flatten().cloned());
                 if width(&told) > 0 {
-                    lines.extend(self.broken(&told, room, HANG));
+                    lines.extend(broken(&told, room, HANG, self.paint));
                 }
             }
         }
         lines
-    }
-
-    fn broken(&self, cell: &Cell, room: usize, indent: usize) -> Vec<String> {
-        let mut out = String::new();
-        Flow::within(self.paint, room, indent).put(cell, &mut out);
-        out.split('\n').map(str::to_owned).collect()
     }
 }
 
@@ -170,7 +151,7 @@ fn width(cell: &Cell) -> usize {
 /// Words that touch are one, also if they look different.
 fn longest_word(cell: &Cell) -> usize {
     let text: String = cell.iter().map(|span| span.text.as_str()).collect();
-    text.split(' ').map(UnicodeWidthStr::width).max().unwrap_or(0)
+    columns::longest_word(&text)
 }
 
 /// Splits a row at its bars; one behind a backslash belongs to the text.

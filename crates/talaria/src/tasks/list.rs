@@ -49,6 +49,7 @@ pub(super) fn list(
 mod tests {
     use expect_test::expect;
     use talaria_core::api::TaskStatus;
+    use unicode_width::UnicodeWidthStr;
 
     use super::super::sample::{LOOK, at, line};
     use super::*;
@@ -70,6 +71,57 @@ mod tests {
             answer what waits: talaria requests list
         "#]]
         .assert_eq(&list(&tasks, &query(50), at(100), LOOK, Reader::Shell));
+    }
+
+    #[test]
+    fn a_list_fits_the_window_and_leaves_ids_whole() {
+        let tasks = [
+            line("codex-1a2b3c4d5e6f", TaskStatus::WaitingForUserInput, "find out why the build is so slow"),
+            line("codex-2a2b3c4d5e6f", TaskStatus::Completed, "write a page about the commands of the chat"),
+        ];
+        let shown = |width| {
+            let text = list(&tasks, &query(50), at(100), Look { width: Some(width), ..LOOK }, Reader::Chat);
+            assert!(text.lines().all(|line| line.width() <= width), "{width}:\n{text}");
+            text
+        };
+        expect![[r#"
+            ID                  STATUS          STARTED       UPDATED         TITLE
+            codex-1a2b3c4d5e6f  waiting for     1 minute ago  10 seconds ago  find out why
+                                your answer                                   the build is …
+            codex-2a2b3c4d5e6f  completed       1 minute ago  10 seconds ago  write a page …
+            answer what waits: /requests
+        "#]]
+        .assert_eq(&shown(80));
+        expect![[r#"
+            id: codex-1a2b3c4d5e6f
+            status: waiting for your answer
+            started: 1 minute ago
+            updated: 10 seconds ago
+            title: find out why the build is so slow
+            ────────────────────────
+            id: codex-2a2b3c4d5e6f
+            status: completed
+            started: 1 minute ago
+            updated: 10 seconds ago
+            title: write a page about the commands of the chat
+            answer what waits: /requests
+        "#]]
+        .assert_eq(&shown(60));
+        expect![[r#"
+            id: codex-1a2b3c4d5e6f
+            status: waiting for your answer
+            started: 1 minute ago
+            updated: 10 seconds ago
+            title: find out why the build is so slow
+            ────────────────────────
+            id: codex-2a2b3c4d5e6f
+            status: completed
+            started: 1 minute ago
+            updated: 10 seconds ago
+            title: write a page about the commands …
+            answer what waits: /requests
+        "#]]
+        .assert_eq(&shown(40));
     }
 
     #[test]

@@ -39,7 +39,7 @@ fn page(notices: &[NoticeInfo], now: Timestamp, look: Look) -> String {
 
 /// Notifications as a table.
 pub(super) fn table(notices: &[NoticeInfo], now: Timestamp) -> Sheet {
-    let mut sheet = Sheet::new(&["task", "about", "to", "state"], "state");
+    let mut sheet = Sheet::new(&["task", "about", "to", "state"], "state").to_be_read();
     for notice in notices {
         sheet.row([
             notice.task.clone(),

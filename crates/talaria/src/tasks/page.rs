@@ -90,7 +90,7 @@ fn changes(worktree: &WorktreeInfo, look: Look) -> String {
         return format!("\nChanged since {}: {}\n", plain_line(&base), plain_line(why));
     };
     let mut out = format!("\nChanged since {}: {}\n", plain_line(&base), changes.stat());
-    let mut sheet = Sheet::new(&["file", "", "lines"], "file");
+    let mut sheet = Sheet::new(&["file", "", "lines"], "file").to_be_read();
     for file in changes.files.iter().take(SHOWN) {
         let lines = match (file.added, file.removed) {
             (Some(added), Some(removed)) => format!("+{added} -{removed}"),
