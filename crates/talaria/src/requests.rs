@@ -18,7 +18,7 @@ use crate::patience::patiently;
 use crate::sessions::json_lines;
 use crate::settings::Settings;
 use crate::trouble::{Trouble, exit};
-use talaria_face::render::Look;
+use talaria_face::render::{Look, about};
 use talaria_face::sheet::Sheet;
 
 pub(crate) mod build;
@@ -57,7 +57,7 @@ pub(crate) fn open_requests(requests: &[RequestInfo], now: Timestamp, look: Look
 
 /// What waits for a person.
 pub(crate) fn table(requests: &[RequestInfo], now: Timestamp) -> Sheet {
-    let mut sheet = Sheet::new(&["request", "kind", "asked", "for", "about"], "about");
+    let mut sheet = Sheet::new(&["request", "kind", "asked", "for", "about"], "about").to_be_read();
     for request in requests {
         let whose = request.task.clone().unwrap_or_else(|| request.session.to_string());
         sheet.row([
@@ -65,7 +65,7 @@ pub(crate) fn table(requests: &[RequestInfo], now: Timestamp) -> Sheet {
             request.kind.clone(),
             ago(request.since, now),
             whose,
-            request.summary.clone(),
+            about(request.ask.as_ref(), &request.summary).into_owned(),
         ]);
     }
     sheet
@@ -154,4 +154,96 @@ fn read_answers(text: &str) -> Result<serde_json::Value, Trouble> {
             .because(format!("line {}, column {}", error.line(), error.column()))
             .try_this(build::EXAMPLE)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+    use serde_json::json;
+    use unicode_width::UnicodeWidthStr;
+
+    use super::*;
+
+    const SESSION: &str = "01a1e82b-49c1-77ee-b68a-0a1fd979af82";
+
+    fn request(id: &str, task: Option<&str>, command: &str) -> RequestInfo {
+        let ask = json!({ "kind": "command", "thread": "t", "item": "i", "approval": null, "command": command,
+            "cwd": null, "reason": null, "permissions": null, "always": null });
+        serde_json::from_value(json!({ "id": id, "session": SESSION, "task": task, "kind": "command",
+            "summary": command, "since": "2026-01-01T00:00:00Z", "state": "open", "ask": ask }))
+        .unwrap()
+    }
+
+    fn shown(requests: &[RequestInfo], width: usize) -> String {
+        let look = Look { color: false, width: Some(width), live: true, unicode: true };
+        let text = table(requests, "2026-01-01T00:01:00Z".parse().unwrap()).show(look);
+        assert!(text.lines().all(|line| line.width() <= width), "{width}:\n{text}");
+        text
+    }
+
+    #[test]
+    fn a_list_says_what_would_run_at_every_width() {
+        let push = "/bin/bash -lc 'cargo test --locked && git push origin HEAD:main'";
+        let requests = [
+            request("req-bb2db58a5365", None, push),
+            request("req-0a1b2c3d4e5f", Some("codex-1a2b3c4d5e6f"), "/bin/bash -lc 'cargo clean'"),
+        ];
+        expect![[r#"
+            REQUEST           KIND     ASKED         FOR                                   ABOUT
+            req-bb2db58a5365  command  1 minute ago  01a1e82b-49c1-77ee-b68a-0a1fd979af82  cargo test --locked
+                                                                                           && git push origin
+                                                                                           HEAD:main
+            req-0a1b2c3d4e5f  command  1 minute ago  codex-1a2b3c4d5e6f                    cargo clean
+        "#]]
+        .assert_eq(&shown(&requests, 100));
+        expect![[r#"
+            request: req-bb2db58a5365
+            kind: command
+            asked: 1 minute ago
+            for: 01a1e82b-49c1-77ee-b68a-0a1fd979af82
+            about: cargo test --locked && git push origin HEAD:main
+            ────────────────────────
+            request: req-0a1b2c3d4e5f
+            kind: command
+            asked: 1 minute ago
+            for: codex-1a2b3c4d5e6f
+            about: cargo clean
+        "#]]
+        .assert_eq(&shown(&requests, 80));
+        expect![[r#"
+            request: req-bb2db58a5365
+            kind: command
+            asked: 1 minute ago
+            for: 01a1e82b-49c1-77ee-b68a-0a1fd979af82
+            about: cargo test --locked && git push origin HEAD:main
+            ────────────────────────
+            request: req-0a1b2c3d4e5f
+            kind: command
+            asked: 1 minute ago
+            for: codex-1a2b3c4d5e6f
+            about: cargo clean
+        "#]]
+        .assert_eq(&shown(&requests, 60));
+        expect![[r#"
+            request: req-bb2db58a5365
+            kind: command
+            asked: 1 minute ago
+            for:
+              01a1e82b-49c1-77ee-b68a-0a1fd979af82
+            about: cargo test --locked && git push
+              origin HEAD:main
+            ────────────────────────
+            request: req-0a1b2c3d4e5f
+            kind: command
+            asked: 1 minute ago
+            for: codex-1a2b3c4d5e6f
+            about: cargo clean
+        "#]]
+        .assert_eq(&shown(&requests, 40));
+        expect![[r#"
+            REQUEST           KIND     ASKED         FOR                 ABOUT
+            req-0a1b2c3d4e5f  command  1 minute ago  codex-1a2b3c4d5e6f  cargo clean
+        "#]]
+        .assert_eq(&shown(&requests[1..], 80));
+    }
 }

@@ -11,7 +11,7 @@ use talaria_core::request::{Ask, Decision, Who};
 
 use super::known::Known;
 use super::panel::{Request, Scene};
-use crate::render::news;
+use crate::render::{about, news};
 
 /// More characters of a title are not shown beside a request.
 const LONGEST_TITLE: usize = 32;
@@ -124,12 +124,13 @@ impl Requests {
 
     /// All of them, in a line each.
     pub(super) fn listed(&self) -> Vec<(String, TicketId)> {
-        let here = self
-            .here
-            .iter()
-            .map(|request| (format!("here: {}", request.ask.label()), request.ticket.clone()));
+        let here = self.here.iter().map(|request| {
+            let label = request.ask.label();
+            (format!("here: {}", about(Some(&request.ask), &label)), request.ticket.clone())
+        });
         let elsewhere = self.elsewhere().map(|request| {
-            (format!("{}: {}", in_short(request), one_line(&request.summary)), request.id.clone())
+            let about = about(request.ask.as_ref(), &request.summary);
+            (format!("{}: {}", in_short(request), one_line(&about)), request.id.clone())
         });
         here.chain(elsewhere).collect()
     }

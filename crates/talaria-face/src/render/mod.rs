@@ -59,8 +59,8 @@ pub use talaria_core::plain::one_line as plain_line;
 /// For messages outside of a turn: what is shown is harmless, and ends of lines stay.
 pub use talaria_core::plain::sanitize as plain;
 pub use terminal::Terminal;
-/// How long something took, in milliseconds, in short.
-pub use tool_line::elapsed;
+/// How long something took, in milliseconds, in short; what a request is about.
+pub use tool_line::{about, elapsed};
 
 /// What is wanted next of a person who answers a question line by line, as it stands before the cursor.
 pub fn wanted(dialog: &Dialog, look: Look) -> String {

@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 
 use talaria_core::item::{ItemBody, SearchAction, Status};
+use talaria_core::request::Ask;
 
 use super::diff;
 use super::sanitize::{one_line, sanitize};
@@ -169,6 +170,15 @@ fn first_line(command: &str, paint: Paint) -> String {
     }
 }
 
+/// What a request is about, for lists: of a command what it does, not the shell around it. `summary` is the line that came
+/// with it. Never used where it is answered.
+pub fn about<'a>(ask: Option<&Ask>, summary: &'a str) -> Cow<'a, str> {
+    match ask {
+        Some(Ask::Command { .. }) => unwrapped(summary),
+        _ => Cow::Borrowed(summary),
+    }
+}
+
 /// Takes off the shell that Codex puts around a command, where it is nothing but that. Never used for approvals.
 pub(crate) fn unwrapped(command: &str) -> Cow<'_, str> {
     let inner = || {
@@ -233,6 +243,20 @@ mod tests {
         for (command, shown) in cases {
             assert_eq!(unwrapped(command), shown);
         }
+    }
+
+    #[test]
+    fn a_list_names_the_command_and_leaves_what_would_be_typed() {
+        let typed = "/bin/bash -lc 'touch x'";
+        let ask = sample::ask_command(typed);
+        assert_eq!(about(Some(&ask), &ask.label()), "touch x");
+        assert_eq!(ask.label(), typed);
+        for ask in sample::every_ask(typed) {
+            if !matches!(ask, Ask::Command { .. }) {
+                assert_eq!(about(Some(&ask), typed), typed);
+            }
+        }
+        assert_eq!(about(None, typed), typed);
     }
 
     #[test]

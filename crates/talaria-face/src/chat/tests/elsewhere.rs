@@ -357,6 +357,27 @@ fn what_waits_elsewhere_is_listed_by_the_name_of_its_conversation() {
 }
 
 #[test]
+fn a_list_names_the_command_and_the_question_shows_all_of_it() {
+    let mut play = play();
+    let wrapped = "/bin/bash -lc 'make deploy'";
+    let ask = Some(sample::ask_command(wrapped));
+    let of_task = RequestInfo { summary: wrapped.into(), ask, ..of_task("r-2", "codex-1") };
+    play.running().news(waiting(vec![of_task]));
+    for (id, command) in [("r-1", "/bin/bash -lc 'make clean'"), ("r-3", "/bin/bash -lc 'make test'")] {
+        play.asked(id, sample::ask_command(command)).settle();
+    }
+    assert!(play.screen().contains("/bin/bash -lc 'make clean'"), "{}", play.screen());
+    play.press("F2");
+    expect![[r#"
+        › here: make test
+        the task codex-1: make deploy
+    "#]]
+    .assert_eq(&play.rows_with(": make "));
+    play.press("Down").press("Enter");
+    assert!(play.screen().contains(wrapped), "{}", play.screen());
+}
+
+#[test]
 fn what_a_rule_decided_was_not_answered_elsewhere() {
     let mut play = play();
     play.running().asked("r-1", sample::ask_command("ls")).settle();
