@@ -22,6 +22,7 @@ pub mod folder;
 mod frame;
 mod hearing;
 pub mod history;
+mod images;
 mod keys;
 mod known;
 mod layout;

@@ -196,7 +196,7 @@ impl Composer {
         self.search.is_some()
     }
 
-    /// The text, with pastes, without images.
+    /// The text, with pastes and the markers of images.
     pub fn text(&self) -> String {
         self.buffer.content().sent()
     }

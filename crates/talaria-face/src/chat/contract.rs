@@ -72,9 +72,9 @@ pub enum Code {
 /// What a person says: text with images.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Prompt {
-    /// The text, whole, pastes included.
+    /// The text, whole, pastes included, with a marker where each image stands.
     pub text: String,
-    /// Image files, absolute.
+    /// Image files, absolute, in the order of their markers.
     pub images: Vec<String>,
 }
 

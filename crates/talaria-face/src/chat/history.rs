@@ -5,6 +5,8 @@ use std::collections::VecDeque;
 
 use talaria_core::redact::redact;
 
+use super::images::detached;
+
 /// The most lines that are remembered.
 pub const MOST: usize = 1_000;
 /// The most bytes of all of them; the newest is always remembered.
@@ -22,7 +24,8 @@ pub struct History {
 #[derive(Clone, Debug)]
 struct Line {
     typed: String,
-    /// As it may be written down.
+    images: Vec<String>,
+    /// As it may be written down: images are not kept, and it says so.
     kept: Option<String>,
 }
 
@@ -31,22 +34,23 @@ impl History {
     pub fn new(kept: Vec<String>) -> Self {
         let mut history = Self::default();
         for line in kept {
-            history.push(&line);
+            history.push(&line, &[]);
         }
         history
     }
 
-    /// Remembers a line. An equal one before it is forgotten.
-    pub fn push(&mut self, typed: &str) {
+    /// Remembers a line, and until the end its images. An equal one before it is forgotten.
+    pub fn push(&mut self, typed: &str, images: &[String]) {
         if typed.trim().is_empty() {
             return;
         }
-        if let Some(at) = self.lines.iter().position(|line| line.typed == typed) {
+        if let Some(at) = self.find(typed, images) {
             self.forget(at);
         }
-        let kept = (typed.len() <= LONGEST_KEPT).then(|| redact(typed).into_owned());
-        self.bytes += typed.len();
-        self.lines.push_back(Line { typed: typed.to_owned(), kept });
+        let kept = (typed.len() <= LONGEST_KEPT).then(|| redact(&detached(typed, images)).into_owned());
+        let line = Line { typed: typed.to_owned(), images: images.to_vec(), kept };
+        self.bytes += line.weight();
+        self.lines.push_back(line);
         while self.lines.len() > MOST || (self.bytes > MOST_BYTES && self.lines.len() > 1) {
             self.forget(0);
         }
@@ -71,8 +75,8 @@ impl History {
     }
 
     /// Is this one of them?
-    pub fn has_line(&self, typed: &str) -> bool {
-        self.lines.iter().any(|line| line.typed == typed)
+    pub fn has_line(&self, typed: &str, images: &[String]) -> bool {
+        self.find(typed, images).is_some()
     }
 
     /// How many there are.
@@ -88,6 +92,11 @@ impl History {
     /// One of them; 0 is the oldest.
     pub fn get(&self, at: usize) -> Option<&str> {
         self.lines.get(at).map(|line| line.typed.as_str())
+    }
+
+    /// The images of one of them.
+    pub fn images(&self, at: usize) -> &[String] {
+        self.lines.get(at).map_or(&[], |line| &line.images)
     }
 
     /// Finds the newest line older than `before` that has these letters in it, whatever their case.
@@ -106,8 +115,18 @@ impl History {
         self.get(at).is_some_and(|line| line.to_lowercase().contains(letters))
     }
 
+    fn find(&self, typed: &str, images: &[String]) -> Option<usize> {
+        self.lines.iter().position(|line| line.typed == typed && line.images == images)
+    }
+
     fn forget(&mut self, at: usize) {
-        self.bytes -= self.lines.remove(at).map_or(0, |line| line.typed.len());
+        self.bytes -= self.lines.remove(at).map_or(0, |line| line.weight());
+    }
+}
+
+impl Line {
+    fn weight(&self) -> usize {
+        self.typed.len() + self.images.iter().map(String::len).sum::<usize>()
     }
 }
 
@@ -124,9 +143,9 @@ mod tests {
     #[test]
     fn the_newest_is_not_the_line_before_one_that_is_not_kept() {
         let mut history = History::default();
-        history.push("short");
+        history.push("short", &[]);
         assert_eq!(history.newest_kept(), Some("short"));
-        history.push(&"x".repeat(LONGEST_KEPT + 1));
+        history.push(&"x".repeat(LONGEST_KEPT + 1), &[]);
         assert_eq!(history.newest_kept(), None, "the line before it is not the newest");
     }
 
@@ -134,10 +153,10 @@ mod tests {
     fn what_is_remembered_is_bounded() {
         let mut history = History::new((0..MOST + 5).map(|at| at.to_string()).collect());
         assert_eq!((history.len(), history.get(0)), (MOST, Some("5")));
-        history.push(&"x".repeat(MOST_BYTES + 1));
+        history.push(&"x".repeat(MOST_BYTES + 1), &[]);
         assert_eq!(history.len(), 1);
         assert_eq!(history.kept(), Vec::<String>::new());
-        history.push("y");
+        history.push("y", &[]);
         assert_eq!(history.kept(), ["y"]);
     }
 
@@ -145,9 +164,26 @@ mod tests {
     fn secrets_are_recalled_but_not_kept() {
         let mut history = History::default();
         let secret = format!("ghp_{}", "a1B2".repeat(9));
-        history.push(&format!("use {secret}"));
+        history.push(&format!("use {secret}"), &[]);
         assert!(history.get(0).is_some_and(|line| line.contains(&secret)));
         assert!(history.kept().iter().all(|line| !line.contains(&secret)), "{:?}", history.kept());
+    }
+
+    #[test]
+    fn images_are_remembered_and_a_line_that_is_kept_says_that_they_are_gone() {
+        let mut history = History::default();
+        let images = ["/v/a.png".to_owned(), "/w/a.png".to_owned()];
+        history.push("compare [image a.png] with [image a.png 2]", &images);
+        assert_eq!(
+            (history.get(0), history.images(0)),
+            (Some("compare [image a.png] with [image a.png 2]"), &images[..])
+        );
+        let kept = "compare [image a.png, not attached] with [image a.png 2, not attached]";
+        assert_eq!(history.newest_kept(), Some(kept));
+        assert_eq!(History::new(history.kept()).kept(), [kept], "once is enough");
+        history.push("[image a.png]: [image a.png]", &images[..1]);
+        let kept = "[image a.png, not attached]: [image a.png, not attached]";
+        assert_eq!(history.newest_kept(), Some(kept), "whichever was typed");
     }
 
     #[test]

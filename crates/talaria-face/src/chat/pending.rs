@@ -10,6 +10,7 @@ use talaria_core::plain::one_line;
 use talaria_core::redact::redact;
 
 use super::contract::Prompt;
+use super::images;
 use super::line::Line;
 use crate::render::{Paint, Style, cut};
 
@@ -147,14 +148,9 @@ impl Pending {
                     (Stage::Told, When::Now) => "steering",
                     (Stage::Queued, _) | (Stage::Told, When::Next) => "queued",
                 };
-                let images = match waiting.prompt.images.len() {
-                    0 => String::new(),
-                    1 => " [1 image]".to_owned(),
-                    count => format!(" [{count} images]"),
-                };
                 let more = if waiting.label.is_whole { "" } else { paint.sign("…", "~") };
                 let said = &waiting.label.text;
-                let text = format!("{} {word}: {said}{more}{images}", paint.sign("↳", ">"));
+                let text = format!("{} {word}: {said}{more}", paint.sign("↳", ">"));
                 Line::of(Style::DIM, cut(&text, width, paint))
             })
             .collect();
@@ -178,7 +174,7 @@ impl Pending {
 fn is_said(prompt: &Prompt, masked: &str) -> bool {
     let text = redact(&prompt.text);
     let Some(rest) = masked.strip_prefix(&*text) else { return false };
-    rest.is_empty() || (!prompt.images.is_empty() && rest.trim_start().starts_with("[image"))
+    rest.is_empty() || (!prompt.images.is_empty() && images::names_images(rest))
 }
 
 #[cfg(test)]

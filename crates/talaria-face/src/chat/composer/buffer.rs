@@ -20,7 +20,7 @@ impl Buffer {
         &self.content
     }
 
-    /// The text, pastes and labels of images included.
+    /// The text, pastes and names of images included.
     pub(crate) fn text(&self) -> &str {
         &self.content.text
     }
@@ -114,6 +114,7 @@ impl Buffer {
         self.content.units.extend(with.units.into_iter().map(|unit| unit.moved(range.start)));
         let right = right.into_iter().filter(|unit| unit.start >= range.end);
         self.content.units.extend(right.map(|unit| unit.moved_back(range.end).moved(end)));
+        self.content.number_images();
         self.move_to(end);
         removed
     }

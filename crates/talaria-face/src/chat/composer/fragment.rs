@@ -1,5 +1,7 @@
 //! Text with units in it: pieces that the cursor does not enter. What is cut, kept for undoing and pasted has this form.
 
+use crate::chat::images;
+
 /// A piece of text that is one to the cursor and is shown by its label.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Unit {
@@ -18,7 +20,7 @@ pub(crate) struct Unit {
 pub(crate) enum Kind {
     /// A long paste, whose text is sent.
     Paste,
-    /// An image with its absolute path; the text below it is only its label and is not sent.
+    /// An image with its absolute path. Its label is sent where it stands; the text below it does not count.
     Image(String),
 }
 
@@ -50,9 +52,29 @@ impl Fragment {
 
     /// An image.
     pub(crate) fn image(path: &str) -> Self {
-        let name = path.rsplit('/').find(|part| !part.is_empty()).unwrap_or(path);
-        let label = format!("[image {}]", talaria_core::plain::reveal_line(name));
+        let label = images::marker(path);
         Self::unit(label.clone(), label, Kind::Image(path.to_owned()))
+    }
+
+    /// Text with images: each stands at its marker, or at the end if it has none. What is between them becomes what
+    /// `made` makes of it.
+    pub(crate) fn with_images(text: &str, paths: &[String], made: fn(String) -> Self) -> Self {
+        let (mut out, mut behind) = (Self::default(), Self::default());
+        let mut from = 0;
+        for (path, place) in paths.iter().zip(images::places(text, paths)) {
+            match place {
+                Some(place) => {
+                    out.push(made(text[from..place.start].to_owned()));
+                    out.push(Self::image(path));
+                    from = place.end;
+                }
+                None => behind.push(Self::image(path)),
+            }
+        }
+        out.push(made(text[from..].to_owned()));
+        out.push(behind);
+        out.number_images();
+        out
     }
 
     fn unit(text: String, label: String, kind: Kind) -> Self {
@@ -67,12 +89,20 @@ impl Fragment {
         self.units.extend(other.units.into_iter().map(|unit| unit.moved(shift)));
     }
 
-    /// The text that is sent: without the labels of images.
+    /// Tells images of the same name apart. Labels of others change when an image comes or goes.
+    pub(crate) fn number_images(&mut self) {
+        let markers = images::markers(&self.images());
+        let units = self.units.iter_mut().filter(|unit| matches!(unit.kind, Kind::Image(_)));
+        units.zip(markers).for_each(|(unit, marker)| unit.label = marker);
+    }
+
+    /// The text that is sent: with the labels of images.
     pub(crate) fn sent(&self) -> String {
         let mut out = String::with_capacity(self.text.len());
         let mut from = 0;
         for unit in self.units.iter().filter(|unit| matches!(unit.kind, Kind::Image(_))) {
             out.push_str(&self.text[from..unit.start]);
+            out.push_str(&unit.label);
             from = unit.end;
         }
         out + &self.text[from..]

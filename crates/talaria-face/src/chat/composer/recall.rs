@@ -31,7 +31,7 @@ impl Composer {
     pub(super) fn recall_older(&mut self) -> Reaction {
         let before = self.walk.as_ref().map_or(self.history.len(), |walk| walk.at);
         let Some(at) = before.checked_sub(1) else { return Reaction::NotMine };
-        let Some(line) = self.history.get(at).map(recalled) else { return Reaction::NotMine };
+        let Some(line) = self.recalled(at) else { return Reaction::NotMine };
         let draft = self.walk.take().map_or_else(|| self.buffer.content().clone(), |walk| walk.draft);
         self.show_recalled(line);
         // At the end of the first row: the next Up goes on, and a short line can be edited at its end.
@@ -45,7 +45,7 @@ impl Composer {
     /// Brings back the line after, and at last the draft.
     pub(super) fn recall_newer(&mut self) -> Reaction {
         let Some(walk) = self.walk.take() else { return Reaction::NotMine };
-        match self.history.get(walk.at + 1).map(recalled) {
+        match self.recalled(walk.at + 1) {
             Some(line) => {
                 self.show_recalled(line);
                 self.walk = Some(Walk { at: walk.at + 1, ..walk });
@@ -58,8 +58,8 @@ impl Composer {
 
     /// Keeps what was being written until what took its place was sent. What was sent before can be had again anyway.
     pub(super) fn keep_draft(&mut self, draft: Fragment) {
-        let (text, images) = (draft.sent(), draft.images());
-        let is_worth_it = !images.is_empty() || !(text.trim().is_empty() || self.history.has_line(&text));
+        let text = draft.sent();
+        let is_worth_it = !(text.trim().is_empty() || self.history.has_line(&text, &draft.images()));
         if is_worth_it && self.drafts.last() != Some(&draft) {
             self.drafts.push(draft);
         }
@@ -70,6 +70,13 @@ impl Composer {
         if self.drafts.last() == Some(self.buffer.content()) {
             self.drafts.pop();
         }
+    }
+
+    /// A line with its images. Whether they still are there is seen when it is sent.
+    fn recalled(&self, at: usize) -> Option<Fragment> {
+        let made =
+            |text: String| if text.len() > LONG { Fragment::pasted(text) } else { Fragment::plain(text) };
+        Some(Fragment::with_images(self.history.get(at)?, self.history.images(at), made))
     }
 
     fn show_recalled(&mut self, what: Fragment) {
@@ -125,7 +132,7 @@ impl Composer {
                 search.show(self, self.history.len());
             }
             (Code::Enter | Code::Tab | Code::Left | Code::Right | Code::Home | Code::End, ..) => {
-                if let Some(line) = search.found.and_then(|at| self.history.get(at)).map(recalled) {
+                if let Some(line) = search.found.and_then(|at| self.recalled(at)) {
                     self.keep_draft(self.buffer.content().clone());
                     self.show_recalled(line);
                 }
@@ -146,12 +153,8 @@ impl Search {
     fn show(&mut self, composer: &Composer, before: usize) {
         self.found =
             if self.letters.is_empty() { None } else { composer.history.find_older(&self.letters, before) };
-        let line = self.found.and_then(|at| composer.history.get(at)).map(recalled);
+        let line = self.found.and_then(|at| composer.recalled(at));
         self.preview.set(line.unwrap_or_default());
         self.preview.move_to(0);
     }
-}
-
-fn recalled(line: &str) -> Fragment {
-    if line.len() > LONG { Fragment::pasted(line.to_owned()) } else { Fragment::plain(line) }
 }

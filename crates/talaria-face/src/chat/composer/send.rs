@@ -16,7 +16,7 @@ impl Composer {
     pub(super) fn send(&mut self) -> Reaction {
         let content = self.buffer.content();
         let (text, images) = (content.sent(), content.images());
-        if text.trim().is_empty() && images.is_empty() {
+        if text.trim().is_empty() {
             return Reaction::Nothing;
         }
         // What begins with a paste is never a command: nobody typed that slash.
@@ -33,7 +33,7 @@ impl Composer {
             }
             Ok(Entry::Command(command)) => Reaction::Command(command),
             Ok(Entry::Shell(command)) => Reaction::Shell(command),
-            Ok(Entry::Say(text)) => Reaction::Submit(Prompt { text, images }),
+            Ok(Entry::Say(text)) => Reaction::Submit(Prompt { text, images: images.clone() }),
         };
         if let Some(length) = too_long(&text) {
             return Reaction::Mistake(format!(
@@ -41,7 +41,7 @@ impl Composer {
                  put the text into a file and ask Codex to read it"
             ));
         }
-        self.history.push(&text);
+        self.history.push(&text, &images);
         self.settle();
         self.buffer.take();
         match self.drafts.pop() {
@@ -58,10 +58,7 @@ impl Composer {
         self.settle();
         self.popup = None;
         self.say_where_it_stands();
-        let mut back = said(&prompt.text);
-        for image in &prompt.images {
-            back.push(Fragment::image(image));
-        }
+        let mut back = said(&prompt);
         if !self.buffer.is_empty() {
             back.push(Fragment::plain("\n"));
         }
@@ -95,17 +92,24 @@ impl Composer {
     }
 }
 
-/// How a text is written so that it is said, and said exactly so.
-fn said(text: &str) -> Fragment {
-    let whole = paste::fragment(text.to_owned());
+/// How a prompt is written so that it is said, and said exactly so.
+fn said(prompt: &Prompt) -> Fragment {
+    let mut whole = Fragment::with_images(&prompt.text, &prompt.images, paste::fragment);
+    let first = whole.units.first().map_or(whole.text.len(), |unit| unit.start);
     // What begins with a unit is said as it is, and only its label is laid out.
-    if !whole.units.is_empty() {
+    if first == 0 {
         return whole;
     }
-    let is_said = |typed: &String| commands::read(typed) == Ok(Entry::Say(text.to_owned()));
-    let spellings = [text.to_owned(), format!("/{text}"), format!(" {text}")];
-    let typed = spellings.into_iter().find(is_said);
-    typed.map_or_else(|| Fragment::pasted(text.to_owned()), Fragment::plain)
+    let text = whole.sent();
+    let is_said = |sign: &&str| commands::read(&format!("{sign}{text}")) == Ok(Entry::Say(text.clone()));
+    if let Some(sign) = ["", "/", " "].into_iter().find(is_said) {
+        let mut typed = Fragment::plain(sign);
+        typed.push(whole);
+        return typed;
+    }
+    let beginning = Fragment::pasted(whole.text[..first].to_owned());
+    whole.units.splice(..0, beginning.units);
+    whole
 }
 
 fn too_long(text: &str) -> Option<usize> {

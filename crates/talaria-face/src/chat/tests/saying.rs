@@ -202,6 +202,32 @@ fn every_line_that_was_sent_is_remembered_without_its_secrets() {
 }
 
 #[test]
+fn an_image_stays_in_its_sentence_wherever_that_is_shown() {
+    let mut play = play();
+    play.running().write("compare ").paste("/v/a.png");
+    play.news(News::Image { pasted: "/v/a.png".into(), path: Some("/v/a.png".into()) });
+    play.write(" with ").paste("/w/a.png");
+    play.news(News::Image { pasted: "/w/a.png".into(), path: Some("/w/a.png".into()) });
+    play.chat.wishes();
+    play.press("F3 Enter");
+    expect![[r#"
+        Say(Prompt { text: "compare [image a.png] with [image a.png 2]", images: ["/v/a.png", "/w/a.png"] }, Next)
+        Remember("compare [image a.png, not attached] with [image a.png 2, not attached]")
+    "#]]
+    .assert_eq(&play.wishes());
+    let sentence = "compare [image a.png] with [image a.png 2]";
+    assert_eq!(play.rows_with("queued").trim_end(), format!("↳ queued: {sentence}"));
+    play.event(Event::Queued { waiting: 1, text: format!("{sentence}\n[image /v/a.png]\n[image /w/a.png]") });
+    assert!(!play.screen().contains("/v/a.png"), "named once\n{}", play.screen());
+    let images = vec!["/v/a.png".into(), "/w/a.png".into()];
+    play.event(Event::Unqueued { inputs: vec![QueuedInput { text: sentence.into(), images }] });
+    assert!(play.screen().contains(&format!("› {sentence}")), "{}", play.screen());
+    play.chat.wishes();
+    play.press("Enter");
+    assert!(play.wishes().contains(r#"images: ["/v/a.png", "/w/a.png"]"#), "they are still attached");
+}
+
+#[test]
 fn a_shell_command_runs_beside_and_its_output_stays() {
     let mut play = play();
     play.write("!make").press("Enter");

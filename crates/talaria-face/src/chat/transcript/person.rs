@@ -7,6 +7,7 @@ use super::cell::{Folding, Page};
 use super::kept::{Kept, Limits};
 use super::printed::more_lines;
 use super::wrap::{Break, wrap};
+use crate::chat::images;
 use crate::chat::line::Line;
 use crate::render::{Color, Style, plain, plain_line};
 
@@ -18,6 +19,7 @@ const FEW: usize = 12;
 #[derive(Debug)]
 pub(super) struct Person {
     text: Kept,
+    /// What the text does not name.
     attachments: Vec<String>,
     state: State,
 }
@@ -33,8 +35,9 @@ enum State {
 impl Person {
     /// What was typed and is not known to have arrived.
     pub(super) fn pending(text: &str, images: &[String]) -> Self {
-        let attachments = images.iter().map(|image| named("image", image)).collect();
-        Self { text: Kept::of(text, LIMITS), attachments, state: State::Pending }
+        let image = |path: &String| Attachment { kind: "image".to_owned(), name: Some(path.clone()) };
+        let attachments: Vec<_> = images.iter().map(image).collect();
+        Self { state: State::Pending, ..Self::said(text, &attachments) }
     }
 
     /// What Codex says was said.
@@ -43,7 +46,10 @@ impl Person {
             Some(name) => named(&one.kind, name),
             None => plain_line(&one.to_string()).into_owned(),
         };
-        let attachments = attachments.iter().map(told).collect();
+        let images: Vec<&str> = attachments.iter().filter_map(image_path).collect();
+        let mut places = images::places(text, &images).into_iter();
+        let is_unnamed = |one: &&Attachment| image_path(one).is_none() || places.next().flatten().is_none();
+        let attachments = attachments.iter().filter(is_unnamed).map(told).collect();
         Self { text: Kept::of(text, LIMITS), attachments, state: State::Said }
     }
 
@@ -105,6 +111,10 @@ impl Person {
         rows.iter_mut().for_each(|row| row.spans.splice(..0, bar.spans.iter().cloned()).for_each(drop));
         rows
     }
+}
+
+fn image_path(attachment: &Attachment) -> Option<&str> {
+    attachment.name.as_deref().filter(|_| attachment.kind == "image")
 }
 
 /// Something that was sent along, by the last part of its name, as the input line shows it.

@@ -6,6 +6,7 @@ use super::Transcript;
 use super::cell::{Body, Key};
 use super::remark::Remark;
 use super::take::Scene;
+use crate::chat::images;
 use crate::render::plain_line;
 
 /// So many characters of what waits are shown.
@@ -30,15 +31,16 @@ impl Note {
     /// Is it about this message? Images may be named in lines of their own behind the text.
     fn is(&self, said: &str) -> bool {
         let rest = self.text.strip_prefix(said);
-        rest.is_some_and(|rest| rest.is_empty() || rest.trim_start().starts_with("[image"))
+        rest.is_some_and(|rest| rest.is_empty() || images::names_images(rest))
     }
 }
 
 impl Transcript {
     /// Says that input waits.
     pub(super) fn queued(&mut self, scene: Scene, text: &str, words: &str) {
-        let label: String = text.chars().take(LABEL).collect();
-        let more = if label.len() < text.len() { "..." } else { "" };
+        let shown = images::told_once(text);
+        let label: String = shown.chars().take(LABEL).collect();
+        let more = if label.len() < shown.len() { "..." } else { "" };
         let line = format!("{words}: {}{more}", plain_line(label.trim()));
         let key = self.add(scene, Body::Remark(Remark::aside(&line)));
         self.waiting.notes.retain(|note| note.key != key && self.roll.cell(note.key).is_some());

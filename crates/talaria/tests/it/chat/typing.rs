@@ -118,15 +118,23 @@ async fn an_image_is_shown_with_what_was_said_now_and_later() {
     fs::write(stage.folder().join("red dot.png"), PNG).unwrap();
     stage.scene.model.push(Reply::say("It is red."));
     let mut terminal = stage.open(&[]).await;
-    terminal.type_keys("Which colour? ").await;
+    terminal.type_keys("Which colour has ").await;
     terminal.paste(stage.folder().join("red dot.png").to_str().unwrap()).await;
     terminal.wait_shown("[image red dot.png]").await;
+    terminal.type_keys("?").await;
     terminal.key(Key::Enter).await;
     ended(&mut terminal, "It is red.").await;
     stage.shows("image", &mut terminal).await;
+    let request = stage.scene.model.requests()[0].body.to_string();
+    assert!(request.contains("Which colour has [image red dot.png]?"), "its place: {request}");
+    assert_eq!(request.matches("data:image/png").count(), 1, "{request}");
     quit(terminal).await;
     let mut terminal = stage.open(&["--last"]).await;
-    terminal.wait_shown("▌ [image red dot.png]").await;
+    terminal.wait_shown("▌ Which colour has [image red dot.png]?").await;
+    terminal.key(Key::Up).await;
+    terminal.wait_shown("› Which colour has [image red dot.png, not attached]?").await;
+    terminal.key(Key::Down).await;
+    terminal.wait_hidden("not attached").await;
     quit(terminal).await;
     stage.close().await;
 }

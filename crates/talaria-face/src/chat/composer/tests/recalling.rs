@@ -72,6 +72,34 @@ fn what_was_sent_can_be_recalled_and_changed() {
 }
 
 #[test]
+fn what_was_sent_with_an_image_is_recalled_with_it() {
+    let mut composer = typed("see ");
+    composer.paste("/tmp/a.png");
+    composer.image("/tmp/a.png", Some("/tmp/a.png"));
+    let sent = type_in(&mut composer, " now<Enter>");
+    for way in ["<Up>", "<C-r>see<Enter>", "<C-r>see<Enter><C-r>now<Enter>"] {
+        type_in(&mut composer, way);
+        assert_eq!(screen(&mut composer, 40, 4).replace('▏', ""), "› see [image a.png] now\n", "{way}");
+        assert_eq!(type_in(&mut composer, "<Enter>"), sent, "{way}");
+        assert!(composer.is_empty(), "{way}: it is no draft");
+    }
+    assert_eq!(composer.history().len(), 1);
+}
+
+#[test]
+fn a_line_from_before_does_not_speak_of_an_image_that_is_not_attached() {
+    let mut composer = typed("see ");
+    composer.paste("/tmp/a.png");
+    composer.image("/tmp/a.png", Some("/tmp/a.png"));
+    type_in(&mut composer, " now<Enter>");
+    let kept = composer.history().kept();
+    let mut composer = Composer::new(LOOK);
+    composer.remember(History::new(kept));
+    let text = "see [image a.png, not attached] now".to_owned();
+    assert_eq!(type_in(&mut composer, "<Up><Enter>"), Reaction::Submit(Prompt { text, images: vec![] }));
+}
+
+#[test]
 fn a_command_that_comes_back_opens_no_list() {
     let mut composer = with_history();
     let scripts = ["<Up><Up>", "<Up>"];

@@ -116,7 +116,7 @@ fn a_pasted_image_is_attached_and_can_be_deleted() {
     let images = vec!["/tmp/my shot.png".to_owned()];
     assert_eq!(
         type_in(&mut composer.clone(), "<Enter>"),
-        Reaction::Submit(Prompt { text: "see  please".to_owned(), images })
+        Reaction::Submit(Prompt { text: "see [image my shot.png] please".to_owned(), images })
     );
     type_in(&mut composer, "<Home><Right><Right><Right><Right><Del>");
     assert_eq!(type_in(&mut composer, "<Enter>"), say("see  please"));
@@ -145,6 +145,37 @@ fn several_images_are_asked_for_one_after_the_other() {
     }
     assert_eq!(asked, ["/tmp/a.png", "/tmp/b.png", "/tmp/c d.png"]);
     assert_eq!(screen(&mut composer, 60, 4), "› [image a.png] /tmp/b.png [image c d.png]▏\n");
+}
+
+/// Pastes the path of an image that is there.
+fn attach(composer: &mut Composer, path: &str) {
+    assert_eq!(composer.paste(path), Reaction::WantImage(path.to_owned()));
+    composer.image(path, Some(path));
+}
+
+#[test]
+fn images_keep_their_place_in_the_sentence_and_are_told_apart() {
+    let mut composer = typed("compare ");
+    attach(&mut composer, "/v/a.png");
+    type_in(&mut composer, " with ");
+    attach(&mut composer, "/w/a.png");
+    type_in(&mut composer, " please");
+    let shown = "compare [image a.png] with [image a.png 2] please";
+    assert_eq!(screen(&mut composer, 60, 4), format!("› {shown}▏\n"));
+    let images = vec!["/v/a.png".to_owned(), "/w/a.png".to_owned()];
+    let prompt = Prompt { text: shown.to_owned(), images };
+    assert_eq!(type_in(&mut composer.clone(), "<Enter>"), Reaction::Submit(prompt));
+    // The first one is cut out, and put in behind the other: twice.
+    type_in(&mut composer, "<C-Home><Del><Del><Del><Del><Del><Del><Del><Del><C-k><C-y>");
+    assert_eq!(screen(&mut composer, 60, 4), "› [image a.png] with [image a.png 2] please▏\n");
+    type_in(&mut composer, "<Home><Del><C-k><C-y><C-y>");
+    let shown = " with [image a.png] please with [image a.png 2] please";
+    assert_eq!(screen(&mut composer, 60, 4), format!("› {shown}▏\n"));
+    let images = vec!["/w/a.png".to_owned(), "/w/a.png".to_owned()];
+    assert_eq!(
+        type_in(&mut composer, "<Enter>"),
+        Reaction::Submit(Prompt { text: shown.to_owned(), images })
+    );
 }
 
 #[test]
@@ -181,7 +212,7 @@ fn an_image_alone_can_be_sent_but_not_with_a_command() {
     let images = vec!["/w/a.png".to_owned()];
     assert_eq!(
         type_in(&mut composer.clone(), "<Enter>"),
-        Reaction::Submit(Prompt { text: String::new(), images })
+        Reaction::Submit(Prompt { text: "[image a.png]".to_owned(), images })
     );
     type_in(&mut composer, "<Home>/steer ");
     assert!(matches!(type_in(&mut composer, "<Enter>"), Reaction::Mistake(_)));
@@ -207,6 +238,24 @@ fn what_was_refused_comes_back_before_what_was_typed_since() {
           and more▏
     "#]]
     .assert_eq(&screen(&mut composer, 60, 5));
+}
+
+#[test]
+fn images_that_come_back_are_attached_where_they_stood() {
+    for (text, shown) in [
+        ("see [image a.png] and [image a.png 2].", "see [image a.png] and [image a.png 2].▏"),
+        ("[image a.png]\n[image a.png 2]", "[image a.png]\n  [image a.png 2]▏"),
+        ("/etc [image a.png][image a.png 2]", "//etc [image a.png][image a.png 2]▏"),
+        (" /etc [image a.png] [image a.png 2]", "[pasted 6 characters][image a.png] [image a.png 2]▏"),
+    ] {
+        let images = vec!["/v/a.png".to_owned(), "/w/a.png".to_owned()];
+        let prompt = Prompt { text: text.to_owned(), images };
+        let mut composer = Composer::new(LOOK);
+        composer.put_back(prompt.clone());
+        assert_eq!(screen(&mut composer, 60, 4), format!("› {shown}\n"));
+        assert_eq!(type_in(&mut composer.clone(), "<Enter>"), Reaction::Submit(prompt), "{text}");
+        assert_eq!(composer.buffer.content().images().len(), 2, "{text}");
+    }
 }
 
 #[test]

@@ -463,6 +463,27 @@ fn an_answer_half_way_is_formatted_already() {
 }
 
 #[test]
+fn an_image_that_the_text_names_is_named_once() {
+    let image = |path: &str| Attachment { kind: "image".into(), name: Some(path.into()) };
+    let body = ItemBody::UserMessage {
+        text: "compare [image a.png] with [image a.png 2]".into(),
+        attachments: vec![image("/v/a.png"), image("/w/a.png"), image("/w/b.png")],
+        client_id: None,
+    };
+    let events = numbered(1, vec![sample::turn_started(), sample::began("u", body)]);
+    let mut transcript = fed(NO_COLOR, &events);
+    transcript.said("and [image c.png]?", &["/w/c.png".to_owned()]);
+    expect![[r#"
+        ▌ compare [image a.png] with [image a.png 2]
+        ▌ [image b.png]
+
+        ▌ and [image c.png]?
+        ▌ not confirmed yet
+    "#]]
+    .assert_eq(&screen(&mut transcript, 60, 12));
+}
+
+#[test]
 fn what_was_typed_stays_below_until_it_is_confirmed() {
     let events = numbered(1, vec![sample::turn_started(), person("hello"), sample::text("m", "hi")]);
     let mut transcript = fed(NO_COLOR, &events[..1]);

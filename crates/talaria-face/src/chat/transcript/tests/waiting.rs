@@ -53,6 +53,18 @@ fn a_message_waits_until_it_is_said() {
 }
 
 #[test]
+fn a_message_with_an_image_is_not_taken_for_one_without() {
+    let with_image = "look [image a.png]\n[image /tmp/a.png]";
+    let events =
+        vec![sample::turn_started(), queued(with_image), said("u", "look"), said("v", "look [image a.png]")];
+    assert_eq!(counts(&numbered(1, events)), [0, 1, 1, 0]);
+    let mut transcript = Transcript::new(LOOK);
+    feed(&mut transcript, &numbered(1, vec![sample::turn_started(), queued(with_image)]));
+    let shown = screen(&mut transcript, 80, 10);
+    assert!(shown.contains("look [image a.png]") && !shown.contains("/tmp"), "{shown}");
+}
+
+#[test]
 fn what_is_taken_back_waits_no_longer() {
     let events = vec![sample::turn_started(), queued("one"), queued("two"), unqueued("one")];
     assert_eq!(counts(&numbered(1, events)), [0, 1, 2, 1]);
