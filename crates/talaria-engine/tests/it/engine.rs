@@ -239,7 +239,7 @@ async fn prune_does_not_touch_what_runs_or_waits() {
     assert_eq!(home.engine().prune(all).await.unwrap().sessions, []);
     assert_eq!(home.detail(&started).await.turns.len(), 1);
     let id = started.id.clone();
-    let interrupt = talaria_core::api::Interrupt { by: Who::User };
+    let interrupt = Interrupt { by: Who::User };
     home.engine().interrupt(id.as_str(), interrupt).await.unwrap();
     home.events(&started, 0).await.outcome().await;
     assert_eq!(home.engine().prune(all).await.unwrap().sessions.len(), 1);
@@ -254,10 +254,7 @@ async fn a_turn_is_stopped_while_codex_does_not_say_whether_it_opens_the_convers
     while !silent.received().iter().any(|message| message["method"] == "account/read") {
         tokio::task::yield_now().await;
     }
-    home.engine()
-        .interrupt(started.id.as_str(), talaria_core::api::Interrupt { by: Who::User })
-        .await
-        .unwrap();
+    home.engine().interrupt(started.id.as_str(), Interrupt { by: Who::User }).await.unwrap();
     let asked = std::time::Instant::now();
     let report = home.events(&started, 0).await.outcome().await;
     assert_eq!((report.outcome, report.exit), (Outcome::Interrupted { by: Who::User }, 4));
