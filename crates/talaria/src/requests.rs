@@ -210,20 +210,7 @@ mod tests {
             about: cargo clean
         "#]]
         .assert_eq(&shown(&requests, 80));
-        expect![[r#"
-            request: req-bb2db58a5365
-            kind: command
-            asked: 1 minute ago
-            for: 01a1e82b-49c1-77ee-b68a-0a1fd979af82
-            about: cargo test --locked && git push origin HEAD:main
-            ────────────────────────
-            request: req-0a1b2c3d4e5f
-            kind: command
-            asked: 1 minute ago
-            for: codex-1a2b3c4d5e6f
-            about: cargo clean
-        "#]]
-        .assert_eq(&shown(&requests, 60));
+        assert_eq!(shown(&requests, 60), shown(&requests, 80));
         expect![[r#"
             request: req-bb2db58a5365
             kind: command

@@ -120,7 +120,7 @@ pub(crate) enum TaskAction {
         /// What to say; `-` reads it from standard input
         text: String,
     },
-    /// Stop a task
+    /// Stop a task; what was sent to it for later is taken back and named
     #[command(visible_alias = "cancel", after_help = INTERRUPT_EXAMPLES)]
     Interrupt {
         #[command(flatten)]
