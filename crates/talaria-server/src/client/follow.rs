@@ -52,7 +52,11 @@ impl Follow {
             over: false,
             connected: watch::Sender::new(true),
         };
-        follow.connect().await?;
+        match follow.connect().await {
+            // An engine that dies takes what was just asked with it, and nothing was changed by asking.
+            Err(ClientError::Broken(_)) => follow.reconnect().await?,
+            result => result?,
+        }
         Ok(follow)
     }
 

@@ -85,3 +85,11 @@ async fn what_changes_something_is_not_asked_again_because_it_may_have_been_done
     assert!(matches!(error, ClientError::Broken(_)), "{error}");
     assert_eq!(engine.visits.load(Ordering::Relaxed), 2);
 }
+
+#[tokio::test]
+async fn a_conversation_is_followed_although_the_engine_died_when_that_began() {
+    let engine = Foreign::dying("9.9.9", VERSION, |visit| visit == 2);
+    let client = Client::connect(&engine.socket).await.unwrap();
+    client.follow("s", 0).await.unwrap();
+    assert_eq!(engine.visits.load(Ordering::Relaxed), 3);
+}
