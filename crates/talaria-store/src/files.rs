@@ -28,6 +28,17 @@ pub(crate) fn log_of(path: &Path) -> PathBuf {
     beside(path, "-wal")
 }
 
+/// With what a rollback journal begins that has something to roll back.
+const JOURNAL_MAGIC: &[u8; 8] = &[0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
+
+/// Did a writer die in the middle of a transaction before the database had a write-ahead log? SQLite then has to roll the
+/// file back before anything in it means something, and only a connection that may write can do that.
+pub(crate) fn has_hot_journal(path: &Path) -> bool {
+    let mut head = [0; JOURNAL_MAGIC.len()];
+    let read = File::open(beside(path, "-journal")).and_then(|mut journal| journal.read_exact(&mut head));
+    read.is_ok() && head == *JOURNAL_MAGIC
+}
+
 /// A file whose name is longer by a suffix.
 fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();

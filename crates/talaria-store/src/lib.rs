@@ -3,7 +3,8 @@
 //! Map: `Store` (`store`) is what everybody holds; `open` makes one and refuses files it must not touch. Every write
 //! goes to one `writer` task, which commits many callers' batches together (`group`); reads have connections of their
 //! own and never wait for it. One file per kind of row holds its shape and its reads: `session`, `turn`, `event`,
-//! `message`, `request`, `host`, `lease`, `task`, `outbox`. `search` finds words in messages, `prune` and `trim` forget,
+//! `message`, `request`, `host`, `lease`, `task`, `outbox`. `identity` says whose database it is, `inspect` looks at it
+//! from outside. `search` finds words in messages, `prune` and `trim` forget,
 //! and `reclaim` gives the room back. `legacy` reads a database of the old bridge and takes its tasks over.
 //!
 //! Promises, held by the suite in `contract` (feature `contract`), which a second store must pass as well:
@@ -24,6 +25,8 @@ mod files;
 mod group;
 mod health;
 mod host;
+mod identity;
+mod inspect;
 mod lease;
 pub mod legacy;
 mod message;
@@ -53,6 +56,7 @@ pub use error::StoreError;
 pub use escrow::UnusedAnswer;
 pub use event::{Event, NewEvent};
 pub use host::{Host, HostProcess, NewHost};
+pub use inspect::Inspection;
 pub use lease::{Lease, Takeover};
 pub use message::{Message, NewMessage};
 pub use open::{Durability, OpenOptions};

@@ -1,7 +1,8 @@
 //! Opening: looks before it touches, makes what is missing, and brings an older file up to date.
 //!
 //! A file that is damaged, newer or somebody else's is never changed: it is looked at through a connection that cannot
-//! write, and refused.
+//! write, and refused. The one exception is a transaction that its writer did not live to finish: SQLite rolls it back
+//! before anything else, as it does for every program that opens the file.
 
 use std::path::Path;
 use std::time::Duration;
@@ -68,6 +69,10 @@ impl Store {
         options: &OpenOptions,
         steps: &'static [&'static str],
     ) -> Result<Self, OpenError> {
+        let connect = connect_options(path, options);
+        if files::has_hot_journal(path) {
+            roll_back(path, &connect).await?;
+        }
         let content = files::look(path).map_err(|cause| OpenError::of_io(path, cause))?;
         match content {
             Content::NotAFile => return Err(OpenError::NotAFile(path.to_owned())),
@@ -75,7 +80,6 @@ impl Store {
             Content::Empty | Content::Database => {}
         }
         files::prepare(path).map_err(|cause| OpenError::of_io(path, cause))?;
-        let connect = connect_options(path, options);
         if content == Content::Database {
             look_before(path, now, &connect, steps).await?;
         }
@@ -105,6 +109,24 @@ fn connect_options(path: &Path, options: &OpenOptions) -> SqliteConnectOptions {
         .busy_timeout(options.busy_timeout)
         .foreign_keys(true)
         .disable_statement_logging()
+}
+
+/// Rolls back what a writer left half-done that was killed before the file had its write-ahead log. What else is wrong
+/// with the file is found by looking at it afterwards.
+async fn roll_back(path: &Path, connect: &SqliteConnectOptions) -> Result<(), OpenError> {
+    let roll_back = async {
+        let mut conn = connect.clone().connect().await?;
+        // The first read rolls back.
+        let read = sqlx::query("select count(*) from sqlite_schema").fetch_one(&mut conn).await;
+        let _ = conn.close().await;
+        read.map(drop)
+    };
+    match roll_back.await.map_err(StoreError::from) {
+        Err(cause @ (StoreError::ReadOnly(_) | StoreError::Full | StoreError::Busy | StoreError::Io(_))) => {
+            Err(OpenError::of_store(path, cause))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Looks at a file that is there, without changing it.

@@ -56,6 +56,14 @@ pub enum OpenError {
         /// What is wrong.
         why: String,
     },
+    /// It is damaged, and was only looked at.
+    #[error("{} is damaged ({why})", path.display())]
+    FoundDamaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        why: String,
+    },
     /// It is damaged, and a copy could not be made.
     #[error("{} is damaged ({why}), and it could not be copied: {cause}", path.display())]
     DamagedAndNotCopied {
@@ -94,7 +102,7 @@ impl OpenError {
                 "move it away, or set TALARIA_HOME to another directory; nothing of it was changed"
             }
             Self::Newer { .. } => "use the newer Talaria, or set TALARIA_HOME to another directory",
-            Self::Damaged { .. } => {
+            Self::Damaged { .. } | Self::FoundDamaged { .. } => {
                 "repair it with `sqlite3 FILE .recover`, or move it away to begin anew; nothing of it was changed"
             }
             Self::DamagedAndNotCopied { .. } => "copy the file to a safe place yourself, then move it away",

@@ -3,12 +3,16 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use sqlx::Row as _;
 use talaria_store::contract::scene;
-use talaria_store::{OpenError, OpenOptions, Store};
+use talaria_store::{Inspection, OpenError, OpenOptions, Store};
 
 use crate::{foreign, open};
+
+/// Far longer than a look takes.
+const LONG: Duration = Duration::from_secs(60);
 
 async fn refused(path: &Path, now: i64) -> OpenError {
     let error = Store::open(path, now, &OpenOptions::default()).await.unwrap_err();
@@ -198,4 +202,82 @@ async fn pruning_gives_the_room_back() {
     assert_eq!(store.search("found", 100).await.unwrap().len(), 10);
     let policy = talaria_store::PrunePolicy { max_bytes: Some(after.used_bytes - 1), ..Default::default() };
     assert_eq!(store.prune(&policy, 100).await.unwrap().sessions, 1, "no more than needed");
+}
+
+/// Copies a database and its journal as they are in the middle of a transaction: what a writer leaves that is killed.
+async fn killed_writer(place: &Path) -> PathBuf {
+    let (living, left) = (place.join("living.db"), place.join("talaria.db"));
+    fs::File::create(&living).unwrap();
+    let mut conn = foreign(&living).await;
+    let steps = ["pragma cache_size = 1", "begin", "create table meta (key text primary key, value text)"];
+    for step in steps {
+        sqlx::query(step).execute(&mut conn).await.unwrap();
+    }
+    // More than the cache holds: part of it is written into the file before the commit.
+    sqlx::query("insert into meta values ('x', hex(randomblob(200000)))").execute(&mut conn).await.unwrap();
+    fs::copy(&living, &left).unwrap();
+    fs::copy(place.join("living.db-journal"), place.join("talaria.db-journal")).unwrap();
+    drop(conn);
+    left
+}
+
+#[tokio::test]
+async fn a_transaction_whose_writer_was_killed_is_rolled_back_by_the_next_start() {
+    let place = tempfile::tempdir().unwrap();
+    let path = killed_writer(place.path()).await;
+    assert!(fs::metadata(&path).unwrap().len() > 0, "the file has half a transaction");
+    assert_eq!(Store::inspect(&path, LONG).await.unwrap(), Inspection::HotJournal);
+    assert!(place.path().join("talaria.db-journal").exists(), "a look changes nothing");
+    let store = open(&path).await;
+    let id = scene::session(&store, "one").await;
+    assert_eq!(store.append(scene::batch(&id, 1, &["a"])).await.unwrap().first_seq, 1);
+    store.close().await;
+    assert!(!place.path().join("talaria.db-journal").exists());
+    assert_eq!(Store::inspect(&path, LONG).await.unwrap(), Inspection::Sound);
+}
+
+#[tokio::test]
+async fn a_first_page_that_never_reached_the_disk_is_rolled_back_too() {
+    let place = tempfile::tempdir().unwrap();
+    let path = killed_writer(place.path()).await;
+    let length = usize::try_from(fs::metadata(&path).unwrap().len()).unwrap();
+    fs::write(&path, vec![0; length]).unwrap();
+    open(&path).await.close().await;
+}
+
+#[tokio::test]
+async fn a_look_from_outside_finds_damage_and_leaves_nothing_behind() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("talaria.db");
+    assert_eq!(Store::inspect(&path, LONG).await.unwrap(), Inspection::Missing);
+    filled(&path).await;
+    let whole = fs::read(&path).unwrap();
+    assert_eq!(Store::inspect(&path, LONG).await.unwrap(), Inspection::Sound);
+    assert_eq!(Store::inspect(&path, Duration::ZERO).await.unwrap(), Inspection::SoundSoFar);
+    let middle = whole.len() / 2;
+    let mut pages = whole.clone();
+    pages[middle..middle + 20_000].fill(0x5a);
+    let mut header = whole.clone();
+    header[100..2100].fill(0xff);
+    for damaged in [&pages[..], &header, &whole[..middle]] {
+        fs::write(&path, damaged).unwrap();
+        let error = Store::inspect(&path, LONG).await.unwrap_err();
+        assert!(matches!(error, OpenError::FoundDamaged { .. }), "{error}");
+        assert_eq!(fs::read(&path).unwrap(), damaged);
+    }
+    fs::write(&path, "<html>").unwrap();
+    assert!(matches!(Store::inspect(&path, LONG).await.unwrap_err(), OpenError::Foreign(_)));
+    assert_eq!(names(place.path()), ["talaria.db"], "nothing is copied, and no log is made");
+}
+
+#[tokio::test]
+async fn a_look_at_a_database_in_use_sees_what_is_in_its_log() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("talaria.db");
+    let store = open(&path).await;
+    let id = scene::session(&store, "one").await;
+    store.append(scene::batch(&id, 1, &["a"])).await.unwrap();
+    assert_eq!(Store::inspect(&path, LONG).await.unwrap(), Inspection::Sound);
+    assert_eq!(store.append(scene::batch(&id, 1, &["b"])).await.unwrap().first_seq, 2);
+    store.close().await;
 }
