@@ -3,11 +3,12 @@
 //!
 //! Map: `desk` knows which sessions are at work, `actor` is the task of one, `opening` opens its conversation on a host,
 //! `journal` writes down what happens (`pending`, `rows`) and publishes it (`feed`, `follow`), `recovery` takes up what an
-//! engine that is gone left, `answering`, `looking`, `offering` and `compacting` are what the API asks, `tasks` is the work in
+//! engine that is gone left (`copies` looks whether that was an engine of this home), `answering`, `looking`, `offering` and `compacting` are what the API asks, `tasks` is the work in
 //! the background (`queue` says when, `standing` how it stands, `worktrees` where, `owed` and `sending` who is told), `scope` says
 //! who may what, `shell` runs commands of a person's own, `importing` takes over tasks of the reference, `seal` keeps what
 //! must survive until it is sent, `ending` ends it. An engine can be killed at any moment: the next one goes on from the store.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,11 +23,11 @@ use talaria_core::ids::SessionId;
 use talaria_core::principal::Principal;
 use talaria_core::rules::Rules;
 use talaria_core::wire::call::UserInput;
-pub use talaria_store::OpenOptions;
 use talaria_store::{
     Batch, Change, Lease, RequestFilter, RequestState, Session, SessionPatch, SessionState, Store,
     StoreError, Takeover, Turn,
 };
+pub use talaria_store::{Inspection, OpenOptions};
 use tokio::sync::{oneshot, watch};
 use tokio_util::task::TaskTracker;
 
@@ -34,11 +35,13 @@ use crate::clock::now_ms;
 use crate::codex::pool::{Hosts, Limits};
 use crate::faults;
 use crate::home::TalariaHome;
+use crate::identity::HomeRecord;
 use crate::session::{Command, When};
 
 mod actor;
 mod answering;
 mod compacting;
+mod copies;
 mod desk;
 mod ending;
 mod feed;
@@ -56,7 +59,7 @@ mod pending;
 mod queue;
 mod recovery;
 mod register;
-mod rest;
+pub(crate) mod rest;
 mod rows;
 mod scope;
 mod seal;
@@ -77,6 +80,7 @@ pub use follow::Follow;
 use input::Content;
 use journal::Shelf;
 pub use lock::{Holder, LockError, holder};
+pub(crate) use lock::{Lock, is_locked};
 use queue::Queue;
 pub use recovery::OpenError;
 pub use rest::is_at_rest;
@@ -121,6 +125,10 @@ struct Inner {
     servers: Servers,
     queue: Queue,
     host_limits: Limits,
+    /// The hosts that `talaria stop` ended while no engine lived.
+    stopped_hosts: HashSet<String>,
+    /// Which home this is, and how it came here.
+    identity: HomeRecord,
     /// Whoever is about to write down a turn holds a clone.
     callers: Arc<()>,
     tasks: TaskTracker,
@@ -129,7 +137,7 @@ struct Inner {
     ended: watch::Sender<bool>,
     /// Nothing of it is left.
     gone: watch::Sender<bool>,
-    _lock: lock::Lock,
+    _lock: Lock,
 }
 
 /// Whether an engine takes work.
@@ -444,6 +452,14 @@ fn check_input(input: &[UserInput]) -> Result<(), Problem> {
 fn mint_task() -> String {
     let random = uuid::Uuid::new_v4().simple().to_string();
     format!("codex-{}", &random[..12])
+}
+
+/// Looks at a database without changing it, for at most about `limit`. What is wrong with it is the error.
+pub async fn inspect_store(
+    path: &std::path::Path,
+    limit: Duration,
+) -> Result<Inspection, talaria_store::OpenError> {
+    Store::inspect(path, limit).await
 }
 
 /// Opens the store of a home.

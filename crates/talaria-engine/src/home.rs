@@ -121,6 +121,11 @@ impl TalariaHome {
         self.root.join("talaria.db")
     }
 
+    /// Which home this is, for commands that must do without the database.
+    pub fn identity_file(&self) -> PathBuf {
+        self.root.join(crate::identity::FILE)
+    }
+
     /// The lock that the engine of this home holds.
     pub fn lock_file(&self) -> PathBuf {
         self.root.join("engine.lock")

@@ -15,6 +15,9 @@ use tokio::task::JoinHandle;
 /// The variable that names the socket to the engine.
 pub const VARIABLE: &str = "TALARIA_FAULTS";
 
+/// How the names of the points begin that an engine passes before it answers.
+const START: &str = "open:";
+
 /// All points of all engines that were given this socket.
 #[derive(Debug)]
 pub struct FaultPoints {
@@ -69,7 +72,7 @@ impl FaultPoints {
         &self.socket
     }
 
-    /// Holds the engine that comes next to the point `name`, or to any for `*`, after `skip` others were let pass.
+    /// Holds the engine that comes next to the point `name`, or to any but those of its start for `*`, after `skip` others were let pass.
     pub fn trap(&self, name: &str, skip: usize) -> Trap {
         let (caught, trap) = oneshot::channel();
         lock(&self.shared).traps.push(Set { name: name.to_owned(), skip, caught });
@@ -109,7 +112,9 @@ async fn take(stream: UnixStream, shared: Arc<Mutex<Shared>>) {
     let name = name.trim_end();
     let mut shared = lock(&shared);
     shared.passed.push(name.to_owned());
-    let Some(at) = shared.traps.iter().position(|set| set.name == name || set.name == "*") else { return };
+    // Not while an engine starts: nobody can reach it then.
+    let is_any = |set: &Set| set.name == "*" && !name.starts_with(START);
+    let Some(at) = shared.traps.iter().position(|set| set.name == name || is_any(set)) else { return };
     match &mut shared.traps[at].skip {
         0 => {
             let set = shared.traps.swap_remove(at);
@@ -142,13 +147,15 @@ mod tests {
         let points = FaultPoints::listen(&folder.path().join("points"));
         let mut trap = points.trap("b", 1);
         let mut end = Vec::new();
-        for name in ["a", "b"] {
+        for name in ["a", "open:lock", "b"] {
             assert_eq!(reach(&points, name).await.read_to_end(&mut end).await.unwrap(), 0);
         }
         let mut held_up = reach(&points, "b").await;
         let held = trap.reached().await.unwrap();
-        assert_eq!(points.passed(), ["a", "b", "b"]);
+        assert_eq!(points.passed(), ["a", "open:lock", "b", "b"]);
         drop(held);
         assert_eq!(held_up.read_to_end(&mut end).await.unwrap(), 0);
+        let _trap = points.trap("*", 0);
+        assert_eq!(reach(&points, "open:lock").await.read_to_end(&mut end).await.unwrap(), 0);
     }
 }

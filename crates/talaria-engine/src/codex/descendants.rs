@@ -15,7 +15,7 @@ pub(crate) struct Entry {
     /// The session on Linux, the process group elsewhere.
     session: i32,
     /// When it started, in whatever unit the system has.
-    started: String,
+    pub(crate) started: String,
 }
 
 /// Lists everything below `leader`, and everything in the session that it leads. The leader itself is not in the list.
@@ -41,6 +41,68 @@ pub(crate) fn below(leader: i32) -> Vec<Entry> {
 #[cfg(target_os = "linux")]
 pub(crate) fn carrying(variable: &str) -> Vec<Entry> {
     table().into_iter().filter(|entry| carries(entry.pid, variable)).collect()
+}
+
+/// Lists everything whose environment has a value of `name` that begins with `prefix`, each with that value.
+#[cfg(target_os = "linux")]
+pub(crate) fn carrying_prefix(name: &str, prefix: &str) -> Vec<(Entry, String)> {
+    let beginning = format!("{name}={prefix}");
+    let value = |entry: &Entry| {
+        let environment = std::fs::read(format!("/proc/{}/environ", entry.pid)).unwrap_or_default();
+        let one = environment.split(|byte| *byte == 0).find(|one| one.starts_with(beginning.as_bytes()))?;
+        Some(String::from_utf8_lossy(&one[name.len() + 1..]).into_owned())
+    };
+    table().into_iter().filter_map(|entry| value(&entry).map(|value| (entry, value))).collect()
+}
+
+/// Lists everything whose environment has a value of `name` that begins with `prefix`, each with that value.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn carrying_prefix(name: &str, prefix: &str) -> Vec<(Entry, String)> {
+    let shown = ps(&["-axEww", "-o", "pid=,command="]);
+    let values: std::collections::HashMap<i32, String> =
+        shown.lines().filter_map(|line| value_carried(line, name, prefix)).collect();
+    table()
+        .into_iter()
+        .filter_map(|entry| values.get(&entry.pid).cloned().map(|value| (entry, value)))
+        .collect()
+}
+
+/// Reads a line of `ps -E`: the pid, and the value of a variable that begins with `prefix`.
+#[cfg(any(test, not(target_os = "linux")))]
+fn value_carried(line: &str, name: &str, prefix: &str) -> Option<(i32, String)> {
+    let mut words = line.split_whitespace();
+    let pid = words.next()?.parse().ok()?;
+    let mut values = words.filter_map(|word| word.strip_prefix(name)?.strip_prefix('='));
+    values.find(|value| value.starts_with(prefix)).map(|value| (pid, value.to_owned()))
+}
+
+/// Does a process work in this directory? Compared by inode: a copy of the directory is another one.
+#[cfg(target_os = "linux")]
+pub(crate) fn works_in(pid: i32, directory: &std::path::Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let place = |path: &std::path::Path| std::fs::metadata(path).ok().map(|it| (it.dev(), it.ino()));
+    let theirs = place(format!("/proc/{pid}/cwd").as_ref());
+    theirs.is_some() && theirs == place(directory)
+}
+
+/// Elsewhere the working directory of another process cannot be asked for without unsafe code.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn works_in(_pid: i32, _directory: &std::path::Path) -> bool {
+    false
+}
+
+/// The command line of a process, as far as it can be read.
+#[cfg(target_os = "linux")]
+pub(crate) fn command_line(pid: i32) -> String {
+    let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let words: Vec<_> = line.split(|byte| *byte == 0).map(String::from_utf8_lossy).collect();
+    words.join(" ").trim_end().to_owned()
+}
+
+/// The command line of a process, as far as it can be read.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn command_line(pid: i32) -> String {
+    ps(&["-ww", "-o", "command=", "-p", &pid.to_string()]).trim_end().to_owned()
 }
 
 /// Does a process have `variable` (`name=value`) in its environment? One that does not let us look does not count.
@@ -176,6 +238,10 @@ mod tests {
             Some(812)
         );
         assert_eq!(pid_carrying(" 812 codex app-server HOME=/h TALARIA_HOST=ab12", "TALARIA_HOST=ab1"), None);
+        let carried =
+            |prefix| value_carried(" 812 codex HOME=/h TALARIA_HOST=ab12 X=y", "TALARIA_HOST", prefix);
+        assert_eq!(carried("ab"), Some((812, "ab12".to_owned())));
+        assert_eq!(carried("cd"), None);
     }
 
     #[test]

@@ -68,7 +68,7 @@ impl Place {
 
     /// Where the directory of a host is that somebody else made: a link says so, since the runtime directory may have
     /// been another one then. Nothing but the name that we give counts.
-    fn found(hosts: &Path, nonce: &str) -> Self {
+    pub(crate) fn found(hosts: &Path, nonce: &str) -> Self {
         let place = Self::of(hosts, nonce);
         match fs::read_link(&place.listed) {
             Ok(root) if root.file_name().is_some_and(|name| *name == *format!("talaria-{nonce}")) => {
@@ -81,6 +81,18 @@ impl Place {
     /// Where the host listens.
     pub(crate) fn socket(&self) -> PathBuf {
         self.root.join("s")
+    }
+
+    /// An empty directory, so that the host itself has nothing to read or write around it.
+    pub(crate) fn working_directory(&self) -> PathBuf {
+        self.root.join("empty")
+    }
+
+    /// The process that was recorded here, with its start time, if it was.
+    pub(crate) fn recorded(&self) -> Option<(i32, String)> {
+        let text = fs::read_to_string(self.root.join("pid")).ok()?;
+        let (pid, started) = text.split_once(' ')?;
+        Some((pid.parse().ok()?, started.to_owned()))
     }
 }
 
@@ -136,9 +148,9 @@ impl HostDirectory {
         self.place.socket()
     }
 
-    /// An empty directory, so that the host itself has nothing to read or write around it.
+    /// Where the host works.
     pub(crate) fn working_directory(&self) -> PathBuf {
-        self.place.root.join("empty")
+        self.place.working_directory()
     }
 
     /// A temporary directory of the host's own.
@@ -208,6 +220,19 @@ pub(crate) fn remove_leftovers(hosts: &Path, nonce: &str) {
     let building = hosts.join(format!("{BUILDING}{nonce}"));
     if is_ours(&building) {
         let _ = fs::remove_dir_all(building);
+    }
+}
+
+/// Removes what a copy of a home brought along of the original's hosts: links and directories, and nothing that they lead
+/// to, since that is the original's. What a living process owns here is left.
+pub(crate) fn remove_copies(hosts: &Path) {
+    for entry in fs::read_dir(hosts).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_symlink() {
+            let _ = fs::remove_file(path);
+        } else if !is_owned(&path) {
+            let _ = fs::remove_dir_all(path);
+        }
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! A Codex on a unix socket outlives its client, so a Talaria that was killed leaves one behind. Its directory has a lock
 //! that only a living owner holds, and its name is the nonce that the host and everything below it carry in their
-//! environment. By number a process is ended only if its start time is the one written down. A kept host is never
+//! environment. By number a process is ended only if its start time is the one written down. What is not proven to be of
+//! this home is left alone (`ownership`): a copy of a home has the directories of the original. A kept host is never
 //! touched here, whoever lives: `adoption` takes it up or ends it.
 
 use std::fs::{self, File};
@@ -14,6 +15,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use super::descendants;
 use super::directory::{self, BUILDING};
 use super::environment::NONCE;
+use super::ownership;
 
 /// How long a directory may take to be built.
 const BUILDING_TIME: Duration = Duration::from_secs(60);
@@ -34,22 +36,39 @@ fn sweep_one(root: &Path) -> bool {
         if root.is_symlink() && !root.exists() {
             directory::remove(root);
         }
+        // Whoever made it was killed before the lock was there; nothing was started in it.
+        if is_building(root) && fs::metadata(root).is_ok_and(|directory| !is_fresh(&directory)) {
+            let _ = fs::remove_dir(root);
+        }
         return false;
     };
     // One that is being built is locked a moment after its lock file appears.
-    let is_fresh = lock
-        .metadata()
-        .and_then(|file| file.modified())
-        .is_ok_and(|time| time.elapsed().is_ok_and(|age| age < BUILDING_TIME));
+    let is_fresh = lock.metadata().is_ok_and(|file| is_fresh(&file));
     if lock.try_lock().is_err() || (is_building(root) && is_fresh) {
         return false;
     }
-    let by_number = fs::read_to_string(root.join("pid")).ok().is_some_and(|text| end(&text));
     let nonce = root.file_name().unwrap_or_default().to_string_lossy();
-    let carriers = descendants::carrying(&format!("{NONCE}={nonce}"));
+    let (pid, carriers) = (recorded(root), descendants::carrying(&format!("{NONCE}={nonce}")));
+    let is_own = root.parent().is_some_and(|hosts| ownership::is_own(hosts, &nonce, pid));
+    if !is_own && (!carriers.is_empty() || pid.is_some()) {
+        return false;
+    }
+    let by_number = fs::read_to_string(root.join("pid")).ok().is_some_and(|text| end(&text));
     let by_nonce = descendants::kill_survivors(&carriers) > 0;
     directory::remove(root);
     by_number || by_nonce
+}
+
+/// The process that was written down here, if it still is that process.
+fn recorded(root: &Path) -> Option<i32> {
+    let text = fs::read_to_string(root.join("pid")).ok()?;
+    let (pid, started) = text.split_once(' ')?;
+    let pid = pid.parse().ok()?;
+    (descendants::started(pid).as_deref() == Some(started)).then_some(pid)
+}
+
+fn is_fresh(file: &fs::Metadata) -> bool {
+    file.modified().is_ok_and(|time| time.elapsed().is_ok_and(|age| age < BUILDING_TIME))
 }
 
 fn is_building(root: &Path) -> bool {
@@ -81,34 +100,65 @@ mod tests {
         Command::new("sleep").arg("600").process_group(0).spawn().unwrap()
     }
 
+    /// A process that carries the name of a host and works in its directory, and what is written down of it.
+    fn host(root: &Path) -> std::process::Child {
+        fs::create_dir_all(root.join("empty")).unwrap();
+        let nonce = root.file_name().unwrap();
+        let mut command = Command::new("sleep");
+        command.arg("600").env(NONCE, nonce).current_dir(root.join("empty")).process_group(0);
+        let child = command.spawn().unwrap();
+        let pid = i32::try_from(child.id()).unwrap();
+        // Its environment is there once it runs its program.
+        while !descendants::carries(pid, &format!("{NONCE}={}", nonce.to_str().unwrap())) {
+            std::thread::yield_now();
+        }
+        fs::write(root.join("pid"), format!("{pid} {}", descendants::started(pid).unwrap())).unwrap();
+        child
+    }
+
     #[test]
     fn a_host_whose_owner_lives_is_left_alone_and_a_dead_owners_is_ended() {
         let hosts = tempfile::tempdir().unwrap();
-        let mut child = sleeper();
-        let pid = i32::try_from(child.id()).unwrap();
-        let directory = HostDirectory::create(hosts.path(), "a", Tenure::Private).unwrap();
-        directory.record(pid, descendants::started(pid).as_deref()).unwrap();
+        let nonce = uuid::Uuid::new_v4().simple().to_string();
+        let directory = HostDirectory::create(hosts.path(), &nonce, Tenure::Private).unwrap();
+        let mut child = host(directory.root());
         assert_eq!(sweep(hosts.path()), 0);
         assert!(child.try_wait().unwrap().is_none());
 
         // The owner dies: its lock is freed, its directory stays.
-        let kept = hosts.path().join("b");
-        fs::create_dir(&kept).unwrap();
-        fs::copy(hosts.path().join("a/pid"), kept.join("pid")).unwrap();
-        File::create(kept.join("lock")).unwrap();
+        directory.leave();
+        drop(directory);
         assert_eq!(sweep(hosts.path()), 1);
         assert!(!child.wait().unwrap().success());
-        assert!(!kept.exists());
+        assert!(!hosts.path().join(&nonce).exists());
+    }
+
+    #[test]
+    fn a_copy_of_the_directory_of_a_host_does_not_end_it() {
+        let [hosts, copy] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        let nonce = uuid::Uuid::new_v4().simple().to_string();
+        let mut child = host(&hosts.path().join(&nonce));
+        let copied = copy.path().join(&nonce);
+        fs::create_dir_all(copied.join("empty")).unwrap();
+        fs::copy(hosts.path().join(&nonce).join("pid"), copied.join("pid")).unwrap();
+        File::create(copied.join("lock")).unwrap();
+        assert_eq!(sweep(copy.path()), 0);
+        assert!(child.try_wait().unwrap().is_none(), "it is the original's");
+        child.kill().unwrap();
+        child.wait().unwrap();
     }
 
     #[test]
     fn what_carries_the_nonce_is_ended_although_no_pid_was_written_down() {
-        let hosts = tempfile::tempdir().unwrap();
-        let nonce = uuid::Uuid::new_v4().simple().to_string();
+        let root = tempfile::tempdir().unwrap();
+        let home = crate::home::TalariaHome::resolve(Some(root.path().into()), None).unwrap();
+        let id = crate::identity::mint();
+        crate::identity::HomeRecord::of(&home, id.clone()).unwrap().write(&home).unwrap();
+        let (hosts, nonce) = (home.hosts_dir(), format!("{id}{}", crate::identity::mint()));
         let mut child = Command::new("sleep").arg("600").env(NONCE, &nonce).spawn().unwrap();
-        fs::create_dir(hosts.path().join(&nonce)).unwrap();
-        File::create(hosts.path().join(&nonce).join("lock")).unwrap();
-        assert_eq!(sweep(hosts.path()), 1);
+        fs::create_dir_all(hosts.join(&nonce)).unwrap();
+        File::create(hosts.join(&nonce).join("lock")).unwrap();
+        assert_eq!(sweep(&hosts), 1);
         assert!(!child.wait().unwrap().success());
     }
 

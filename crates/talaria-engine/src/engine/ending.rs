@@ -21,7 +21,7 @@ impl Engine {
         self.only_people("end the engine")?;
         // Also by a second one who says so: the next engine has not begun while this one answers.
         if stop.stay_down {
-            rest::begin(self.0.home.root());
+            rest::begin(self.0.home.root(), &[]);
         }
         let is_first = self.0.phase.send_replace(Phase::Ending) == Phase::Open;
         if !is_first {

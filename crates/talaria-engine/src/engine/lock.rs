@@ -63,6 +63,12 @@ pub fn holder(path: &Path) -> Option<Holder> {
     }
 }
 
+/// Does somebody hold this lock now?
+pub(crate) fn is_locked(path: &Path) -> bool {
+    File::open(path)
+        .is_ok_and(|file| matches!(file.try_lock_shared(), Err(std::fs::TryLockError::WouldBlock)))
+}
+
 fn read(file: &mut File) -> Option<Holder> {
     let mut text = String::new();
     file.read_to_string(&mut text).ok()?;

@@ -25,6 +25,7 @@ impl Engine {
         };
         let unsettled = store.unsettled().await.map_err(|error| views::problem(&error))?;
         let mut notes = self.0.shelf.troubles.notes();
+        notes.extend(self.0.identity.notice.as_ref().map(|notice| notice.text.clone()));
         for (session, _) in &unsettled {
             notes.extend(floor_note(session));
         }

@@ -228,7 +228,12 @@ impl Opening<'_> {
                 Some(Reading { history, vantage: Vantage::AfterItsEnd })
             }
         };
-        let gone = Some("Codex ended while the turn ran".to_owned());
+        let is_stopped = self.row.host.as_ref().is_some_and(|host| self.engine.stopped_hosts.contains(host));
+        let gone = match is_stopped {
+            true => "`talaria stop` ended Codex while the turn ran and no engine lived",
+            false => "Codex ended while the turn ran",
+        };
+        let gone = Some(gone.to_owned());
         let warnings = revived.thread.warnings.clone();
         let session = self.session(revived.host, revived.thread, past);
         Ok((session, Opened { notice, warnings, gone, reading }))

@@ -14,6 +14,7 @@ use talaria_store::{RequestFilter, RequestPatch, RequestState, StoreError};
 use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
 
+use super::copies;
 use super::desk::{Desk, Work};
 use super::journal::{self, Shelf};
 use super::lock::{Holder, Lock, LockError};
@@ -52,6 +53,14 @@ pub enum OpenError {
     /// The database was opened and then failed.
     #[error(transparent)]
     Read(#[from] StoreError),
+    /// Which home this is cannot be written down.
+    #[error("cannot write {}: {cause}", path.display())]
+    Identity {
+        /// The file.
+        path: std::path::PathBuf,
+        /// Why.
+        cause: std::io::Error,
+    },
     /// The key with which prompts are sealed cannot be read or made.
     #[error("cannot use the key {}: {cause}", path.display())]
     Key {
@@ -67,7 +76,7 @@ impl OpenError {
     pub fn next_step(&self) -> &'static str {
         match self {
             Self::Lock(LockError::Held(_)) => "use that engine, or end it with `talaria stop`",
-            Self::Lock(LockError::File { .. }) => {
+            Self::Lock(LockError::File { .. }) | Self::Identity { .. } => {
                 "make the home writable, or set TALARIA_HOME to another directory"
             }
             Self::Home(error) => error.hint(),
@@ -85,12 +94,17 @@ impl Engine {
         home.ensure()?;
         let holder = Holder { pid: std::process::id(), version: options.version.clone() };
         let lock = Lock::take(&home.lock_file(), &holder)?;
-        rest::end(home.root());
+        faults::point("open:lock").await;
+        let stopped_hosts = rest::end(home.root());
         let store = open_store(&home, &options.store).await?;
         faults::limit_disk(&store);
+        faults::point("open:store").await;
         let key = home.key_file();
         let seal = Seal::open(&key).map_err(|cause| OpenError::Key { path: key, cause })?;
+        faults::point("open:key").await;
         let epoch = store.next_epoch().await?;
+        let identified = copies::identify(&home, &store, holder.pid).await?;
+        faults::point("open:identity").await;
         let info = EngineInfo {
             pid: holder.pid,
             version: options.version,
@@ -112,6 +126,8 @@ impl Engine {
                 open: options.limits.max_hosts.saturating_mul(options.limits.threads_per_host).max(1),
             }),
             host_limits: options.limits,
+            stopped_hosts,
+            identity: identified.record.clone(),
             callers: Arc::default(),
             tasks: TaskTracker::new(),
             phase: watch::Sender::new(Phase::Open),
@@ -119,6 +135,8 @@ impl Engine {
             gone: watch::Sender::new(false),
             _lock: lock,
         });
+        inner.act_on_identity(&identified).await?;
+        faults::point("open:hosts").await;
         inner.adopt_hosts().await?;
         inner.take_up_turns().await?;
         let engine = Self(inner, Arc::new(scope::owner_of_the_home()));
@@ -208,7 +226,7 @@ impl Inner {
     }
 
     /// Closes requests whose turn is over: nobody can be waiting for an answer.
-    async fn void_orphans(&self, unsettled: &[SessionId]) -> Result<(), StoreError> {
+    pub(super) async fn void_orphans(&self, unsettled: &[SessionId]) -> Result<(), StoreError> {
         let pending = vec![RequestState::Open, RequestState::Answered, RequestState::Delivering];
         let filter = RequestFilter { session: None, states: Some(pending) };
         for request in self.shelf.store.requests(&filter).await? {

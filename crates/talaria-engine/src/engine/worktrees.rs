@@ -97,6 +97,7 @@ impl Engine {
         self.only_people("throw a worktree away")?;
         let (session, mut kept) = self.kept(id).await?;
         self.check_still(&session, "discard its worktree").await?;
+        self.check_own(&kept)?;
         let force = if discard.force { Force::DropWork } else { Force::KeepWork };
         let gone = kept.made.discard(force).await.map_err(|error| trouble(&error))?;
         let message = farewell(&gone);
@@ -118,6 +119,18 @@ impl Engine {
         match kept.problem("there is nothing to be done with it") {
             Some(problem) => Err(problem),
             None => Ok((session, kept)),
+        }
+    }
+
+    /// A copy of a home does not throw away what the original works in.
+    fn check_own(&self, kept: &Kept) -> Result<(), Problem> {
+        match &self.0.identity.copy_of {
+            Some(original) if kept.made.worktree.starts_with(original) => {
+                let message = format!("this home is a copy, and the worktree belongs to {original}");
+                Err(Problem::new(ProblemCode::Conflict, message)
+                    .try_this(format!("discard it there: TALARIA_HOME={original} talaria task discard …")))
+            }
+            _ => Ok(()),
         }
     }
 

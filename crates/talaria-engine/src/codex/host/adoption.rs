@@ -1,9 +1,10 @@
 //! Takes up the hosts of an engine that is gone, from their records, or ends them with everything below them.
 //!
 //! A host is adopted only if everything proves that it is ours: the boot, a living process with the recorded start time,
-//! our nonce in its environment, a private directory as it was left, and at its socket that very process. What cannot be
-//! adopted is ended, but nothing is ever ended by its number alone: only what carries the nonce, and what is below a
-//! process that does. Called by the pool when an engine starts; one engine per home, so nobody else does this meanwhile.
+//! our nonce in its environment, a private directory as it was left, at its socket that very process, and that it belongs
+//! to this home (`ownership`). What is ours and cannot be adopted is ended, but nothing is ever ended by its number alone:
+//! only what carries the nonce, and what is below a process that does. What cannot be proven to be ours is left alone.
+//! Called by the pool when an engine starts; one engine per home, so nobody else does this meanwhile.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -16,8 +17,9 @@ use crate::codex::client::CallError;
 use crate::codex::complaints::Complaints;
 use crate::codex::connection::Connection;
 use crate::codex::descendants::{self, Entry};
-use crate::codex::directory::{self, BUILDING, Doubt, HostDirectory};
+use crate::codex::directory::{self, BUILDING, Doubt, HostDirectory, Place};
 use crate::codex::keeping::{Birth, Record, Register};
+use crate::codex::ownership::{self, is_nonce};
 use crate::codex::process::{Process, variable};
 use crate::codex::spec::HostSpec;
 use crate::codex::stranger::Stranger;
@@ -32,7 +34,7 @@ const TRY_AGAIN: Duration = Duration::from_millis(20);
 /// How long what was killed may take to go.
 const GONE_LIMIT: Duration = Duration::from_secs(5);
 
-/// Why a host was not adopted. Unless another engine owns it, it was ended.
+/// Why a host was not adopted. If it belongs to this home and nobody else owns it, it was ended.
 #[derive(Debug, thiserror::Error)]
 pub enum AttachError {
     /// Another engine that lives owns it. It was left alone.
@@ -56,9 +58,9 @@ pub enum AttachError {
 }
 
 impl Host {
-    /// Attaches to a kept host of an engine that is gone. `spec` says how to start another like it. One that cannot be
-    /// adopted is ended with everything below it, and its directory removed, before this returns; that is written down.
-    /// Dropped half-way, it leaves the host as it was.
+    /// Attaches to a kept host of an engine that is gone. `spec` says how to start another like it. One of this home that
+    /// cannot be adopted is ended with everything below it, and its directory removed, before this returns; one that is
+    /// not proven to be of this home is left alone. Either is written down. Dropped half-way, it leaves the host as it was.
     pub async fn attach(
         record: &Record,
         spec: HostSpec,
@@ -69,7 +71,7 @@ impl Host {
         if let Err(error) = &adopted
             && !matches!(error, AttachError::Owned)
         {
-            if is_nonce(&record.intent.nonce) {
+            if is_nonce(&record.intent.nonce) && ownership::is_own_record(&hosts, record) {
                 reap(&hosts, &record.intent.nonce).await;
             }
             register.ended(&record.intent.nonce, &format!("not adopted: {error}")).await;
@@ -79,16 +81,23 @@ impl Host {
 }
 
 /// Ends the kept hosts below `hosts` of which there is no record, and removes their directories: what is left when a
-/// store was lost. `known` are the names of those that are recorded. Gives how many there were.
+/// store was lost. `known` are the names of those that are recorded. One whose processes live and are not proven to be of
+/// this home is left alone. Returns how many were ended or had ended.
 pub async fn reap_strays(hosts: &Path, known: &HashSet<String>) -> usize {
     let Ok(entries) = std::fs::read_dir(hosts) else { return 0 };
     let mut ended = 0;
     for entry in entries.flatten().filter(|entry| directory::is_kept(&entry.path())) {
         let name = entry.file_name().to_string_lossy().into_owned();
         let nonce = name.trim_start_matches(BUILDING);
-        if is_nonce(nonce) && !known.contains(nonce) && !directory::is_owned(&entry.path()) {
+        if !is_nonce(nonce) || known.contains(nonce) || directory::is_owned(&entry.path()) {
+            continue;
+        }
+        let pid = Place::found(hosts, nonce).recorded().map(|(pid, _)| pid);
+        if ownership::is_own(hosts, nonce, pid) || descendants::carrying(&variable(nonce)).is_empty() {
             reap(hosts, nonce).await;
             ended += 1;
+        } else {
+            tracing::warn!("the host {nonce} is left alone: it cannot be proven to be of this home");
         }
     }
     ended
@@ -105,6 +114,9 @@ async fn adopt(record: &Record, spec: HostSpec, register: Arc<dyn Register>) -> 
         found => found,
     };
     let recorded = record.birth.as_ref().map(|birth| prove(birth, &intent.nonce)).transpose()?;
+    if !ownership::is_own_record(&spec.hosts, record) {
+        return Err(unproven("it belongs to another home"));
+    }
     let directory = directory.map_err(|doubt| match doubt {
         Doubt::Owned => AttachError::Owned,
         Doubt::Odd(why) => AttachError::Unproven { why },
@@ -175,12 +187,7 @@ fn number(stranger: &Stranger) -> i32 {
     stranger.pid().as_raw_nonzero().get()
 }
 
-/// The names that we give: a path could be made of anything else.
-fn is_nonce(text: &str) -> bool {
-    (8..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
-}
-
-/// Ends everything that carries the nonce, and everything below it, until nothing is left; then its directory goes.
+/// Ends everything that carries the nonce, and everything below it, until nothing is left; then removes its directory.
 async fn reap(hosts: &Path, nonce: &str) {
     let variable = variable(nonce);
     let carriers = descendants::carrying(&variable);

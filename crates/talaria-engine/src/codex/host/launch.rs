@@ -19,6 +19,7 @@ use crate::codex::process::{self, Launch, Pipes, Process};
 use crate::codex::spec::HostSpec;
 use crate::codex::sweep;
 use crate::codex::transport::{self, Incoming, Outgoing, Transport};
+use crate::identity::OwnHosts;
 
 /// How long Codex may take until it listens. A first start on a slow disk takes seconds.
 const START_LIMIT: Duration = Duration::from_secs(30);
@@ -28,7 +29,7 @@ const QUOTED: usize = 12;
 /// Starts a private host.
 pub(super) async fn start(spec: HostSpec) -> Result<Host, HostError> {
     sweep::sweep(&spec.hosts);
-    let nonce = mint_nonce();
+    let nonce = mint_nonce(&spec.hosts);
     let directory = create(&spec, &nonce, Tenure::Private)?;
     let (process, pipes) = spawn(&spec, &nonce, &directory, Tenure::Private)?;
     let (connection, greeting) = greet(process, pipes, &directory).await?;
@@ -45,7 +46,7 @@ pub(super) async fn start_kept(
         return Err(HostError::NotUp { why: format!("Codex {} ends with its owner", spec.version) });
     }
     sweep::sweep(&spec.hosts);
-    let nonce = mint_nonce();
+    let nonce = mint_nonce(&spec.hosts);
     let place = Place::of(&spec.hosts, &nonce);
     let intent =
         Intent { nonce: nonce.clone(), socket: place.socket(), directory: place.root, key: spec.key() };
@@ -83,8 +84,11 @@ async fn bring_up(spec: &HostSpec, nonce: &str, register: &dyn Register) -> Resu
     Ok((connection, greeting, directory))
 }
 
-fn mint_nonce() -> String {
-    uuid::Uuid::new_v4().simple().to_string()[..16].to_owned()
+/// Names a host: after its home, if that has an id, so that everything below the host says whose it is.
+fn mint_nonce(hosts: &Path) -> String {
+    let home = OwnHosts::around(hosts).ids().first().cloned().unwrap_or_default();
+    let random = uuid::Uuid::new_v4().simple().to_string();
+    home + &random[..16]
 }
 
 fn create(spec: &HostSpec, nonce: &str, tenure: Tenure) -> Result<HostDirectory, HostError> {
