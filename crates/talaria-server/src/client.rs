@@ -60,6 +60,9 @@ pub struct Client {
 enum Manner {
     /// It is started again: somebody wants something.
     Wants,
+    /// It stays down: the person wanted one thing before the engine was stopped, and has not asked again since. If
+    /// somebody else starts one in time, that is used.
+    WantedOnce,
     /// It stays down: somebody only looks on.
     LooksOn,
 }
@@ -106,14 +109,27 @@ impl Client {
         Self { manner: Manner::LooksOn, ..self.clone() }
     }
 
-    /// Refuses to go on where a person wants no engine. Says nothing of an engine that runs.
+    /// A client for a command that wants one thing: it starts an engine that died, but none for its retries once a person
+    /// stopped the engine that it had reached ([`ClientError::Stopped`]).
+    #[must_use]
+    pub fn for_one_wish(&self) -> Self {
+        Self { manner: Manner::WantedOnce, ..self.clone() }
+    }
+
+    /// A client for a person who wants one thing after another: whatever is asked starts an engine that was stopped.
+    #[must_use]
+    pub fn for_many_wishes(&self) -> Self {
+        Self { manner: Manner::Wants, ..self.clone() }
+    }
+
+    /// Refuses to wait for an engine where a person wants none and somebody only looks on. Says nothing of an engine that
+    /// runs.
     pub(crate) fn respect_rest(&self) -> Result<(), ClientError> {
-        match &self.launcher {
-            Some(launcher) if self.manner == Manner::LooksOn && launcher.is_at_rest() => {
-                Err(ClientError::Stopped)
-            }
-            _ => Ok(()),
-        }
+        if self.manner == Manner::LooksOn && self.is_at_rest() { Err(ClientError::Stopped) } else { Ok(()) }
+    }
+
+    fn is_at_rest(&self) -> bool {
+        self.launcher.as_ref().is_some_and(|launcher| launcher.is_at_rest())
     }
 
     /// Who the engine was when this client was made.
@@ -315,7 +331,9 @@ impl Client {
     /// Brings the engine up again, if this client may.
     pub(crate) async fn revive(&self) -> Result<(), ClientError> {
         let Some(launcher) = &self.launcher else { return Ok(()) };
-        self.respect_rest()?;
+        if self.manner != Manner::Wants && launcher.is_at_rest() {
+            return Err(ClientError::Stopped);
+        }
         // The launcher asks the engine itself, through clients that cannot launch: boxed, because the types go in a circle.
         Box::pin(launcher.ensure()).await?;
         Ok(())

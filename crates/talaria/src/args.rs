@@ -90,7 +90,7 @@ pub(crate) enum Command {
     /// Run a real Codex turn on a scripted model: no account needed
     #[command(after_help = DEMO_EXAMPLES)]
     Demo,
-    /// Check Codex, its login, the sandbox, the engine and the configuration
+    /// Check Codex, its login, the sandbox, the engine, the home and the configuration
     #[command(after_help = DOCTOR_EXAMPLES)]
     Doctor(Doctor),
     /// Install or update the Codex that Talaria is tested with

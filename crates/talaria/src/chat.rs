@@ -44,7 +44,7 @@ use signals::Signals;
 pub(crate) async fn run(options: args::Chat) -> Result<u8, Trouble> {
     let cwd = input::working_directory(options.cwd.as_deref())?;
     let settings = Settings::load()?.accept()?;
-    let client = engine::reach(&settings.home).await?;
+    let client = engine::reach(&settings.home).await?.for_many_wishes();
     let opened = opened(&client, &settings, &options).await?;
     let face = face(&options);
     if let Face::Plain { because: Some(why) } = &face {

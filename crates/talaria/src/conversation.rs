@@ -163,6 +163,11 @@ fn take(
             News::Back => face.note("the engine is back"),
             News::Over(error) => {
                 let trouble = match error {
+                    Some(ClientError::Stopped) => Trouble::new(
+                        exit::INTERRUPTED,
+                        "the engine was stopped before the turn was seen to end",
+                    )
+                    .because("somebody ended it with `talaria stop`; this command does not start it again"),
                     Some(error) => refused("the turn can no longer be followed", &error),
                     None => Trouble::new(exit::FAILED, "the turn can no longer be followed"),
                 };

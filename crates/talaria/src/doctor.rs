@@ -15,6 +15,7 @@ use talaria_face::render::{Look, plain};
 
 mod checks;
 mod engine;
+mod home;
 mod servers;
 
 /// How a check came out.

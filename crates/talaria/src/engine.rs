@@ -5,19 +5,22 @@ use std::io;
 use talaria_core::api::{Problem, ProblemCode, SessionQuery};
 use talaria_core::principal::Principal;
 use talaria_engine::home::TalariaHome;
+use talaria_engine::identity::HomeRecord;
+use talaria_face::render::plain_line;
 use talaria_server::client::{Client, ClientError};
 use talaria_server::launch::{Build, ensure};
 use talaria_server::socket_path;
 
 use crate::patience::patiently;
-use crate::trouble::{Trouble, exit};
+use crate::trouble::{Trouble, complain, exit};
 
 /// So many conversations are looked at to say which one may have been meant.
 const CANDIDATES: usize = 1000;
 /// So many of them are named.
 const NAMED: usize = 5;
 
-/// Finds the engine of this home, or starts it.
+/// Finds the engine of this home, or starts it. If a person stops it later, this command starts no other; a caller that
+/// takes further wishes says so ([`Client::for_many_wishes`]). Says how the home came here, if its engine just found out.
 pub(crate) async fn reach(home: &TalariaHome) -> Result<Client, Trouble> {
     let cannot =
         |cause: &dyn std::fmt::Display| Trouble::new(exit::FAILED, "cannot start the engine").because(cause);
@@ -25,7 +28,10 @@ pub(crate) async fn reach(home: &TalariaHome) -> Result<Client, Trouble> {
     let program = std::env::current_exe().map_err(|error| cannot(&error))?;
     let own = this_build().map_err(|error| cannot(&error))?;
     let started = patiently("starting the engine", ensure(home.root(), &program, own)).await;
-    let client = started.map(|client| client.on_behalf_of(person()));
+    let client = started.map(|client| client.on_behalf_of(person()).for_one_wish());
+    if let Ok(client) = &client {
+        tell_notice(home, client);
+    }
     client.map_err(|error| {
         let trouble = cannot(&error);
         match error.next_step() {
@@ -33,6 +39,14 @@ pub(crate) async fn reach(home: &TalariaHome) -> Result<Client, Trouble> {
             None => trouble,
         }
     })
+}
+
+/// Says that the home is a copy or was moved, for as long as the engine lives that found it out.
+fn tell_notice(home: &TalariaHome, client: &Client) {
+    let notice = HomeRecord::read(home).and_then(|record| record.notice);
+    if let Some(notice) = notice.filter(|notice| notice.engine == client.engine().pid) {
+        complain(&format!("note: {}\n", plain_line(&notice.text)));
+    }
 }
 
 /// Finds the engine of this home if one runs and is understood; none is started.

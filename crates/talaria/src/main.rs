@@ -29,6 +29,7 @@ mod insist;
 mod keeper;
 mod keyboard;
 mod last_open;
+mod left;
 mod lines_file;
 mod look;
 mod mcp;

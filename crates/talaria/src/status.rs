@@ -1,13 +1,16 @@
-//! `talaria status`: the engine, its Codex processes, what runs and what waits. Starts nothing.
+//! `talaria status`: the engine, its Codex processes, what runs and what waits; without an engine, what one left that is
+//! gone. Starts nothing.
 
 use jiff::Timestamp;
 use serde_json::json;
 use talaria_core::api::{HostInfo, Limits, RunningTurn, Status, TaskCounts};
+use talaria_engine::leftovers;
 
 use crate::advice::Reader;
 use crate::amounts::{bytes, since};
 use crate::args;
 use crate::engine::{self, refused};
+use crate::left;
 use crate::look;
 use crate::output::print;
 use crate::patience::patiently;
@@ -28,15 +31,33 @@ pub(crate) async fn run(options: &args::Status) -> Result<u8, Trouble> {
     };
     let status = patiently("asking the engine", asking).await;
     let status = status.map_err(|error| refused("cannot ask the engine", &error))?;
+    let left = if status.is_none() { leftovers::find(&settings.home) } else { Vec::new() };
     print(&match (&status, options.json) {
         (Some(status), true) => json_line(status),
         (None, true) => {
             let tasks = TaskCounts::default();
-            json!({ "engine": null, "hosts": [], "turns": [], "requests": [], "tasks": tasks }).to_string()
+            let left = left::json(&left);
+            json!({ "engine": null, "hosts": [], "turns": [], "requests": [], "tasks": tasks, "left": left })
+                .to_string()
                 + "\n"
         }
         (Some(status), false) => page(status, Timestamp::now(), look::of_stdout(), Reader::Shell),
-        (None, false) => "no engine is running; `talaria exec` starts one\n".to_owned(),
+        (None, false) if left.is_empty() => match leftovers::original_in_use(&settings.home) {
+            Some(original) => format!(
+                "no engine is running; this home is a copy of {}, which is in use\n",
+                plain_line(&original.display().to_string())
+            ),
+            None if leftovers::is_held(&settings.home) => {
+                "the engine is starting or ending: it holds this home and does not answer\n".to_owned()
+            }
+            None => "no engine is running; `talaria exec` starts one\n".to_owned(),
+        },
+        (None, false) => format!(
+            "no engine is running, but {} of this home are, with nobody to see what they do:\n{}\
+             `talaria stop` ends them; the next command that needs the engine resumes them\n",
+            left::count(&left),
+            left::lines(&left)
+        ),
     })?;
     Ok(0)
 }

@@ -1,13 +1,20 @@
 //! `talaria stop`: ends the engine, and unless told otherwise everything that it runs. Starts nothing.
+//!
+//! Where no engine lives, what one left that is gone is ended all the same: Codex and the commands of its turns would run on
+//! with nobody to see them. An engine that holds the home and does not answer yet is waited for.
 
 use std::time::Duration;
 
 use talaria_core::api::{Stop, Stopped};
+use talaria_engine::engine::Holder;
+use talaria_engine::home::TalariaHome;
+use talaria_engine::leftovers::{self, LeftEnded};
 use talaria_server::client::{Client, ClientError};
 use talaria_server::launch::is_running;
 
 use crate::args;
 use crate::engine::{self, refused};
+use crate::left;
 use crate::output::print;
 use crate::patience::patiently;
 use crate::settings::Settings;
@@ -15,6 +22,8 @@ use crate::trouble::{Trouble, exit};
 
 /// How long the engine may take to be gone after it said that it ends.
 const LIMIT: Duration = Duration::from_secs(15);
+/// How long an engine that holds the home may take to answer, or to let go of it.
+const UNANSWERED: Duration = Duration::from_secs(5);
 /// How often is looked whether it is.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -22,9 +31,8 @@ const LOOK: Duration = Duration::from_millis(20);
 pub(crate) async fn run(options: &args::Stop) -> Result<u8, Trouble> {
     let settings = Settings::load()?;
     let cannot = |error: &ClientError| refused("cannot stop the engine", error);
-    let Some(client) = engine::find_any(&settings.home).await.map_err(|error| cannot(&error))? else {
-        print("no engine is running\n")?;
-        return Ok(0);
+    let Some(client) = find_or_wait(&settings.home).await.map_err(|error| cannot(&error))? else {
+        return end_leftovers(&settings.home, options.keep_turns).await;
     };
     let stopping = async {
         let stopped = client
@@ -42,6 +50,71 @@ pub(crate) async fn run(options: &args::Stop) -> Result<u8, Trouble> {
     }
     print(&words(pid, stopped))?;
     Ok(0)
+}
+
+/// Finds the engine. One that comes up or goes down holds the home without answering, for a moment.
+async fn find_or_wait(home: &TalariaHome) -> Result<Option<Client>, ClientError> {
+    let until = tokio::time::Instant::now() + UNANSWERED;
+    loop {
+        let found = engine::find_any(home).await?;
+        if found.is_some() || !leftovers::is_held(home) || tokio::time::Instant::now() >= until {
+            return Ok(found);
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// Ends what an engine left that is gone.
+async fn end_leftovers(home: &TalariaHome, keep_turns: bool) -> Result<u8, Trouble> {
+    if leftovers::is_held(home) {
+        let holder = talaria_engine::engine::holder(&home.lock_file());
+        let process = holder.as_ref().map(|holder| format!(" (process {})", holder.pid)).unwrap_or_default();
+        let trouble = Trouble::new(exit::FAILED, format!("the engine{process} does not answer"))
+            .because("it holds this home, and nobody listens on its socket");
+        let hint = holder.map_or_else(
+            || "find the process that has engine.lock open, and end it".to_owned(),
+            |holder| format!("kill {}, then run `talaria stop` again", holder.pid),
+        );
+        return Err(trouble.try_this(hint));
+    }
+    let found = leftovers::find(home);
+    if found.is_empty() {
+        print(&match leftovers::original_in_use(home) {
+            Some(original) => format!(
+                "no engine is running; this home is a copy of {}, whose processes are left alone\n",
+                original.display()
+            ),
+            None => "no engine is running\n".to_owned(),
+        })?;
+        return Ok(0);
+    }
+    if keep_turns {
+        print(&format!(
+            "no engine is running; {} of this home run on without one:\n{}the next command that needs the engine resumes them\n",
+            left::count(&found),
+            left::lines(&found)
+        ))?;
+        return Ok(0);
+    }
+    let holder = Holder { pid: std::process::id(), version: env!("CARGO_PKG_VERSION").to_owned() };
+    let ending = patiently("ending what the last engine left", leftovers::end(home, &holder));
+    let LeftEnded { ended, survivors } = ending.await.map_err(|error| {
+        Trouble::new(exit::FAILED, "cannot end what the last engine left")
+            .because(error)
+            .try_this("talaria stop")
+    })?;
+    if !ended.is_empty() {
+        print(&format!(
+            "no engine was running; ended {} that the last one had left:\n{}the next engine says what became of their turns\n",
+            left::count(&ended),
+            left::lines(&ended)
+        ))?;
+    }
+    if survivors.is_empty() {
+        return Ok(0);
+    }
+    let trouble = Trouble::new(exit::FAILED, format!("{} could not be ended", left::count(&survivors)));
+    Err(trouble.because(format!("killed, and still there:\n{}", left::lines(&survivors).trim_end())))
 }
 
 fn words(pid: u32, stopped: Stopped) -> String {

@@ -16,7 +16,7 @@ pub enum ClientError {
     /// Nobody listens: nothing was sent.
     #[error("no engine runs for this home")]
     NotRunning,
-    /// A person stopped the engine, and this client only looks on.
+    /// A person stopped the engine, and this client does not start another one.
     #[error("the engine was stopped")]
     Stopped,
     /// The socket is not ours to use.
@@ -51,7 +51,9 @@ impl ClientError {
         match self {
             Self::Problem(problem) => problem.hint.clone(),
             Self::NotRunning => Some("start one with: talaria serve".to_owned()),
-            Self::Stopped => None,
+            Self::Stopped => {
+                Some("somebody ended it with `talaria stop`; run the command again to start it".to_owned())
+            }
             Self::Refused { .. } => Some("set TALARIA_HOME to a directory of your own".to_owned()),
             Self::Broken(_) => Some("see what the engine is doing with: talaria status".to_owned()),
             Self::Version { .. } => Some(

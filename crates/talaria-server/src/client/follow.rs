@@ -127,7 +127,11 @@ impl Follow {
             self.attempts += 1;
             tokio::time::sleep(pause(self.attempts)).await;
             if self.attempts > PATIENT {
-                self.client.revive().await?;
+                match self.client.revive().await {
+                    // Somebody else may start one, for something else.
+                    Err(ClientError::Stopped) if self.attempts < ATTEMPTS => {}
+                    result => result?,
+                }
             }
             match self.connect().await {
                 Err(error) if error.is_passing() && self.attempts < ATTEMPTS => {}

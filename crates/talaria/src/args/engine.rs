@@ -9,7 +9,7 @@ Examples:
 
 const STOP_EXAMPLES: &str = "\
 Examples:
-  talaria stop
+  talaria stop                # without an engine: what the last one left running
   talaria stop --keep-turns   # only the engine: Codex goes on, the next command takes its turns up";
 
 const STATUS_EXAMPLES: &str = "\

@@ -11,7 +11,7 @@ use talaria_engine::codex::locate::{CodexBinary, Origin, locate};
 use talaria_engine::codex::schema;
 
 use super::servers::servers;
-use super::{Check, engine};
+use super::{Check, engine, home};
 use crate::settings::{Settings, login_hint, version_note};
 use crate::trouble::Trouble;
 
@@ -22,9 +22,11 @@ pub(super) async fn run(show: &mut impl FnMut(Check) -> Result<(), Trouble>) -> 
         Err(trouble) => return show(Check::problem("config", trouble.cause(), trouble.hint())),
     };
     config(&settings).into_iter().try_for_each(&mut *show)?;
+    home::home(&settings.home).into_iter().try_for_each(&mut *show)?;
     show(engine::engine(&settings.home).await)?;
     show(engine::socket(&settings.home))?;
-    show(engine::store(&settings.home))?;
+    show(engine::store(&settings.home).await)?;
+    engine::leftovers(&settings.home).into_iter().try_for_each(&mut *show)?;
     let codex = match locate(&settings.search()).await {
         Ok(codex) => codex,
         Err(error) => {

@@ -1,22 +1,25 @@
 //! The checks of `talaria doctor` that are about the engine: does one run, can it be reached, is what it keeps sound?
 //!
-//! Nothing is started and nothing is changed; the database is not opened, because the engine may be writing it.
+//! Nothing is started and nothing is changed; the database is only read, for a bounded time, which does not hold up an engine
+//! that writes it.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
+use std::time::Duration;
 
+use talaria_engine::engine::{Inspection, inspect_store};
 use talaria_engine::home::TalariaHome;
+use talaria_engine::leftovers;
 use talaria_server::client::ClientError;
 use talaria_server::socket_path;
 
 use super::Check;
 use crate::amounts::bytes;
-use crate::engine;
+use crate::{engine, left};
 
-/// How every SQLite file begins.
-const MAGIC: &[u8] = b"SQLite format 3\0";
+/// How long the database is looked at.
+const INSPECTION: Duration = Duration::from_secs(3);
 
 /// Does an engine run, and is it this version?
 pub(super) async fn engine(home: &TalariaHome) -> Check {
@@ -70,37 +73,30 @@ fn check_socket(path: &Path) -> Check {
     }
 }
 
-/// Is the file of what is kept sound, as far as can be seen from outside?
-pub(super) fn store(home: &TalariaHome) -> Check {
-    check_store(&home.store_file())
+/// Is the database sound? It is opened for real, and only read.
+pub(super) async fn store(home: &TalariaHome) -> Check {
+    check_store(&home.store_file()).await
 }
 
-fn check_store(path: &Path) -> Check {
+async fn check_store(path: &Path) -> Check {
     let shown = path.display();
-    let unreadable = |error: &io::Error| {
-        Check::problem("store", format!("{shown}: {error}"), "check the permissions of the file")
+    let found = match inspect_store(path, INSPECTION).await {
+        Ok(found) => found,
+        Err(error) => return Check::problem("store", error.to_string(), error.next_step()),
     };
-    let metadata = match path.metadata() {
-        Ok(metadata) => metadata,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+    let metadata = match (found, path.metadata()) {
+        (Inspection::Missing, _) => {
             return Check::ok("store", format!("{shown} comes with the first conversation"));
         }
-        Err(error) => return unreadable(&error),
+        (Inspection::HotJournal, _) => {
+            let detail = format!("{shown} has an unfinished transaction of an engine that was killed");
+            return Check::warning("store", detail, "the next command that starts the engine rolls it back");
+        }
+        (_, Ok(metadata)) => metadata,
+        (_, Err(error)) => {
+            return Check::problem("store", format!("{shown}: {error}"), "check the permissions of the file");
+        }
     };
-    let mut beginning = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(MAGIC.len() as u64).read_to_end(&mut beginning));
-    if let Err(error) = read {
-        return unreadable(&error);
-    }
-    // An empty file is a database without anything in it.
-    if !beginning.is_empty() && beginning != MAGIC {
-        let detail = format!("{shown} is no database");
-        return Check::problem(
-            "store",
-            detail,
-            "move it away or restore it from a backup; nothing is recreated silently",
-        );
-    }
     if metadata.mode() & 0o077 != 0 {
         return Check::warning(
             "store",
@@ -108,7 +104,23 @@ fn check_store(path: &Path) -> Check {
             format!("chmod 600 {shown}"),
         );
     }
-    Check::ok("store", format!("{shown}, {}", bytes(metadata.len())))
+    let size = bytes(metadata.len());
+    match found {
+        Inspection::SoundSoFar => {
+            let seconds = INSPECTION.as_secs();
+            Check::ok("store", format!("{shown}, {size}; no damage found in {seconds} seconds of looking"))
+        }
+        _ => Check::ok("store", format!("{shown}, {size}, sound")),
+    }
+}
+
+/// Does something of this home run that nobody sees?
+pub(super) fn leftovers(home: &TalariaHome) -> Option<Check> {
+    let found = leftovers::find(home);
+    let detail = format!("{} of this home run without an engine", left::count(&found));
+    let remedy = "`talaria stop` ends them; the next command that needs the engine resumes them";
+    (!found.is_empty())
+        .then(|| Check::warning("left over", format!("{detail}\n{}", left::lines(&found)), remedy))
 }
 
 #[cfg(test)]
@@ -120,21 +132,18 @@ mod tests {
     use super::super::Status;
     use super::*;
 
-    #[test]
-    fn a_store_that_is_none_or_open_to_others_is_told() {
+    #[tokio::test]
+    async fn a_store_that_is_none_is_told() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("talaria.db");
-        let status = |mode: u32, content: &[u8]| {
+        assert_eq!(check_store(&path).await.status, Status::Ok);
+        for (content, expected) in
+            [("", Status::Ok), ("<html>", Status::Problem), ("SQLite format 3\0 and so on", Status::Problem)]
+        {
             write(&path, content).unwrap();
-            set_permissions(&path, Permissions::from_mode(mode)).unwrap();
-            check_store(&path).status
-        };
-        assert_eq!(check_store(&path).status, Status::Ok);
-        assert_eq!(status(0o600, b"SQLite format 3\0 and so on"), Status::Ok);
-        assert_eq!(status(0o600, b""), Status::Ok);
-        assert_eq!(status(0o644, b"SQLite format 3\0"), Status::Warning);
-        assert_eq!(status(0o600, b"<html>"), Status::Problem);
-        assert_eq!(status(0o600, b"SQLite"), Status::Problem);
+            let check = check_store(&path).await;
+            assert_eq!(check.status, expected, "{content:?}: {}", check.detail);
+        }
     }
 
     #[test]

@@ -1,5 +1,8 @@
 //! `talaria doctor` looks at everything a turn needs, and each row has evidence for it.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
 use serde_json::{Value, json};
 use talaria_testkit::app_server::directive::{on, reply, reply_error};
 use talaria_testkit::{AppServer, Codex};
@@ -24,7 +27,7 @@ async fn everything_is_in_order(codex: Codex) {
     let is_ours = |line: &&str| !line.is_empty() && !line.contains(" codex says ");
     let rows: Vec<&str> = ended.stdout.lines().take_while(is_ours).collect();
     let checks: Vec<&str> = rows.iter().filter_map(|row| row.split_whitespace().nth(1)).collect();
-    let ours = ["config", "engine", "socket", "store"];
+    let ours = ["config", "home", "engine", "socket", "store"];
     let codexs = ["codex", "version", "schema", "app-server", "login", "sandbox"];
     assert_eq!(checks, [&ours[..], &codexs].concat(), "{ended}");
     assert!(rows.iter().all(|row| row.starts_with("ok ")), "{ended}");
@@ -49,7 +52,7 @@ async fn json_prints_one_check_per_line(codex: Codex) {
     let ended = scene.run(&["doctor", "--json"]).await.exits(0);
     let mut rows = ended.json();
     rows.retain(|row| row["check"] != "codex says");
-    assert_eq!(rows.len(), 10, "{ended}");
+    assert_eq!(rows.len(), 11, "{ended}");
     for row in &rows {
         assert_eq!(row["status"], "ok", "{ended}");
         assert!(
@@ -169,5 +172,41 @@ async fn an_app_server_that_does_not_come_up_is_a_problem() {
     use talaria_testkit::app_server::directive::{exit, stderr};
     let (scene, _) = Scene::scripted(AppServer::script([stderr("no cheese"), exit(9)])).await;
     scene.run(&["doctor"]).await.exits(1).prints(&["problem  app-server ", "no cheese"]);
+    scene.close().await;
+}
+
+/// Reads the one row of a check after doing something to the home.
+async fn row(scene: &Scene, name: &str) -> Value {
+    let ended = scene.run(&["doctor", "--json"]).await;
+    check(&ended, name)
+}
+
+#[tokio::test]
+async fn a_damaged_database_and_an_open_home_are_told() {
+    let mut scene = Scene::empty().await;
+    scene.only_programs(&[]);
+    scene.run(&["sessions", "list"]).await.exits(0);
+    assert_eq!(row(&scene, "store").await["status"], "ok", "while an engine has it open");
+    scene.run(&["stop"]).await.exits(0);
+    let database = scene.home().join("talaria.db");
+    let whole = fs::read(&database).unwrap();
+    let before = names(&scene.home());
+    assert_eq!(row(&scene, "store").await["status"], "ok");
+    let mut pages = whole.clone();
+    let middle = pages.len() / 2;
+    pages[middle..middle + 12_000].fill(0x5a);
+    for damaged in [&pages[..], &whole[..middle]] {
+        fs::write(&database, damaged).unwrap();
+        let found = row(&scene, "store").await;
+        assert_eq!(found["status"], "problem", "{found}");
+        assert!(found["detail"].as_str().unwrap().contains("is damaged"), "{found}");
+    }
+    fs::write(&database, &whole).unwrap();
+    assert_eq!(names(&scene.home()), before, "nothing is left, copied or repaired");
+    for (mode, status) in [(0o700, "ok"), (0o755, "warning"), (0o777, "problem")] {
+        fs::set_permissions(scene.home(), fs::Permissions::from_mode(mode)).unwrap();
+        let found = row(&scene, "home").await;
+        assert_eq!(found["status"], status, "{found}");
+    }
     scene.close().await;
 }

@@ -6,6 +6,7 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
@@ -89,6 +90,8 @@ impl Scene {
         for directory in [scene.home(), scene.user_home()] {
             fs::create_dir_all(directory).unwrap();
         }
+        // As the program makes it.
+        fs::set_permissions(scene.home(), fs::Permissions::from_mode(0o700)).unwrap();
         // What a test sets later is for its commands; the home stays the same.
         let program = Path::new(env!("CARGO_BIN_EXE_talaria"));
         scene.engine = Some(EngineGuard::new(program, scene.variables(), scene.marker.clone()));

@@ -8,6 +8,7 @@ mod audit;
 mod database;
 mod escrow;
 mod fault;
+mod first_start;
 pub(crate) mod lane;
 mod play;
 
@@ -94,12 +95,6 @@ async fn run_lane(mut lane: Lane, faults: Vec<Fault>, newer: &Path, is_real: boo
                 break;
             }
         }
-    }
-    // Where no engine runs, Codex waits for the next one, and `talaria stop` has nobody to tell.
-    if lane.client().await.is_none()
-        && let Err(trouble) = lane.start_engine().await
-    {
-        tally.violations.push(("the end".to_owned(), Violation { wrong: Wrong::Leaked, what: trouble }));
     }
     let (is_well, said) = lane.run(program(), &["stop"]).await;
     if !is_well {

@@ -53,13 +53,17 @@ pub(crate) enum Strike {
     Busy,
     /// Somebody else reads the database the whole time.
     Reader,
+    /// The home is copied while the engine is held, and the copy is used.
+    Copy,
+    /// The engine is killed, and `talaria stop` ends what it left before the next one starts.
+    StopAfter,
 }
 
 /// Strikes that the real Codex is played with at every write.
 pub(crate) const ON_REAL: [Strike; 3] = [Strike::Engine, Strike::Codex, Strike::Both];
 
 /// Strikes that the stand-in is played with at every point.
-pub(crate) const ON_STAND_IN: [Strike; 14] = [
+pub(crate) const ON_STAND_IN: [Strike; 16] = [
     Strike::Engine,
     Strike::Codex,
     Strike::Both,
@@ -74,17 +78,22 @@ pub(crate) const ON_STAND_IN: [Strike; 14] = [
     Strike::DiskFullEngine,
     Strike::Busy,
     Strike::Reader,
+    Strike::Copy,
+    Strike::StopAfter,
 ];
 
 impl Strike {
     /// Does Codex die of it?
     pub(crate) fn ends_codex(self) -> bool {
-        matches!(self, Self::Codex | Self::Both | Self::EngineThenCodex)
+        matches!(self, Self::Codex | Self::Both | Self::EngineThenCodex | Self::StopAfter)
     }
 
     /// Does it break the connection to Codex, so that what was under way may be gone?
     pub(crate) fn cuts_codex_off(self) -> bool {
-        !matches!(self, Self::ClockForward | Self::ClockBack | Self::DiskFull | Self::Busy | Self::Reader)
+        !matches!(
+            self,
+            Self::ClockForward | Self::ClockBack | Self::DiskFull | Self::Busy | Self::Reader | Self::Copy
+        )
     }
 
     fn word(self) -> &'static str {
@@ -103,6 +112,8 @@ impl Strike {
             Self::DiskFullEngine => "disk-full-engine",
             Self::Busy => "busy",
             Self::Reader => "reader",
+            Self::Copy => "copy",
+            Self::StopAfter => "stop-after",
         }
     }
 }

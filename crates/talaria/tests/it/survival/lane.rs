@@ -108,6 +108,29 @@ impl Lane {
         (output.status.success(), String::from_utf8_lossy(&said).into_owned())
     }
 
+    /// Runs a command of the program on another home.
+    pub(crate) async fn run_at(&self, home: &Path, arguments: &[&str]) -> (bool, String) {
+        let mut command = self.command(program(), arguments);
+        let output = command.env("TALARIA_HOME", home).kill_on_drop(true).output().await.unwrap();
+        let said = [output.stdout, output.stderr].concat();
+        (output.status.success(), String::from_utf8_lossy(&said).into_owned())
+    }
+
+    /// Copies the home, as a backup does that knows nothing of what runs there.
+    pub(crate) fn copy_home(&self) -> PathBuf {
+        let copy = self.codex_home.root().join("copy");
+        let copied = std::process::Command::new("cp").arg("-a").arg(self.home()).arg(&copy).output().unwrap();
+        assert!(copy.join("talaria.db").exists(), "{}", String::from_utf8_lossy(&copied.stderr));
+        copy
+    }
+
+    /// Starts an engine and does not wait for it.
+    pub(crate) fn spawn_engine(&mut self) {
+        let mut command = self.command(program(), &["serve"]);
+        let child = command.stdout(Stdio::null()).stderr(self.log()).kill_on_drop(true).spawn().unwrap();
+        self.engine = Some(child);
+    }
+
     fn log(&self) -> File {
         let path = self.codex_home.root().join("engine.log");
         OpenOptions::new().create(true).append(true).open(path).unwrap()
@@ -123,9 +146,8 @@ impl Lane {
 
     /// Starts an engine, and waits until it answers.
     pub(crate) async fn start_engine(&mut self) -> Result<(), String> {
-        let mut command = self.command(program(), &["serve"]);
-        let child = command.stdout(Stdio::null()).stderr(self.log()).kill_on_drop(true).spawn().unwrap();
-        let child = self.engine.insert(child);
+        self.spawn_engine();
+        let Some(child) = &mut self.engine else { return Err("there is no engine".to_owned()) };
         let socket = self.codex_home.root().join("talaria/run/engine.sock");
         let end = tokio::time::Instant::now() + PATIENCE;
         loop {
@@ -155,11 +177,16 @@ impl Lane {
         }
     }
 
-    /// Sends a signal to the engine, and waits until it is gone.
+    /// Asks the engine to end, and waits until it is gone.
     pub(crate) async fn end_engine(&mut self) {
+        self.end_engine_with(Signal::TERM).await;
+    }
+
+    /// Sends a signal to the engine, and waits until it is gone.
+    pub(crate) async fn end_engine_with(&mut self, how: Signal) {
         if let Some(mut child) = self.engine.take() {
             if let Some(pid) = child.id() {
-                signal(pid.try_into().unwrap(), Signal::TERM);
+                signal(pid.try_into().unwrap(), how);
             }
             if tokio::time::timeout(PATIENCE, child.wait()).await.is_err() {
                 let _ = child.kill().await;

@@ -195,6 +195,17 @@ async fn strike(
             database::unlock(lock).await;
             return Ok(());
         }
+        Strike::Copy => {
+            use_copy(lane).await?;
+        }
+        Strike::StopAfter => {
+            lane.kill_engine().await;
+            let (is_well, said) = lane.run(program(), &["stop"]).await;
+            if !is_well || codex.iter().any(|pid| is_alive(*pid)) {
+                return Err(format!("`talaria stop` without an engine left something: {said}"));
+            }
+            lane.start_engine().await?;
+        }
         Strike::Reader => {
             let reader = database::read_on(&lane.database()).await;
             drop(held);
@@ -205,6 +216,16 @@ async fn strike(
     }
     drop(held);
     Ok(())
+}
+
+/// Copies the home as it is, uses the copy, and throws it away: whoever works in the original must not notice.
+async fn use_copy(lane: &Lane) -> Result<(), String> {
+    let copy = lane.copy_home();
+    // A copy of files that are being written may be damaged; then it says so, and does nothing either.
+    let (_, listed) = lane.run_at(&copy, &["sessions", "list"]).await;
+    let (is_stopped, said) = lane.run_at(&copy, &["stop"]).await;
+    std::fs::remove_dir_all(&copy).unwrap();
+    if is_stopped { Ok(()) } else { Err(format!("the copy does not stop: {listed}{said}")) }
 }
 
 /// Waits until the engine no longer counts on those whose connection was cut; the next turn would run into it.

@@ -1,0 +1,126 @@
+//! Without a living engine `talaria stop` and `talaria status` are still true: what the last one left is found, listed and
+//! ended. And a command whose engine a person stopped does not start another one.
+
+use std::fs;
+
+use rustix::process::{Signal, kill_process};
+use talaria_scripted::{Gate, Reply};
+use talaria_testkit::Codex;
+
+use crate::scene::{Running, Scene, both_versions, names};
+use crate::survival::lane::{LOOK, is_alive};
+
+both_versions!(
+    stop_without_an_engine_ends_codex_and_the_commands_of_its_turns,
+    a_command_whose_engine_was_stopped_starts_no_other,
+);
+
+/// A turn whose command runs until somebody ends it, and a word of it that no other process has.
+async fn endless(scene: &Scene, word: &str) -> Running {
+    scene.model.push(Reply::new().command(format!("touch begun; sleep {word}")));
+    let options = ["--sandbox", "danger-full-access", "--approval", "never"];
+    let running = scene.start(&[&["exec", "--json"], &options[..], &["work"]].concat());
+    while !scene.work().join("begun").exists() {
+        tokio::time::sleep(LOOK).await;
+    }
+    running
+}
+
+/// Kills the engine and the command that follows the turn, which would start another engine.
+async fn kill(scene: &Scene, running: Running) {
+    running.kill().await;
+    let engine = scene.engine_pid().await.unwrap();
+    kill_process(engine, Signal::KILL).unwrap();
+    while is_alive(engine.as_raw_nonzero().get()) {
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// Does a command with this word in it run?
+fn runs(word: &str) -> bool {
+    let lines = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path().join("cmdline"));
+    lines.filter_map(|line| fs::read(line).ok()).any(|line| {
+        let line = String::from_utf8_lossy(&line).replace('\0', " ");
+        line.trim_end() == format!("sleep {word}")
+    })
+}
+
+async fn stop_without_an_engine_ends_codex_and_the_commands_of_its_turns(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    let word = if codex.version == "0.130.0" { "7130.25" } else { "7166.25" };
+    let running = endless(&scene, word).await;
+    let host = scene.codex_pid().await.as_raw_nonzero().get();
+    let session = scene.status().await["turns"][0]["session"].as_str().unwrap().to_owned();
+    kill(&scene, running).await;
+
+    let status = scene.status().await;
+    assert!(status["engine"].is_null());
+    let left = status["left"].as_array().unwrap();
+    let kind = |pid: i32| left.iter().find(|it| it["pid"] == pid).map(|it| it["kind"].clone());
+    assert_eq!(kind(host), Some("codex".into()), "{status}");
+    assert!(left.iter().any(|it| it["command"] == format!("sleep {word}")), "{status}");
+    let page = scene.run(&["status"]).await.exits(0);
+    page.prints(&[
+        "no engine is running, but 1 Codex process and ",
+        &format!("process {host}: "),
+        "`talaria stop` ends them",
+    ]);
+    scene.run(&["doctor"]).await.prints(&["warning  left over     1 Codex process and "]);
+    let kept = scene.run(&["stop", "--keep-turns"]).await.exits(0);
+    kept.prints(&["no engine is running; 1 Codex process and ", "run on without one"]);
+    assert!(is_alive(host) && runs(word), "they were only named");
+
+    let ended = scene.run(&["stop"]).await.exits(0);
+    ended.prints(&["no engine was running; ended 1 Codex process and ", &format!("process {host}: ")]);
+    assert!(!is_alive(host) && !runs(word), "nothing is left when it returns");
+    assert_eq!(names(&scene.home().join("hosts")), [""; 0]);
+    assert_eq!(scene.status().await["left"], serde_json::json!([]));
+    scene.run(&["stop"]).await.exits(0).prints(&["no engine is running\n"]);
+
+    let shown = scene.run(&["sessions", "show", &session, "--json"]).await.exits(0).json().remove(0);
+    scene.wait_status(|status| status["turns"].as_array().unwrap().is_empty()).await;
+    assert_eq!(shown["turns"].as_array().unwrap().len(), 1);
+    let shown = scene.run(&["sessions", "show", &session, "--json"]).await.exits(0).json().remove(0);
+    let outcome = &shown["turns"][0]["outcome"];
+    assert_eq!(outcome["outcome"], "lost", "{outcome}");
+    assert!(outcome["message"].as_str().unwrap().contains("`talaria stop` ended Codex"), "{outcome}");
+    scene.close().await;
+}
+
+/// No engine can come to take over what is left: without the key or with a damaged database it does not start.
+#[tokio::test]
+async fn stop_needs_neither_the_database_nor_the_key() {
+    for (file, word) in [("talaria.db", "7001.25"), ("key", "7002.25"), ("home.json", "7003.25")] {
+        let scene = Scene::real(&Codex::v0_166()).await;
+        let running = endless(&scene, word).await;
+        let host = scene.codex_pid().await.as_raw_nonzero().get();
+        kill(&scene, running).await;
+        fs::write(scene.home().join(file), "damaged").unwrap();
+        if file != "home.json" {
+            scene.run(&["sessions", "list"]).await.exits(1).complains(&["cannot start the engine"]);
+        }
+        assert!(is_alive(host), "{file}");
+        scene.run(&["stop"]).await.exits(0).prints(&["ended 1 Codex process and "]);
+        assert!(!is_alive(host) && !runs(word), "{file}");
+        scene.close().await;
+    }
+}
+
+async fn a_command_whose_engine_was_stopped_starts_no_other(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    let gate = Gate::new();
+    scene.model.push(Reply::new().text("half").gate(&gate).text(" and whole"));
+    let running = scene.start(&["exec", "go"]);
+    gate.reached().await;
+    scene.run(&["stop", "--keep-turns"]).await.exits(0).prints(&["1 turn goes on without it"]);
+    let ended = running.end().await.exits(4);
+    ended.complains(&[
+        "error: the engine was stopped before the turn was seen to end",
+        "this command does not start it again",
+        "talaria exec --attach ",
+    ]);
+    assert!(scene.status().await["engine"].is_null(), "nobody asked for another engine");
+    scene.run(&["stop"]).await.exits(0).prints(&["ended 1 Codex process"]);
+    gate.open();
+    scene.close().await;
+}
