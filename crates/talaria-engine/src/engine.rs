@@ -357,6 +357,7 @@ impl Inner {
         let settings = settings.after(earlier.as_ref());
         let settings = if session.alias.is_some() { settings.at_home_of(earlier) } else { settings };
         let ordinal = row.ordinal;
+        self.check_not_left(session, ordinal).await?;
         let said = rows::prompt(ordinal, &row.input_text);
         let changes = vec![
             Change::NewTurn(row),

@@ -6,7 +6,7 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use talaria_core::config::{self, Config, Parsed, Problem};
@@ -159,6 +159,12 @@ impl TalariaHome {
     /// What is remembered of changes in Codex's configuration.
     pub fn migrations_dir(&self) -> PathBuf {
         self.root.join("migrations")
+    }
+
+    /// The mode of the home if others can look into it or write there; `None` if it is its owner's alone.
+    pub fn mode_open_to_others(&self) -> Option<u32> {
+        let mode = std::fs::metadata(&self.root).ok()?.mode() & 0o777;
+        (mode & 0o077 != 0).then_some(mode)
     }
 
     /// Creates the home, for its owner only. A home that exists keeps its mode.

@@ -98,7 +98,10 @@ impl HomeRecord {
             (true, true) => Relation::Same,
             (true, false) => Relation::Restored,
             (false, true) => Relation::Moved { from, is_renamed: true },
-            (false, false) if !self.is_at(&from) => Relation::Moved { from, is_renamed: false },
+            (false, false) if !self.is_at(&from) => match self.host_elsewhere(&from) {
+                Some(of) => Relation::Copy { of },
+                None => Relation::Moved { from, is_renamed: false },
+            },
             (false, false) if self.is_in_use(&from) => Relation::Copy { of: from },
             (false, false) => Relation::Adopted { from },
         })
@@ -116,6 +119,33 @@ impl HomeRecord {
     /// Does the engine of this home run there, or a Codex that it started?
     fn is_in_use(&self, path: &Path) -> bool {
         is_locked(&path.join("engine.lock")) || !descendants::carrying_prefix(NONCE, &self.id).is_empty()
+    }
+
+    /// Where a host of this home works whose directory still exists: the home itself was moved there while it was in use.
+    #[cfg(target_os = "linux")]
+    fn host_elsewhere(&self, _from: &Path) -> Option<PathBuf> {
+        descendants::carrying_prefix(NONCE, &self.id).into_iter().find_map(|(entry, nonce)| {
+            // Of a directory that is gone the link says so, and leads nowhere.
+            let cwd = fs::read_link(format!("/proc/{}/cwd", entry.pid)).ok()?;
+            let host = cwd.parent().filter(|host| cwd.ends_with("empty") && host.join("lock").exists())?;
+            let home = host.parent().and_then(Path::parent).filter(|_| host.ends_with(&nonce));
+            Some(home.unwrap_or(host).to_owned())
+        })
+    }
+
+    /// Elsewhere nobody says where a process works: what lives is somebody's.
+    #[cfg(not(target_os = "linux"))]
+    fn host_elsewhere(&self, from: &Path) -> Option<PathBuf> {
+        (!descendants::carrying_prefix(NONCE, &self.id).is_empty()).then(|| from.to_owned())
+    }
+}
+
+/// Is the home at this path in use: does its engine run, or a Codex that it started?
+pub(crate) fn is_in_use(path: &Path) -> bool {
+    let home = TalariaHome::resolve(Some(path.into()), None).ok();
+    match home.and_then(|home| HomeRecord::read(&home)) {
+        Some(record) => record.is_in_use(path),
+        None => is_locked(&path.join("engine.lock")),
     }
 }
 
@@ -225,14 +255,30 @@ mod tests {
         let copy = home(&place.path().join("b"));
         let nonce = format!("{}0123456789abcdef", record.id);
         let mut child = std::process::Command::new("sleep").arg("600").env(NONCE, nonce).spawn().unwrap();
-        // The environment of a process is there once it runs its program.
-        while !descendants::carries(
-            i32::try_from(child.id()).unwrap(),
-            &format!("{NONCE}={}0123456789abcdef", record.id),
-        ) {
-            std::thread::yield_now();
-        }
         assert!(matches!(record.compare(&copy).unwrap(), Relation::Copy { .. }));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_copy_knows_an_original_that_was_moved_while_it_was_in_use() {
+        let place = tempfile::tempdir().unwrap();
+        let root = place.path().canonicalize().unwrap();
+        let (original, record) = recorded(&root.join("a"));
+        let copy = home(&root.join("b"));
+        let nonce = format!("{}0123456789abcdef", record.id);
+        let host = original.hosts_dir().join(&nonce);
+        fs::create_dir_all(host.join("empty")).unwrap();
+        File::create(host.join("lock")).unwrap();
+        let mut sleeper = std::process::Command::new("sleep");
+        let mut child =
+            sleeper.arg("600").env(NONCE, &nonce).current_dir(host.join("empty")).spawn().unwrap();
+        fs::rename(root.join("a"), root.join("c")).unwrap();
+        assert_eq!(record.compare(&copy).unwrap(), Relation::Copy { of: root.join("c") });
+        fs::remove_dir_all(root.join("c")).unwrap();
+        let gone = Relation::Moved { from: root.join("a"), is_renamed: false };
+        assert_eq!(record.compare(&copy).unwrap(), gone, "what still runs belongs to no other home");
         child.kill().unwrap();
         child.wait().unwrap();
     }

@@ -5,7 +5,7 @@
 //! such as that of a `talaria doctor`, is not left over. The caller makes sure that no engine lives; ending takes its lock.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -138,13 +138,13 @@ fn nonces(processes: &[LeftProcess]) -> BTreeSet<String> {
 /// The processes of hosts that carry one of the ids, or that work in a directory of this home, and what is below them.
 fn of_ids(home: &TalariaHome, own: &OwnHosts) -> Vec<LeftProcess> {
     let hosts = home.hosts_dir();
-    let mut left: HashMap<String, Option<Option<i32>>> = HashMap::new();
+    let mut left: HashMap<String, Option<LeftHost>> = HashMap::new();
     let mut found: BTreeMap<i32, LeftProcess> = BTreeMap::new();
     for (entry, nonce) in descendants::carrying_prefix(NONCE, "") {
         let verdict = left.entry(nonce.clone()).or_insert_with(|| left_host(&hosts, own, &nonce));
         let Some(host) = *verdict else { continue };
         let command = descendants::command_line(entry.pid);
-        let is_codex = host.map_or_else(|| command.contains(" app-server"), |pid| pid == entry.pid);
+        let is_codex = host.pid.map_or_else(|| command.contains(" app-server"), |pid| pid == entry.pid);
         if is_codex {
             for below in descendants::below(entry.pid) {
                 let command = descendants::command_line(below.pid);
@@ -160,15 +160,22 @@ fn of_ids(home: &TalariaHome, own: &OwnHosts) -> Vec<LeftProcess> {
     found.into_values().collect()
 }
 
-/// Is a host of this name left over here? Then its process, if that was written down.
-fn left_host(hosts: &std::path::Path, own: &OwnHosts, nonce: &str) -> Option<Option<i32>> {
+/// A host that is left over.
+#[derive(Clone, Copy)]
+struct LeftHost {
+    /// Its process, if that was written down.
+    pid: Option<i32>,
+}
+
+/// Is a host of this name left over here?
+fn left_host(hosts: &Path, own: &OwnHosts, nonce: &str) -> Option<LeftHost> {
     if !is_nonce(nonce) {
         return None;
     }
     let place = Place::found(hosts, nonce);
     let pid = place.recorded().map(|(pid, _)| pid);
     let is_own = own.has(nonce) || pid.is_some_and(|pid| works_here(hosts, nonce, pid));
-    (is_own && !directory::is_owned(&place.root)).then_some(pid)
+    (is_own && !directory::is_owned(&place.root)).then_some(LeftHost { pid })
 }
 
 fn process(entry: Entry, kind: LeftKind, command: String, nonce: &str) -> LeftProcess {

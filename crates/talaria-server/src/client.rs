@@ -403,6 +403,11 @@ async fn exchange<T: DeserializeOwned>(
                     asks += 1;
                     tokio::time::sleep(MOMENT).await;
                 }
+                // That is how an engine refuses that cannot even say so.
+                Err(ClientError::Broken(why)) if asks == ASKS => {
+                    let why = format!("{why}, {ASKS} times; it may have as many connections as it takes");
+                    return Err(ClientError::Broken(why));
+                }
                 result => return result,
             }
         }

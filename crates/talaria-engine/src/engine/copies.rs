@@ -8,17 +8,21 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use talaria_core::api::{Problem, ProblemCode};
 use talaria_core::event::{Event, Usage};
 use talaria_core::outcome::{Outcome, Report};
-use talaria_store::{Batch, NewEvent, Store, StoreError};
+use talaria_store::{Batch, Change, NewEvent, Session, Store, StoreError};
 
 use super::recovery::OpenError;
-use super::{Inner, Takeover, rows};
+use super::{Inner, Takeover, rows, views};
 use crate::clock::now_ms;
 use crate::codex::directory;
 use crate::home::TalariaHome;
-use crate::identity::{self, HomeNotice, HomeRecord, Relation};
+use crate::identity::{self, HomeNotice, HomeRecord, Relation, is_in_use};
 use crate::leftovers;
+
+/// Why a turn of a copy was settled, as its row says it.
+const LEFT: &str = "left_to_original";
 
 /// What was found out about a home.
 pub(super) struct Identified {
@@ -130,16 +134,37 @@ impl Inner {
             let event = Event::Outcome(Box::new(report));
             let json = serde_json::to_string(&event).unwrap_or_default();
             store.take_lease(self.lease(&session.id), Takeover::Older).await?;
+            let mut changes = rows::changes(turn.ordinal, &event);
+            for change in &mut changes {
+                if let Change::Turn(patch) = change {
+                    patch.code = Some(LEFT.to_owned());
+                }
+            }
             // Not through a journal: what is owed for the end of a turn is the original's to tell.
             let batch = Batch {
                 session: session.id.clone(),
                 epoch: self.shelf.epoch,
                 at: now_ms(),
                 events: vec![NewEvent { turn: Some(turn.ordinal), kind: rows::type_of(&json), json }],
-                changes: rows::changes(turn.ordinal, &event),
+                changes,
             };
             store.append(batch).await?;
         }
         self.void_orphans(&[]).await
+    }
+
+    /// Refuses a further turn of a conversation for as long as the original may be working on it: Codex lets only one
+    /// process write to a thread.
+    pub(super) async fn check_not_left(&self, session: &Session, ordinal: i64) -> Result<(), Problem> {
+        let Some(original) = &self.identity.copy_of else { return Ok(()) };
+        let last = self.shelf.store.turn(&session.id, ordinal - 1).await;
+        let last = last.map_err(|error| views::problem(&error))?;
+        if last.is_none_or(|last| last.code.as_deref() != Some(LEFT)) || !is_in_use(Path::new(original)) {
+            return Ok(());
+        }
+        let message = format!("this home is a copy, and {original} may be working on this conversation");
+        let hint =
+            format!("go on there (TALARIA_HOME={original}), end its engine, or start a new conversation");
+        Err(Problem::new(ProblemCode::Conflict, message).try_this(hint))
     }
 }

@@ -14,6 +14,12 @@ const SHOWN: u32 = 200;
 /// The most that one answer holds.
 const MOST: usize = 1000;
 
+/// What is said about a home that is not its owner's alone.
+fn open_note(home: &str, mode: u32) -> String {
+    let what = if mode & 0o022 == 0 { "look into" } else { "change what is in" };
+    format!("others can {what} {home} (mode {mode:04o}): chmod 700 {home}")
+}
+
 impl Engine {
     /// Everything that runs or waits.
     pub async fn status(&self) -> Result<Status, Problem> {
@@ -26,6 +32,7 @@ impl Engine {
         let unsettled = store.unsettled().await.map_err(|error| views::problem(&error))?;
         let mut notes = self.0.shelf.troubles.notes();
         notes.extend(self.0.identity.notice.as_ref().map(|notice| notice.text.clone()));
+        notes.extend(self.0.home.mode_open_to_others().map(|mode| open_note(&self.0.info.home, mode)));
         for (session, _) in &unsettled {
             notes.extend(floor_note(session));
         }

@@ -124,8 +124,9 @@ impl Engine {
 
     /// A copy of a home does not throw away what the original works in.
     fn check_own(&self, kept: &Kept) -> Result<(), Problem> {
+        let worktree = kept.made.worktree.canonicalize().unwrap_or_else(|_| kept.made.worktree.clone());
         match &self.0.identity.copy_of {
-            Some(original) if kept.made.worktree.starts_with(original) => {
+            Some(original) if worktree.starts_with(original) => {
                 let message = format!("this home is a copy, and the worktree belongs to {original}");
                 Err(Problem::new(ProblemCode::Conflict, message)
                     .try_this(format!("discard it there: TALARIA_HOME={original} talaria task discard …")))

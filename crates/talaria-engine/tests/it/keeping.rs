@@ -389,6 +389,27 @@ async fn hosts_without_a_record_are_ended_and_recorded_ones_are_not() {
     orphan.nothing_is_left();
 }
 
+/// What a copy of a home has: the same record, and a copy of the directory.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_host_of_another_home_is_left_alone() {
+    let orphan = Orphan::leave(ready()).await;
+    let copy = orphan.folder.path().join("copy");
+    let copied = Command::new("cp").arg("-a").arg(&orphan.spec.hosts).arg(&copy).status().unwrap();
+    assert!(copied.success());
+    let spec = HostSpec { hosts: copy.clone(), ..orphan.spec.clone() };
+    let ledger = Ledger::new();
+    let register = Arc::clone(&ledger) as Arc<dyn Register>;
+    let error = Host::attach(&orphan.record, spec, register).await.unwrap_err();
+    assert!(matches!(error, AttachError::Unproven { .. }), "{error:?}");
+    assert_eq!(reap_strays(&copy, &Default::default()).await, 0);
+    fs::remove_dir_all(&copy).unwrap();
+    let adopted = orphan.attach(&orphan.record).await.unwrap();
+    assert_eq!(adopted.pid(), orphan.birth().pid, "it was not touched");
+    adopted.close().await;
+    orphan.nothing_is_left();
+}
+
 /// Names of the variables between the test below and the process that it starts and kills.
 const OWNER: &str = "IT_KEEPER_FOLDER";
 

@@ -55,7 +55,7 @@ impl ClientError {
                 Some("somebody ended it with `talaria stop`; run the command again to start it".to_owned())
             }
             Self::Refused { .. } => Some("set TALARIA_HOME to a directory of your own".to_owned()),
-            Self::Broken(_) => Some("see what the engine is doing with: talaria status".to_owned()),
+            Self::Broken(_) => Some("try again in a moment; `talaria doctor` looks at the engine".to_owned()),
             Self::Version { .. } => Some(
                 "use the newer talaria, or end the engine with the talaria that started it: talaria stop"
                     .to_owned(),
@@ -83,6 +83,10 @@ impl From<LaunchError> for ClientError {
 
 impl From<hyper::Error> for ClientError {
     fn from(error: hyper::Error) -> Self {
+        // It was closed before anything was sent.
+        if error.is_canceled() {
+            return Self::Broken("it was closed at once".to_owned());
+        }
         let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
         Self::Broken(format!("{error}{cause}"))
     }

@@ -66,7 +66,9 @@ async fn a_flood_of_connections_is_told_that_there_is_no_room_until_there_is() {
     let told = loop {
         match client.status().await {
             Err(ClientError::Problem(problem)) => break problem,
-            Err(ClientError::Broken(_)) => tokio::task::yield_now().await,
+            Err(ClientError::Broken(why)) => {
+                assert!(why.contains("as many connections as it takes"), "{why}");
+            }
             other => panic!("{other:?}"),
         }
     };

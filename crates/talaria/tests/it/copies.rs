@@ -10,12 +10,16 @@ use talaria_testkit::Codex;
 
 use crate::scene::{Ended, Running, Scene, both_versions, write_program};
 use crate::survival::lane::{LOOK, is_alive};
-use crate::tasks::start;
+use crate::task_worktree::repository;
+use crate::tasks::{rest, start};
 
 both_versions!(
     a_copy_of_a_home_in_use_touches_nothing_of_the_original,
     a_home_that_was_renamed_is_adopted_with_its_codex
 );
+
+/// A task that asks about every command, and may write where it works.
+const WRITING: [&str; 4] = ["--sandbox", "workspace-write", "--approval", "untrusted"];
 
 /// Runs the program on another home than that of the scene.
 async fn at(scene: &Scene, home: &Path, arguments: &[&str]) -> Ended {
@@ -64,7 +68,7 @@ async fn a_copy_of_a_home_in_use_touches_nothing_of_the_original(codex: Codex) {
     scene.model.push(Reply::new().command("echo made >> note"));
     scene.model.push(Reply::say("Done."));
     let target = format!("command:{}", tell.display());
-    let task = start(&scene, &["--notify", &target, "do it"]).await;
+    let task = start(&scene, &[&WRITING[..], &["--notify", &target, "do it"]].concat()).await;
     let request = open_request(&scene).await;
     wait_told(&scene, 1).await;
     let (engine, host) = (scene.engine_pid().await.unwrap(), scene.codex_pid().await);
@@ -73,6 +77,7 @@ async fn a_copy_of_a_home_in_use_touches_nothing_of_the_original(codex: Codex) {
     for (name, parts) in COPIES {
         let home = scene.codex_home.root().join(name);
         copy(&scene.home(), &home, parts);
+        fs::copy(scene.home().join("config.toml"), home.join("config.toml")).unwrap();
         // Before an engine has been there the file says what it is; a database alone says it when it is opened.
         if name != "database" {
             at(&scene, &home, &["status"]).await.exits(0).prints(&[&words]);
@@ -85,6 +90,8 @@ async fn a_copy_of_a_home_in_use_touches_nothing_of_the_original(codex: Codex) {
         assert_eq!(shown["status"], "lost", "{shown}");
         let said = shown.to_string();
         assert!(said.contains("which goes on with this turn"), "{said}");
+        let sent = at(&scene, &home, &["task", "send", &task, "go on"]).await.exits(1);
+        sent.complains(&["may be working on this conversation", "TALARIA_HOME="]);
         at(&scene, &home, &["task", "notify"]).await.exits(0).prints(&["nothing is owed to anybody"]);
         at(&scene, &home, &["status"]).await.exits(0).prints(&["note      ", &words]);
         at(&scene, &home, &["stop"]).await.exits(0);
@@ -102,15 +109,15 @@ async fn a_copy_of_a_home_in_use_touches_nothing_of_the_original(codex: Codex) {
     assert_eq!((&shown["status"], &shown["answer"]), (&"completed".into(), &"Done.".into()), "{shown}");
     assert_eq!(fs::read_to_string(scene.work().join("note")).unwrap(), "made\n");
     assert_eq!(scene.model.requests().len(), 2, "the model was asked for each step once");
+    assert_eq!(told(&scene).len(), 2, "once for the question, once for the end");
     scene.close().await;
-    // Nothing more was told when everything had ended.
 }
 
 async fn a_home_that_was_renamed_is_adopted_with_its_codex(codex: Codex) {
     let scene = Scene::real(&codex).await;
     scene.model.push(Reply::new().command("echo made >> note"));
     scene.model.push(Reply::say("Done."));
-    let task = start(&scene, &["do it"]).await;
+    let task = start(&scene, &[&WRITING[..], &["do it"]].concat()).await;
     let request = open_request(&scene).await;
     let (engine, host) = (scene.engine_pid().await.unwrap(), scene.codex_pid().await);
     kill_process(engine, Signal::KILL).unwrap();
@@ -156,5 +163,25 @@ async fn a_copy_whose_original_does_not_run_is_adopted_and_says_so() {
     let listed = at(&scene, &gone, &["sessions", "list"]).await.exits(0);
     listed.complains(&["note: this home was moved here from "]);
     at(&scene, &gone, &["stop"]).await.exits(0);
+    scene.close().await;
+}
+
+#[tokio::test]
+async fn a_copy_does_not_throw_away_the_worktree_of_the_original() {
+    let scene = Scene::real(&Codex::v0_166()).await;
+    repository(&scene);
+    scene.model.push(Reply::say("Nothing to do."));
+    let task = start(&scene, &[&WRITING[..], &["--worktree", "look around"]].concat()).await;
+    rest(&scene).await;
+    let worktree = scene.home().join("worktrees").join(&task);
+    assert!(worktree.is_dir());
+    let home = scene.codex_home.root().join("copy");
+    copy(&scene.home(), &home, &["."]);
+    let refused = at(&scene, &home, &["task", "discard", &task]).await.exits(1);
+    refused.complains(&["this home is a copy, and the worktree belongs to ", "discard it there"]);
+    assert!(worktree.is_dir());
+    at(&scene, &home, &["stop"]).await.exits(0);
+    scene.run(&["task", "discard", &task]).await.exits(0);
+    assert!(!worktree.exists());
     scene.close().await;
 }

@@ -208,5 +208,8 @@ async fn a_damaged_database_and_an_open_home_are_told() {
         let found = row(&scene, "home").await;
         assert_eq!(found["status"], status, "{found}");
     }
+    scene.run(&["sessions", "list"]).await.exits(0);
+    let page = scene.run(&["status"]).await.exits(0);
+    page.prints(&["note      others can change what is in ", "(mode 0777): chmod 700 "]);
     scene.close().await;
 }

@@ -25,7 +25,7 @@ fn git(directory: &Path, arguments: &[&str]) -> String {
 }
 
 /// Makes a repository with one commit where the program is started.
-fn repository(scene: &Scene) -> PathBuf {
+pub(crate) fn repository(scene: &Scene) -> PathBuf {
     let work = scene.work();
     git(&work, &["init", "-q", "-b", "main"]);
     for (key, value) in [("user.name", "Ada"), ("user.email", "ada@example.org"), ("commit.gpgsign", "false")]
