@@ -103,10 +103,11 @@ pub(crate) async fn run(
     let report = loop {
         tokio::select! {
             news = stream.next() => match take(&mut face, &mut stream, news, followed)? {
-                Some(report) => {
+                Some(Last::Outcome(report)) => {
                     has_left = false;
-                    break report;
+                    break *report;
                 }
+                Some(Last::EngineStopped) => break stopped(&mut face, followed),
                 None => face.flush(),
             },
             _ = ticks.tick() => face.tick(),
@@ -143,31 +144,35 @@ pub(crate) async fn run(
     }
 }
 
-/// Shows everything that is there; gives how the turn ended, if it did.
+/// After what nothing more comes.
+enum Last {
+    /// The turn is over.
+    Outcome(Box<Report>),
+    /// A person stopped the engine; how the turn ends is not known here.
+    EngineStopped,
+}
+
+/// Shows everything that is there; returns the last of it, if that came.
 fn take(
     face: &mut Face,
     stream: &mut Stream,
     news: News,
     followed: &Followed<'_>,
-) -> Result<Option<Report>, Trouble> {
+) -> Result<Option<Last>, Trouble> {
     let mut next = Some(news);
     while let Some(news) = next {
         match news {
             News::Event(numbered) => {
                 if let Some(report) = take_event(face, *numbered, followed) {
                     face.flush();
-                    return Ok(Some(report));
+                    return Ok(Some(Last::Outcome(Box::new(report))));
                 }
             }
             News::Away => face.note("the engine is away; waiting for it to come back"),
             News::Back => face.note("the engine is back"),
+            News::Over(Some(ClientError::Stopped)) => return Ok(Some(Last::EngineStopped)),
             News::Over(error) => {
                 let trouble = match error {
-                    Some(ClientError::Stopped) => Trouble::new(
-                        exit::INTERRUPTED,
-                        "the engine was stopped before the turn was seen to end",
-                    )
-                    .because("somebody ended it with `talaria stop`; this command does not start it again"),
                     Some(error) => refused("the turn can no longer be followed", &error),
                     None => Trouble::new(exit::FAILED, "the turn can no longer be followed"),
                 };
@@ -232,6 +237,21 @@ fn leave(face: &mut Face, followed: &Followed<'_>, words: Words) -> Report {
             ),
         });
     }
+    report
+}
+
+/// A person stopped the engine. The turn may go on without it; this command starts no other to find out.
+fn stopped(face: &mut Face, followed: &Followed<'_>) -> Report {
+    let why = "the engine was stopped before the turn was seen to end";
+    let report = Report::new(Outcome::Lost { why: why.to_owned() }, None, Usage::default(), 0);
+    let again = followed.again();
+    let hint = Some(Cow::Owned(again.clone()));
+    let report = Report { exit: exit::INTERRUPTED, hint, ..report };
+    face.leave(&report);
+    complain(&format!(
+        "{why}: somebody ended it with `talaria stop`, and this command does not start it again\n\
+         what became of the turn: {again}\n"
+    ));
     report
 }
 

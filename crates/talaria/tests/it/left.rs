@@ -110,14 +110,16 @@ async fn a_command_whose_engine_was_stopped_starts_no_other(codex: Codex) {
     let scene = Scene::real(&codex).await;
     let gate = Gate::new();
     scene.model.push(Reply::new().text("half").gate(&gate).text(" and whole"));
-    let running = scene.start(&["exec", "go"]);
+    let running = scene.start(&["exec", "--json", "go"]);
     gate.reached().await;
     scene.run(&["stop", "--keep-turns"]).await.exits(0).prints(&["1 turn goes on without it"]);
     let ended = running.end().await.exits(4);
+    let events = ended.events();
+    assert_eq!(events.last().unwrap()["outcome"], "lost", "nobody interrupted it: {ended}");
     ended.complains(&[
-        "error: the engine was stopped before the turn was seen to end",
+        "the engine was stopped before the turn was seen to end",
         "this command does not start it again",
-        "talaria exec --attach ",
+        "what became of the turn: talaria exec --attach ",
     ]);
     assert!(scene.status().await["engine"].is_null(), "nobody asked for another engine");
     scene.run(&["stop"]).await.exits(0).prints(&["ended 1 Codex process"]);
