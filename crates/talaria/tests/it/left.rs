@@ -5,7 +5,8 @@ use std::fs;
 
 use rustix::process::{Signal, kill_process};
 use talaria_scripted::{Gate, Reply};
-use talaria_testkit::Codex;
+use talaria_testkit::app_server::directive::on;
+use talaria_testkit::{AppServer, Codex};
 
 use crate::scene::{Running, Scene, both_versions, names};
 use crate::survival::lane::{LOOK, is_alive};
@@ -125,4 +126,23 @@ async fn a_command_whose_engine_was_stopped_starts_no_other(codex: Codex) {
     scene.run(&["stop"]).await.exits(0).prints(&["ended 1 Codex process"]);
     gate.open();
     scene.close().await;
+}
+
+#[tokio::test]
+async fn a_command_that_starts_its_turn_does_not_bring_back_an_engine_that_is_stopped() {
+    for method in ["initialize", "thread/start"] {
+        // It comes up and never answers this.
+        let (scene, installed) = Scene::scripted(AppServer::ready([on(method, [])])).await;
+        let running = scene.start(&["exec", "--json", "talk"]);
+        while !installed.received().iter().any(|message| message["method"] == method) {
+            tokio::time::sleep(LOOK).await;
+        }
+        scene.run(&["stop"]).await.exits(0).prints(&["has ended\n", "1 turn interrupted"]);
+        let ended = running.end().await.exits(4);
+        let events = ended.events();
+        let last = events.last().unwrap();
+        assert!(last["by"] == "stop" || last["outcome"] == "lost", "{ended}");
+        assert!(scene.status().await["engine"].is_null(), "{ended}");
+        scene.close().await;
+    }
 }
