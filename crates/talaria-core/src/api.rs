@@ -3,6 +3,7 @@
 //! Every face of Talaria speaks this with the engine, over HTTP on a unix socket (`talaria-server`). Fields may be added;
 //! names and meanings do not change within one `VERSION`. Nothing here decides or does anything.
 
+mod audit;
 mod engine;
 mod import;
 mod offers;
@@ -12,6 +13,7 @@ mod session;
 mod shell;
 mod task;
 
+pub use audit::{AuditEntry, AuditQuery};
 pub use engine::{EngineInfo, HostInfo, Limits, RunningTurn, Status, Stop, Stopped, TaskCounts};
 pub use import::{Import, ImportFrom, ImportHow, Imported, ImportedSessions};
 pub use offers::{Account, EffortOffer, LookAt, ModelOffer, Offers};

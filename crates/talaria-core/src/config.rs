@@ -51,6 +51,8 @@ pub struct Config {
     pub notify: NotifyConfig,
     /// What models that call Talaria's tools may do.
     pub bridge: BridgeConfig,
+    /// Who counts as the person.
+    pub access: AccessConfig,
     /// How the conversation in the terminal behaves.
     pub chat: ChatConfig,
     /// The MCP servers that Codex gets, in the order of the file.
@@ -62,6 +64,14 @@ pub struct Config {
 pub struct EngineConfig {
     /// After how long without anything to do the engine ends.
     pub idle_timeout: Option<Duration>,
+}
+
+/// The section `[access]`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AccessConfig {
+    /// Control groups of containers and services whose commands count as the person's, although they run in a sandbox; `*`
+    /// stands for any characters.
+    pub environments: Vec<String>,
 }
 
 /// The section `[sessions]`.

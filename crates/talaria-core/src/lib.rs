@@ -19,6 +19,7 @@
 //! `config`, `policy`, `duration` and `version` are what users and Codex say about themselves, as data.
 //! `config`, `policy`, `runtime`, `duration` and `version` are what users and Codex say about themselves, as data.
 
+pub mod access;
 pub mod admission;
 pub mod api;
 pub mod bridge;

@@ -26,7 +26,7 @@ pub(crate) use compose::tests as samples;
 pub use compose::{Typed, Unfit, compose};
 pub use form::{Field, FieldKind, Form, FormOption};
 pub use label::{patch_summary, shell_words};
-pub use permissions::{Access, PathAccess, Permissions, Place};
+pub use permissions::{FileAccess, PathAccess, Permissions, Place};
 pub use question::{Question, QuestionOption};
 
 /// A question, as shown to people.

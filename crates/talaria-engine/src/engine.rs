@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use talaria_core::access::{Identity, ProcessFacts, StartRight};
 use talaria_core::api::{
     EngineInfo, Interrupt, NewSession, NewTurn, Problem, ProblemCode, Said, Say, SessionStarted,
     When as ApiWhen,
@@ -20,11 +21,12 @@ use talaria_core::api::{
 use talaria_core::config::OnLoss;
 use talaria_core::escrow::Escrow;
 use talaria_core::ids::SessionId;
+use talaria_core::policy::Answers;
 use talaria_core::principal::Principal;
 use talaria_core::rules::Rules;
 use talaria_core::wire::call::UserInput;
 use talaria_store::{
-    Batch, Change, Lease, RequestFilter, RequestState, Session, SessionPatch, SessionState, Store,
+    Batch, Change, Lease, NewAudit, RequestFilter, RequestState, Session, SessionPatch, SessionState, Store,
     StoreError, Takeover, Turn,
 };
 pub use talaria_store::{Inspection, OpenOptions};
@@ -40,6 +42,7 @@ use crate::session::{Command, When};
 
 mod actor;
 mod answering;
+mod caller;
 mod compacting;
 mod copies;
 mod desk;
@@ -74,6 +77,7 @@ mod views;
 mod worktrees;
 
 use actor::Actor;
+use caller::Needs;
 use desk::{Desk, Work};
 pub use feed::Line;
 pub use follow::Follow;
@@ -96,7 +100,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(2);
 
 /// The engine of one home, as somebody may use it. Clones are the same engine.
 #[derive(Clone)]
-pub struct Engine(Arc<Inner>, Arc<Principal>);
+pub struct Engine(Arc<Inner>, Arc<Identity>);
 
 /// What an engine is told when it starts.
 #[derive(Clone, Debug)]
@@ -129,6 +133,11 @@ struct Inner {
     stopped_hosts: HashSet<String>,
     /// Which home this is, and how it came here.
     identity: HomeRecord,
+    /// Whose home it is.
+    owner: Principal,
+    /// Facts about this process, or why there are none.
+    own_process: Result<ProcessFacts, String>,
+    refusals: caller::Refusals,
     /// Whoever is about to write down a turn holds a clone.
     callers: Arc<()>,
     tasks: TaskTracker,
@@ -156,6 +165,7 @@ impl Engine {
     /// Writes down a new conversation with its first turn, and runs it.
     pub async fn start_session(&self, new: NewSession) -> Result<SessionStarted, Problem> {
         let _caller = self.0.enter()?;
+        self.require(Needs::StartAnything, "start_session", "start a conversation").await?;
         check_input(&new.turn.input)?;
         if !std::path::Path::new(&new.cwd).is_absolute() {
             return Err(Problem::new(
@@ -163,22 +173,25 @@ impl Engine {
                 format!("{:?} is not an absolute path", new.cwd),
             ));
         }
-        self.only_people("start a conversation")?;
         if new.kind == talaria_core::api::Kind::Task {
             let message = "a task is started as a task, not as a conversation";
             return Err(Problem::new(ProblemCode::BadRequest, message));
         }
-        let started = self.0.create(&new, &Wanted::of(&new), None).await?;
+        let started = self.0.create(&new, &Wanted::of(&new), None, self.audit_entry("start_session")).await?;
         faults::point("after:prepared").await;
         self.0.give(&started.id, Work::Turn(settings::surroundings(&new.turn.caller)));
         Ok(started)
     }
 
     /// Writes down another turn of a conversation, and runs it. One that runs is not interrupted for it.
-    pub async fn start_turn(&self, id: &str, turn: NewTurn) -> Result<SessionStarted, Problem> {
+    pub async fn start_turn(&self, id: &str, mut turn: NewTurn) -> Result<SessionStarted, Problem> {
         let _caller = self.0.enter()?;
         check_input(&turn.input)?;
         let session = self.find(id).await?;
+        if self.access().starts != StartRight::Anything {
+            // Nothing is accepted on a model's behalf.
+            turn.answers = Answers::Person;
+        }
         importing::only_to_be_read(&session)?;
         let last = self.0.last_turn(&session.id).await?;
         if last.as_ref().is_some_and(|last| last.settled_at.is_none()) {
@@ -188,7 +201,8 @@ impl Engine {
         faults::point("before:prepared").await;
         self.0.hold(&session.id).await?;
         let row = self.0.turn_row(ordinal, &turn)?;
-        let started = self.0.prepare(&session, row, Settings::of(&turn)).await?;
+        let audit = self.audit_entry("start_turn");
+        let started = self.0.prepare(&session, row, Settings::of(&turn), audit).await?;
         faults::point("after:prepared").await;
         self.0.give(&session.id, Work::Turn(settings::surroundings(&turn.caller)));
         Ok(started)
@@ -219,6 +233,7 @@ impl Engine {
         // Nothing is promised before the turn has taken it upon itself: one that ends meanwhile lets go of it.
         let took = if is_told { is_kept.await.ok() } else { None };
         let took = took.ok_or_else(|| self.no_turn(&session))?;
+        self.record("say", &session.id).await;
         Ok(Said { to_running_turn: took == When::Now })
     }
 
@@ -290,6 +305,7 @@ impl Inner {
         new: &NewSession,
         wanted: &Wanted,
         task: Option<(String, talaria_store::NewTask)>,
+        audit: NewAudit,
     ) -> Result<SessionStarted, Problem> {
         let id = crate::session::new_id();
         let shown = input::shown(&new.turn.input);
@@ -307,6 +323,7 @@ impl Inner {
             task,
             first_turn: Some(self.turn_row(1, &new.turn)?),
             created_at: now_ms(),
+            audit: Some(NewAudit { session: Some(id.to_string()), ..audit }),
         };
         faults::point("before:prepared").await;
         let store = &self.shelf.store;
@@ -352,6 +369,7 @@ impl Inner {
         session: &Session,
         row: talaria_store::NewTurn,
         settings: Settings,
+        audit: NewAudit,
     ) -> Result<SessionStarted, Problem> {
         let earlier = Settings::kept(session);
         let settings = settings.after(earlier.as_ref());
@@ -361,6 +379,7 @@ impl Inner {
         let said = rows::prompt(ordinal, &row.input_text);
         let changes = vec![
             Change::NewTurn(row),
+            Change::Audit(NewAudit { session: Some(session.id.to_string()), ..audit }),
             Change::Message(said),
             Change::Session(SessionPatch {
                 state: Some(SessionState::Running),

@@ -3,6 +3,7 @@
 //! Map: `home` is Talaria's own directory and configuration file, `codex` finds, installs and runs Codex, `session` runs
 //! turns on it, `revival` brings a conversation back when its Codex is gone, `engine` keeps all of it for one home.
 //! `identity` tells a home from a copy of it, `leftovers` finds and ends what an engine left that is gone.
+//! `peer_process` examines the process of a caller.
 //! `user_file` replaces a file of the user whole or not at all; `migrate` does so with Codex's configuration.
 //! turns on it, `hermes` brings along what a person had there, `user_file` replaces a file of the user whole or not at all, `revival` brings a conversation back when its Codex is gone, `engine` keeps all of it for one home.
 
@@ -16,6 +17,7 @@ pub mod identity;
 pub mod leftovers;
 pub mod migrate;
 pub mod notify;
+pub mod peer_process;
 pub mod revival;
 pub mod session;
 pub mod user_file;

@@ -101,6 +101,11 @@ pub enum Command {
         /// Who wants it.
         by: Who,
     },
+    /// Something to be reported in the conversation.
+    Report {
+        /// What.
+        event: Box<Event>,
+    },
     /// More input.
     Say {
         /// What is said.

@@ -18,11 +18,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use talaria_core::api::{
-    self, AnswerRequest, Answered, Applied, Compact, Discard, Discarded, EngineInfo, Import, Imported,
-    Interrupt, LookAt, NewSession, NewTask, NewTurn, NoticeInfo, Notify, Numbered, Offers, Problem,
-    ProblemCode, Prune, Pruned, RequestInfo, Said, Say, SearchHit, SessionDetail, SessionInfo, SessionQuery,
-    SessionStarted, Shell, Status, Stop, Stopped, StoredMessage, TaskDiff, TaskInfo, TaskLine, TaskQuery,
-    TaskSent, TaskStarted,
+    self, AnswerRequest, Answered, Applied, AuditEntry, AuditQuery, Compact, Discard, Discarded, EngineInfo,
+    Import, Imported, Interrupt, LookAt, NewSession, NewTask, NewTurn, NoticeInfo, Notify, Numbered, Offers,
+    Problem, ProblemCode, Prune, Pruned, RequestInfo, Said, Say, SearchHit, SessionDetail, SessionInfo,
+    SessionQuery, SessionStarted, Shell, Status, Stop, Stopped, StoredMessage, TaskDiff, TaskInfo, TaskLine,
+    TaskQuery, TaskSent, TaskStarted,
 };
 use talaria_core::principal::Principal;
 
@@ -315,6 +315,13 @@ impl Client {
     /// Sends the notifications that are owed, or says which it would.
     pub async fn notify(&self, notify: Notify) -> Result<Vec<NoticeInfo>, ClientError> {
         self.ask(&route::NOTIFY, None, &[], written(&notify)?, THOROUGH).await
+    }
+
+    /// The audit log, newest first.
+    pub async fn audit(&self, query: &AuditQuery) -> Result<Vec<AuditEntry>, ClientError> {
+        let mut asked = vec![("limit", query.limit.to_string())];
+        asked.extend(query.before.map(|before| ("before", before.to_string())));
+        self.get(&route::AUDIT, None, &asked).await
     }
 
     /// Takes over the tasks of another program's database.

@@ -8,8 +8,8 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
 use serde::Serialize;
 use talaria_core::api::{
-    AnswerRequest, Compact, Discard, Import, Interrupt, LookAt, NewSession, NewTask, NewTurn, Notify,
-    Problem, ProblemCode, Prune, Say, SessionQuery, Shell, Stop, TaskQuery,
+    AnswerRequest, AuditQuery, Compact, Discard, Import, Interrupt, LookAt, NewSession, NewTask, NewTurn,
+    Notify, Problem, ProblemCode, Prune, Say, SessionQuery, Shell, Stop, TaskQuery,
 };
 use talaria_engine::engine::Engine;
 
@@ -20,7 +20,7 @@ use crate::taken::{Asked, From, Given, Id, Of, PAGE, Page, Words};
 
 /// Makes the service of every route.
 pub(crate) fn routes(engine: Engine) -> Router {
-    let handlers: [(route::Route, MethodRouter<Engine>); 29] = [
+    let handlers: [(route::Route, MethodRouter<Engine>); 30] = [
         (route::INFO, get(info)),
         (route::STATUS, get(status)),
         (route::STOP, post(stop)),
@@ -49,6 +49,7 @@ pub(crate) fn routes(engine: Engine) -> Router {
         (route::DISCARD, post(discard)),
         (route::OFFERS, post(offers)),
         (route::NOTIFY, post(notify)),
+        (route::AUDIT, get(audit)),
         (route::IMPORT, post(import)),
     ];
     let add = |routes: Router<Engine>, (route, handler): (route::Route, _)| routes.route(route.path, handler);
@@ -178,6 +179,11 @@ async fn offers(Of(engine): Of, Given(look): Given<LookAt>) -> Response {
 
 async fn notify(Of(engine): Of, Given(notify): Given<Notify>) -> Response {
     apart(async move { engine.notify(notify).await }).await
+}
+
+async fn audit(Of(engine): Of, Asked(mut query): Asked<AuditQuery>) -> Response {
+    query.limit = query.limit.min(PAGE);
+    apart(async move { engine.audit(query).await }).await
 }
 
 async fn import(Of(engine): Of, Given(import): Given<Import>) -> Response {

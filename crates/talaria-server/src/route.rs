@@ -37,6 +37,22 @@ impl Route {
     }
 }
 
+/// Finds the route that a request is for, and the id in its path.
+pub(crate) fn find(verb: Verb, path: &str) -> Option<(&'static Route, Option<String>)> {
+    ALL.iter().filter(|route| route.verb == verb).find_map(|route| {
+        let (mut id, mut given) = (None, path.split('/'));
+        for segment in route.path.split('/') {
+            let here = given.next()?;
+            match segment {
+                "{id}" => id = Some(percent_decoded(here).unwrap_or_else(|| here.to_owned())),
+                segment if segment == here => {}
+                _ => return None,
+            }
+        }
+        given.next().is_none().then_some((route, id))
+    })
+}
+
 /// Writes text so that it can stand in one segment of a path, or in a query.
 pub(crate) fn percent_encoded(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
@@ -107,6 +123,7 @@ routes! {
     DISCARD "discard" Post "/v1/tasks/{id}/discard" "Throws the worktree of a task away."
     OFFERS "offers" Post "/v1/offers" "Says what a conversation in a folder would start with, and what there is to choose from."
     NOTIFY "notify" Post "/v1/notify" "Sends the notifications that are owed, or says which it would."
+    AUDIT "audit" Get "/v1/audit" "Lists who answered, started or was refused something, newest first."
     IMPORT "import" Post "/v1/import" "Takes over, page by page, what another program's database has, or takes it back."
 }
 
@@ -127,6 +144,16 @@ mod tests {
         for bad in ["%", "%4", "%zz", "%ff"] {
             assert_eq!(percent_decoded(bad), None, "{bad}");
         }
+    }
+
+    #[test]
+    fn a_route_is_found_by_its_path() {
+        let found = |verb, path| find(verb, path).map(|(route, id)| (route.name, id));
+        assert_eq!(found(Verb::Get, "/v1/info"), Some(("info", None)));
+        let answer = found(Verb::Post, "/v1/requests/req-1%2F/answer");
+        assert_eq!(answer, Some(("answer", Some("req-1/".to_owned()))));
+        assert_eq!(found(Verb::Post, "/v1/info"), None);
+        assert_eq!(found(Verb::Get, "/v1/requests/req-1/answer/more"), None);
     }
 
     #[test]

@@ -89,7 +89,7 @@ pub async fn serve(engine: Engine, listener: UnixListener, tell: impl Fn(Notice)
             Some(_) = connections.running.join_next() => {}
             _ = look.tick() => socket.restore(&tell),
             accepted = socket.listener.accept() => match accepted {
-                Ok((stream, _)) => connections.take(stream, &routes, &tell),
+                Ok((stream, _)) => connections.take(stream, &engine, &routes, &tell),
                 Err(error) => {
                     tell(Notice::Refused(error.to_string()));
                     tokio::time::sleep(EXHAUSTED).await;
@@ -121,15 +121,21 @@ impl Connections {
         }
     }
 
-    fn take(&mut self, stream: UnixStream, routes: &Router, tell: &impl Fn(Notice)) {
+    fn take(&mut self, stream: UnixStream, engine: &Engine, routes: &Router, tell: &impl Fn(Notice)) {
         if let Some(notice) = peer::turned_away(self.own, stream.peer_cred().map(|peer| peer.uid())) {
             tell(notice);
             return;
         }
         let ending = self.ending.subscribe();
         if let Ok(place) = Arc::clone(&self.room).try_acquire_owned() {
-            let service = TowerToHyperService::new(routes.clone());
+            let (engine, routes) = (engine.clone(), routes.clone());
             self.running.spawn(async move {
+                let identity = peer::identify(&engine, &stream);
+                let routes = TowerToHyperService::new(routes);
+                let service = service_fn(move |mut request: Request<Incoming>| {
+                    request.extensions_mut().insert(identity.clone());
+                    routes.call(request)
+                });
                 converse(stream, service, ending).await;
                 drop(place);
             });

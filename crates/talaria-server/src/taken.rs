@@ -4,17 +4,18 @@ use std::time::Duration;
 
 use axum::body::to_bytes;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
-use axum::http::HeaderMap;
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, Method};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use talaria_core::access::Identity;
 use talaria_core::api::{Problem, ProblemCode};
 use talaria_core::principal::{BadPrincipal, Principal};
 use talaria_engine::engine::Engine;
 
 use crate::reply;
-use crate::route::{self, BODY_LIMIT};
+use crate::route::{self, BODY_LIMIT, Verb};
 
 /// How long a body may take.
 const BODY: Duration = Duration::from_secs(30);
@@ -70,21 +71,37 @@ impl<S: Send + Sync> FromRequestParts<S> for Id {
     }
 }
 
-/// The engine, on behalf of whoever asks: without a word about that it is the person whose engine it is, because nobody
-/// else gets a connection.
+/// The engine, for the caller of this connection. Who that is was established from its process; the header can only lower
+/// what it may do. A caller without any right learns why, whatever it asks, and may ask only who the engine is.
 pub(crate) struct Of(pub(crate) Engine);
 
 impl FromRequestParts<Engine> for Of {
-    type Rejection = BadRequest;
+    type Rejection = Response;
 
-    async fn from_request_parts(parts: &mut Parts, engine: &Engine) -> Result<Self, BadRequest> {
-        let Some(told) = parts.headers.get(route::PRINCIPAL) else { return Ok(Self(engine.clone())) };
-        let bad = || BadRequest(format!("the header {} names nobody", route::PRINCIPAL));
-        let text = route::percent_decoded(told.to_str().map_err(|_| bad())?).ok_or_else(bad)?;
-        let principal: Principal =
-            text.parse().map_err(|error: BadPrincipal| BadRequest(error.to_string()))?;
-        Ok(Self(engine.on_behalf_of(principal)))
+    async fn from_request_parts(parts: &mut Parts, engine: &Engine) -> Result<Self, Response> {
+        let identity = parts.extensions.get::<Identity>().cloned();
+        let unknown = || reply::refusal(&Problem::new(ProblemCode::Internal, "the peer was not identified"));
+        let mut identity = identity.ok_or_else(unknown)?;
+        if let Some(claim) = parts.headers.get(route::PRINCIPAL) {
+            identity = identity.claiming(&claimed(claim).map_err(IntoResponse::into_response)?);
+        }
+        let engine = engine.for_caller(identity);
+        let verb = if parts.method == Method::GET { Verb::Get } else { Verb::Post };
+        let (name, id) = match route::find(verb, parts.uri.path()) {
+            Some((route, id)) => (route.name, id),
+            None => ("unknown", None),
+        };
+        if name != route::INFO.name {
+            engine.admit(name, id.as_deref()).await.map_err(|problem| reply::refusal(&problem))?;
+        }
+        Ok(Self(engine))
     }
+}
+
+fn claimed(header: &HeaderValue) -> Result<Principal, BadRequest> {
+    let bad = || BadRequest(format!("the header {} names nobody", route::PRINCIPAL));
+    let text = route::percent_decoded(header.to_str().map_err(|_| bad())?).ok_or_else(bad)?;
+    text.parse().map_err(|error: BadPrincipal| BadRequest(error.to_string()))
 }
 
 /// A page of something that is numbered.

@@ -4,6 +4,7 @@
 
 use talaria_core::ids::SessionId;
 
+use crate::audit::NewAudit;
 use crate::event::NewEvent;
 use crate::message::NewMessage;
 use crate::outbox::NewOutbox;
@@ -53,6 +54,8 @@ pub enum Change {
     TaskNotify(Vec<String>),
     /// Something that is owed to somebody. Its id must be new.
     Outbox(NewOutbox),
+    /// A row of the audit log, about what this batch does.
+    Audit(NewAudit),
 }
 
 /// The numbers that the events of a batch got.

@@ -15,7 +15,7 @@ use talaria_core::ids::SessionId;
 use crate::batch::{Appended, Batch, Change};
 use crate::error::StoreError;
 use crate::fat::{Rows, Start, Statements, Then};
-use crate::{outbox, request, session, task, transaction, turn};
+use crate::{audit, outbox, request, session, task, transaction, turn};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -213,6 +213,7 @@ async fn apply(conn: &mut SqliteConnection, batch: &Batch, appended: Appended, c
         Change::TaskNotify(notify) => task::set_notify(conn, session, &notify).await,
         Change::TakeBack { after } => turn::take_back(conn, session, after).await,
         Change::Outbox(new) => outbox::insert(conn, session, new).await,
+        Change::Audit(entry) => audit::insert(conn, entry).await,
         // All messages of the group went in together.
         Change::Message(_) => Ok(()),
     }

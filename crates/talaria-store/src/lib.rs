@@ -3,7 +3,7 @@
 //! Map: `Store` (`store`) is what everybody holds; `open` makes one and refuses files it must not touch. Every write
 //! goes to one `writer` task, which commits many callers' batches together (`group`); reads have connections of their
 //! own and never wait for it. One file per kind of row holds its shape and its reads: `session`, `turn`, `event`,
-//! `message`, `request`, `host`, `lease`, `task`, `outbox`. `identity` says whose database it is, `inspect` looks at it
+//! `message`, `request`, `host`, `lease`, `task`, `outbox`, `audit`. `identity` says whose database it is, `inspect` looks at it
 //! from outside. `search` finds words in messages, `prune` and `trim` forget,
 //! and `reclaim` gives the room back. `legacy` reads a database of the old bridge and takes its tasks over.
 //!
@@ -14,6 +14,7 @@
 //! Nothing here reads a clock or makes an id: times (milliseconds since 1970) and ids come from the caller. Texts are
 //! kept as they come: redaction and sealing are done before.
 
+mod audit;
 mod batch;
 #[cfg(feature = "contract")]
 pub mod contract;
@@ -51,6 +52,7 @@ mod turn;
 mod words;
 mod writer;
 
+pub use audit::{AuditRow, NewAudit, REFUSALS_KEPT};
 pub use batch::{Appended, Batch, Change};
 pub use error::StoreError;
 pub use escrow::UnusedAnswer;
@@ -72,4 +74,4 @@ pub use task::{NewTask, TaskRow};
 pub use task_list::{LastTurn, TaskFilter, TaskLine, TaskPage};
 pub use trim::{TrimPolicy, Trimmed};
 pub use turn::{NewTurn, Turn, TurnPatch};
-pub use words::{HostState, OutboxState, RequestState, SessionKind, SessionState};
+pub use words::{AuditOutcome, HostState, OutboxState, RequestState, SessionKind, SessionState};

@@ -6,6 +6,7 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{AssertSqlSafe, Row as _};
 use talaria_core::ids::{ItemId, SessionId, ThreadId, TicketId};
 
+use crate::audit::{self, NewAudit};
 use crate::error::StoreError;
 use crate::rows::{self, FromRow};
 use crate::store::Store;
@@ -129,6 +130,8 @@ pub struct Answer {
     pub by: String,
     /// When.
     pub at: i64,
+    /// The row of the audit log about it, which is written if the answer wins.
+    pub audit: Option<NewAudit>,
 }
 
 /// What became of an answer.
@@ -245,6 +248,9 @@ async fn answer_once(
     .execute(&mut *conn)
     .await?;
     if done.rows_affected() == 1 {
+        if let Some(entry) = answer.audit {
+            audit::insert(conn, entry).await?;
+        }
         return Ok(AnswerResult::Won);
     }
     let Some(kept) = read(conn, id).await? else { return Ok(AnswerResult::Unknown) };

@@ -9,8 +9,12 @@ use crate::error::StoreError;
 use crate::transaction;
 
 /// All steps, the first makes an empty file into version 1.
-pub(crate) const STEPS: &[&str] =
-    &[include_str!("schema/0001.sql"), include_str!("schema/0002.sql"), include_str!("schema/0003.sql")];
+pub(crate) const STEPS: &[&str] = &[
+    include_str!("schema/0001.sql"),
+    include_str!("schema/0002.sql"),
+    include_str!("schema/0003.sql"),
+    include_str!("schema/0004.sql"),
+];
 
 /// The version that a number of steps leads to.
 pub(crate) fn version(steps: &[&str]) -> i64 {

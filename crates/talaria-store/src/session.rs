@@ -4,6 +4,7 @@ use sqlx::Row as _;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use talaria_core::ids::{SessionId, ThreadId};
 
+use crate::audit::{self, NewAudit};
 use crate::error::StoreError;
 use crate::lease;
 use crate::rows::{self, FromRow};
@@ -42,6 +43,8 @@ pub struct NewSession {
     pub first_turn: Option<NewTurn>,
     /// When it was made.
     pub created_at: i64,
+    /// The row of the audit log about its start.
+    pub audit: Option<NewAudit>,
 }
 
 /// What changes in a session. `None` leaves a field as it is.
@@ -230,6 +233,9 @@ pub(crate) async fn insert(conn: &mut SqliteConnection, session: NewSession) -> 
     .await?;
     if let Some(task) = session.task {
         task::insert(conn, &session.id, task).await?;
+    }
+    if let Some(entry) = session.audit {
+        audit::insert(conn, entry).await?;
     }
     match session.first_turn {
         Some(first) => turn::insert(conn, &session.id, session.created_at, 1, first).await,

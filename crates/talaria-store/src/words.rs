@@ -122,6 +122,16 @@ words! {
     }
 }
 
+words! {
+    /// Whether something that a caller wanted was done.
+    AuditOutcome ("outcome in the audit log") {
+        /// It was done.
+        Done = "done",
+        /// The caller had no right to it.
+        Refused = "refused",
+    }
+}
+
 impl Word for Stage {
     const NAME: &'static str = "stage of a turn";
 

@@ -4,6 +4,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::keeper;
 
+mod audit;
 mod chat;
 mod codex_runtime;
 mod config;
@@ -18,6 +19,7 @@ mod sessions;
 mod start_task;
 mod tasks;
 
+pub(crate) use audit::Audit;
 pub(crate) use chat::Chat;
 pub(crate) use codex_runtime::CodexRuntime;
 pub(crate) use config::{Config, ConfigAction};
@@ -75,6 +77,8 @@ pub(crate) enum Command {
     Migrate(Migrate),
     /// Offer background tasks to other agents: an MCP server on standard input and output
     Mcp(Mcp),
+    /// Show who answered, started or was refused something
+    Audit(Audit),
     /// Show the engine, its Codex processes, running turns and open requests
     Status(Status),
     /// End the engine and everything that it runs

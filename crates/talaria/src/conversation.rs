@@ -115,7 +115,7 @@ pub(crate) async fn run(
             Some(done) = errands.join_next() => told(&mut face, done.ok()),
             wish = wanted.recv() => match wish {
                 Some(Wish::Answer { ticket, answer, by }) => {
-                    let answer = AnswerRequest { answer: answer.revealed(), by, via: Some(via()), digest: face.digest(&ticket) };
+                    let answer = AnswerRequest { answer: answer.revealed(), by, digest: face.digest(&ticket) };
                     errands.spawn(deliver(followed.client.clone(), ticket, answer));
                 }
                 Some(Wish::Interrupt) if is_onlooker => break leave(&mut face, followed, Words::Unheard),
@@ -262,11 +262,6 @@ async fn deliver(client: Client, ticket: TicketId, answer: AnswerRequest) -> Don
 
 async fn interrupt(client: Client, session: SessionId) -> Done {
     Done::Interrupt(insist(|| client.interrupt(session.as_str(), Interrupt { by: Who::User })).await)
-}
-
-/// From where an answer comes, for whoever comes second.
-pub(crate) fn via() -> String {
-    format!("a terminal (process {})", std::process::id())
 }
 
 /// The next line that was typed. The reader says why it ends before it does; then nothing comes any more.

@@ -3,7 +3,6 @@
 use std::io;
 
 use talaria_core::api::{Problem, ProblemCode, SessionQuery};
-use talaria_core::principal::Principal;
 use talaria_engine::home::TalariaHome;
 use talaria_engine::identity::HomeRecord;
 use talaria_face::render::plain_line;
@@ -28,7 +27,7 @@ pub(crate) async fn reach(home: &TalariaHome) -> Result<Client, Trouble> {
     let program = std::env::current_exe().map_err(|error| cannot(&error))?;
     let own = this_build().map_err(|error| cannot(&error))?;
     let started = patiently("starting the engine", ensure(home.root(), &program, own)).await;
-    let client = started.map(|client| client.on_behalf_of(person()).for_one_wish());
+    let client = started.map(|client| client.for_one_wish());
     if let Ok(client) = &client {
         tell_notice(home, client);
     }
@@ -52,16 +51,10 @@ fn tell_notice(home: &TalariaHome, client: &Client) {
 /// Finds the engine of this home if one runs and is understood; none is started.
 pub(crate) async fn find(home: &TalariaHome) -> Result<Option<Client>, ClientError> {
     match Client::connect(&socket_path(home.root())).await {
-        Ok(client) => Ok(Some(client.on_behalf_of(person()))),
+        Ok(client) => Ok(Some(client)),
         Err(ClientError::NotRunning) => Ok(None),
         Err(error) => Err(error),
     }
-}
-
-/// Who sits at this terminal: whoever looks at a task or an answer later reads this name.
-fn person() -> Principal {
-    let named = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    Principal::person(&named("USER").or_else(|| named("LOGNAME")).unwrap_or_default())
 }
 
 /// Finds the engine of this home if one runs, whatever version it is: to be stopped.

@@ -12,6 +12,7 @@ use crate::trouble::{Trouble, exit};
 mod advice;
 mod amounts;
 mod args;
+mod audit;
 mod bar;
 mod caller;
 mod chat;
@@ -81,6 +82,7 @@ fn run(cli: Cli) -> Result<u8, Trouble> {
             Command::Import(options) => import::run(&options).await,
             Command::Migrate(options) => migrate::run(&options).await,
             Command::Mcp(options) => mcp::run(&options).await,
+            Command::Audit(options) => audit::run(&options).await,
             Command::Status(options) => status::run(&options).await,
             Command::Stop(options) => stop::run(&options).await,
             Command::Serve(options) => serve::run(&options).await,

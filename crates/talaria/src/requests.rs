@@ -10,7 +10,6 @@ use talaria_server::client::{Client, ClientError};
 use crate::advice::Reader;
 use crate::amounts::ago;
 use crate::args::{AnswerOptions, Requests, RequestsAction};
-use crate::conversation::via;
 use crate::engine::{self, refused};
 use crate::look;
 use crate::output::print;
@@ -74,12 +73,7 @@ pub(crate) fn table(requests: &[RequestInfo], now: Timestamp) -> Sheet {
 async fn answer(client: &Client, options: &AnswerOptions) -> Result<(), Trouble> {
     let request = find(client, &options.request).await?;
     let answer = decide(&request, options).await?;
-    let sent = AnswerRequest {
-        answer: answer.revealed(),
-        by: Who::User,
-        via: Some(via()),
-        digest: request.digest.clone(),
-    };
+    let sent = AnswerRequest { answer: answer.revealed(), by: Who::User, digest: request.digest.clone() };
     let answered = patiently("answering", client.answer(request.id.as_str(), &sent)).await;
     let answered = answered.map_err(|error| not_answered(&error))?;
     print(&if options.json { json_lines(&[answered]) } else { words(&answered) })

@@ -9,6 +9,7 @@ use talaria_core::api::Stop;
 use talaria_core::config::Config;
 use talaria_engine::codex::pool::Limits;
 use talaria_engine::engine::{Engine, EngineOptions, LockError, OpenError, OpenOptions};
+use talaria_engine::peer_process;
 use talaria_server::launch::{Build, HELD};
 use talaria_server::{Notice, bind, serve, socket_path};
 use tokio::signal::unix::{SignalKind, signal};
@@ -28,6 +29,10 @@ pub(crate) async fn run(options: &Serve) -> Result<u8, Trouble> {
     let settings = if options.detached { settings } else { settings.accept()? };
     let cannot =
         |cause: &dyn std::fmt::Display| Trouble::new(exit::FAILED, "cannot start the engine").because(cause);
+    if let Some(why) = peer_process::unfit_for_engine() {
+        return Err(cannot(&why)
+            .try_this("run any talaria command in a terminal of your own: it starts the engine there"));
+    }
     settings.home.ensure().map_err(|error| cannot(&error).try_this(error.hint()))?;
     let build = this_build().map_err(|error| cannot(&error))?;
     tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(false).with_target(false).init();

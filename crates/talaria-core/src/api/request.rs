@@ -78,9 +78,6 @@ pub struct AnswerRequest {
     pub answer: Value,
     /// Who answers.
     pub by: Who,
-    /// From where, for whoever comes second.
-    #[serde(default)]
-    pub via: Option<String>,
     /// The digest of the question that was shown. If it is not that of this request, nothing is answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,

@@ -14,7 +14,8 @@ use crate::nearest::nearest;
 /// The kinds of request, as they are written everywhere.
 pub const REQUEST_KINDS: [&str; 5] = ["command", "patch", "permissions", "input", "elicitation"];
 
-const CALLER_KEYS: [&str; 5] = ["all", "roots", "codex_homes", "answers", "notify_targets"];
+const CALLER_KEYS: [&str; 7] =
+    ["all", "roots", "codex_homes", "answers", "notify_targets", "network", "writable_roots"];
 
 /// The section `[bridge]`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -40,6 +41,10 @@ pub struct Rights {
     pub answers: Vec<String>,
     /// Whom it may have told.
     pub notify_targets: Vec<String>,
+    /// May it give a task the network?
+    pub network: bool,
+    /// Directories below which it may make further ones writable for a task; as written.
+    pub writable_roots: Vec<String>,
 }
 
 impl BridgeConfig {
@@ -52,6 +57,8 @@ impl BridgeConfig {
             rights.codex_homes.extend(own.codex_homes.iter().cloned());
             rights.answers.extend(own.answers.iter().cloned());
             rights.notify_targets.extend(own.notify_targets.iter().cloned());
+            rights.network |= own.network;
+            rights.writable_roots.extend(own.writable_roots.iter().cloned());
         }
         rights
     }
@@ -67,6 +74,14 @@ pub(super) fn codex_homes(item: &Item, config: &mut Config) -> Vec<Wrong> {
 
 pub(super) fn notify_targets(item: &Item, config: &mut Config) -> Vec<Wrong> {
     texts(item, &mut config.bridge.everybody.notify_targets)
+}
+
+pub(super) fn writable_roots(item: &Item, config: &mut Config) -> Vec<Wrong> {
+    texts(item, &mut config.bridge.everybody.writable_roots)
+}
+
+pub(super) fn network(item: &Item, config: &mut Config) -> Vec<Wrong> {
+    flag(item, &mut config.bridge.everybody.network, "true lets models give their tasks the network")
 }
 
 pub(super) fn answers(item: &Item, config: &mut Config) -> Vec<Wrong> {
@@ -97,13 +112,9 @@ pub(super) fn callers(item: &Item, config: &mut Config) -> Vec<Wrong> {
 
 fn right(key: &str, value: &Item, rights: &mut Rights) -> Vec<Wrong> {
     match key {
-        "all" => match value.as_bool() {
-            Some(all) => {
-                rights.all = all;
-                Vec::new()
-            }
-            None => vec![must_be(value, "true or false", "true lets it see the tasks of others")],
-        },
+        "all" => flag(value, &mut rights.all, "true lets it see the tasks of others"),
+        "network" => flag(value, &mut rights.network, "true lets it give its tasks the network"),
+        "writable_roots" => texts(value, &mut rights.writable_roots),
         "roots" => texts(value, &mut rights.roots),
         "codex_homes" => texts(value, &mut rights.codex_homes),
         "answers" => kinds(value, &mut rights.answers),
@@ -119,7 +130,17 @@ fn start_of(table: &dyn TableLike, key: &str) -> Option<usize> {
     table.get_key_value(key)?.0.span().map(|span| span.start)
 }
 
-fn texts(item: &Item, list: &mut Vec<String>) -> Vec<Wrong> {
+fn flag(item: &Item, field: &mut bool, hint: &str) -> Vec<Wrong> {
+    match item.as_bool() {
+        Some(value) => {
+            *field = value;
+            Vec::new()
+        }
+        None => vec![must_be(item, "true or false", hint)],
+    }
+}
+
+pub(super) fn texts(item: &Item, list: &mut Vec<String>) -> Vec<Wrong> {
     let Some(array) = item.as_array() else {
         return vec![must_be(item, "a list of strings", "write [\"…\"]")];
     };

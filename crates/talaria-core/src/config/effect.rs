@@ -41,7 +41,7 @@ impl Effect {
             _ if AT_START.contains(&name.as_str()) => Self::EngineStart,
             Some("mcp_servers") => Self::NextOpening,
             Some("chat") => Self::NextChat,
-            Some("notify" | "sessions" | "bridge") => Self::AtOnce,
+            Some("notify" | "sessions" | "bridge" | "access") => Self::AtOnce,
             _ if name == "codex.on_loss" => Self::AtOnce,
             // The engine reads the rules itself.
             Some("approvals") if parts.len() > 1 && name != "approvals.mode" => Self::NextTurn,

@@ -127,7 +127,13 @@ const KEYS: &[(&str, Meaning)] = &[
     ("bridge.codex_homes", Meaning::ReadList(bridge::codex_homes)),
     ("bridge.answers", Meaning::ReadList(bridge::answers)),
     ("bridge.notify_targets", Meaning::ReadList(bridge::notify_targets)),
+    ("bridge.network", Meaning::ReadList(bridge::network)),
+    ("bridge.writable_roots", Meaning::ReadList(bridge::writable_roots)),
     ("bridge.callers", Meaning::ReadList(bridge::callers)),
+    (
+        "access.environments",
+        Meaning::ReadList(|item, config| bridge::texts(item, &mut config.access.environments)),
+    ),
     ("chat.enter", Meaning::Read(|item, config| set(&mut config.chat.enter, one_of(item, &Enter::NAMES)))),
     ("chat.theme", Meaning::Read(|item, config| set(&mut config.chat.theme, one_of(item, &Theme::NAMES)))),
     ("model.default", Meaning::Read(|item, config| set(&mut config.model.default, text(item)))),
@@ -140,6 +146,7 @@ const KEYS: &[(&str, Meaning)] = &[
 ];
 
 const SECTIONS: &[(&str, Section)] = &[
+    ("access", Section::Read),
     ("codex", Section::Read),
     ("model", Section::Read),
     ("approvals", Section::Read),

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::request::{Access, PathAccess, Permissions, Place};
+use crate::request::{FileAccess, PathAccess, Permissions, Place};
 
 /// Converts a profile: `network` and `fileSystem`.
 pub(super) fn permissions(profile: &Value) -> Permissions {
@@ -35,8 +35,8 @@ fn read_files(value: &Value, permissions: &mut Permissions) {
     for (key, value) in files.iter().filter(|(_, value)| !value.is_null()) {
         let items = value.as_array().map(Vec::as_slice);
         let read: Option<Vec<PathAccess>> = match (key.as_str(), items) {
-            ("read", Some(paths)) => paths.iter().map(|path| at_path(Access::Read, path)).collect(),
-            ("write", Some(paths)) => paths.iter().map(|path| at_path(Access::Write, path)).collect(),
+            ("read", Some(paths)) => paths.iter().map(|path| at_path(FileAccess::Read, path)).collect(),
+            ("write", Some(paths)) => paths.iter().map(|path| at_path(FileAccess::Write, path)).collect(),
             ("entries", Some(entries)) => entries.iter().map(entry).collect(),
             _ => None,
         };
@@ -52,15 +52,15 @@ fn read_files(value: &Value, permissions: &mut Permissions) {
     }
 }
 
-fn at_path(access: Access, path: &Value) -> Option<PathAccess> {
+fn at_path(access: FileAccess, path: &Value) -> Option<PathAccess> {
     Some(PathAccess { access, place: Place::Path(path.as_str()?.to_owned()) })
 }
 
 fn entry(entry: &Value) -> Option<PathAccess> {
     let access = match entry.get("access")?.as_str()? {
-        "read" => Access::Read,
-        "write" => Access::Write,
-        "deny" | "none" => Access::Deny,
+        "read" => FileAccess::Read,
+        "write" => FileAccess::Write,
+        "deny" | "none" => FileAccess::Deny,
         _ => return None,
     };
     let path = entry.get("path")?;

@@ -40,7 +40,7 @@ impl Permissions {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PathAccess {
     /// How.
-    pub access: Access,
+    pub access: FileAccess,
     /// Where.
     #[serde(flatten)]
     pub place: Place,
@@ -49,7 +49,7 @@ pub struct PathAccess {
 /// What may be done with files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Access {
+pub enum FileAccess {
     /// Reading.
     Read,
     /// Reading and writing.
@@ -73,9 +73,9 @@ pub enum Place {
 impl fmt::Display for PathAccess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let verb = match self.access {
-            Access::Read => "may read",
-            Access::Write => "may read and write",
-            Access::Deny => "may not touch",
+            FileAccess::Read => "may read",
+            FileAccess::Write => "may read and write",
+            FileAccess::Deny => "may not touch",
         };
         match &self.place {
             Place::Path(path) => write!(f, "{verb} {path}"),

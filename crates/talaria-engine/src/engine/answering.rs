@@ -35,13 +35,14 @@ impl Engine {
     pub async fn answer(&self, id: &str, given: AnswerRequest) -> Result<Answered, Problem> {
         self.0.check_open()?;
         let request = self.find_request(id).await?;
-        self.check_answer(&request)?;
+        self.check_answer(&request).await?;
         let answer: Answer = serde_json::from_value(given.answer)
             .map_err(|error| Problem::new(ProblemCode::BadRequest, format!("this is no answer: {error}")))?;
         if answer.decision == Decision::Void {
             return Err(Problem::new(ProblemCode::BadRequest, "nobody can decide that nobody decided"));
         }
-        if given.digest.is_some() && given.digest != views::digest(&request, &self.0.shelf.seal) {
+        let digest = views::digest(&request, &self.0.shelf.seal);
+        if given.digest.is_some() && given.digest != digest {
             let message =
                 format!("{} asks something else than what was shown, so nothing was answered", request.id);
             return Err(Problem::new(ProblemCode::Misfit, message).try_this("look at it again, then answer"));
@@ -57,13 +58,24 @@ impl Engine {
                 Problem::new(ProblemCode::Store, format!("the answer cannot be sealed: {error}"))
             })?;
         let who = self.who(given.by);
-        let by = match &given.via {
-            Some(via) => format!("{} ({}, {via})", rows::word(&who), self.principal()),
-            None => format!("{} ({})", rows::word(&who), self.principal()),
-        };
+        // Who answers is the engine's to say: the client is not asked.
+        let by = format!("{} ({}, {})", rows::word(&who), self.principal(), self.identity().evidence());
         faults::point("before:answer-stored").await;
         let decision = answer.decision;
-        let kept = talaria_store::Answer { decision: rows::word(&decision), sealed, by, at: now_ms() };
+        let audit = talaria_store::NewAudit {
+            session: Some(request.session.to_string()),
+            request: Some(request.id.to_string()),
+            digest,
+            decision: Some(rows::word(&decision)),
+            ..self.audit_entry("answer")
+        };
+        let kept = talaria_store::Answer {
+            decision: rows::word(&decision),
+            sealed,
+            by,
+            at: now_ms(),
+            audit: Some(audit),
+        };
         let result = self.0.shelf.store.answer_request(&request.id, kept).await;
         let result = result.map_err(|error| views::problem(&error))?;
         faults::point("after:answer-stored").await;
@@ -93,7 +105,13 @@ impl Engine {
         let (store, typed) = (&self.0.shelf.store, id.trim());
         let found = store.request(&TicketId::new(typed)).await.map_err(|error| views::problem(&error))?;
         if let Some(found) = found {
-            return if self.sees(&found.session).await? { Ok(found) } else { Err(unknown(id)) };
+            if self.sees(&found.session).await? {
+                return Ok(found);
+            }
+            // The caller learns the same as about an id that does not exist; the audit log has the truth.
+            let why = Problem::new(ProblemCode::Unknown, "the request is not of the caller's own tasks");
+            self.refused("reach", Some(found.id.as_str()), why).await;
+            return Err(unknown(id));
         }
         if self.principal().is_model() {
             return Err(unknown(id));

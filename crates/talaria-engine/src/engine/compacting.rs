@@ -5,6 +5,7 @@
 
 use talaria_core::api::{Compact, Problem, ProblemCode, SessionStarted};
 
+use super::caller::Needs;
 use super::desk::Work;
 use super::settings::{self, Settings};
 use super::{Engine, importing, input};
@@ -17,7 +18,7 @@ impl Engine {
     /// Writes down that a conversation is to be shortened, and has it done.
     pub async fn compact(&self, id: &str, compact: Compact) -> Result<SessionStarted, Problem> {
         let _caller = self.0.enter()?;
-        self.only_people("shorten a conversation")?;
+        self.require(Needs::StartAnything, "compact", "shorten a conversation").await?;
         let session = self.find(id).await?;
         importing::only_to_be_read(&session)?;
         let last = self.0.last_turn(&session.id).await?;
@@ -43,7 +44,7 @@ impl Engine {
             Some(earlier) => earlier.on_codex_of(&compact.caller),
             None => Settings::by(&compact.caller),
         };
-        let started = self.0.prepare(&session, row, settings).await?;
+        let started = self.0.prepare(&session, row, settings, self.audit_entry("compact")).await?;
         faults::point("after:prepared").await;
         self.0.give(&session.id, Work::Turn(settings::surroundings(&compact.caller)));
         Ok(started)

@@ -7,6 +7,7 @@ use std::time::Duration;
 use talaria_core::api::{Problem, ProblemCode, Stop, Stopped};
 use talaria_core::request::Who;
 
+use super::caller::Needs;
 use super::{Engine, Inner, Phase, rest};
 use crate::session::Command;
 
@@ -18,7 +19,7 @@ const LOOK: Duration = Duration::from_secs(5);
 impl Engine {
     /// Ends the engine. Running turns are stopped and their hosts ended, or both are left to the next engine.
     pub async fn stop(&self, stop: Stop) -> Result<Stopped, Problem> {
-        self.only_people("end the engine")?;
+        self.require(Needs::Admin, "stop", "end the engine").await?;
         // Also by a second one who says so: the next engine has not begun while this one answers.
         if stop.stay_down {
             rest::begin(self.0.home.root(), &[]);

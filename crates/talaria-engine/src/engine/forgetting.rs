@@ -5,6 +5,7 @@ use std::time::Duration;
 use talaria_core::api::{Problem, ProblemCode, Prune, Pruned, PrunedSession};
 use talaria_store::{PrunePolicy, TrimPolicy};
 
+use super::caller::Needs;
 use super::{Engine, views};
 use crate::clock::now_ms;
 
@@ -20,7 +21,7 @@ const MOST: u64 = 200_000;
 impl Engine {
     /// Throws conversations away, or says which it would. None that runs or waits for a person.
     pub async fn prune(&self, prune: Prune) -> Result<Pruned, Problem> {
-        self.only_people("throw conversations away")?;
+        self.require(Needs::Admin, "prune", "throw conversations away").await?;
         let nothing = prune.older_than_ms.is_none() && prune.keep.is_none() && prune.max_bytes.is_none();
         if nothing {
             return Err(Problem::new(

@@ -12,13 +12,14 @@ use talaria_store::Session;
 use talaria_store::legacy::hermes::{ImportError, Page, Run, Undone};
 use talaria_store::legacy::{self, LegacyError};
 
+use super::caller::Needs;
 use super::{Engine, standing, views};
 use crate::clock::now_ms;
 
 impl Engine {
     /// Takes over what another program's database has, or takes it back. That file is only read.
     pub async fn import(&self, import: Import) -> Result<Imported, Problem> {
-        self.only_people("take over what another program kept")?;
+        self.require(Needs::Admin, "import", "take over what another program kept").await?;
         let _caller = self.0.enter()?;
         let is_undo = matches!(import.how, ImportHow::Undo | ImportHow::PreviewUndo);
         if !is_undo && !Path::new(&import.path).is_absolute() {

@@ -7,6 +7,7 @@ use talaria_core::ids::SessionId;
 use talaria_core::policy::ApprovalPolicy;
 use talaria_store::{Cursor, Message, Session, SessionFilter, SessionState};
 
+use super::caller::Needs;
 use super::{Engine, Line, follow, views};
 
 /// How many turns and messages are shown of a session.
@@ -23,7 +24,7 @@ fn open_note(home: &str, mode: u32) -> String {
 impl Engine {
     /// Everything that runs or waits.
     pub async fn status(&self) -> Result<Status, Problem> {
-        self.only_people("look at everything")?;
+        self.require(Needs::SeeAll, "status", "look at everything").await?;
         let store = &self.0.shelf.store;
         let hosts = self.0.hosts.snapshot().await;
         let pid_of = |nonce: Option<&str>| {
@@ -33,6 +34,7 @@ impl Engine {
         let mut notes = self.0.shelf.troubles.notes();
         notes.extend(self.0.identity.notice.as_ref().map(|notice| notice.text.clone()));
         notes.extend(self.0.home.mode_open_to_others().map(|mode| open_note(&self.0.info.home, mode)));
+        notes.extend(self.0.refusals.note());
         for (session, _) in &unsettled {
             notes.extend(floor_note(session));
         }
@@ -64,7 +66,7 @@ impl Engine {
 
     /// Conversations, the newest first.
     pub async fn sessions(&self, query: SessionQuery) -> Result<Vec<SessionInfo>, Problem> {
-        self.only_people("list conversations")?;
+        self.require(Needs::SeeAll, "sessions", "list conversations").await?;
         let store = &self.0.shelf.store;
         let filter = SessionFilter {
             kind: query.kind.map(views::kept_kind),
@@ -147,7 +149,7 @@ impl Engine {
 
     /// Where words were said or done, the newest first.
     pub async fn search(&self, words: &str, limit: usize) -> Result<Vec<SearchHit>, Problem> {
-        self.only_people("search everything")?;
+        self.require(Needs::SeeAll, "search", "search everything").await?;
         let store = &self.0.shelf.store;
         let hits = store.search(words, limited(limit)).await.map_err(|error| views::problem(&error))?;
         let mut found = Vec::with_capacity(hits.len());

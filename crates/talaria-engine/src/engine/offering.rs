@@ -16,6 +16,7 @@ use talaria_core::wire::call::{
 };
 
 use super::Engine;
+use super::caller::Needs;
 use super::servers::Ears;
 use super::settings::{self, Settings};
 use crate::codex::host::Host;
@@ -30,7 +31,7 @@ impl Engine {
     /// Asks the Codex of a caller what a conversation in a folder would start with.
     pub async fn offers(&self, look: LookAt) -> Result<Offers, Problem> {
         let _caller = self.0.enter()?;
-        self.only_people("ask what Codex offers")?;
+        self.require(Needs::StartAnything, "offers", "ask what Codex offers").await?;
         if !Path::new(&look.cwd).is_absolute() {
             let message = format!("{:?} is not an absolute path", look.cwd);
             return Err(Problem::new(ProblemCode::BadRequest, message));

@@ -7,6 +7,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use futures_util::StreamExt as _;
+use talaria_core::access::Identity;
 use talaria_core::api::{EngineInfo, VERSION};
 use talaria_core::event::Stage;
 use talaria_core::ids::SessionId;
@@ -14,6 +15,7 @@ use talaria_store::{RequestFilter, RequestPatch, RequestState, StoreError};
 use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
 
+use super::caller;
 use super::copies;
 use super::desk::{Desk, Work};
 use super::journal::{self, Shelf};
@@ -21,7 +23,6 @@ use super::lock::{Holder, Lock, LockError};
 use super::queue::{Place, Queue, Room};
 use super::register::{self, Hotel};
 use super::rest;
-use super::scope;
 use super::seal::Seal;
 use super::servers::Servers;
 use super::trouble::Troubles;
@@ -128,6 +129,9 @@ impl Engine {
             host_limits: options.limits,
             stopped_hosts,
             identity: identified.record.clone(),
+            owner: caller::owner_of_the_home(),
+            own_process: caller::own_process(),
+            refusals: caller::Refusals::default(),
             callers: Arc::default(),
             tasks: TaskTracker::new(),
             phase: watch::Sender::new(Phase::Open),
@@ -139,7 +143,8 @@ impl Engine {
         faults::point("open:hosts").await;
         inner.adopt_hosts().await?;
         inner.take_up_turns().await?;
-        let engine = Self(inner, Arc::new(scope::owner_of_the_home()));
+        let owner = Identity::owner(inner.owner.clone());
+        let engine = Self(inner, Arc::new(owner));
         if let Some(idle) = options.idle {
             tokio::spawn(engine.clone().watch_idleness(idle));
         }

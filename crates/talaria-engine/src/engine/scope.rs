@@ -4,15 +4,13 @@
 //! What is not a model's to see does not exist for it: it is told the same as about an id that nobody has.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
+use talaria_core::access::{SeeRight, StartRight};
 use talaria_core::api::{NewTask, Problem, ProblemCode};
 use talaria_core::config::{Rights, Severity};
 use talaria_core::ids::SessionId;
 use talaria_core::notice::Target;
 use talaria_core::policy::Answers;
-use talaria_core::principal::Principal;
-use talaria_core::request::Who;
 use talaria_store::{Found, Request, Session};
 
 use super::{Engine, views, worktrees};
@@ -20,47 +18,24 @@ use crate::home::user_path;
 use crate::worktree;
 
 impl Engine {
-    /// The same engine, for somebody else.
-    #[must_use]
-    pub fn on_behalf_of(&self, principal: Principal) -> Self {
-        Self(Arc::clone(&self.0), Arc::new(principal))
-    }
-
-    /// For whom this is.
-    pub fn principal(&self) -> &Principal {
-        &self.1
-    }
-
-    /// Who does what is done through this.
-    pub(super) fn who(&self, told: Who) -> Who {
-        if self.1.is_model() { Who::Model } else { told }
-    }
-
-    /// What a model may do; `None` for people, who may do everything. Read anew each time, as the file is now.
-    fn rights(&self) -> Option<Rights> {
-        let config = || self.0.home.load_config().map(|(config, _)| config.bridge).unwrap_or_default();
-        self.1.is_model().then(|| config().rights(self.1.name()))
-    }
-
-    /// Refuses a model what only people do.
-    pub(super) fn only_people(&self, what: &str) -> Result<(), Problem> {
-        match self.1.is_model() {
-            false => Ok(()),
-            true => Err(Problem::new(ProblemCode::Forbidden, format!("a model cannot {what}"))
-                .try_this("ask the person to do it")),
-        }
-    }
-
     /// The only owner whose tasks are shown; `None` shows all.
     pub(super) fn only_owner(&self) -> Option<String> {
-        self.rights().is_some_and(|rights| !rights.all).then(|| self.1.to_string())
+        match self.access().sees {
+            SeeRight::All | SeeRight::AllTasks => None,
+            SeeRight::Own | SeeRight::Nothing => Some(self.principal().to_string()),
+        }
     }
 
     /// Is this session to be seen?
     pub(super) async fn sees(&self, session: &SessionId) -> Result<bool, Problem> {
-        let Some(rights) = self.rights() else { return Ok(true) };
+        let is_own = match self.access().sees {
+            SeeRight::All => return Ok(true),
+            SeeRight::Nothing => return Ok(false),
+            SeeRight::AllTasks => |_: &str, _: &str| true,
+            SeeRight::Own => |owner: &str, caller: &str| owner == caller,
+        };
         let task = self.0.shelf.store.task(session).await.map_err(|error| views::problem(&error))?;
-        Ok(task.is_some_and(|task| rights.all || task.owner == self.1.to_string()))
+        Ok(task.is_some_and(|task| is_own(&task.owner, &self.principal().to_string())))
     }
 
     /// Finds a session by what somebody typed.
@@ -68,56 +43,82 @@ impl Engine {
         let found = self.0.shelf.store.find_session(id).await.map_err(|error| views::problem(&error))?;
         match found {
             Found::One(session) if self.sees(&session.id).await? => Ok(*session),
-            Found::Ambiguous(candidates) if !self.1.is_model() => {
+            // The caller learns the same as about an id that does not exist; the audit log has the truth.
+            Found::One(session) => {
+                let why = Problem::new(ProblemCode::Unknown, "the conversation is not the caller's own");
+                self.refused("reach", Some(session.id.as_str()), why).await;
+                Err(self.no_session(id))
+            }
+            Found::Ambiguous(candidates) if !self.principal().is_model() => {
                 let names: Vec<&str> = candidates.iter().map(SessionId::as_str).collect();
                 let message = format!("more than one session begins with {id:?}: {}", names.join(", "));
                 Err(Problem::new(ProblemCode::Ambiguous, message).try_this("type more of the id"))
             }
-            _ => {
-                let hint = if self.1.is_model() {
-                    "the action `list` names your tasks; give the whole id"
-                } else {
-                    "see `talaria task list` and `talaria sessions list`"
-                };
-                let message = format!("there is no session or task {id:?}");
-                Err(Problem::new(ProblemCode::Unknown, message).try_this(hint))
-            }
+            _ => Err(self.no_session(id)),
         }
     }
 
+    fn no_session(&self, id: &str) -> Problem {
+        let hint = if self.principal().is_model() {
+            "the action `list` names your tasks; give the whole id"
+        } else {
+            "see `talaria task list` and `talaria sessions list`"
+        };
+        Problem::new(ProblemCode::Unknown, format!("there is no session or task {id:?}")).try_this(hint)
+    }
+
     /// May this caller answer this request?
-    pub(super) fn check_answer(&self, request: &Request) -> Result<(), Problem> {
-        let Some(rights) = self.rights() else { return Ok(()) };
-        if rights.answers.contains(&request.kind) {
+    pub(super) async fn check_answer(&self, request: &Request) -> Result<(), Problem> {
+        if self.access().may_answer(&request.kind) {
             return Ok(());
         }
         let message = format!(
             "{} is for a person to decide: the user's policy does not let {} answer a request of the kind {}",
-            request.id, self.1, request.kind
+            request.id,
+            self.principal(),
+            request.kind
         );
         let hint = format!(
             "tell the person what is asked and wait; they answer with `talaria requests answer {} accept` (or decline)",
             request.id
         );
-        Err(Problem::new(ProblemCode::Forbidden, message).try_this(hint))
+        let problem = Problem::new(ProblemCode::Forbidden, message).try_this(hint);
+        Err(self.refused("answer", Some(request.id.as_str()), problem).await)
     }
 
-    /// Holds a new task to what its caller may ask for, and to what is there.
+    /// Holds a new task to what its caller may ask for, and to what is there. What is refused is in the audit log.
     pub(super) async fn bound(&self, new: &mut NewTask) -> Result<(), Problem> {
+        match self.bounded(new).await {
+            Err(problem) if problem.code == ProblemCode::Forbidden => {
+                Err(self.refused("start_task", None, problem).await)
+            }
+            result => result,
+        }
+    }
+
+    async fn bounded(&self, new: &mut NewTask) -> Result<(), Problem> {
         new.cwd = directory("cwd", &new.cwd).await?.to_string_lossy().into_owned();
         for root in &mut new.writable_roots {
             *root = directory("a writable root", root).await?.to_string_lossy().into_owned();
         }
-        if let (None, Some(home)) = (self.rights(), &new.codex_home) {
-            new.turn.caller.codex_home = Some(home.clone());
+        let Some(rights) = self.granted() else {
+            if let Some(home) = &new.codex_home {
+                new.turn.caller.codex_home = Some(home.clone());
+            }
+            return Ok(());
+        };
+        if self.access().starts == StartRight::Nothing {
+            return Err(Problem::new(
+                ProblemCode::Forbidden,
+                format!("{} cannot start a task", self.principal()),
+            ));
         }
-        let Some(rights) = self.rights() else { return Ok(()) };
         self.check_rules()?;
         new.turn.answers = Answers::Person;
         new.terminal = None;
+        self.check_widening(new, &rights).await?;
         let open = self.open_roots(&rights, new.started_in.as_deref()).await;
-        let mut wanted: Vec<PathBuf> =
-            std::iter::once(&new.cwd).chain(&new.writable_roots).map(PathBuf::from).collect();
+        let mut wanted = vec![PathBuf::from(&new.cwd)];
         if new.worktree.is_some() {
             // A worktree is of the whole repository, and opens its git directory.
             wanted.extend(
@@ -128,7 +129,7 @@ impl Engine {
             if !open.iter().any(|root| path.starts_with(root)) {
                 let path = path.display();
                 let names: Vec<String> = open.iter().map(|root| root.display().to_string()).collect();
-                let message = format!("{} may not let Codex work in {path}", self.1);
+                let message = format!("{} may not let Codex work in {path}", self.principal());
                 let hint = format!(
                     "it may in: {}; the person can open another directory with bridge.roots in config.toml",
                     if names.is_empty() { "no directory".to_owned() } else { names.join(", ") }
@@ -136,10 +137,11 @@ impl Engine {
                 return Err(Problem::new(ProblemCode::Forbidden, message).try_this(hint));
             }
         }
+        wanted.extend(new.writable_roots.iter().map(PathBuf::from));
         self.keep_out(&wanted, new).await?;
         if let Some(home) = &new.codex_home {
             if !self.is_listed(home, &rights.codex_homes).await {
-                let message = format!("{} may not choose the CODEX_HOME {home:?}", self.1);
+                let message = format!("{} may not choose the CODEX_HOME {home:?}", self.principal());
                 let hint =
                     "leave codex_home out; the person can list it in bridge.codex_homes in config.toml";
                 return Err(Problem::new(ProblemCode::Forbidden, message).try_this(hint));
@@ -154,11 +156,32 @@ impl Engine {
         };
         if let Some(target) = new.notify.iter().find(|text| !allowed(text)) {
             let label = target.parse::<Target>().map(|target| target.label()).unwrap_or_default();
-            let message = format!("{} may not have {label} told", self.1);
+            let message = format!("{} may not have {label} told", self.principal());
             let hint = "use local; the person can list targets in bridge.notify_targets in config.toml";
             return Err(Problem::new(ProblemCode::Forbidden, message).try_this(hint));
         }
         Ok(())
+    }
+
+    /// More than the sandbox of its own directory is for the person to grant: the network, and further writable roots.
+    async fn check_widening(&self, new: &NewTask, rights: &Rights) -> Result<(), Problem> {
+        let refused = |what: String, key: &str| {
+            let message = format!("{} may not {what}", self.principal());
+            let hint = format!("leave it out; the person can allow it with {key} in config.toml");
+            Problem::new(ProblemCode::Forbidden, message).try_this(hint)
+        };
+        if new.network && !rights.network {
+            return Err(refused("give a task the network".to_owned(), "bridge.network = true"));
+        }
+        let mut granted = Vec::new();
+        for root in &rights.writable_roots {
+            granted.extend(tokio::fs::canonicalize(user_path(root, self.user_home().as_deref())).await);
+        }
+        let is_granted = |root: &&String| granted.iter().any(|granted| Path::new(root).starts_with(granted));
+        match new.writable_roots.iter().find(|root| !is_granted(root)) {
+            Some(root) => Err(refused(format!("make {root} writable for a task"), "bridge.writable_roots")),
+            None => Ok(()),
+        }
     }
 
     /// A model works by rules; while they cannot be read as they were meant, it does not.
@@ -191,7 +214,7 @@ impl Engine {
             if let Some(path) = wanted.iter().find(|path| path.starts_with(&kept) || kept.starts_with(path)) {
                 let message = format!(
                     "{} may not let Codex work in {}: {} is there",
-                    self.1,
+                    self.principal(),
                     path.display(),
                     kept.display()
                 );
@@ -252,13 +275,4 @@ async fn directory(what: &str, path: &str) -> Result<PathBuf, Problem> {
         return Err(bad("its name is not UTF-8".to_owned()));
     }
     Ok(real)
-}
-
-/// Whose engine this is, for what is done without a word about who does it.
-pub(super) fn owner_of_the_home() -> Principal {
-    let name = std::env::var("USER").or_else(|_| std::env::var("LOGNAME")).unwrap_or_default();
-    if name.trim().is_empty() {
-        return Principal::person(&rustix::process::getuid().as_raw().to_string());
-    }
-    Principal::person(&name)
 }

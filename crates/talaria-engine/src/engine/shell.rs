@@ -21,6 +21,7 @@ use talaria_core::wire::call::{ConfigRead, EffectiveConfig};
 use talaria_core::wire::notification::PrintedStream;
 use tokio::sync::{mpsc, watch};
 
+use super::caller::Needs;
 use super::servers::Ears;
 use super::settings::{self, Settings, Wanted};
 use super::{Engine, Inner, importing};
@@ -55,7 +56,7 @@ impl Engine {
     /// Runs a command line.
     pub async fn shell(&self, shell: Shell) -> Result<ShellRun, Problem> {
         let caller = self.0.enter()?;
-        self.only_people("run a command outside of a turn")?;
+        self.require(Needs::Shell, "shell", "run a command outside of a turn").await?;
         if shell.command.trim().is_empty() {
             return Err(Problem::new(ProblemCode::BadRequest, "the command line is empty"));
         }
@@ -75,6 +76,7 @@ impl Engine {
         let whereabouts = Whereabouts { cwd, session };
         let limit = shell.limit_ms.map(Duration::from_millis);
         let (execution, note) = self.0.execute(&shell, &whereabouts, limit).await?;
+        self.record_shell(&shell).await;
         let (sender, receiver) = mpsc::channel(WAITING);
         let telling = Telling { news: sender, ended: self.0.ended.subscribe(), note, limit };
         self.0.tasks.spawn(async move {

@@ -91,11 +91,11 @@ impl Engine {
             notify,
             origin: None,
         };
-        self.0.create(&session, &wanted, Some((task.to_owned(), row))).await
+        self.0.create(&session, &wanted, Some((task.to_owned(), row)), self.audit_entry("start_task")).await
     }
 
     /// Gives a task its next turn; while one runs, it waits.
-    pub async fn send(&self, id: &str, mut turn: NewTurn) -> Result<TaskSent, Problem> {
+    pub async fn send(&self, id: &str, turn: NewTurn) -> Result<TaskSent, Problem> {
         admission::check_turn(&turn)?;
         let session = self.find(id).await?;
         let (_, row) = self.task_row(&session).await?;
@@ -105,9 +105,6 @@ impl Engine {
         }
         if let Some(problem) = Kept::of(&row).and_then(|kept| kept.problem("it cannot go on")) {
             return Err(problem);
-        }
-        if self.principal().is_model() {
-            turn.answers = talaria_core::policy::Answers::Person;
         }
         let limit = turn.limit_ms.map(Duration::from_millis);
         match self.pass_on(session.id.as_str(), turn.input.clone(), When::Next, limit).await {

@@ -1,9 +1,10 @@
 //! What is kept, as the API tells it. Pure.
 
 use jiff::Timestamp;
+use talaria_core::access::PeerEvidence;
 use talaria_core::api::RequestState as Told;
 use talaria_core::api::{
-    Kind, Problem, ProblemCode, RequestInfo, RunningTurn, SessionInfo, SessionOrigin, TurnInfo,
+    AuditEntry, Kind, Problem, ProblemCode, RequestInfo, RunningTurn, SessionInfo, SessionOrigin, TurnInfo,
 };
 use talaria_core::escrow::Binding;
 use talaria_core::event::Event;
@@ -11,7 +12,9 @@ use talaria_core::item::ItemBody;
 use talaria_core::outcome::Report;
 use talaria_core::request::Ask;
 use talaria_store::legacy::hermes::Origin;
-use talaria_store::{Request, RequestState, Session, SessionKind, SessionState, StoreError, Turn};
+use talaria_store::{
+    AuditOutcome, AuditRow, Request, RequestState, Session, SessionKind, SessionState, StoreError, Turn,
+};
 
 use super::rows;
 use super::seal::Seal;
@@ -105,6 +108,25 @@ fn request_state(state: RequestState) -> Told {
 pub(super) fn digest(request: &Request, seal: &Seal) -> Option<String> {
     let binding: Binding = serde_json::from_str(request.binding.as_deref()?).ok()?;
     Some(seal.mark(&binding.subject))
+}
+
+/// A row of the audit log.
+pub(super) fn audit(row: AuditRow) -> AuditEntry {
+    let AuditRow { id, entry } = row;
+    AuditEntry {
+        id,
+        at: time(entry.at),
+        action: entry.action,
+        refused: entry.outcome == AuditOutcome::Refused,
+        principal: entry.principal,
+        established: entry.established,
+        peer: PeerEvidence { pid: entry.pid, terminal: entry.terminal, program: entry.program },
+        session: entry.session,
+        request: entry.request,
+        digest: entry.digest,
+        decision: entry.decision,
+        reason: entry.reason,
+    }
 }
 
 /// A request of this conversation.

@@ -9,6 +9,7 @@ use talaria_core::api::{
 use talaria_core::redact::redact;
 use talaria_store::{Change, Session, TaskRow};
 
+use super::caller::Needs;
 use super::{Engine, rows, views};
 use crate::worktree::{self, Force, Made, WorktreeError};
 
@@ -85,7 +86,7 @@ impl Engine {
 
     /// Brings the work of a task into the user's checkout.
     pub async fn apply(&self, id: &str) -> Result<Applied, Problem> {
-        self.only_people("bring work into the user's checkout")?;
+        self.require(Needs::Admin, "apply", "bring work into the user's checkout").await?;
         let (session, kept) = self.kept(id).await?;
         self.check_still(&session, "apply its work").await?;
         let applied = kept.made.apply().await.map_err(|error| trouble(&error))?;
@@ -94,7 +95,7 @@ impl Engine {
 
     /// Throws the worktree of a task away.
     pub async fn discard(&self, id: &str, discard: Discard) -> Result<Discarded, Problem> {
-        self.only_people("throw a worktree away")?;
+        self.require(Needs::Admin, "discard", "throw a worktree away").await?;
         let (session, mut kept) = self.kept(id).await?;
         self.check_still(&session, "discard its worktree").await?;
         self.check_own(&kept)?;

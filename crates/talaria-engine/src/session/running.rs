@@ -269,6 +269,7 @@ impl<'a, W: Watcher> Running<'a, W> {
         match command {
             Command::Answer { ticket, answer, by } => self.handle(Input::Answer { ticket, answer, by }),
             Command::Interrupt { by } => self.handle(Input::Interrupt { by }),
+            Command::Report { event } => self.tell(*event),
             Command::Say { input, when, limit, kept } => match self.turn.steerable().cloned() {
                 // Beside the turn: an answer that does not come must not hold up what else happens.
                 Some(turn) if when == When::Now => {

@@ -10,7 +10,7 @@ use talaria_scripted::{Gate, Reply};
 use talaria_testkit::app_server::directive::{expect, on, reply, reply_error};
 use talaria_testkit::{AppServer, Codex};
 
-use crate::home::Home;
+use crate::home::{Home, calling};
 use crate::stage::both_versions;
 
 both_versions!(
@@ -309,7 +309,7 @@ async fn every_page_of_models_and_the_allowance_of_the_account_are_told() {
     let problem = home.on(|engine| async move { engine.offers(bad).await }).await.unwrap_err();
     assert_eq!(problem.code, ProblemCode::BadRequest);
     let (asked, model) = (LookAt { caller: home.caller.clone(), cwd: "/".to_owned() }, Principal::model("x"));
-    let problem = home.on(|engine| async move { engine.on_behalf_of(model).offers(asked).await });
+    let problem = home.on(|engine| async move { calling(&engine, &model).offers(asked).await });
     assert_eq!(problem.await.unwrap_err().code, ProblemCode::Forbidden, "a model asks nothing of the kind");
     home.close().await;
 }

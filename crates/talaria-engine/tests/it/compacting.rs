@@ -12,7 +12,7 @@ use talaria_testkit::app_server::directive::{on, reply, reply_error};
 use talaria_testkit::app_server::{complete_turn, start_turn};
 use talaria_testkit::{AppServer, Codex};
 
-use crate::home::{Home, completed_once};
+use crate::home::{Home, calling, completed_once};
 use crate::stage::both_versions;
 
 both_versions!(
@@ -206,8 +206,7 @@ async fn a_codex_that_refuses_to_shorten_is_told_and_one_that_never_had_a_turn_i
     );
     let (id, asked) = (started.id.clone(), Compact { caller: home.caller.clone() });
     let model = talaria_core::principal::Principal::model("x");
-    let refused =
-        home.on(|engine| async move { engine.on_behalf_of(model).compact(id.as_str(), asked).await });
+    let refused = home.on(|engine| async move { calling(&engine, &model).compact(id.as_str(), asked).await });
     assert_eq!(refused.await.unwrap_err().code, ProblemCode::Forbidden, "a model shortens nothing");
     home.close().await;
 

@@ -53,7 +53,7 @@ async fn an_answer_to_another_question_that_looks_the_same_is_refused(codex: Cod
 
     let answer = async |shown: &Shown, digest: Option<String>| {
         let answer = serde_json::json!({ "decision": "decline" });
-        let given = AnswerRequest { answer, by: Who::User, via: None, digest };
+        let given = AnswerRequest { answer, by: Who::User, digest };
         home.engine().answer(shown.ticket.as_str(), given).await
     };
     for wrong in [first.digest.clone(), Some("0".repeat(64)), Some(String::new())] {

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
+use talaria_core::access::Identity;
 use talaria_core::api::{
     AnswerRequest, Caller, Kind, NewSession, NewTurn, Numbered, Say, SessionDetail, SessionStarted, Stop,
     When,
@@ -16,6 +17,7 @@ use talaria_core::event::Event;
 use talaria_core::ids::TicketId;
 use talaria_core::outcome::Report;
 use talaria_core::policy::{Answers, ApprovalPolicy, Sandbox};
+use talaria_core::principal::Principal;
 use talaria_core::request::Who;
 use talaria_core::wire::call::UserInput;
 use talaria_engine::codex::pool::Limits;
@@ -200,9 +202,7 @@ impl Home {
         decision: &str,
     ) -> Result<talaria_core::api::Answered, talaria_core::api::Problem> {
         let answer = serde_json::json!({ "decision": decision });
-        self.engine()
-            .answer(ticket.as_str(), AnswerRequest { answer, by: Who::User, via: None, digest: None })
-            .await
+        self.engine().answer(ticket.as_str(), AnswerRequest { answer, by: Who::User, digest: None }).await
     }
 
     pub(crate) async fn detail(&self, started: &SessionStarted) -> SessionDetail {
@@ -312,4 +312,9 @@ pub(crate) fn completed_once(events: &[Numbered]) -> usize {
         }
     }
     told.len()
+}
+
+/// The same engine, for a caller that says who it is.
+pub(crate) fn calling(engine: &Engine, claim: &Principal) -> Engine {
+    engine.for_caller(Identity::owner(Principal::person("owner")).claiming(claim))
 }

@@ -14,7 +14,7 @@ use talaria_scripted::Reply;
 use talaria_testkit::app_server::directive::{on, reply};
 use talaria_testkit::{AppServer, Codex};
 
-use crate::home::Home;
+use crate::home::{Home, calling};
 use crate::stage::{PATIENCE, both_versions};
 
 both_versions!(
@@ -305,7 +305,7 @@ async fn what_cannot_be_run_is_refused_in_words() {
     let shell = home.line("ls", None);
     let model: Principal = "model:x".parse().unwrap();
     let refused =
-        home.on(|engine| async move { engine.on_behalf_of(model).shell(shell).await.unwrap_err() }).await;
+        home.on(|engine| async move { calling(&engine, &model).shell(shell).await.unwrap_err() }).await;
     assert_eq!(refused.code, ProblemCode::Forbidden);
     home.close().await;
 }

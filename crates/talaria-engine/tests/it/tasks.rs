@@ -28,7 +28,7 @@ use talaria_core::request::Who;
 use talaria_engine::engine::Engine;
 use talaria_testkit::app_server::write_program;
 
-use crate::home::{Events, Home};
+use crate::home::{Events, Home, calling};
 use crate::stage::PATIENCE;
 
 impl Home {
@@ -125,7 +125,7 @@ impl Home {
 
     /// The same engine, for a model.
     fn as_model(&self, name: &str) -> Engine {
-        self.engine().on_behalf_of(Principal::model(name))
+        calling(self.engine(), &Principal::model(name))
     }
 
     /// The database, looked at from beside.
@@ -168,12 +168,7 @@ fn conversation(session: &SessionId) -> SessionStarted {
 }
 
 fn yes() -> AnswerRequest {
-    AnswerRequest {
-        answer: serde_json::json!({ "decision": "accept" }),
-        by: Who::User,
-        via: None,
-        digest: None,
-    }
+    AnswerRequest { answer: serde_json::json!({ "decision": "accept" }), by: Who::User, digest: None }
 }
 
 async fn accept(engine: &Engine, ticket: &TicketId) {

@@ -8,7 +8,7 @@ use talaria_core::item::{
 };
 use talaria_core::outcome::{FailureCode, Outcome, Report};
 use talaria_core::request::{
-    Access, Ask, Decision, Field, FieldKind, Form, FormOption, PathAccess, Permissions, Persist, Place,
+    Ask, Decision, Field, FieldKind, FileAccess, Form, FormOption, PathAccess, Permissions, Persist, Place,
     Question, QuestionOption, Who, Wish,
 };
 
@@ -202,8 +202,8 @@ fn permissions(evil: &str) -> Permissions {
     Permissions {
         network: true,
         files: vec![
-            file(Access::Write, Place::Path(format!("/var/cache/{evil}"))),
-            file(Access::Deny, Place::Pattern("**/*.env".into())),
+            file(FileAccess::Write, Place::Path(format!("/var/cache/{evil}"))),
+            file(FileAccess::Deny, Place::Pattern("**/*.env".into())),
         ],
         unknown: vec![format!("camera {evil}")],
     }

@@ -135,12 +135,7 @@ impl Caller<'_> {
             ));
         }
         let answer = response.to(request.ask.as_ref()).map_err(|mistake| Reply::mistake(&mistake))?;
-        let sent = AnswerRequest {
-            answer: answer.revealed(),
-            by: Who::Model,
-            via: Some("talaria mcp".to_owned()),
-            digest: None,
-        };
+        let sent = AnswerRequest { answer: answer.revealed(), by: Who::Model, digest: None };
         let answered = self.engine.answer(request.id.as_str(), &sent).await.map_err(told)?;
         let task = self.engine.task(request.session.as_str()).await.ok();
         Ok(Reply::answered(&answered, task.as_ref()))

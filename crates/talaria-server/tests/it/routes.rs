@@ -117,12 +117,8 @@ async fn a_request_is_answered_once_and_the_second_is_told() {
     let id = client.requests().await.unwrap()[0].id.clone();
     assert_eq!(id, ticket);
     assert_eq!(client.request("req-").await.unwrap().id, id);
-    let answer = |word: &str| AnswerRequest {
-        answer: json!({ "decision": word }),
-        by: Who::User,
-        via: None,
-        digest: None,
-    };
+    let answer =
+        |word: &str| AnswerRequest { answer: json!({ "decision": word }), by: Who::User, digest: None };
     assert_eq!(code(client.answer(id.as_str(), &answer("maybe")).await), ProblemCode::BadRequest);
     assert_eq!(code(client.answer(id.as_str(), &answer("void")).await), ProblemCode::BadRequest);
     let mut misfit = answer("accept");

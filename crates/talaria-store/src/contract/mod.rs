@@ -6,6 +6,7 @@
 
 pub mod answers;
 pub mod appends;
+pub mod audit;
 pub mod escrow;
 pub mod forgetting;
 pub mod hosts;
@@ -46,6 +47,12 @@ macro_rules! contract_tests {
                 an_answer_that_is_taken_back_leaves_nothing,
                 a_sealed_answer_is_erased_when_it_is_delivered,
                 requests_are_listed_by_session_and_state,
+            ],
+            audit: [
+                only_the_answer_that_won_is_in_the_log,
+                a_start_and_its_row_are_written_together,
+                the_log_is_paged_newest_first,
+                refusals_are_bounded_and_never_push_out_what_was_done,
             ],
             escrow: [
                 the_rest_of_escrow_expires,

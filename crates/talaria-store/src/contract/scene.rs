@@ -25,6 +25,7 @@ pub fn new_session(id: &str, at: i64) -> NewSession {
         task: None,
         first_turn: None,
         created_at: at,
+        audit: None,
     }
 }
 
@@ -125,5 +126,11 @@ pub async fn asked(store: &Store, session: &SessionId, request: NewRequest) -> T
 
 /// An answer of somebody.
 pub fn answer(decision: &str, by: &str) -> Answer {
-    Answer { decision: decision.to_owned(), sealed: Some(b"sealed".to_vec()), by: by.to_owned(), at: 7 }
+    Answer {
+        decision: decision.to_owned(),
+        sealed: Some(b"sealed".to_vec()),
+        by: by.to_owned(),
+        at: 7,
+        audit: None,
+    }
 }

@@ -151,6 +151,7 @@ fn prepare(
         task: Some(task_row),
         first_turn: None,
         created_at,
+        audit: None,
     };
     Ready { session, report, prompt, messages, updated_at, settled_at }
 }

@@ -56,7 +56,7 @@ async fn fifty(codex: &Codex, layout: Layout) {
     let begun = Instant::now();
     for request in &back.requests {
         let answer = Answer::from(Decision::Accept).revealed();
-        let answer = AnswerRequest { answer, by: Who::User, via: None, digest: None };
+        let answer = AnswerRequest { answer, by: Who::User, digest: None };
         client.answer(request.id.as_str(), &answer).await.unwrap();
     }
     scene.wait(&client, |status| status.turns.is_empty()).await;

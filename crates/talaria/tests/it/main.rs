@@ -6,6 +6,7 @@
 
 mod answers;
 mod approvals;
+mod attacks;
 mod chat;
 mod chat_plain;
 mod codex_runtime;

@@ -73,7 +73,7 @@ async fn a_task_runs_by_itself_and_waits_for_an_answer(codex: Codex) {
     scene.run(&["requests", "answer", &request, "decline"]).await.exits(0);
     rest(&scene).await;
     let by = answered_by(&scene, &request).await.unwrap();
-    assert!(by.contains("person:ada") && by.contains("a terminal"), "{by}");
+    assert!(by.contains("person:ada") && by.contains("process "), "{by}");
     let task = shown(&scene, &id).await;
     assert_eq!((&task["status"], &task["answer"]), (&"completed".into(), &"Then \u{1b}[2Jnot.".into()));
     let page = scene.run(&["task", "show", &id]).await.exits(0);

@@ -53,6 +53,17 @@ impl Hosts {
         shown
     }
 
+    /// The processes of the hosts that live.
+    pub fn pids(&self) -> Vec<i32> {
+        self.living().iter().map(|host| host.pid()).collect()
+    }
+
+    /// The name of the host with this process.
+    pub fn nonce_of(&self, pid: i32) -> Option<String> {
+        let host = self.living().into_iter().find(|host| host.pid() == pid)?;
+        host.nonce().map(str::to_owned)
+    }
+
     pub(super) fn living(&self) -> Vec<Arc<Host>> {
         let state = self.0.lock();
         let living = state.members.iter().filter(|member| member.host.is_alive());

@@ -6,7 +6,7 @@ use talaria_core::event::Event;
 use talaria_core::ids::{ThreadId, TicketId};
 use talaria_core::request::{Answer, Ask, Decision, Who};
 use talaria_core::turn::{Fate, Record, RecordedRequest, Standing};
-use talaria_store::{Change, NewRequest, PeerRequest, RequestPatch, RequestState};
+use talaria_store::{AuditOutcome, Change, NewAudit, NewRequest, PeerRequest, RequestPatch, RequestState};
 
 use super::Journal;
 use crate::clock::now_ms;
@@ -91,6 +91,9 @@ impl Journal {
     /// The answer is about to be written to Codex.
     pub(super) fn deliver(&mut self, ticket: TicketId, answer: &Answer, by: Who) {
         self.points.push("answer-sent");
+        if matches!(by, Who::Rule | Who::Mode | Who::Floor | Who::Talaria) {
+            self.changes.push(Change::Audit(self.own_decision(&ticket, answer, by)));
+        }
         let patch = RequestPatch {
             decision: Some(rows::word(&answer.decision)),
             answer_sealed: self.sealed(answer),
@@ -99,6 +102,25 @@ impl Journal {
             ..RequestPatch::state(ticket, RequestState::Delivering)
         };
         self.patch(patch);
+    }
+
+    /// The row of the audit log for what no caller decided.
+    fn own_decision(&self, ticket: &TicketId, answer: &Answer, by: Who) -> NewAudit {
+        NewAudit {
+            at: now_ms(),
+            action: "decide".to_owned(),
+            outcome: AuditOutcome::Done,
+            principal: rows::word(&by),
+            established: format!("decided by {by}"),
+            pid: None,
+            terminal: None,
+            program: None,
+            session: Some(self.session.to_string()),
+            request: Some(ticket.to_string()),
+            digest: None,
+            decision: Some(rows::word(&answer.decision)),
+            reason: None,
+        }
     }
 
     pub(super) fn end_of_answer(&mut self, ticket: TicketId, fate: &Fate) {

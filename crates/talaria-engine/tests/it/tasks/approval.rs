@@ -1,5 +1,6 @@
 //! A task that waits for a person: it survives its engine, the answer names who gave it, and everybody is told once.
 
+use talaria_core::access::Identity;
 use talaria_core::api::{NewTask, NoticeState, Notify, RequestState, TaskStatus};
 use talaria_core::principal::Principal;
 use talaria_scripted::Reply;
@@ -37,7 +38,7 @@ async fn a_task_that_waits_outlives_its_engine_is_approved_and_tells_its_end_onc
     assert_eq!(open.iter().map(|open| &open.id).collect::<Vec<_>>(), [&ticket], "the same request is open");
     assert_eq!(home.status_of(&task).await, TaskStatus::WaitingForApproval);
     assert!(!home.codex_home.work().join("made.txt").exists());
-    accept(&home.engine().on_behalf_of(Principal::person("ada")), &ticket).await;
+    accept(&home.engine().for_caller(Identity::owner(Principal::person("ada"))), &ticket).await;
     let ended = home.ends(&task).await;
     assert_eq!((ended.status, ended.answer.as_deref()), (TaskStatus::Completed, Some("The file is there.")));
     assert!(ended.completed_at.is_some() && ended.requests.is_empty());
@@ -45,7 +46,7 @@ async fn a_task_that_waits_outlives_its_engine_is_approved_and_tells_its_end_onc
     let answered = home.engine().request(ticket.as_str()).await.unwrap();
     assert_eq!(
         (answered.state, answered.answered_by.as_deref()),
-        (RequestState::Delivered, Some("user (person:ada)"))
+        (RequestState::Delivered, Some("user (person:ada, no terminal)"))
     );
     home.told(&task, "outcome").await;
     // Another engine finds nothing that is owed.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use talaria_core::access::Identity;
 use talaria_core::api::{Say, TaskCounts, TaskStarted, TaskStatus, When};
 use talaria_core::principal::Principal;
 use talaria_scripted::{Gate, Reply};
@@ -26,7 +27,8 @@ async fn occupied(gate: &Gate) -> (Home, TaskStarted) {
 }
 
 async fn start(home: &Home, owner: &str, prompt: &str) -> TaskStarted {
-    let (engine, new) = (home.engine().on_behalf_of(Principal::person(owner)), home.task(prompt));
+    let (engine, new) =
+        (home.engine().for_caller(Identity::owner(Principal::person(owner))), home.task(prompt));
     home.on(|_| async move { engine.start_task(new).await }).await.unwrap()
 }
 

@@ -17,7 +17,7 @@ use talaria_scripted::Reply;
 use talaria_testkit::Codex;
 
 use super::{eventually, yes};
-use crate::home::Home;
+use crate::home::{Home, calling};
 
 /// A task of a model that was started in the work directory.
 async fn start(home: &Home, model: &str, prompt: &str) -> TaskStarted {
@@ -96,11 +96,13 @@ async fn a_model_sees_and_touches_its_own_tasks_alone() {
     let notices = model.notify(Notify { dry_run: true, ..Notify::default() }).await.unwrap();
     assert!(notices.iter().all(|notice| notice.task == own.id), "{notices:?}");
     assert_eq!(home.status_of(&others).await, TaskStatus::WaitingForApproval, "nothing happened to it");
-    for (kind, name) in
-        [(PrincipalKind::Person, "eve"), (PrincipalKind::Token, "ci"), (PrincipalKind::Chat, "ada")]
-    {
-        let engine = home.engine().on_behalf_of(Principal::new(kind, name));
-        assert_eq!(listed(&engine).await.len(), 3, "people see everything");
+    assert_eq!(listed(home.engine()).await.len(), 3, "the owner sees everything");
+    for (kind, name) in [(PrincipalKind::Token, "ci"), (PrincipalKind::Chat, "ada")] {
+        let engine = calling(home.engine(), &Principal::new(kind, name));
+        assert!(listed(&engine).await.is_empty(), "{name} has none of the owner's rights");
+        assert_eq!(code(engine.status().await), ProblemCode::Forbidden);
+        assert_eq!(code(engine.stop(Stop::default()).await), ProblemCode::Forbidden);
+        assert_eq!(code(engine.answer(foreign.as_str(), yes()).await), ProblemCode::Unknown);
     }
     home.close().await;
 }
@@ -176,6 +178,76 @@ async fn what_only_people_do_is_refused() {
     ];
     assert_eq!(codes, [ProblemCode::Forbidden; 8]);
     home.engine().status().await.unwrap();
+    home.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_model_widens_no_sandbox_without_the_users_word() {
+    let mut home = Home::standing_in().await;
+    home.open().await;
+    let beside = home.codex_home.root().join("beside");
+    fs::create_dir_all(beside.join("deep")).unwrap();
+    let networked = || NewTask { network: true, ..home.writing_task("go") };
+    let roots = vec![beside.join("deep").to_str().unwrap().to_owned()];
+    let writing = || NewTask { writable_roots: roots.clone(), ..home.writing_task("go") };
+    let refused = async |new: NewTask, key: &str| {
+        let problem = start_with(&home, "a", new).await.unwrap_err();
+        assert_eq!(problem.code, ProblemCode::Forbidden);
+        assert!(problem.hint.unwrap().contains(key), "{}", problem.message);
+    };
+    refused(networked(), "bridge.network").await;
+    refused(writing(), "bridge.writable_roots").await;
+    // The network for another model, another root and the root of a name that begins alike open nothing.
+    let other =
+        format!("[bridge]\nwritable_roots = [{:?}]\n[bridge.callers.b]\nnetwork = true\n", "/nowhere");
+    home.configure(&other);
+    refused(networked(), "bridge.network").await;
+    refused(writing(), "bridge.writable_roots").await;
+    let audit = home.engine().audit(Default::default()).await.unwrap();
+    assert_eq!(audit.iter().filter(|row| row.refused && row.action == "start_task").count(), 4);
+    assert!(audit.iter().all(|row| row.principal == "model:a"), "{audit:?}");
+    let granted =
+        format!("[bridge.callers.a]\nnetwork = true\nwritable_roots = [{:?}]\n", beside.to_str().unwrap());
+    home.configure(&granted);
+    start_with(&home, "a", networked()).await.unwrap();
+    start_with(&home, "a", writing()).await.unwrap();
+    home.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_answer_start_and_refusal_is_in_the_audit_log() {
+    let mut home = Home::standing_in().await;
+    home.open().await;
+    let task = start(&home, "a", "ask-it").await;
+    let ticket = home.news(&task).await.request().await;
+    let model = home.as_model("a");
+    assert_eq!(code(model.answer(ticket.as_str(), yes()).await), ProblemCode::Forbidden);
+    assert_eq!(code(home.as_model("b").task(&task.id).await), ProblemCode::Unknown);
+    assert_eq!(code(model.audit(Default::default()).await), ProblemCode::Forbidden);
+    home.engine().answer(ticket.as_str(), yes()).await.unwrap();
+    home.ends(&task).await;
+    let rows = home.engine().audit(Default::default()).await.unwrap();
+    let told: Vec<_> = rows
+        .iter()
+        .rev()
+        .map(|row| {
+            (row.action.as_str(), row.refused, row.principal.starts_with("model:"), row.decision.as_deref())
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("start_task", false, true, None),
+            ("answer", true, true, None),
+            ("reach", true, true, None),
+            ("audit", true, true, None),
+            ("answer", false, false, Some("accept")),
+        ]
+    );
+    let answer = &rows[0];
+    assert_eq!(answer.request.as_deref(), Some(ticket.as_str()));
+    assert_eq!(answer.session.as_deref(), Some(task.session.as_str()));
+    assert!(answer.digest.is_some(), "what was answered is named");
     home.close().await;
 }
 

@@ -139,7 +139,7 @@ async fn answers_steering_complaints_and_targets_with_keys_stay_nowhere() {
     let ticket = home.news(&task).await.request().await;
     let given = json!({ "word": [{ "secret": TYPED }], "name": [key("typed")] });
     let answer = json!({ "decision": "accept", "content": { "kind": "answers", "given": given } });
-    let answer = AnswerRequest { answer, by: Who::User, via: None, digest: None };
+    let answer = AnswerRequest { answer, by: Who::User, digest: None };
     home.engine().answer(ticket.as_str(), answer).await.unwrap();
     let say = Say { text: format!("with {}", key("steer")), images: Vec::new(), when: When::Now };
     home.engine().say(&task.id, say).await.unwrap();

@@ -68,7 +68,7 @@ async fn an_answer_that_does_not_fit_or_comes_too_late_changes_nothing() {
     let task = home.start_task(home.task("ask-it")).await;
     let ticket = home.news(&task).await.request().await;
     let answer = async |answer: Value| {
-        let given = AnswerRequest { answer, by: Who::User, via: None, digest: None };
+        let given = AnswerRequest { answer, by: Who::User, digest: None };
         home.engine().answer(ticket.as_str(), given).await.map(drop).map_err(|problem| problem.code)
     };
     let grant = json!({ "kind": "answers", "given": { "a": ["b"] } });

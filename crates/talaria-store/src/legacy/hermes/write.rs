@@ -111,6 +111,7 @@ async fn insert(
         task: None,
         first_turn: None,
         created_at,
+        audit: None,
     };
     session::insert(conn, new).await?;
     sqlx::query("insert into origin (session, program, name, parent) values ($1, $2, $3, $4)")

@@ -333,7 +333,7 @@ impl People {
                 let (client, id) = (client.clone(), request.id.clone());
                 self.tasks.spawn(async move {
                     let accept = json!({ "decision": "accept" });
-                    let answer = AnswerRequest { answer: accept, by: Who::User, via: None, digest: None };
+                    let answer = AnswerRequest { answer: accept, by: Who::User, digest: None };
                     let answered = client.answer(id.as_str(), &answer).await.map(drop);
                     Done::Answered(id, answered)
                 });
