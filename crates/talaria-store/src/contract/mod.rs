@@ -9,6 +9,7 @@ pub mod appends;
 pub mod audit;
 pub mod escrow;
 pub mod forgetting;
+pub mod homes;
 pub mod hosts;
 pub mod leases;
 pub mod outbox;
@@ -85,6 +86,11 @@ macro_rules! contract_tests {
                 old_events_are_trimmed_from_the_front,
                 events_of_an_unsettled_turn_are_not_trimmed,
                 many_events_are_trimmed_in_steps,
+            ],
+            homes: [
+                the_home_of_a_database_is_recorded,
+                what_is_left_to_the_original_is_not_acted_on,
+                what_is_owed_by_two_homes_is_a_possible_repeat,
             ],
             hosts: [
                 a_host_is_kept_before_it_exists_and_until_it_ends,

@@ -185,3 +185,24 @@ async fn a_copy_does_not_throw_away_the_worktree_of_the_original() {
     assert!(!worktree.exists());
     scene.close().await;
 }
+
+#[tokio::test]
+async fn what_an_adopted_copy_still_owes_is_marked_as_a_possible_repeat() {
+    let scene = Scene::real(&Codex::v0_166()).await;
+    scene.model.push(Reply::say("All is well."));
+    let task = start(&scene, &["--notify", "command:/bin/false", "look around"]).await;
+    let shown = async |home: &Path| {
+        let shown = at(&scene, home, &["task", "show", &task, "--json"]).await.exits(0).json().remove(0);
+        shown["notices"][0].clone()
+    };
+    while shown(&scene.home()).await["state"] != "failed" {
+        tokio::time::sleep(LOOK).await;
+    }
+    assert_eq!(shown(&scene.home()).await["repeat"], false);
+    scene.run(&["stop"]).await.exits(0);
+    let home = scene.codex_home.root().join("copy");
+    copy(&scene.home(), &home, &["."]);
+    assert_eq!(shown(&home).await["repeat"], true, "the original may send it as well");
+    at(&scene, &home, &["stop"]).await.exits(0);
+    scene.close().await;
+}
