@@ -53,8 +53,8 @@ pub(crate) async fn run(options: &args::Status) -> Result<u8, Trouble> {
             None => "no engine is running; `talaria exec` starts one\n".to_owned(),
         },
         (None, false) => format!(
-            "no engine is running, but {} of this home are, with nobody to see what they do:\n{}\
-             `talaria stop` ends them; the next command that needs the engine resumes them\n",
+            "no engine is running; what the last one left still runs: {}\n{}\
+             `talaria stop` ends it; the next command that needs the engine resumes it\n",
             left::count(&left),
             left::lines(&left)
         ),

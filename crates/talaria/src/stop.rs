@@ -90,7 +90,7 @@ async fn end_leftovers(home: &TalariaHome, keep_turns: bool) -> Result<u8, Troub
     }
     if keep_turns {
         print(&format!(
-            "no engine is running; {} of this home run on without one:\n{}the next command that needs the engine resumes them\n",
+            "no engine is running; what the last one left still runs: {}\n{}the next command that needs the engine resumes it\n",
             left::count(&found),
             left::lines(&found)
         ))?;

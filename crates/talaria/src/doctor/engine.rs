@@ -117,8 +117,8 @@ async fn check_store(path: &Path) -> Check {
 /// Does something of this home run that nobody sees?
 pub(super) fn leftovers(home: &TalariaHome) -> Option<Check> {
     let found = leftovers::find(home);
-    let detail = format!("{} of this home run without an engine", left::count(&found));
-    let remedy = "`talaria stop` ends them; the next command that needs the engine resumes them";
+    let detail = format!("running without an engine: {}", left::count(&found));
+    let remedy = "`talaria stop` ends it; the next command that needs the engine resumes it";
     (!found.is_empty())
         .then(|| Check::warning("left over", format!("{detail}\n{}", left::lines(&found)), remedy))
 }

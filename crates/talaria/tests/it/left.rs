@@ -62,13 +62,16 @@ async fn stop_without_an_engine_ends_codex_and_the_commands_of_its_turns(codex: 
     assert!(left.iter().any(|it| it["command"] == format!("sleep {word}")), "{status}");
     let page = scene.run(&["status"]).await.exits(0);
     page.prints(&[
-        "no engine is running, but 1 Codex process and ",
+        "no engine is running; what the last one left still runs: 1 Codex process and ",
         &format!("process {host}: "),
-        "`talaria stop` ends them",
+        "`talaria stop` ends it",
     ]);
-    scene.run(&["doctor"]).await.prints(&["warning  left over     1 Codex process and "]);
+    scene
+        .run(&["doctor"])
+        .await
+        .prints(&["warning  left over     running without an engine: 1 Codex process and "]);
     let kept = scene.run(&["stop", "--keep-turns"]).await.exits(0);
-    kept.prints(&["no engine is running; 1 Codex process and ", "run on without one"]);
+    kept.prints(&["what the last one left still runs: 1 Codex process and ", "resumes it"]);
     assert!(is_alive(host) && runs(word), "they were only named");
 
     let ended = scene.run(&["stop"]).await.exits(0);
