@@ -1,7 +1,7 @@
 //! Takes secrets out of everything that leaves the process or is stored.
 //!
 //! A secret is recognised by its own shape (`families.rs`), by the name that it is given to (`names.rs`), or by where it
-//! stands: a header, a URL, a PEM block. In its place stands `[redacted:KIND:LENGTH]`, never a part of it. Ordinary text,
+//! stands: a header, a URL, a PEM block. Base64 of such a text is one too. In its place stands `[redacted:KIND:LENGTH]`, never a part of it. Ordinary text,
 //! code, hashes and images are left alone; `corpus/` holds examples of both.
 //!
 //! Nothing here fails, and every text takes time linear in its length: one pass with bounded looks ahead, no backtracking.
@@ -10,18 +10,23 @@
 mod assignment;
 mod bytes;
 mod commands;
+mod encoded;
 mod escape;
 mod families;
+mod foreign;
 mod headers;
 mod hiding;
 mod json;
 mod link;
 mod look;
 mod marker;
+mod mysql;
 mod names;
 mod pem;
 mod people;
+mod phrase;
 mod placeholder;
+mod putty;
 mod quote;
 mod scanner;
 mod stream;

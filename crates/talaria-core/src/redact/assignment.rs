@@ -121,6 +121,8 @@ fn find_plain(look: Look<'_>, name: Name, before: u8, end: usize) -> Result<Opti
         }
         _ => return Ok(None),
     };
+    // Markdown sets labels in bold, with the colon inside: `**Password:** …`
+    let behind = if form == Form::Colon && look.begins(behind, b"** ")? { behind + 2 } else { behind };
     let value = look.run(behind, BLANK, BLANKS_BEHIND)?;
     let apart = value > behind && matches!(form, Form::Query | Form::Setting | Form::Tight);
     let form = if apart { Form::Spaced } else { form };

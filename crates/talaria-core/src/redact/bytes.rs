@@ -1,7 +1,7 @@
 //! Which bytes belong together: the alphabet that every rule is written in.
 //!
-//! Owns one table from byte to category. Bytes above 127 belong to nothing, so whatever ends on the edge of a category
-//! also ends on the edge of a character.
+//! Owns one table from byte to category. Bytes above 127 belong to no set that makes up a word, so whatever ends on the
+//! edge of a word also ends on the edge of a character.
 
 /// A set of categories, for instance "letters and digits".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +40,8 @@ pub(super) const SPECIAL: Set = Set(1 << 11);
 pub(super) const BLANK: Set = Set(1 << 12);
 /// Bytes that make a rule look at the word in front of them.
 pub(super) const FOLLOWED: Set = Set(1 << 13);
+/// `a` to `f`.
+const HEX_LETTER: Set = Set(1 << 14);
 
 const UNDERSCORE: Set = Set(1 << 3);
 const DASH: Set = Set(1 << 4);
@@ -50,6 +52,8 @@ const EQUALS: Set = Set(1 << 8);
 pub(super) const LETTER: Set = UPPER.and(LOWER);
 /// Letters and digits.
 pub(super) const ALNUM: Set = LETTER.and(DIGIT);
+/// Hexadecimal digits, with small letters.
+pub(super) const HEX: Set = DIGIT.and(HEX_LETTER);
 /// What a programming language calls an identifier.
 pub(super) const IDENT: Set = ALNUM.and(UNDERSCORE);
 /// The letters of unpadded URL-safe base64.
@@ -69,7 +73,8 @@ const fn categories() -> [u16; 256] {
     while byte < 256 {
         table[byte] = match byte as u8 {
             b'A'..=b'Z' => UPPER.0,
-            b'a'..=b'z' => LOWER.0,
+            b'a'..=b'f' => LOWER.0 | HEX_LETTER.0,
+            b'g'..=b'z' => LOWER.0,
             b'0'..=b'9' => DIGIT.0,
             b'_' => UNDERSCORE.0,
             b'-' => DASH.0 | FOLLOWED.0,
@@ -83,6 +88,12 @@ const fn categories() -> [u16; 256] {
             b'<' | b'[' | 0x1b => SPECIAL.0,
             b' ' | b'\t' => BLANK.0 | FOLLOWED.0,
             b':' | b'"' | b'\'' | b'`' | b'>' => FOLLOWED.0,
+            // First bytes of letters in and at the beginning of the words of `foreign.rs`.
+            0xc3 | 0xc4 | 0xcc | 0xe1 => FOLLOWED.0,
+            0xc5 => FOLLOWED.0 | SPECIAL.0,
+            0xce | 0xcf | 0xd0 | 0xd7 | 0xd8 | 0xd9 | 0xda | 0xe0 | 0xe3 | 0xe5 | 0xe6 | 0xeb | 0xed => {
+                SPECIAL.0
+            }
             _ => 0,
         };
         byte += 1;

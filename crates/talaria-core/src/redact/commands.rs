@@ -1,30 +1,34 @@
 //! Words after which a secret follows without a sign: `Bearer …`, `-u user:password`, `login user password …`,
-//! `docker login -p …`, `sshpass -p …`.
+//! `docker login -p …`, `sshpass -p …`, `mysql -p…`, `seed phrase is …`.
 //!
 //! Called by the scanner for words that a blank follows, so `is_one` is asked for nearly every word.
 
 use super::bytes::{ALNUM, BLANK, DIGIT, TOKEN68, WORD, all, is_mixed};
+use super::foreign;
 use super::hiding::{Hidden, Step, Until, step_bare};
 use super::look::{Look, More};
 use super::marker;
+use super::mysql;
+use super::phrase;
 use super::placeholder::{is_placeholder, is_template};
 use super::quote::Quote;
 use super::token;
 
 /// How much of a secret is looked at.
-const SEEN: usize = 64;
+pub(super) const SEEN: usize = 64;
 /// How many words may stand between a command and its password.
 const WORDS_BETWEEN: usize = 6;
 
 /// Whether `find` knows `word`, which does not begin with a dash.
 #[inline]
 pub(super) fn is_one(word: &[u8]) -> bool {
-    match word.len() {
+    let is_known = match word.len() {
         5 => word == b"login",
         6 => word.eq_ignore_ascii_case(b"bearer"),
         7 => word == b"sshpass",
         _ => false,
-    }
+    };
+    is_known || mysql::is_client(word) || phrase::is_label(word) || foreign::is_first(word)
 }
 
 /// Finds the secret behind `word`, which ends at `end` and is followed by a blank.
@@ -32,6 +36,9 @@ pub(super) fn find(look: Look<'_>, word: &[u8], end: usize) -> Result<Option<Hid
     match word {
         b"-u" | b"--user" | b"--proxy-user" => user(look, end),
         b"login" | b"sshpass" => password(look, end),
+        _ if mysql::is_client(word) => mysql::in_shell(look, end),
+        _ if foreign::is_first(word) => foreign::spaced(look, word, end),
+        _ if phrase::is_label(word) => phrase::after_label(look, end),
         _ if is_one(word) => bearer(look, end),
         _ => Ok(None),
     }
@@ -126,7 +133,8 @@ fn user(look: Look<'_>, end: usize) -> Result<Option<Hidden>, More> {
     Ok(Some(Hidden { kind: "password", from, sure: from, until }))
 }
 
-fn bare_end(look: Look<'_>, from: usize) -> Result<Option<usize>, More> {
+/// Returns the end of the value without quotation marks at `from`; none if it is longer than `SEEN`.
+pub(super) fn bare_end(look: Look<'_>, from: usize) -> Result<Option<usize>, More> {
     let mut end = from;
     while end - from < SEEN {
         match step_bare(look, end)? {

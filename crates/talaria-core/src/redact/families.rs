@@ -4,7 +4,7 @@
 //! value secret (`password = …`) are in `names.rs`. The first line that matches wins, so a longer prefix stands before
 //! the shorter one that it begins with. Data only; `token.rs` reads it.
 
-use super::bytes::{ALNUM, BASE64URL, DIGIT, IDENT, PERCENT, SLASH, Set, UPPER, WORD};
+use super::bytes::{ALNUM, BASE64URL, DIGIT, HEX, IDENT, PERCENT, SLASH, Set, UPPER, WORD};
 
 /// Secrets with a common beginning.
 #[derive(Debug)]
@@ -56,12 +56,14 @@ pub(super) const KINDS: &[&str] = &[
     "credential",
     "discord-mention",
     "discord-token",
+    "encoded-secret",
     "jwt",
     "key",
     "password",
     "phone",
     "private-key",
     "secret",
+    "seed-phrase",
     "signature",
     "telegram-token",
     "token",
@@ -149,6 +151,22 @@ pub(super) const FAMILIES: &[Family] = &[
     family("discord-webhook", "discordapp.com/api/webhooks/", PATH, 24, Any),
     family("matrix-token", "syt_", IDENT, 20, Dense),
     family("sendgrid-key", "SG.", BASE64URL, 16, TwoParts),
+    family("twilio-key", "SK0", HEX, 31, Exact),
+    family("twilio-key", "SK1", HEX, 31, Exact),
+    family("twilio-key", "SK2", HEX, 31, Exact),
+    family("twilio-key", "SK3", HEX, 31, Exact),
+    family("twilio-key", "SK4", HEX, 31, Exact),
+    family("twilio-key", "SK5", HEX, 31, Exact),
+    family("twilio-key", "SK6", HEX, 31, Exact),
+    family("twilio-key", "SK7", HEX, 31, Exact),
+    family("twilio-key", "SK8", HEX, 31, Exact),
+    family("twilio-key", "SK9", HEX, 31, Exact),
+    family("twilio-key", "SKa", HEX, 31, Exact),
+    family("twilio-key", "SKb", HEX, 31, Exact),
+    family("twilio-key", "SKc", HEX, 31, Exact),
+    family("twilio-key", "SKd", HEX, 31, Exact),
+    family("twilio-key", "SKe", HEX, 31, Exact),
+    family("twilio-key", "SKf", HEX, 31, Exact),
     // Clouds
     family("aws-key-id", "AKIA", CAPITALS, 16, Exact),
     family("aws-key-id", "ASIA", CAPITALS, 16, Exact),

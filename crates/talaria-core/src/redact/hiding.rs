@@ -6,7 +6,7 @@
 use super::bytes::{BASE64URL, BLANK, DOT, IDENT, Set, WORD};
 use super::look::{Look, More};
 use super::quote::{Inside, Quote};
-use super::{marker, pem};
+use super::{encoded, marker, pem, putty};
 
 /// A secret that a rule has found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +38,10 @@ pub(super) enum Until {
     Tag,
     /// Like the body of a PEM block.
     Key(pem::Body),
+    /// Like the private lines of a file of PuTTY.
+    Lines(putty::Lines),
+    /// Like a run of base64, also a wrapped one.
+    Encoded(encoded::Rest),
 }
 
 /// How much of a header is secret.
@@ -85,6 +89,8 @@ impl Until {
             Self::Bare => step_bare(look, at)?,
             Self::Header(extent, within) => step_header(look, at, *extent, within)?,
             Self::Key(body) => body.step(look, at)?,
+            Self::Lines(lines) => lines.step(look, at)?,
+            Self::Encoded(rest) => rest.step(look, at)?,
         };
         Ok(step)
     }
@@ -94,7 +100,8 @@ impl Until {
         match self {
             Self::Chars(set) => set.has(b'.'),
             Self::Bare | Self::Header(Extent::Credentials, _) => true,
-            Self::Here | Self::Quote(_) | Self::Header(..) | Self::Tag | Self::Key(_) => false,
+            Self::Here | Self::Quote(_) | Self::Header(..) | Self::Tag => false,
+            Self::Key(_) | Self::Lines(_) | Self::Encoded(_) => false,
         }
     }
 }

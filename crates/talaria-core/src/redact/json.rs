@@ -15,7 +15,7 @@ use super::look::Look;
 use super::names::{self, Name, Role};
 use super::placeholder::is_placeholder;
 use super::value::is_path;
-use super::{headers, marker, redact_behind, token};
+use super::{foreign, headers, marker, phrase, redact_behind, token};
 
 /// Puts markers in the place of all secrets in the strings of `raw`. Gives the document itself if there are none.
 ///
@@ -138,9 +138,12 @@ fn owned(text: Cow<'_, str>) -> Option<String> {
 }
 
 fn read(name: &str) -> Option<Name> {
-    let name = name.as_bytes();
-    let end = &name[name.len().saturating_sub(names::LONGEST)..];
-    if all(end, WORD) { names::read(end).filter(|name| name.role != Role::Query) } else { None }
+    let bytes = name.as_bytes();
+    let end = &bytes[bytes.len().saturating_sub(names::LONGEST)..];
+    if !all(end, WORD) {
+        return foreign::read(name);
+    }
+    names::read(end).filter(|name| name.role != Role::Query)
 }
 
 /// Gives the text with its secrets hidden, if it has any.
@@ -152,6 +155,10 @@ fn redact_value(text: &str, name: Option<Name>) -> Option<String> {
         _ if is_done => None,
         None => None,
         Some(Name { role: Role::Authorization, .. }) => match headers::credentials(look, 0, Until::Here) {
+            Ok(hidden) => hidden.map(|hidden| hidden.from),
+            Err(_) => Some(0),
+        },
+        Some(Name { role: Role::Phrase, .. }) => match phrase::value(look, 0) {
             Ok(hidden) => hidden.map(|hidden| hidden.from),
             Err(_) => Some(0),
         },

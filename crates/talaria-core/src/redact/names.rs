@@ -22,6 +22,8 @@ pub(super) enum Role {
     Authorization,
     /// The headers of HTTP: names and values.
     Cookie,
+    /// The value is a secret if it is the words of a wallet.
+    Phrase,
 }
 
 impl Role {
@@ -85,7 +87,7 @@ const fn neutral(words: &'static str) -> Entry {
 }
 
 use Place::{Behind, End, Token, Word};
-use Role::{Authorization, Cookie, Password, Query, Strong, Vague, Weak};
+use Role::{Authorization, Cookie, Password, Phrase, Query, Strong, Vague, Weak};
 
 /// Every name. The first line that matches wins.
 #[rustfmt::skip]
@@ -99,6 +101,29 @@ const NAMES: &[Entry] = &[
     entry("passcode", End, Password, "password"),
     entry("passwort", End, Password, "password"),
     entry("pwd", End, Password, "password"),
+    // The same in other languages; `foreign.rs` has those with other letters.
+    entry("adgangskode", End, Password, "password"),
+    entry("contrasena", End, Password, "password"),
+    entry("contrasenia", End, Password, "password"),
+    entry("geslo", Word, Password, "password"),
+    entry("haslo", Word, Password, "password"),
+    entry("heslo", Word, Password, "password"),
+    entry("jelszo", Word, Password, "password"),
+    entry("katasandi", End, Password, "password"),
+    entry("kennwort", End, Password, "password"),
+    entry("losenord", End, Password, "password"),
+    entry("lozinka", Word, Password, "password"),
+    entry("matkhau", Word, Password, "password"),
+    entry("mdp", Word, Password, "password"),
+    entry("motdepasse", End, Password, "password"),
+    entry("nenosiri", Word, Password, "password"),
+    entry("palavrapasse", End, Password, "password"),
+    entry("parola", Word, Weak, "password"),
+    entry("passord", End, Password, "password"),
+    entry("salasana", End, Password, "password"),
+    entry("senha", Word, Password, "password"),
+    entry("sifre", Word, Password, "password"),
+    entry("wachtwoord", End, Password, "password"),
     entry("pass", Behind, Password, "password"),
     entry("pass", Word, Weak, "password"),
     entry("pw", Behind, Password, "password"),
@@ -159,6 +184,11 @@ const NAMES: &[Entry] = &[
     entry("code", Word, Query, "credential"),
     entry("session", Word, Query, "credential"),
     entry("sid", Word, Query, "credential"),
+    entry("mnemonic", End, Phrase, "seed-phrase"),
+    entry("phrase", End, Phrase, "seed-phrase"),
+    entry("recoverywords", End, Phrase, "seed-phrase"),
+    entry("seed", Word, Phrase, "seed-phrase"),
+    entry("seedwords", End, Phrase, "seed-phrase"),
     // Words behind a name that do not change what it means: `SECRET_KEY_BASE`, `password_confirmation`
     neutral("again"),
     neutral("base"),

@@ -125,7 +125,7 @@ fn behind_header(look: Look<'_>, at: usize) -> Result<Option<usize>, More> {
 }
 
 /// Skips what may stand between two lines of a key.
-fn behind_gap(look: Look<'_>, from: usize) -> Result<usize, More> {
+pub(super) fn behind_gap(look: Look<'_>, from: usize) -> Result<usize, More> {
     let mut at = from;
     while at - from < LONGEST_GAP {
         at = match look.get(at)? {
@@ -217,7 +217,7 @@ fn end_nearby(look: Look<'_>, from: usize) -> Result<Option<usize>, More> {
 }
 
 /// Whether there is a line end between two lines, also a written one.
-fn is_new_line(gap: &[u8]) -> bool {
+pub(super) fn is_new_line(gap: &[u8]) -> bool {
     gap.contains(&b'\n') || gap.windows(2).any(|pair| pair == b"\\n")
 }
 

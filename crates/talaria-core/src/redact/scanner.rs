@@ -5,11 +5,14 @@
 //! scanner reads whole texts and streams; for a stream `held_from` says what has to be kept until more text comes.
 
 use super::bytes::{ALNUM, FOLLOWED, IDENT, SPECIAL, WORD};
+use super::encoded::{self, Encoded};
 use super::hiding::{Hidden, Step, Until, dots};
 use super::look::{Look, More, Tail};
 use super::pem::Within;
 use super::token::Opening;
-use super::{assignment, commands, escape, link, marker, names, pem, people, token, value};
+use super::{
+    assignment, commands, escape, foreign, link, marker, mysql, names, pem, people, putty, token, value,
+};
 
 /// A word is kept for this long, to read the name at its end.
 const WORD_KEPT: usize = names::LONGEST + 1;
@@ -104,6 +107,11 @@ impl Scanner {
         }
     }
 
+    /// Whether a secret has begun and not ended.
+    pub(super) fn is_hiding(&self) -> bool {
+        matches!(self.state, State::Hiding(_))
+    }
+
     /// How much of the text has been written.
     pub(super) fn written(&self) -> usize {
         self.written
@@ -189,6 +197,7 @@ impl Scanner {
                 }
                 None
             }
+            0x80.. => foreign::begun(look, self.pos)?,
             _ => {
                 // `\n` may also be a backslash in front of `npm_…`.
                 if let Some(hidden) = token::by_family(look, self.pos + 1)? {
@@ -221,6 +230,19 @@ impl Scanner {
             if word.progress == Progress::Begun {
                 if let Some(hidden) = read_opening(look, word)? {
                     return Ok(Some(hidden));
+                }
+                if word.segment == word.start
+                    && bytes.get(word.start).is_some_and(|first| encoded::may_open(*first))
+                {
+                    match encoded::find(look, word.start)? {
+                        Encoded::Secret(hidden) => return Ok(Some(hidden)),
+                        // What begins like a JWT is read to its dot.
+                        Encoded::Searched(to) if word.jwt.is_none() => {
+                            self.pos = to;
+                            return Ok(None);
+                        }
+                        Encoded::Searched(_) | Encoded::Nothing => {}
+                    }
                 }
                 word.progress = Progress::NoSecret;
             }
@@ -313,6 +335,9 @@ fn end_of_plain_word(bytes: &[u8], start: usize) -> Option<usize> {
         return None;
     }
     let end = start + bytes[start..].iter().position(|byte| !IDENT.has(*byte))?;
+    if end - start >= encoded::LEAST && encoded::may_begin(&bytes[start..]) {
+        return None;
+    }
     let plain = match bytes[end] {
         b' ' => {
             let next = *bytes.get(end + 1)?;
@@ -375,7 +400,12 @@ fn read_end(look: Look<'_>, word: &Word, end: usize, next: u8) -> Result<Option<
             if let Some(hidden) = token::telegram(look, text, end)? {
                 return Ok(Some(hidden));
             }
+            if let Some(hidden) = putty::private_key(look, text, end)? {
+                return Ok(Some(hidden));
+            }
         }
+        0x80.. => return foreign::continued(look, text, word.before, end),
+        b'"' | b'\'' | b'\\' if mysql::is_client(text) => return mysql::in_list(look, end),
         b'~' => return token::azure(look, text, end),
         b'=' | b'"' | b'\'' | b'`' | b'\\' | b'>' => {}
         _ => return Ok(None),

@@ -2,12 +2,15 @@
 
 use std::cell::Cell;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use proptest::prelude::*;
 
 use super::*;
 
 mod bounds;
 mod documents;
+mod encodings;
 mod texts;
 mod work;
 
@@ -37,7 +40,8 @@ struct Example {
 fn examples() -> Vec<Example> {
     let lines = include_str!("corpus/secrets.txt").lines();
     let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
-    lines.map(|line| Example::read(&expand(&line.replace('⏎', "\n").replace('␛', "\x1b")))).collect()
+    let line_ends = |line: &str| line.replace('⏎', "\n").replace('␛', "\x1b");
+    lines.map(|line| Example::read(&encode(&expand(&line_ends(line))))).collect()
 }
 
 impl Example {
@@ -86,6 +90,21 @@ fn expand(line: &str) -> String {
                 rest = hole;
             }
         }
+    }
+    out + rest
+}
+
+/// Puts base64 in the place of what stands between ⟦ and ⟧, and between ⟪ and ⟫ in lines of 76 letters.
+fn encode(line: &str) -> String {
+    let mut out = String::new();
+    let mut rest = line;
+    while let Some((plain, hole)) = rest.split_once(['⟦', '⟪']) {
+        let (inner, behind) = hole.split_once(['⟧', '⟫']).unwrap();
+        let encoded = BASE64_STANDARD.encode(inner);
+        let width = if hole[inner.len()..].starts_with('⟧') { encoded.len() } else { 76 };
+        let lines: Vec<&[u8]> = encoded.as_bytes().chunks(width).collect();
+        out = out + plain + &String::from_utf8(lines.join(&b"\n"[..])).unwrap();
+        rest = behind;
     }
     out + rest
 }
@@ -158,7 +177,11 @@ fn the_tables_are_written_as_their_readers_need_them() {
 #[test]
 fn every_line_of_the_table_hides_what_it_describes() {
     for family in families::FAMILIES.iter().filter(|family| family.shape != families::Shape::Never) {
-        let material = if family.body.has(b'a') { "fake4Material7NotReal2" } else { "FAKE7NEVER2REAL" };
+        let material = match family.body {
+            body if body.has(b'k') => "fake4Material7NotReal2",
+            body if body.has(b'a') => "fa4e0dead1beef2",
+            _ => "FAKE7NEVER2REAL",
+        };
         let body = |count| material.chars().cycle().take(count).collect::<String>();
         let body = match family.shape {
             families::Shape::TwoParts => format!("{}.{}", body(22), body(43)),

@@ -5,12 +5,15 @@
 //! secret. Reads a bounded stretch of the value; what is longer than that is a secret.
 
 use super::assignment::{Assignment, Form};
-use super::bytes::{ALNUM, BLANK, DIGIT, DOT, IDENT, LETTER, LOWER, TOKEN68, UPPER, all, any, is_mixed};
+use super::bytes::{
+    ALNUM, BLANK, DIGIT, DOT, IDENT, LETTER, LOWER, TOKEN68, UPPER, WORD, all, any, is_mixed,
+};
 use super::headers;
 use super::hiding::{Hidden, Step, Until, step_bare};
 use super::look::{Look, More};
 use super::marker;
-use super::names::{Name, Role, Style};
+use super::names::{self, Name, Role, Style};
+use super::phrase;
 use super::placeholder::{
     is_capitalised, is_identifier, is_placeholder, is_scrambled, is_template, is_word, names_a_secret,
 };
@@ -27,6 +30,7 @@ pub(super) fn find(look: Look<'_>, given: &Assignment) -> Result<Option<Hidden>,
     match given.name.role {
         Role::Authorization => return headers::authorization(look, given.value),
         Role::Cookie => return headers::cookie(look, given.value),
+        Role::Phrase => return phrase::value(look, given.value),
         Role::Password | Role::Strong | Role::Weak | Role::Vague | Role::Query => {}
     }
     if marker::end(look, given.value)?.is_some() {
@@ -80,6 +84,9 @@ fn quoted(look: Look<'_>, given: &Assignment, quote: Quote, from: usize) -> Resu
     if let Some(end) = end {
         let text = look.slice(from, end);
         let name = given.name;
+        if is_key(look, text, end)? {
+            return Ok(None);
+        }
         if is_placeholder(text) || repeats_name(text) || is_path(text) || !certain && is_template(text) {
             return Ok(None);
         }
@@ -87,7 +94,7 @@ fn quoted(look: Look<'_>, given: &Assignment, quote: Quote, from: usize) -> Resu
             Role::Password => true,
             Role::Strong => text.len() >= 4,
             Role::Weak | Role::Vague => is_weak_secret(text, name, given.form),
-            Role::Query | Role::Authorization | Role::Cookie => false,
+            Role::Query | Role::Authorization | Role::Cookie | Role::Phrase => false,
         };
         if !secret {
             return Ok(None);
@@ -96,6 +103,16 @@ fn quoted(look: Look<'_>, given: &Assignment, quote: Quote, from: usize) -> Resu
         return Ok(None);
     }
     hide(look, given.name, from, Until::Quote(quote))
+}
+
+/// Whether `text`, which ends with the quotation mark at `end`, is itself the name of a value: `secrets: "token": "…"`.
+fn is_key(look: Look<'_>, text: &[u8], end: usize) -> Result<bool, More> {
+    if text.len() > names::LONGEST || !all(text, WORD) || names::read(text).is_none() {
+        return Ok(false);
+    }
+    let behind = Quote::at(look, end)?.map_or(end, |(_, behind)| behind);
+    let sign = look.run(behind, BLANK, 8)?;
+    Ok(look.is(sign, b':')? || look.begins(sign, b"=>")?)
 }
 
 /// Whether a text in quotation marks is a secret although its name has other meanings.
@@ -296,7 +313,8 @@ fn is_expression(value: &[u8]) -> bool {
 
 /// Whether `text` is the name of a secret, as labels are: `"password": "Password"`.
 fn repeats_name(text: &[u8]) -> bool {
-    all(text, LETTER) && text.len() < 16 && super::names::read(text).is_some() || is_word(text)
+    let is_name = |name: Name| name.role != Role::Phrase;
+    all(text, LETTER) && text.len() < 16 && names::read(text).is_some_and(is_name) || is_word(text)
 }
 
 fn hide(look: Look<'_>, name: Name, from: usize, until: Until) -> Result<Option<Hidden>, More> {

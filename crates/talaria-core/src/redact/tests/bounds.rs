@@ -9,6 +9,8 @@ const HOSTILE: &[&str] = &[
     "-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\na\n", "password=", "password=\"", "password=\\\"",
     "token    ", "password: a", "\"token\":", "Authorization: ", "Cookie: a=", "a://", "a:@", "redis://a:b/", "sk-",
     "ghp_.xoxb-SG.", "[redacted:", "token=token,", "secret=a&", "key=", "\u{1b}[", "%", "+1", "-u a:", "é", "<token>", "\n", " ",
+    "mysql ", "mysql -a ", "mysql -p", "\"mysql\", ", "mysql \"", "seed: ", "phrase: word ", "word ", "seed is word word ", "contraseña: ", "пароль",
+    "密码：", "Private-Lines: 9\n", "T1BFTkFJX0FQSV9L", "VGhlIHF1aWNrIGJyb3duIGZveCBqdW1w\n", "T1BFTkFJX0FQSV9LRVk9c2st",
 ];
 
 fn steps(work: impl FnOnce()) -> usize {

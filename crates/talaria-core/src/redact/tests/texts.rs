@@ -33,17 +33,19 @@ pub(super) const SIGNS: &[&str] = &[
     "Some(", "bot123456789", "8Q~", "-u", "<@", "12345678901", "\"", "'", "`", "\\", "\\\"", "\\\\\\\"",
     "\\n", "\\u001b", "\x1b[31m", "%3D", "=", ":", "://", "@", "/", "?", "&", "#", ",", ";", " ", "  ",
     "\t", "\n", "\r\n", ".", "-", "_", "+", "<", ">", "</", "(", ")", "[", "]", "{", "}", "|", "$", "~",
+    "mysql", "-p", "-phunter2", "seed phrase", "mnemonic", "legal winner", "contraseña", "密码", "：", "Private-Lines: 2\n",
+    "T1BFTkFJX0FQSV9LRVk9c2st", "VGhlIHF1aWNrIGJyb3duIGZveCBq",
     "a", "A", "1", "hunter2", "correcthorse", "é", "…", "🔑",
 ];
 
 /// Puts something into a secret that nothing else in a text has.
 pub(super) fn unique(secret: &str) -> String {
-    secret.replace("Fake", "Uniq").replace("fa4e", "0n1y").replace("FAKE", "UNIQ")
+    secret.replace("Fake", "Uniq").replace("fa4e", "0b1e").replace("FAKE", "UNIQ")
 }
 
 /// Whether a part of such a secret is in `text`.
 pub(super) fn gets_out(text: &str) -> bool {
-    ["Uniq4", "0n1y0", "UNIQ7"].iter().any(|part| text.contains(part))
+    ["Uniq4", "0b1e0", "UNIQ7"].iter().any(|part| text.contains(part))
 }
 
 /// A piece of ordinary text with a blank or a line end behind it.
