@@ -181,6 +181,9 @@ pub fn parse(text: &str) -> Result<Parsed, Problem> {
     Ok(reader.parsed)
 }
 
+/// Rules that are silently absent would let pass what they deny.
+const RULES_LOST: &str = "unknown key where rules belong, and nothing in it would hold";
+
 struct Reader<'a> {
     text: &'a str,
     parsed: Parsed,
@@ -218,7 +221,19 @@ impl Reader<'_> {
             }
             None => {
                 let hint = nearest(name, keys::sections()).or_else(|| keys::with_last_part(name));
-                self.report(start, name, Severity::Warning, "unknown key".to_owned(), hint.map(did_you_mean));
+                if keys::holds_rules(name, item) {
+                    let hint = hint.filter(|hint| hint.starts_with("approvals")).unwrap_or("approvals");
+                    self.report(
+                        start,
+                        name,
+                        Severity::Error,
+                        RULES_LOST.to_owned(),
+                        Some(did_you_mean(hint)),
+                    );
+                } else {
+                    let hint = hint.map(did_you_mean);
+                    self.report(start, name, Severity::Warning, "unknown key".to_owned(), hint);
+                }
             }
         }
     }
@@ -254,13 +269,11 @@ impl Reader<'_> {
             }
             None => {
                 let hint = nearest(&name, keys::all()).or_else(|| keys::with_last_part(key));
-                self.report(
-                    start,
-                    &name,
-                    Severity::Warning,
-                    "unknown key".to_owned(),
-                    hint.map(did_you_mean),
-                );
+                let (severity, message) = match section == "approvals" || keys::holds_rules(key, item) {
+                    true => (Severity::Error, RULES_LOST),
+                    false => (Severity::Warning, "unknown key"),
+                };
+                self.report(start, &name, severity, message.to_owned(), hint.map(did_you_mean));
             }
         }
     }

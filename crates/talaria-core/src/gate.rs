@@ -21,6 +21,8 @@ pub struct Gate {
     answers: Answers,
     /// The person's home directory; the floor protects it.
     home: Option<String>,
+    /// Talaria's own directory; the floor protects the secrets in it.
+    talaria: Option<String>,
     wishes: Wishes,
 }
 
@@ -48,7 +50,14 @@ pub enum Ruling {
 impl Gate {
     /// A gate for a thread with these bounds.
     pub fn new(bounds: Bounds, rules: Rules, answers: Answers, home: Option<String>) -> Self {
-        Self { bounds, rules, answers, home, wishes: Wishes::default() }
+        Self { bounds, rules, answers, home, talaria: None, wishes: Wishes::default() }
+    }
+
+    /// Protects the secrets in Talaria's own directory, wherever that is.
+    #[must_use]
+    pub fn protecting(mut self, talaria: Option<String>) -> Self {
+        self.talaria = talaria;
+        self
     }
 
     /// Notes what the model itself said, which comes before Codex's request about it.
@@ -89,14 +98,18 @@ impl Gate {
         let Some(place) = place else { return Ruling::Ask };
         let verdict = match (request, ask) {
             (_, Ask::Command { command, cwd, .. }) => {
-                let ground = Ground { cwd: cwd.as_deref(), home: self.home.as_deref() };
+                let ground = Ground {
+                    cwd: cwd.as_deref(),
+                    home: self.home.as_deref(),
+                    talaria: self.talaria.as_deref(),
+                };
                 self.rules.judge(&rules::Subject::Command { line: command, ground }, place)
             }
             (ServerRequest::Elicitation(p), Ask::Tool { server, .. }) => {
                 self.rules.judge(&rules::Subject::Tool { server, tool: tool_name(p) }, place)
             }
             (_, Ask::Patch { changes: Some(_), .. } | Ask::Network { .. } | Ask::Permissions { .. }) => {
-                Verdict::Ask { doubt: None }
+                self.rules.unless_unread(Verdict::Ask { doubt: None })
             }
             _ => return Ruling::Ask,
         };

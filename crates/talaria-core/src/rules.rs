@@ -5,11 +5,16 @@
 //! mode; what Codex does not ask about never gets here.
 
 mod allow;
+mod expand;
 mod floor;
 mod glob;
+mod hazards;
 mod pattern;
 mod propose;
 mod scene;
+mod spelling;
+mod synonyms;
+mod written;
 
 use std::fmt;
 
@@ -58,6 +63,8 @@ pub struct Ground<'a> {
     pub cwd: Option<&'a str>,
     /// The home directory of who runs it.
     pub home: Option<&'a str>,
+    /// Talaria's own directory, if it is not the usual one.
+    pub talaria: Option<&'a str>,
 }
 
 /// One rule of the user.
@@ -81,6 +88,8 @@ pub struct Rules {
     pub allow: Vec<Rule>,
     /// What is refused; wins over `allow`.
     pub deny: Vec<Rule>,
+    /// Could the user's rules not be read, now or in part? Then nothing is accepted without a person.
+    pub are_incomplete: bool,
 }
 
 /// What is to happen with something that Codex asks about.
@@ -128,8 +137,23 @@ pub enum Permit {
 pub enum Doubt {
     /// The command line is not understood, so neither floor nor rules can be decided.
     NotUnderstood(Unparsable),
+    /// The user's rules cannot be read.
+    RulesUnread,
+    /// It runs something that deny rules cannot see.
+    Unseen(Unseen),
     /// It would leave the sandbox, or may.
     Leaves(Place),
+}
+
+/// What deny rules cannot see in a command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unseen {
+    /// Commands that only the running shell will know: `curl … | sh`, `bash -c "$x"`.
+    Commands,
+    /// Code of another language: `python3 -c`, `perl -e`, `make --eval`.
+    Code,
+    /// A file that the line itself writes.
+    Written,
 }
 
 impl Rule {
@@ -182,39 +206,73 @@ impl Rule {
     fn must_fit(&self, command: &Simple, home: Option<&str>) -> bool {
         self.pattern().is_some_and(|pattern| pattern.must_fit(command, home))
     }
+
+    fn is_certain(&self, command: &Simple, home: Option<&str>) -> bool {
+        self.pattern().is_some_and(|pattern| pattern.is_certain(command, home))
+    }
+
+    fn is_exact(&self) -> bool {
+        self.pattern().is_some_and(Pattern::is_exact)
+    }
+
+    fn is_for_commands(&self) -> bool {
+        self.pattern().is_some()
+    }
 }
 
 impl Rules {
     /// Decides: floor, deny, allow, ask. An allow rule that does not reach `place` does not count.
     pub fn judge(&self, subject: &Subject<'_>, place: Place) -> Verdict {
-        match subject {
+        let verdict = match subject {
             Subject::Command { line, ground } => match shell::parse(line) {
                 Ok(line) => self.judge_line(&line, *ground, place),
                 Err(why) => Verdict::Ask { doubt: Some(Doubt::NotUnderstood(why)) },
             },
             Subject::Tool { server, tool } => self.judge_tool(server, *tool),
+        };
+        self.unless_unread(verdict)
+    }
+
+    /// Leaves to a person what would be accepted, or could be, while the user's rules cannot be read.
+    #[must_use]
+    pub fn unless_unread(&self, verdict: Verdict) -> Verdict {
+        match verdict {
+            Verdict::Allowed { .. } | Verdict::Ask { doubt: None } if self.are_incomplete => {
+                Verdict::Ask { doubt: Some(Doubt::RulesUnread) }
+            }
+            decided => decided,
         }
     }
 
     fn judge_line(&self, line: &Line, ground: Ground<'_>, place: Place) -> Verdict {
-        if let Some(floor) = floor::hit(&Scene::new(line, ground.cwd, ground.home)) {
+        let scene = Scene::new(line, ground);
+        if let Some(floor) = floor::hit(&scene) {
             return Verdict::Forbidden { by: Ban::Floor(floor), why: floor.sentence().to_owned() };
         }
-        // The shell that Codex puts around every line is not what a rule means.
-        let is_meant = |command: &&Simple| !matches!(command.role, Role::Runner | Role::Frame);
+        // The shell that Codex puts around every line is not what a rule means; what nobody sees is asked about below.
+        let is_meant = |command: &&Simple| {
+            !matches!(command.role, Role::Runner | Role::Frame | Role::Unknown | Role::Code)
+        };
         for command in line.commands.iter().filter(is_meant) {
             if let Some(rule) = self.deny.iter().find(|rule| rule.could_fit(command, ground.home)) {
-                let why = match command.role {
-                    Role::Unknown => {
-                        "what it starts is only known when it runs, and could be denied".to_owned()
-                    }
-                    _ if rule.must_fit(command, ground.home) => format!("`{}` is denied", shortened(command)),
-                    _ => format!("`{}` is denied, or could be when it runs", shortened(command)),
+                let why = match rule.is_certain(command, ground.home) {
+                    true => format!("`{}` is denied", shortened(command)),
+                    false => format!("`{}` is denied, or could be when it runs", shortened(command)),
                 };
                 return Verdict::Forbidden { by: Ban::Rule(rule.text.clone()), why };
             }
         }
-        match allow::permits(&self.allow, line, place, ground.home) {
+        let permit = allow::permits(&self.allow, line, place, ground.home);
+        // Deny rules win over allow rules, so they also win where they cannot be decided. Only a rule that spells out the
+        // whole line was written by a person who has seen the code in it.
+        let is_spelled_out = permit.as_ref().is_some_and(|rules| rules.iter().all(|rule| rule.is_exact()));
+        if self.deny.iter().any(Rule::is_for_commands)
+            && !is_spelled_out
+            && let Some(unseen) = written::unseen(&scene)
+        {
+            return Verdict::Ask { doubt: Some(Doubt::Unseen(unseen)) };
+        }
+        match permit {
             Some(rules) => allowed(&rules),
             None => Verdict::Ask { doubt: None },
         }
@@ -301,6 +359,14 @@ impl fmt::Display for Doubt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotUnderstood(why) => write!(f, "the command line cannot be parsed: {why}"),
+            Self::RulesUnread => f.write_str("your rules cannot be read; correct config.toml"),
+            Self::Unseen(Unseen::Commands) => {
+                f.write_str("deny rules cannot see what it starts: that is only known when it runs")
+            }
+            Self::Unseen(Unseen::Code) => f.write_str("deny rules cannot see into the code that it runs"),
+            Self::Unseen(Unseen::Written) => {
+                f.write_str("deny rules cannot see into the file that it writes and then runs")
+            }
             Self::Leaves(Place::Undecidable) => f.write_str("it may leave the sandbox, nobody can tell"),
             Self::Leaves(_) => f.write_str("it would leave the sandbox"),
         }

@@ -5,17 +5,24 @@
 //! is not understood is `Unparsable`, what only the running shell knows is an undecidable word or command. Runs in
 //! linear time and with bounded nesting on every text. Called by `rules`, which decides.
 
+mod awk;
 mod brace;
+mod code;
 mod compound;
 mod dollar;
 mod draft;
+mod git;
 mod grammar;
 mod lex;
 mod lexed;
 mod options;
 mod redirect;
+mod runs;
+mod sed;
 mod source;
+mod starters;
 mod unwrap;
+mod variables;
 mod word;
 mod wrapped;
 mod wrappers;
@@ -25,7 +32,11 @@ use std::fmt;
 use draft::Draft;
 pub use word::{Extent, Piece, Word};
 
+pub(crate) use awk::effects as awk_effects;
+pub(crate) use code::is_interpreter;
+pub(crate) use git::verb as git_verb;
 pub(crate) use lexed::is_name;
+pub(crate) use sed::scripts as sed_scripts;
 pub(crate) use wrappers::{is_carrier, is_trusted};
 
 /// How deep commands may be nested, wrappers and substitutions included.
@@ -99,6 +110,8 @@ pub enum Role {
     Frame,
     /// Stands for commands that only the running shell will know.
     Unknown,
+    /// Stands for code that its owner runs and this reader does not understand: `python3 -c`, `perl -e`, `make --eval`.
+    Code,
 }
 
 /// Where a command or a group stands.

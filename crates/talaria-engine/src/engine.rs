@@ -64,6 +64,7 @@ mod recovery;
 mod register;
 pub(crate) mod rest;
 mod rows;
+mod rulebook;
 mod scope;
 mod seal;
 mod sending;
@@ -88,6 +89,7 @@ pub(crate) use lock::{Lock, is_locked};
 use queue::Queue;
 pub use recovery::OpenError;
 pub use rest::is_at_rest;
+use rulebook::Rulebook;
 use servers::Servers;
 use settings::{Settings, Wanted};
 pub use shell::ShellRun;
@@ -138,6 +140,7 @@ struct Inner {
     /// Facts about this process, or why there are none.
     own_process: Result<ProcessFacts, String>,
     refusals: caller::Refusals,
+    rulebook: Rulebook,
     /// Whoever is about to write down a turn holds a clone.
     callers: Arc<()>,
     tasks: TaskTracker,
@@ -418,10 +421,9 @@ impl Inner {
         });
     }
 
-    /// The rules of the user's, as the file has them now; a file that cannot be read any more denies nothing and allows
-    /// nothing, and the person was told when the engine started.
+    /// The user's rules, as the file has them now.
     fn rules(&self) -> Rules {
-        self.home.load_config().map(|(config, _)| config.approvals.rules).unwrap_or_default()
+        self.rulebook.in_force(self.home.load_config())
     }
 
     fn continues_after_loss(&self) -> bool {

@@ -378,7 +378,8 @@ impl Session {
                 self.options.rules.clone(),
                 self.options.answers,
                 std::env::var("HOME").ok(),
-            ),
+            )
+            .protecting(std::env::var("TALARIA_HOME").ok()),
         }
     }
 

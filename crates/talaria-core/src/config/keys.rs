@@ -190,6 +190,21 @@ pub(super) fn read() -> impl Iterator<Item = &'static str> {
         .map(|(name, _)| *name)
 }
 
+/// Does an unknown key or section look like one with rules in it: by its name, or by a list that it holds?
+pub(super) fn holds_rules(name: &str, item: &Item) -> bool {
+    const SECTIONS: [&str; 5] = ["approvals", "approval", "rules", "permissions", "policy"];
+    const LISTS: [&str; 8] =
+        ["allow", "deny", "rules", "allowed", "denied", "forbid", "allowlist", "denylist"];
+    let is_list = |item: &Item| item.as_array().is_some() || item.as_array_of_tables().is_some();
+    match item.as_table_like() {
+        Some(table) => {
+            nearest(name, SECTIONS).is_some()
+                || table.iter().any(|(key, item)| is_list(item) && nearest(key, LISTS).is_some())
+        }
+        None => is_list(item) && nearest(name, SECTIONS.into_iter().chain(LISTS)).is_some(),
+    }
+}
+
 /// Finds the key that somebody wrote without its section, or in the wrong one.
 pub(super) fn with_last_part(part: &str) -> Option<&'static str> {
     let last = |name: &'static str| name.rsplit('.').next().unwrap_or(name);

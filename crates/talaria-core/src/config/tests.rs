@@ -62,6 +62,7 @@ deny = ["rm *", { tool = "*/delete_*" }]
                     Rule::tool("github/*").unwrap(),
                 ],
                 deny: vec![Rule::deny("rm *").unwrap(), Rule::tool("*/delete_*").unwrap()],
+                are_incomplete: false,
             },
         },
         ..Config::default()
@@ -170,6 +171,40 @@ default = "m"
             warning line 8: modle: unknown key; did you mean model?
         "#]],
     );
+}
+
+#[test]
+fn rules_in_a_place_that_is_not_read_are_an_error() {
+    let text = r#"
+deny = ["rm *"]
+[aprovals]
+deny = ["git push *"]
+[approval]
+mode = "auto"
+[codex]
+allow = ["ls"]
+[security_rules]
+denied = ["rm *"]
+[approvals]
+denny = ["rm *"]
+mod = "auto"
+[chatt]
+color = ["red"]
+"#;
+    check(
+        text,
+        &expect![[r#"
+        error line 2: deny: unknown key where rules belong, and nothing in it would hold; did you mean approvals.deny?
+        error line 3: aprovals: unknown key where rules belong, and nothing in it would hold; did you mean approvals?
+        error line 5: approval: unknown key where rules belong, and nothing in it would hold; did you mean approvals?
+        error line 8: codex.allow: unknown key where rules belong, and nothing in it would hold; did you mean approvals.allow?
+        error line 9: security_rules: unknown key where rules belong, and nothing in it would hold; did you mean approvals?
+        error line 12: approvals.denny: unknown key where rules belong, and nothing in it would hold; did you mean approvals.deny?
+        error line 13: approvals.mod: unknown key where rules belong, and nothing in it would hold; did you mean approvals.mode?
+        warning line 14: chatt: unknown key; did you mean chat?
+    "#]],
+    );
+    assert!(parse(text).unwrap().config.approvals.rules.deny.is_empty());
 }
 
 #[test]
@@ -308,23 +343,23 @@ denny = []
     let config = check(
         text,
         &expect![[r#"
-        error line 2: approvals.mode: "full" is not known; allowed: auto, approval-required, unrestricted, yolo
-        error line 5: approvals.allow: "" is empty: it would never match
-        error line 6: approvals.allow: "a | b" can never match: a rule is about one command, and '|' stands between commands; write a rule for each
-        error line 7: approvals.allow: "timeout 60 cargo test *" can never match: what timeout starts is looked at in its place; write that command alone
-        error line 8: approvals.allow: a rule must be a string or a table with command or tool, not an integer
-        error line 9: approvals.allow: a rule has no key comand; allowed: command, tool, outside; did you mean command?
-        error line 10: approvals.allow: a rule has no key outsid; allowed: command, tool, outside; did you mean outside?
-        error line 11: approvals.allow: outside must be true or false, not a string
-        error line 12: approvals.allow: "github" must be server/tool, for example github/* or github/get_issue
-        error line 13: approvals.allow: a tool runs in its server and never in the sandbox: remove outside
-        error line 14: approvals.allow: a rule is about a command or a tool, not both
-        error line 15: approvals.allow: a rule needs command or tool
-        error line 20: approvals.deny: "x=1 rm" cannot deny an assignment: a deny rule is about the words of a command
-        error line 21: approvals.deny: a deny rule holds everywhere: remove outside
-        warning line 23: approvals.frobnicate: unknown key
-        warning line 24: approvals.denny: unknown key; did you mean approvals.deny?
-    "#]],
+            error line 2: approvals.mode: "full" is not known; allowed: auto, approval-required, unrestricted, yolo
+            error line 5: approvals.allow: "" is empty: it would never match
+            error line 6: approvals.allow: "a | b" can never match: a rule is about one command, and '|' stands between commands; write a rule for each
+            error line 7: approvals.allow: "timeout 60 cargo test *" can never match: what timeout starts is looked at in its place; write that command alone
+            error line 8: approvals.allow: a rule must be a string or a table with command or tool, not an integer
+            error line 9: approvals.allow: a rule has no key comand; allowed: command, tool, outside; did you mean command?
+            error line 10: approvals.allow: a rule has no key outsid; allowed: command, tool, outside; did you mean outside?
+            error line 11: approvals.allow: outside must be true or false, not a string
+            error line 12: approvals.allow: "github" must be server/tool, for example github/* or github/get_issue
+            error line 13: approvals.allow: a tool runs in its server and never in the sandbox: remove outside
+            error line 14: approvals.allow: a rule is about a command or a tool, not both
+            error line 15: approvals.allow: a rule needs command or tool
+            error line 20: approvals.deny: "x=1 rm" cannot deny an assignment: a deny rule is about the words of a command
+            error line 21: approvals.deny: a deny rule holds everywhere: remove outside
+            error line 23: approvals.frobnicate: unknown key where rules belong, and nothing in it would hold
+            error line 24: approvals.denny: unknown key where rules belong, and nothing in it would hold; did you mean approvals.deny?
+        "#]],
     );
     let texts = |rules: &[Rule]| rules.iter().map(|rule| rule.text().to_owned()).collect::<Vec<_>>();
     assert_eq!(texts(&config.approvals.rules.allow), ["cargo test *", "ls"]);

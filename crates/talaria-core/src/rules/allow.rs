@@ -1,9 +1,13 @@
 //! When a line may run without anybody being asked.
 //!
 //! Owns everything that must hold besides the words: nothing unknown, nothing written, no variable set that changes
-//! what programs do. Each command of the line needs a rule; a program that only starts another needs none for itself.
-//! In doubt the answer is no. Called by `rules`.
+//! what programs do, no option that writes or runs something unless the rule names it (`hazards`). Each command of the
+//! line needs a rule; a program that only starts another needs none for itself, and what a command runs by an option that
+//! its rule names is covered by that rule. In doubt the answer is no. Called by `rules`.
 
+use std::collections::HashSet;
+
+use super::hazards::hazards;
 use super::{Place, Reach, Rule};
 use crate::shell::{Line, Redirect, RedirectKind, Role, Simple, Word};
 
@@ -74,9 +78,14 @@ pub(super) fn permits<'r>(
     }
     let applies = |rule: &&Rule| place == Place::Inside || rule.reach == Reach::Anywhere;
     let mut used: Vec<&Rule> = Vec::new();
-    for command in &line.commands {
+    // Commands that run others by an option which their rule names.
+    let mut covering: HashSet<usize> = HashSet::new();
+    for (index, command) in line.commands.iter().enumerate() {
+        if line.wrappers_of(index).any(|owner| covering.contains(&owner)) {
+            continue;
+        }
         match command.role {
-            Role::Unknown => return None,
+            Role::Unknown | Role::Code => return None,
             Role::Runner | Role::Carrier | Role::Frame => {
                 if !is_harmless(command, None, home) {
                     return None;
@@ -88,9 +97,18 @@ pub(super) fn permits<'r>(
                 }
             }
             Role::Plain | Role::Wrapper => {
-                let fits =
-                    |rule: &&Rule| is_harmless(command, Some(rule), home) && rule.must_fit(command, home);
+                let hazards = hazards(&command.words);
+                let names = |rule: &Rule| {
+                    rule.pattern()
+                        .is_some_and(|pattern| hazards.iter().all(|it| pattern.names(it.at, it.length)))
+                };
+                let fits = |rule: &&Rule| {
+                    is_harmless(command, Some(rule), home) && rule.must_fit(command, home) && names(rule)
+                };
                 let rule = rules.iter().filter(applies).find(fits)?;
+                if command.role == Role::Plain && (!hazards.is_empty() || !command.assignments.is_empty()) {
+                    covering.insert(index);
+                }
                 if !used.iter().any(|other| std::ptr::eq(*other, rule)) {
                     used.push(rule);
                 }

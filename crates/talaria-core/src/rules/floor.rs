@@ -5,6 +5,7 @@
 
 mod bomb;
 mod disk;
+mod everything;
 mod leak;
 mod paths;
 mod permissions;
@@ -12,6 +13,7 @@ mod processes;
 mod remove;
 mod secrets;
 mod send;
+mod tokens;
 
 use std::fmt;
 
@@ -150,7 +152,7 @@ impl Call<'_> {
 }
 
 /// The name of the program without its directory and in lower case, if it is known.
-fn program(words: &[Word]) -> Option<String> {
+pub(in crate::rules) fn program(words: &[Word]) -> Option<String> {
     let text = words.first()?.text()?;
     Some(text.rsplit('/').next().unwrap_or(text).to_ascii_lowercase())
 }

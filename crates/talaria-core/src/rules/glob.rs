@@ -160,6 +160,25 @@ impl Glob {
         Self { signs: self.signs.iter().map(lower).collect(), ..self.clone() }
     }
 
+    /// How many bytes of known text it begins with.
+    pub(super) fn literal_start(&self) -> usize {
+        let known = |sign: &Sign| match sign {
+            Sign::Char(c) => Some(c.len_utf8()),
+            Sign::Star | Sign::Home => None,
+        };
+        self.signs.iter().map_while(known).sum()
+    }
+
+    pub(super) fn has_star(&self) -> bool {
+        self.signs.contains(&Sign::Star)
+    }
+
+    /// The pattern after the first `=`, if there is one.
+    pub(super) fn value_glob(&self) -> Option<Self> {
+        let equals = self.signs.iter().position(|sign| *sign == Sign::Char('='))?;
+        Some(Self { signs: self.signs[equals + 1..].to_vec(), ..Self::default() })
+    }
+
     /// A word that fits.
     pub(super) fn sample(&self) -> String {
         let text = |sign: &Sign| match sign {

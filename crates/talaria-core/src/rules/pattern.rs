@@ -8,10 +8,12 @@
 //! - `~` at the start of a word is the home directory, `'…'`, `"…"` and `\` take a character as it is;
 //! - an allow pattern may begin with `NAME=value` and end with `> file`: assignments and writes it lets pass as well.
 //!
-//! Two questions are answered here. *Could* a command fit (deny): what is not known may be anything. *Must* it fit
-//! (allow): what is not known fits only a `*`. Called by `rules`.
+//! Two questions are answered here. *Could* a command fit (deny): what is not known may be anything, and options count
+//! however they are spelled (`spelling`). *Must* it fit (allow): word by word, and what is not known fits only a `*`.
+//! Called by `rules`.
 
 use super::glob::{Glob, Symbol, symbols};
+use super::spelling::{self, Wanted};
 use crate::shell::{Extent, Simple, Word, is_carrier, is_trusted};
 
 /// Why a pattern cannot be used.
@@ -122,10 +124,27 @@ impl Pattern {
     }
 
     /// Could the command be one of these when it runs?
+    ///
+    /// Either word by word, or by what its options and operands mean.
     pub(super) fn could_fit(&self, command: &Simple, home: Option<&str>) -> bool {
-        if command.words.is_empty() {
+        !command.words.is_empty() && (self.could_be(command, home) || self.could_mean(command, home))
+    }
+
+    fn could_mean(&self, command: &Simple, home: Option<&str>) -> bool {
+        let ([program, wanted @ ..], Some((first, words))) =
+            (self.words.as_slice(), command.words.split_first())
+        else {
+            return false;
+        };
+        if first.extent() == Extent::Many || !could_be_program(program, &symbols(first, home), home) {
             return false;
         }
+        let name = command.program().unwrap_or_else(|| program.sample().to_ascii_lowercase());
+        let wanted = Wanted { words: wanted, is_open: self.tail == Tail::Anything };
+        spelling::could_mean(&wanted, &name, words, home)
+    }
+
+    fn could_be(&self, command: &Simple, home: Option<&str>) -> bool {
         // For each number of pattern words: can they be used up by the words so far?
         let count = self.words.len();
         let mut reached = vec![false; count + 1];
@@ -152,6 +171,29 @@ impl Pattern {
             }
         }
         reached[count]
+    }
+
+    /// Is it certain that the command is one of these, because nothing in it is unknown?
+    pub(super) fn is_certain(&self, command: &Simple, home: Option<&str>) -> bool {
+        let is_known = |word: &Word| word.extent() == Extent::One && word.is_settled();
+        let program = command.words.first().and_then(Word::text);
+        let is_program =
+            |program: &str| self.words.first().is_none_or(|glob| must_be_program(glob, program, home));
+        self.must_fit(command, home)
+            || program.is_some_and(is_program)
+                && command.words.iter().all(is_known)
+                && self.could_fit(command, home)
+    }
+
+    /// Is the word at `at` named by the rule: at least its first `length` bytes, not merely covered by a `*`?
+    pub(super) fn names(&self, at: usize, length: usize) -> bool {
+        // A lone `*` allows whatever there is.
+        self.words.is_empty() || self.words.get(at).is_some_and(|glob| glob.literal_start() >= length)
+    }
+
+    /// Does the rule spell out a whole command, so that whoever wrote it has seen all of it?
+    pub(super) fn is_exact(&self) -> bool {
+        self.tail == Tail::Nothing && self.words.iter().all(|glob| !glob.has_star())
     }
 
     /// Must the words of the command fit, whatever is not known about them turns out to be?

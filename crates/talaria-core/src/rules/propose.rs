@@ -149,7 +149,7 @@ pub fn propose(line: &str) -> Option<String> {
         _ => words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "),
     };
     let rule = Rule::allow(&text, Reach::Inside).ok()?;
-    let rules = Rules { allow: vec![rule], deny: Vec::new() };
+    let rules = Rules { allow: vec![rule], ..Rules::default() };
     let subject = Subject::Command { line, ground: Ground::default() };
     matches!(rules.judge(&subject, Place::Inside), Verdict::Allowed { .. }).then_some(text)
 }

@@ -1,12 +1,15 @@
 //! The line as it would unfold: which directory each command stands in, and what simple variables hold.
 //!
-//! Owns the following of `cd`, of `NAME=value` and of loop variables with known values, and the way from a word to a
-//! normal path. Good enough to recognise the worst; never used to allow anything. Called by the floor.
+//! Owns the following of `cd`, of `NAME=value`, of loop variables and of positional parameters with known values, of names
+//! that `read` and `xargs` get from a known input, and the way from a word to a normal path. Good enough to recognise the
+//! worst; never used to allow anything. Called by the floor and by `written`.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use crate::shell::{Extent, Line, Piece, Role, Simple, Word};
+use super::Ground;
+use super::expand::{Values, readings};
+use crate::shell::{GroupKind, Line, Piece, RedirectKind, Role, Simple, Word};
 
 /// In a path: text that is not known.
 const UNKNOWN: char = '\u{FDD0}';
@@ -17,25 +20,42 @@ const PLAIN_STAR: char = '\u{FDD2}';
 const LONGEST: usize = 1024;
 
 /// How many readings of one command are looked at when its variables have several values.
-const READINGS: usize = 16;
+pub(super) const READINGS: usize = 16;
+
+/// How many groups around a command are looked at.
+const AROUND: usize = 64;
 
 /// A line and what is known about its surroundings.
 pub(super) struct Scene<'a> {
     pub(super) line: &'a Line,
-    home: Option<&'a str>,
+    ground: Ground<'a>,
     directories: Vec<Option<Rc<str>>>,
     readings: Vec<Vec<Vec<Word>>>,
+    targets: Vec<Vec<Vec<Word>>>,
     stages: HashMap<(usize, usize), usize>,
+    /// The commands that hold the redirects of a group.
+    frames: HashMap<usize, Vec<usize>>,
+    /// The arguments that functions of the line are called with.
+    calls: HashMap<&'a str, Vec<Vec<Word>>>,
 }
 
 impl<'a> Scene<'a> {
     /// Follows the line from its first command to its last.
-    pub(super) fn new(line: &'a Line, cwd: Option<&str>, home: Option<&'a str>) -> Self {
-        let mut scene =
-            Self { line, home, directories: Vec::new(), readings: Vec::new(), stages: HashMap::new() };
+    pub(super) fn new(line: &'a Line, ground: Ground<'a>) -> Self {
+        let mut scene = Self {
+            line,
+            ground,
+            directories: Vec::new(),
+            readings: Vec::new(),
+            targets: Vec::new(),
+            stages: HashMap::new(),
+            frames: HashMap::new(),
+            calls: HashMap::new(),
+        };
+        scene.look_ahead();
         let mut scopes: HashMap<usize, Option<Rc<str>>> = HashMap::new();
-        let mut variables: HashMap<&str, Vec<Word>> = HashMap::new();
-        scopes.insert(0, cwd.map(|cwd| scene.normal(cwd.to_owned(), None).into()));
+        let mut variables: HashMap<String, Vec<Word>> = HashMap::new();
+        scopes.insert(0, ground.cwd.map(|cwd| scene.normal(cwd.to_owned(), None).into()));
         for (index, command) in line.commands.iter().enumerate() {
             scene.stages.entry((command.at.pipeline, command.at.stage)).or_insert(index);
             let scope = line.groups[command.at.group].scope;
@@ -44,31 +64,221 @@ impl<'a> Scene<'a> {
             if let Some(directory) = &command.directory {
                 scene.directories[index] = Some(scene.path(index, directory).into());
             }
-            scene.readings.push(readings(&command.words, &variables));
+            let positional = scene.positional(index);
+            let values = Values { variables: &variables, positional: &positional };
+            let mut found = readings(&command.words, &values);
+            let targets = command.redirects.iter().map(|to| {
+                readings(std::slice::from_ref(&to.target), &values)
+                    .into_iter()
+                    .flatten()
+                    .collect::<Vec<Word>>()
+            });
+            scene.targets.push(targets.collect());
+            scene.fill_in(index, &mut found);
+            scene.readings.push(found);
             if let Some(target) = scene.changes_directory(index) {
                 scopes.insert(scope, target);
             }
-            let is_statement = command.words.is_empty() || is_declaration(command);
-            if is_statement {
-                if command.role == Role::Frame {
-                    command.assignments.iter().for_each(|set| drop(variables.remove(set.name.as_str())));
-                }
-                for set in &command.assignments {
-                    let values = readings(std::slice::from_ref(&set.value), &variables);
-                    let known = values.into_iter().flatten().filter(is_followed);
-                    match command.role {
-                        Role::Frame => variables.entry(&set.name).or_default().extend(known.take(READINGS)),
-                        _ => drop(variables.insert(&set.name, known.collect())),
-                    }
+            scene.assign(index, &mut variables);
+        }
+        scene
+    }
+
+    /// Notes what stands behind what it is needed for: redirects of groups, calls of functions.
+    fn look_ahead(&mut self) {
+        let functions: HashSet<&str> = self
+            .line
+            .groups
+            .iter()
+            .filter_map(|group| match &group.kind {
+                GroupKind::Function(name) => Some(name.as_str()),
+                _ => None,
+            })
+            .collect();
+        for (index, command) in self.line.commands.iter().enumerate() {
+            if command.role == Role::Frame {
+                self.frames.entry(command.at.group).or_default().push(index);
+            }
+            let name = command.words.first().and_then(Word::text).filter(|name| functions.contains(name));
+            if let Some(name) = name {
+                let calls = self.calls.entry(name).or_default();
+                if calls.len() < READINGS {
+                    calls.push(short(&command.words[1..]));
                 }
             }
         }
-        scene
+    }
+
+    /// The positional parameters that a command can see, once for each way to get there; none if they are not its own.
+    fn positional(&self, index: usize) -> Vec<Vec<Word>> {
+        let mut group = self.line.commands[index].at.group;
+        for _ in 0..AROUND {
+            match &self.line.groups[group] {
+                around if group == 0 && around.owner.is_none() => return Vec::new(),
+                around => {
+                    if let GroupKind::Function(name) = &around.kind {
+                        return self.calls.get(name.as_str()).cloned().unwrap_or_default();
+                    }
+                    if let (GroupKind::Wrapped, Some(owner)) = (&around.kind, around.owner)
+                        && let Some(arguments) = shell_arguments(&self.line.commands[owner])
+                    {
+                        return vec![arguments];
+                    }
+                    group = around.at.group;
+                }
+            }
+        }
+        Vec::new()
+    }
+
+    /// Puts the names that `xargs` gets from a known input in place of what is unknown.
+    fn fill_in(&self, index: usize, readings: &mut Vec<Vec<Word>>) {
+        let is_xargs = |index: &usize| {
+            self.line.commands[*index]
+                .program()
+                .is_some_and(|name| matches!(name.as_str(), "xargs" | "parallel"))
+        };
+        let Some(xargs) = self.line.wrappers_of(index).take(AROUND).find(is_xargs) else { return };
+        let Some(plain) = readings.first().cloned() else { return };
+        for name in self.input(xargs).into_iter().filter(|name| name.len() <= LONGEST).take(READINGS) {
+            let filled = plain.iter().map(|word| {
+                let pieces = word.pieces().iter().map(|piece| match piece {
+                    Piece::Unknown => Piece::Text(name.clone()),
+                    other => other.clone(),
+                });
+                Word::new(pieces.collect(), crate::shell::Extent::One)
+            });
+            readings.push(filled.collect());
+        }
+    }
+
+    /// The names that a command gets as its input, as far as they are known.
+    pub(super) fn input(&self, index: usize) -> Vec<String> {
+        let mut names = Vec::new();
+        let mut at = self.line.commands[index].at;
+        let around = std::iter::once(index).chain(self.line.wrappers_of(index).take(AROUND));
+        around.for_each(|index| names.extend(self.documents(index)));
+        for _ in 0..AROUND {
+            if !names.is_empty() {
+                break;
+            }
+            if let Some(before) = at.stage.checked_sub(1).and_then(|stage| self.stage(at.pipeline, stage)) {
+                names.extend(self.printed(before));
+                break;
+            }
+            let frames = self.frames.get(&at.group).map(Vec::as_slice).unwrap_or_default();
+            frames.iter().for_each(|frame| names.extend(self.documents(*frame)));
+            if at.group == 0 {
+                break;
+            }
+            at = self.line.groups[at.group].at;
+        }
+        names
+    }
+
+    /// The words of here-documents.
+    fn documents(&self, index: usize) -> Vec<String> {
+        let redirects = self.line.commands[index].redirects.iter();
+        let documents = redirects.filter(|to| to.kind == RedirectKind::Document);
+        let texts = documents
+            .filter(|to| to.target.marked().len() <= LONGEST * 4)
+            .map(|to| self.known_text(&to.target));
+        texts.flat_map(|text| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).collect()
+    }
+
+    /// What a command prints, if it prints its own words.
+    fn printed(&self, index: usize) -> Vec<String> {
+        let mut names = self.documents(index);
+        for words in self.readings.get(index).into_iter().flatten() {
+            let Some(name) = super::floor::program(words) else { continue };
+            let lists = words.iter().any(|word| word.start().starts_with("-") && word.start().contains('d'));
+            let prints = matches!(name.as_str(), "echo" | "printf" | "yes" | "realpath" | "readlink" | "seq");
+            if !(prints || name == "ls" && lists) {
+                continue;
+            }
+            for word in words.iter().skip(1).filter(|word| !word.start().starts_with('-')) {
+                let text = ["\\n", "\\t", "\\0", "\\x00", "%s", "%b"]
+                    .iter()
+                    .fold(self.known_text(word), |text, escape| text.replace(escape, " "));
+                // Every name in a directory is as good as the directory.
+                let has_glob = word.pieces().iter().any(|piece| matches!(piece, Piece::Glob(_)));
+                let text =
+                    text.strip_suffix('*').filter(|text| has_glob && text.ends_with('/')).unwrap_or(&text);
+                names.extend(text.split_whitespace().map(str::to_owned));
+            }
+        }
+        names
+    }
+
+    /// The text of a word with the home directory put in; what is not known stays marked.
+    fn known_text(&self, word: &Word) -> String {
+        let text = |piece: &Piece| match piece {
+            Piece::Text(text) => text.clone(),
+            Piece::Home => self.ground.home.unwrap_or("~").to_owned(),
+            Piece::Glob(glob) => glob.clone(),
+            Piece::Variable(_) | Piece::Unknown => UNKNOWN.to_string(),
+        };
+        word.pieces().iter().map(text).collect()
+    }
+
+    /// Takes note of what a command assigns.
+    fn assign(&self, index: usize, variables: &mut HashMap<String, Vec<Word>>) {
+        let command = &self.line.commands[index];
+        if command.words.is_empty() || is_declaration(command) {
+            if command.role == Role::Frame {
+                command.assignments.iter().for_each(|set| drop(variables.remove(set.name.as_str())));
+            }
+            for set in &command.assignments {
+                let positional = self.positional(index);
+                let values = Values { variables, positional: &positional };
+                let found = readings(std::slice::from_ref(&quoted(&set.value)), &values);
+                let known: Vec<Word> =
+                    found.into_iter().flatten().filter(is_followed).take(READINGS).collect();
+                match command.role {
+                    Role::Frame => variables.entry(set.name.clone()).or_default().extend(known),
+                    _ => drop(variables.insert(set.name.clone(), known)),
+                }
+            }
+            return;
+        }
+        let Some(words) = self.readings[index].first() else { return };
+        match words.first().and_then(Word::text) {
+            Some("set") => {
+                let start = words.iter().position(|word| word.is("--")).map_or(1, |at| at + 1);
+                let values: Vec<&Word> = words
+                    .iter()
+                    .skip(start)
+                    .filter(|word| start > 1 || !word.start().starts_with(['-', '+']))
+                    .collect();
+                for (at, value) in values.iter().enumerate().take(READINGS) {
+                    variables.insert((at + 1).to_string(), vec![(*value).clone()]);
+                }
+                let all = values.iter().map(|word| self.known_text(word)).collect::<Vec<_>>().join(" ");
+                variables.insert("@".to_owned(), vec![Word::known(&all)]);
+            }
+            Some("read" | "mapfile" | "readarray") => {
+                let names = words.iter().skip(1).filter_map(Word::text).filter(|name| !name.starts_with('-'));
+                let input = self.input(index);
+                let input: Vec<Word> = input
+                    .iter()
+                    .filter(|name| name.len() <= LONGEST)
+                    .take(READINGS)
+                    .map(|text| Word::known(text))
+                    .collect();
+                names.for_each(|name| drop(variables.insert(name.to_owned(), input.clone())));
+            }
+            _ => {}
+        }
     }
 
     /// The words of a command, once for each value that its variables can have.
     pub(super) fn readings(&self, index: usize) -> &[Vec<Word>] {
         &self.readings[index]
+    }
+
+    /// The paths that a redirect of a command leads to.
+    pub(super) fn target_paths(&self, index: usize, redirect: usize) -> Vec<String> {
+        self.targets[index][redirect].iter().map(|word| self.path(index, word)).collect()
     }
 
     /// The path that a word of the command `index` names: normal, with `~` for the home directory.
@@ -122,17 +332,20 @@ impl<'a> Scene<'a> {
                 }
                 ".." if parts.last().is_some_and(|last| *last != "..") => drop(parts.pop()),
                 ".." if root == "/" => {}
+                // Every process has a link to the root of its file system.
+                "root" if root == "/" && matches!(parts.as_slice(), ["proc", _]) => parts.clear(),
                 part => parts.push(part),
             }
         }
         let path = format!("{root}{}", parts.join("/"));
-        match self.home.map(|home| home.trim_end_matches('/')).filter(|home| !home.is_empty()) {
-            Some(home) => match path.strip_prefix(home) {
-                Some(rest) if rest.is_empty() || rest.starts_with('/') => format!("~{rest}"),
-                _ => path,
-            },
-            None => path,
-        }
+        let below = |path: &str, directory: Option<&str>, name: &str| {
+            let directory = directory.map(|it| it.trim_end_matches('/')).filter(|it| !it.is_empty())?;
+            let rest = path.strip_prefix(directory)?;
+            (rest.is_empty() || rest.starts_with('/')).then(|| format!("{name}{rest}"))
+        };
+        below(&path, self.ground.talaria, "~/.talaria")
+            .or_else(|| below(&path, self.ground.home, "~"))
+            .unwrap_or(path)
     }
 }
 
@@ -158,52 +371,40 @@ fn is_declaration(command: &Simple) -> bool {
         .is_some_and(|name| matches!(name.as_str(), "export" | "declare" | "typeset" | "local" | "readonly"))
 }
 
+/// The words after the text of `sh -c`: `$1` and what follows, without `$0`.
+fn shell_arguments(owner: &Simple) -> Option<Vec<Word>> {
+    let name = owner.program()?;
+    if !matches!(name.as_str(), "sh" | "bash" | "zsh" | "dash" | "ksh" | "mksh" | "ash") {
+        return None;
+    }
+    let is_text = |word: &Word| {
+        word.start().starts_with('-') && !word.start().starts_with("--") && word.start().contains('c')
+    };
+    let text = owner.words.iter().skip(1).position(is_text)? + 2;
+    Some(short(owner.words.get(text + 2..).unwrap_or_default()))
+}
+
+/// The first words, as far as they are worth following.
+fn short(words: &[Word]) -> Vec<Word> {
+    let mut budget = LONGEST;
+    let is_short = |word: &&Word| {
+        let length = word.marked().len() + 1;
+        let fits = length <= budget;
+        budget = budget.saturating_sub(length);
+        fits
+    };
+    words.iter().take(READINGS).take_while(is_short).cloned().collect()
+}
+
+/// A value is not split when it is assigned.
+fn quoted(value: &Word) -> Word {
+    Word::new(value.pieces().to_vec(), crate::shell::Extent::One)
+}
+
 /// Is the value worth keeping: short, and nothing in it unknown but names of files?
 fn is_followed(value: &Word) -> bool {
     let is_open = |piece: &Piece| matches!(piece, Piece::Variable(_) | Piece::Unknown);
     !value.pieces().iter().any(is_open) && value.marked().len() <= LONGEST
-}
-
-/// Puts known values in place of variables.
-fn readings(words: &[Word], variables: &HashMap<&str, Vec<Word>>) -> Vec<Vec<Word>> {
-    let mut all: Vec<Vec<Word>> = vec![Vec::with_capacity(words.len())];
-    for word in words {
-        let named = word.pieces().iter().find_map(|piece| match piece {
-            Piece::Variable(name) => variables.get_key_value(name.as_str()),
-            _ => None,
-        });
-        let choices: Vec<Vec<Word>> = match named {
-            None => vec![vec![word.clone()]],
-            Some((name, values)) => {
-                values.iter().map(|value| split(&replaced(word, name, value), word.extent())).collect()
-            }
-        };
-        if choices.is_empty() || all.len() * choices.len() > READINGS {
-            all.iter_mut().for_each(|words| words.push(word.clone()));
-        } else if let [choice] = choices.as_slice() {
-            all.iter_mut().for_each(|words| words.extend(choice.iter().cloned()));
-        } else {
-            let longer = |words: &Vec<Word>, choice: &Vec<Word>| [words.as_slice(), choice].concat();
-            all = all.iter().flat_map(|words| choices.iter().map(|choice| longer(words, choice))).collect();
-        }
-    }
-    all
-}
-
-fn replaced(word: &Word, name: &str, value: &Word) -> Word {
-    let pieces = word.pieces().iter().flat_map(|piece| match piece {
-        Piece::Variable(this) if this == name => value.pieces().to_vec(),
-        other => vec![other.clone()],
-    });
-    Word::new(pieces.collect(), word.extent())
-}
-
-/// Splits a value that was not quoted at its blanks.
-fn split(word: &Word, extent: Extent) -> Vec<Word> {
-    match word.text() {
-        Some(text) if extent == Extent::Many => text.split_whitespace().map(Word::known).collect(),
-        _ => vec![word.clone()],
-    }
 }
 
 fn raw_path(word: &Word) -> String {
@@ -219,6 +420,7 @@ fn raw_path(word: &Word) -> String {
             Piece::Home => path.push('~'),
             Piece::Glob(glob) => path.push(if glob == "*" { '*' } else { '?' }),
             Piece::Variable(name) if name == "CODEX_HOME" => path.push_str("~/.codex"),
+            Piece::Variable(name) if name == "TALARIA_HOME" => path.push_str("~/.talaria"),
             Piece::Variable(name) if name == "PWD" => path.push('.'),
             Piece::Variable(_) | Piece::Unknown => path.push(UNKNOWN),
         }

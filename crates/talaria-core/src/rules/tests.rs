@@ -1,18 +1,21 @@
 //! What the policy promises: a line and rules in, a verdict out.
 
 mod floor;
+mod hazards;
 mod properties;
 mod proposals;
+mod spellings;
 mod verdicts;
 
 use super::*;
 
-const GROUND: Ground<'_> = Ground { cwd: Some("/home/dev/work"), home: Some("/home/dev") };
+const GROUND: Ground<'_> = Ground { cwd: Some("/home/dev/work"), home: Some("/home/dev"), talaria: None };
 
 fn rules(allow: &[&str], deny: &[&str]) -> Rules {
     Rules {
         allow: allow.iter().map(|text| Rule::allow(text, Reach::Inside).unwrap()).collect(),
         deny: deny.iter().map(|text| Rule::deny(text).unwrap()).collect(),
+        are_incomplete: false,
     }
 }
 

@@ -43,7 +43,7 @@ impl Reader<'_, '_> {
             }
             '@' | '*' => {
                 self.source.bump();
-                lexed.expand(Piece::Unknown, Extent::Many);
+                lexed.expand(Piece::Variable("@".to_owned()), Extent::Many);
                 Ok(())
             }
             '0'..='9' | '#' | '?' | '$' | '!' | '-' => {
@@ -136,12 +136,18 @@ impl Reader<'_, '_> {
                 return Err(Unparsable::Unclosed("an index"));
             }
             extent = if matches!(index, "@" | "*") { Extent::Many } else { extent };
+            let is_whole = self.source.looking_at("}");
             self.close_parameter(quotes)?;
-            lexed.expand(Piece::Unknown, extent);
+            let piece = if is_whole && !counts { Piece::Variable(name.to_owned()) } else { Piece::Unknown };
+            lexed.expand(piece, extent);
         } else if self.source.take("}") {
             match counts {
                 true => lexed.expand(Piece::Unknown, Extent::One),
+                false if matches!(name, "@" | "*") => lexed.expand(Piece::Variable("@".to_owned()), extent),
                 false if is_name(name) => variable(lexed, name, extent),
+                false if name.bytes().all(|byte| byte.is_ascii_digit()) => {
+                    lexed.expand(Piece::Variable(name.to_owned()), extent);
+                }
                 false => lexed.expand(Piece::Unknown, extent),
             }
         } else {

@@ -3,6 +3,7 @@
 //! Owns the numbering of commands, groups and pipelines, and the limits: nesting, and a budget that keeps the work
 //! linear however often texts inside texts are read again. Used by the readers in `shell` alone.
 
+use super::wrappers::Nickname;
 use super::{At, Group, GroupKind, Line, MAX_DEPTH, Role, Simple, Unparsable};
 
 /// How many bytes may be copied or read again for each byte of the line, as texts inside texts and braces need it.
@@ -18,6 +19,7 @@ pub(super) struct Draft {
     pipelines: usize,
     has_hidden_effects: bool,
     budget: usize,
+    nicknames: Vec<Nickname>,
 }
 
 impl Draft {
@@ -30,6 +32,7 @@ impl Draft {
             pipelines: 0,
             has_hidden_effects: false,
             budget: text.len().saturating_mul(AGAIN).saturating_add(ALWAYS),
+            nicknames: Vec::new(),
         }
     }
 
@@ -109,6 +112,23 @@ impl Draft {
         let index = self.reserve(at);
         self.commands[index].role = Role::Unknown;
         self.commands[index].words.push(super::Word::anything());
+    }
+
+    /// Adds a stand-in for code that is not understood.
+    pub(super) fn add_code(&mut self, at: At) {
+        let index = self.reserve(at);
+        self.commands[index].role = Role::Code;
+        self.commands[index].words.push(super::Word::anything());
+    }
+
+    /// Notes names that the line gives to commands.
+    pub(super) fn name(&mut self, nicknames: Vec<Nickname>) {
+        self.nicknames.extend(nicknames);
+    }
+
+    /// What a name was last given to, if the line gave it to anything.
+    pub(super) fn named(&self, name: &str) -> Option<&super::Word> {
+        self.nicknames.iter().rfind(|nickname| nickname.name == name).map(|nickname| &nickname.value)
     }
 
     pub(super) fn command(&self, index: usize) -> &Simple {

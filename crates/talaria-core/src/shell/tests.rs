@@ -22,6 +22,7 @@ fn letter(command: &Simple) -> char {
         Role::Wrapper => 'w',
         Role::Frame => 'f',
         Role::Unknown => '?',
+        Role::Code => '!',
     }
 }
 

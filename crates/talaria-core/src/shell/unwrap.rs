@@ -4,15 +4,20 @@
 //! included. What cannot be known is put in as unknown commands. Called by the grammar for each simple command.
 
 use super::lex::Reader;
+use super::variables::{Run, run_by};
 use super::word::Word;
+use super::wrapped::split;
 use super::wrappers::{Inner, Plan, plan};
 use super::{Assignment, At, GroupKind, Redirect, RedirectKind, Role, Simple, Unparsable};
 
 impl Reader<'_, '_> {
     /// Finds out what the command `index` starts.
     pub(super) fn unwrap(&mut self, index: usize) -> Result<(), Unparsable> {
-        let Some(plan) = plan(&self.draft.command(index).words) else { return Ok(()) };
+        self.unwrap_variables(index)?;
+        self.unwrap_nickname(index)?;
+        let Some(mut plan) = plan(&self.draft.command(index).words) else { return Ok(()) };
         let at = self.draft.command(index).at;
+        self.draft.name(std::mem::take(&mut plan.nicknames));
         let is_runner = self.draft.is_outermost(index) && plan.role == Role::Carrier && plan.is_shell;
         self.draft.command_mut(index).role = if is_runner { Role::Runner } else { plan.role };
         let group = self.draft.open(GroupKind::Wrapped, at, Some(index))?;
@@ -30,19 +35,69 @@ impl Reader<'_, '_> {
             match inner {
                 Inner::Words(words) => self.unwrap_words(words, &plan, at)?,
                 Inner::Text(words) => self.unwrap_text(words, at)?,
-                Inner::Loose(words) => {
-                    if let Err(why) = self.unwrap_text(words, at) {
-                        self.draft.add_unknown(at);
-                        // A limit is a limit of the whole line.
-                        if matches!(why, Unparsable::TooDeep | Unparsable::TooLong) {
-                            return Err(why);
-                        }
-                    }
-                }
+                Inner::Loose(words) => self.unwrap_loose(words, at)?,
                 Inner::Input => self.unwrap_stdin(index, at)?,
+                Inner::Code => self.draft.add_code(at),
             }
         }
         Ok(())
+    }
+
+    /// Variables that a program runs as a command: `GIT_SSH_COMMAND`, `PAGER`.
+    fn unwrap_variables(&mut self, index: usize) -> Result<(), Unparsable> {
+        let command = self.draft.command(index);
+        let at = command.at;
+        let runs: Vec<Run> = command.assignments.iter().filter_map(run_by).collect();
+        if runs.is_empty() {
+            return Ok(());
+        }
+        let group = self.draft.open(GroupKind::Wrapped, at, Some(index))?;
+        let at = At { group, ..at };
+        for run in runs {
+            match run {
+                Run::Text(value) => self.unwrap_loose(&[value], at)?,
+                Run::Code => self.draft.add_code(at),
+            }
+        }
+        Ok(())
+    }
+
+    /// A command whose name the line gave to another one before.
+    fn unwrap_nickname(&mut self, index: usize) -> Result<(), Unparsable> {
+        let command = self.draft.command(index);
+        let at = command.at;
+        let Some(name) = command.words.first().and_then(Word::text) else { return Ok(()) };
+        let Some(value) = self.draft.named(name).cloned() else { return Ok(()) };
+        // An alias that begins with its own name is not expanded a second time.
+        let is_inside = |owner: &usize| {
+            *owner != index && self.draft.command(*owner).words.first().and_then(Word::text) == Some(name)
+        };
+        if self.draft.wrappers_around(index).iter().any(is_inside) {
+            return Ok(());
+        }
+        let rest = command.words[1..].to_vec();
+        let group = self.draft.open(GroupKind::Wrapped, at, Some(index))?;
+        self.draft.share_scope(group);
+        let at = At { group, ..at };
+        match value.text().and_then(split) {
+            Some(mut words) if !words.is_empty() => {
+                words.extend(rest);
+                let plan = Plan::new(Role::Plain, Vec::new());
+                self.unwrap_words(&words, &plan, at)
+            }
+            _ => {
+                self.draft.add_unknown(at);
+                Ok(())
+            }
+        }
+    }
+
+    /// Reads a text that may be no shell; what is not understood of it is unknown.
+    fn unwrap_loose(&mut self, words: &[Word], at: At) -> Result<(), Unparsable> {
+        let Err(why) = self.unwrap_text(words, at) else { return Ok(()) };
+        self.draft.add_unknown(at);
+        // A limit is a limit of the whole line.
+        if matches!(why, Unparsable::TooDeep | Unparsable::TooLong) { Err(why) } else { Ok(()) }
     }
 
     fn unwrap_words(&mut self, words: &[Word], plan: &Plan, at: At) -> Result<(), Unparsable> {

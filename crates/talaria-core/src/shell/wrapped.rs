@@ -4,9 +4,9 @@
 
 use super::draft::Draft;
 use super::lex::Reader;
-use super::options::Options;
+use super::options::{Found, Options};
 use super::word::Word;
-use super::wrappers::{Inner, Plan, assignments, has_open_words};
+use super::wrappers::{Inner, Nickname, Plan, assignments, has_open_words};
 use super::{At, Role};
 
 /// `bash -lc 'text'`, `bash script`, `bash` alone.
@@ -94,7 +94,7 @@ pub(super) fn env(words: &[Word]) -> Option<Plan> {
     let mut rest = words.get(found.next..).unwrap_or_default().to_vec();
     let mut is_doubtful = found.is_doubtful;
     if let Some(text) = found.value(&["S", "split-string"]) {
-        match text.text().and_then(split) {
+        match text.text().and_then(split_for_env) {
             Some(mut split) => {
                 split.append(&mut rest);
                 rest = split;
@@ -173,8 +173,29 @@ pub(super) fn flock(words: &[Word]) -> Option<Plan> {
 /// `ssh host program …`: a shell at the other end reads the words, joined.
 pub(super) fn ssh(words: &[Word]) -> Option<Plan> {
     let options = Options { flags: "", values: "BbcDEeFIiJLlmOoPpQRSWw", long_flags: &[], long_values: &[] };
-    let inner = words.get(options.read(words, 1).next + 1..).filter(|inner| !inner.is_empty())?;
-    Some(Plan::new(Role::Wrapper, vec![Inner::Text(inner.to_vec())]))
+    let found = options.read(words, 1);
+    let mut inner = ssh_options(&found);
+    if let Some(words) = words.get(found.next + 1..).filter(|words| !words.is_empty()) {
+        inner.push(Inner::Text(words.to_vec()));
+    }
+    (!inner.is_empty()).then(|| Plan::new(Role::Wrapper, inner))
+}
+
+/// What `-o ProxyCommand=…` and its like run on this machine.
+fn ssh_options(found: &Found) -> Vec<Inner> {
+    const RUN: &[&str] = &["proxycommand", "localcommand", "knownhostscommand"];
+    let option = |word: &Word| {
+        let start = word.start();
+        let end = start.find(['=', ' ', '\t']).unwrap_or(start.len());
+        let name = start[..end].to_ascii_lowercase();
+        match name.as_str() {
+            name if RUN.contains(&name) => Some(Inner::Loose(vec![word.without_start(end + 1)])),
+            // Another file of options, a word that is not known: either may hold one of these.
+            "include" | "match" | "" => Some(Inner::Code),
+            _ => None,
+        }
+    };
+    found.values.iter().filter(|(name, _)| name == "o").filter_map(|(_, word)| option(word)).collect()
 }
 
 /// `trap 'text' EXIT`.
@@ -194,8 +215,79 @@ pub(super) fn alias(words: &[Word]) -> Option<Plan> {
         let equals = word.start().find('=').filter(|at| *at > 0)?;
         Some(Inner::Loose(vec![word.without_start(equals + 1)]))
     };
-    let inner: Vec<Inner> = words.iter().skip(1).filter_map(text).collect();
-    (!inner.is_empty()).then(|| Plan::new(Role::Wrapper, inner))
+    let mut inner: Vec<Inner> = words.iter().skip(1).filter_map(text).collect();
+    if inner.is_empty() {
+        return None;
+    }
+    let nickname = |word: &Word| {
+        let equals = word.start().find('=').filter(|at| *at > 0)?;
+        Some(Nickname { name: word.start()[..equals].to_owned(), value: word.without_start(equals + 1) })
+    };
+    // zsh replaces a global alias anywhere in a line, and one for a suffix by the end of a file name.
+    if words.iter().any(|word| word.start().starts_with('-') && word.start().contains(['g', 's'])) {
+        inner.push(Inner::Code);
+    }
+    let mut plan = Plan::new(Role::Wrapper, inner);
+    plan.nicknames = words.iter().skip(1).filter_map(nickname).collect();
+    Some(plan)
+}
+
+/// `hash -p /usr/bin/git g`: from now on `g` is that program.
+pub(super) fn hash(words: &[Word]) -> Option<Plan> {
+    let options = Options { flags: "rldt", values: "p", long_flags: &[], long_values: &[] };
+    let found = options.read(words, 1);
+    let path = found.value(&["p"])?;
+    let name = |word: &Word| Some(Nickname { name: word.text()?.to_owned(), value: path.clone() });
+    let names = words.get(found.next..).unwrap_or_default();
+    let mut plan = Plan::new(Role::Plain, Vec::new());
+    plan.is_doubtful = found.is_doubtful || names.iter().any(|word| word.text().is_none());
+    plan.nicknames = names.iter().filter_map(name).collect();
+    Some(plan)
+}
+
+/// `setarch x86_64 -R program …`, and the names that stand for an architecture.
+pub(super) fn setarch(name: &str, words: &[Word]) -> Option<Plan> {
+    let options = Options { flags: "BFILRSTXZ3v", values: "", long_flags: &[], long_values: &[] };
+    let has_architecture =
+        name == "setarch" && words.get(1).is_some_and(|word| !word.start().starts_with('-'));
+    let found = options.read(words, if has_architecture { 2 } else { 1 });
+    let inner = words.get(found.next..).filter(|inner| !inner.is_empty())?;
+    let mut plan = Plan::new(Role::Wrapper, vec![Inner::Words(inner.to_vec())]);
+    plan.is_doubtful = found.is_doubtful || has_architecture && words[1].text().is_none();
+    Some(plan)
+}
+
+/// `/lib64/ld-linux-x86-64.so.2 program …`: the loader starts the program itself.
+pub(super) fn loader(words: &[Word]) -> Option<Plan> {
+    let long_values = &["library-path", "preload", "argv0", "inhibit-rpath", "audit", "glibc-hwcaps-mask"];
+    let options = Options { flags: "", values: "", long_flags: &[], long_values };
+    let found = options.read(words, 1);
+    let inner = words.get(found.next..).filter(|inner| !inner.is_empty())?;
+    let mut plan = Plan::new(Role::Wrapper, vec![Inner::Words(inner.to_vec())]);
+    plan.is_doubtful = found.is_doubtful;
+    Some(plan)
+}
+
+/// `parallel program {} ::: values`: a shell reads the words, joined, with values put in.
+pub(super) fn parallel(words: &[Word]) -> Option<Plan> {
+    let long_values =
+        &["jobs", "max-args", "delimiter", "colsep", "sshlogin", "arg-file", "results", "joblog"];
+    let options = Options { flags: "", values: "jnNISaPLdCE", long_flags: &[], long_values };
+    let found = options.read(words, 1);
+    let rest = words.get(found.next..).unwrap_or_default();
+    let end = rest.iter().position(|word| word.start().starts_with(":::")).unwrap_or(rest.len());
+    let mut plan = Plan::new(Role::Wrapper, Vec::new());
+    plan.is_doubtful = found.is_doubtful;
+    if end == 0 {
+        // Without a program the values themselves are commands.
+        plan.inner.push(Inner::Code);
+    } else {
+        let mut inner: Vec<Word> = rest[..end].iter().map(|word| word.with_unknown("{}")).collect();
+        inner.push(Word::anything());
+        plan.inner.push(Inner::Words(inner));
+        plan.is_doubtful |= rest[..end].iter().any(|word| word.marked().contains([' ', ';', '|', '&', '$']));
+    }
+    Some(plan)
 }
 
 /// `find … -exec program … ;`, any number of times.
@@ -277,8 +369,31 @@ fn is_input(file: &Word) -> bool {
     ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"].iter().any(|name| file.is(name))
 }
 
-/// Splits a text as `env -S` does; none if it holds more than words.
-fn split(text: &str) -> Option<Vec<Word>> {
+/// Splits a text as `env -S` does, where `\_` is a blank and `\c` ends the text; none if it holds more than words.
+fn split_for_env(text: &str) -> Option<Vec<Word>> {
+    if text.contains(['$', '#']) || text.contains("\\c") {
+        return None;
+    }
+    let mut plain = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match (c, chars.peek()) {
+            ('\\', Some('_' | 'f' | 'n' | 'r' | 't' | 'v')) => {
+                chars.next();
+                plain.push(' ');
+            }
+            ('\\', Some('\\')) => {
+                chars.next();
+                plain.push_str("\\\\");
+            }
+            _ => plain.push(c),
+        }
+    }
+    split(&plain)
+}
+
+/// Splits a text into words; none if it holds more than words.
+pub(super) fn split(text: &str) -> Option<Vec<Word>> {
     let mut draft = Draft::new(text);
     let at = At { group: 0, pipeline: 0, stage: 0 };
     let mut reader = Reader::new(text, &mut draft, at);

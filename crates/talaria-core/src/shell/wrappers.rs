@@ -1,13 +1,14 @@
 //! The programs that start other programs: where in their words the other one begins.
 //!
-//! Owns the table and, for each, whether it only starts the other one (a carrier) or changes what it may do or gets
-//! (a wrapper), which an allow rule must name. An option that is not in the table makes a carrier a wrapper. To add
-//! one: a line in `SPECS`, or a function in `plan` if its words follow no pattern. Called by `unwrap`.
+//! Decides, for each, whether it only starts the other one (a carrier), changes what it may do or gets (a wrapper, which
+//! an allow rule must name), or is a command in its own right that also runs others (plain). An option that is not in
+//! the table makes a carrier a wrapper. To add one: a line in `starters`, or a function in `plan` if its words follow no
+//! pattern. Called by `unwrap`.
 
 use super::lexed::is_name;
-use super::options::Options;
+use super::starters::SPECS;
 use super::word::{Extent, Piece, Word};
-use super::{Role, wrapped};
+use super::{Role, code, git, runs, wrapped};
 
 /// What a command starts.
 pub(super) struct Plan {
@@ -23,6 +24,7 @@ pub(super) struct Plan {
     pub(super) shares_scope: bool,
     pub(super) assignments: Vec<(String, Word)>,
     pub(super) directory: Option<Word>,
+    pub(super) nicknames: Vec<Nickname>,
 }
 
 /// What a wrapper starts.
@@ -35,6 +37,14 @@ pub(super) enum Inner {
     Loose(Vec<Word>),
     /// Whatever comes from its input.
     Input,
+    /// Code that this reader does not understand: another language, or a command in a place that hides it.
+    Code,
+}
+
+/// A name that the line gives to a command: `alias g=git`, `hash -p /usr/bin/git g`.
+pub(super) struct Nickname {
+    pub(super) name: String,
+    pub(super) value: Word,
 }
 
 impl Plan {
@@ -48,142 +58,10 @@ impl Plan {
             shares_scope: false,
             assignments: Vec::new(),
             directory: None,
+            nicknames: Vec::new(),
         }
     }
 }
-
-/// A program whose options come first, then some operands, then the other program.
-struct Spec {
-    names: &'static [&'static str],
-    role: Role,
-    options: Options,
-    operands: usize,
-}
-
-const NONE: &[&str] = &[];
-
-const fn carrier(
-    names: &'static [&'static str],
-    flags: &'static str,
-    values: &'static str,
-    long_flags: &'static [&'static str],
-    long_values: &'static [&'static str],
-    operands: usize,
-) -> Spec {
-    Spec { names, role: Role::Carrier, options: Options { flags, values, long_flags, long_values }, operands }
-}
-
-const fn wrapper(
-    names: &'static [&'static str],
-    values: &'static str,
-    long_values: &'static [&'static str],
-    operands: usize,
-) -> Spec {
-    let options = Options { flags: "", values, long_flags: NONE, long_values };
-    Spec { names, role: Role::Wrapper, options, operands }
-}
-
-const SPECS: &[Spec] = &[
-    carrier(&["nohup", "builtin", "noglob", "nocorrect"], "", "", NONE, NONE, 0),
-    carrier(&["command"], "p", "", NONE, NONE, 0),
-    carrier(&["exec"], "cl", "a", NONE, NONE, 0),
-    carrier(&["setsid"], "cfw", "", &["ctty", "fork", "wait"], NONE, 0),
-    carrier(&["nice"], "0123456789", "n", NONE, &["adjustment"], 0),
-    carrier(&["ionice"], "t", "cn", &["ignore"], &["class", "classdata"], 0),
-    carrier(&["time"], "pvl", "f", &["portability", "verbose"], &["format"], 0),
-    carrier(
-        &["timeout"],
-        "fpv",
-        "sk",
-        &["preserve-status", "foreground", "verbose"],
-        &["signal", "kill-after"],
-        1,
-    ),
-    carrier(&["stdbuf"], "", "ioe", NONE, &["input", "output", "error"], 0),
-    carrier(&["taskset"], "ac", "", &["all-tasks", "cpu-list"], NONE, 1),
-    carrier(&["chrt"], "abdfimoRv", "TPD", NONE, NONE, 1),
-    carrier(&["caffeinate"], "disum", "tw", NONE, NONE, 0),
-    carrier(&["repeat"], "", "", NONE, NONE, 1),
-    wrapper(
-        &["sudo"],
-        "ugChpDRrTtU",
-        &[
-            "user",
-            "group",
-            "close-from",
-            "host",
-            "prompt",
-            "chdir",
-            "chroot",
-            "role",
-            "command-timeout",
-            "type",
-            "other-user",
-        ],
-        0,
-    ),
-    wrapper(&["doas"], "uC", NONE, 0),
-    wrapper(&["pkexec"], "", &["user"], 0),
-    wrapper(&["gosu", "su-exec"], "", NONE, 1),
-    wrapper(&["chroot"], "", &["userspec", "groups"], 1),
-    wrapper(&["nsenter"], "tSGW", &["target", "setuid", "setgid", "wdns"], 0),
-    wrapper(
-        &["unshare"],
-        "SGRw",
-        &[
-            "setuid",
-            "setgid",
-            "root",
-            "wd",
-            "map-user",
-            "map-group",
-            "map-users",
-            "map-groups",
-            "propagation",
-            "setgroups",
-            "monotonic",
-            "boottime",
-        ],
-        0,
-    ),
-    wrapper(
-        &["setpriv"],
-        "",
-        &[
-            "reuid",
-            "regid",
-            "ruid",
-            "euid",
-            "rgid",
-            "egid",
-            "groups",
-            "inh-caps",
-            "ambient-caps",
-            "bounding-set",
-        ],
-        0,
-    ),
-    wrapper(&["fakeroot"], "lsib", &["lib", "faked"], 0),
-    wrapper(&["strace", "ltrace"], "aeEIoOpPsSuX", NONE, 0),
-    wrapper(
-        &["systemd-run"],
-        "EHMptu",
-        &[
-            "property",
-            "setenv",
-            "unit",
-            "machine",
-            "host",
-            "uid",
-            "gid",
-            "slice",
-            "description",
-            "working-directory",
-        ],
-        0,
-    ),
-    wrapper(&["unbuffer", "torsocks", "xvfb-run", "dbus-run-session"], "", NONE, 0),
-];
 
 /// Where programs stand that nobody replaces without rights.
 const STANDARD: &[&str] = &[
@@ -218,9 +96,24 @@ pub(super) fn plan(words: &[Word]) -> Option<Plan> {
         "ssh" => wrapped::ssh(words),
         "trap" => wrapped::trap(words),
         "alias" => wrapped::alias(words),
+        "hash" => wrapped::hash(words),
+        "setarch" | "linux32" | "linux64" | "i386" | "x86_64" | "uname26" => wrapped::setarch(&name, words),
+        "tar" | "gtar" | "bsdtar" => runs::tar(words),
+        "make" | "gmake" => runs::make(words),
+        "sed" | "gsed" => runs::sed(words),
+        "socat" => runs::socat(words),
+        "vim" | "vi" | "nvim" | "view" | "vimdiff" | "ex" | "rvim" | "gvim" => runs::vim(words),
+        "git" => git::runs(words),
         "find" => wrapped::find(words),
         "xargs" => wrapped::xargs(words),
-        _ => from_table(&name, words),
+        "parallel" | "sem" => wrapped::parallel(words),
+        "genv" => wrapped::env(words),
+        name if name.starts_with("ld-linux") || name.starts_with("ld-musl") || name.starts_with("ld.so") => {
+            wrapped::loader(words)
+        }
+        name if name.starts_with("git-") => git::split_program(name, words),
+        name if code::is_interpreter(name) => code::interpreter(name, words),
+        name => from_table(name, words).or_else(|| runs::by_option(name, words)),
     }?;
     if matches!(
         name.as_str(),

@@ -23,6 +23,7 @@ use super::lock::{Holder, Lock, LockError};
 use super::queue::{Place, Queue, Room};
 use super::register::{self, Hotel};
 use super::rest;
+use super::rulebook::Rulebook;
 use super::seal::Seal;
 use super::servers::Servers;
 use super::trouble::Troubles;
@@ -132,6 +133,7 @@ impl Engine {
             owner: caller::owner_of_the_home(),
             own_process: caller::own_process(),
             refusals: caller::Refusals::default(),
+            rulebook: Rulebook::default(),
             callers: Arc::default(),
             tasks: TaskTracker::new(),
             phase: watch::Sender::new(Phase::Open),

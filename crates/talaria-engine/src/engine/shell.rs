@@ -91,7 +91,8 @@ impl Inner {
     /// Refuses what the hard floor or a rule of the user's forbids.
     fn permit(&self, command: &str, cwd: &str) -> Result<(), Problem> {
         let home = std::env::var("HOME").ok();
-        let ground = Ground { cwd: Some(cwd), home: home.as_deref() };
+        let talaria = self.home.root().to_str();
+        let ground = Ground { cwd: Some(cwd), home: home.as_deref(), talaria };
         // A person who types a line that is not understood here has decided already.
         match self.rules().judge(&Subject::Command { line: command, ground }, Place::Inside) {
             Verdict::Forbidden { by, why } => {

@@ -9,6 +9,7 @@ use crate::scene::{Scene, both_versions, of_type, only};
 
 both_versions!(
     the_mode_without_restrictions_accepts_all_but_the_floor_and_deny_rules,
+    no_spelling_of_a_denied_command_runs_without_restrictions,
     a_mode_is_a_sandbox_and_a_policy_and_options_go_before_it,
     accepting_all_stops_at_the_sandbox,
     a_secret_is_masked_in_what_is_printed,
@@ -41,6 +42,45 @@ async fn the_mode_without_restrictions_accepts_all_but_the_floor_and_deny_rules(
     );
     assert!(scene.work().join("made").exists() && !scene.work().join("forbidden").exists());
     assert_eq!(events.last().unwrap()["declined"], 2);
+    scene.close().await;
+}
+
+async fn no_spelling_of_a_denied_command_runs_without_restrictions(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    let configuration = fs::read_to_string(scene.home().join("config.toml")).unwrap();
+    let rules = "\n[approvals]\nmode = \"unrestricted\"\ndeny = [\"rm -r *\"]\n";
+    scene.configure(&format!("{configuration}{rules}"));
+    let kept = scene.work().join("kept");
+    fs::create_dir(&kept).unwrap();
+    // Each would remove the directory; the last line shows that other commands run.
+    let denied = [
+        "rm -fr kept",
+        "rm kept --recursive",
+        "env -S 'rm\\_-rf\\_kept'",
+        "shopt -s expand_aliases; alias r='rm -f'\nr -R kept",
+    ];
+    let unseen = ["echo 'rm -rf kept' > s; sh s", "perl -e 'rmdir \"kept\"'"];
+    for command in denied.iter().chain(&unseen).chain(&["rm -f s; touch made"]) {
+        scene.model.push(Reply::new().command(*command));
+    }
+    scene.model.push(Reply::say("done"));
+    let ended = scene.run(&["exec", "--json", "go"]).await.exits(3);
+    let events = ended.events();
+    let closed: Vec<String> = of_type(&events, "request_closed")
+        .iter()
+        .map(|event| format!("{} by {}", event["decision"], event["by"]))
+        .collect();
+    let by_rule = vec![r#""decline" by "rule""#; denied.len()];
+    assert_eq!(closed[..denied.len()], by_rule, "{ended}");
+    // Nobody is there to be asked about the rest.
+    let asked = &closed[denied.len()..denied.len() + unseen.len()];
+    assert!(
+        asked.iter().all(|answer| answer.starts_with(r#""decline""#) && !answer.contains("rule")),
+        "{ended}"
+    );
+    assert_eq!(closed.last().map(String::as_str), Some(r#""accept" by "mode""#), "{ended}");
+    assert!(kept.exists() && scene.work().join("made").exists(), "{ended}");
+    assert_eq!(events.last().unwrap()["declined"], denied.len() + unseen.len());
     scene.close().await;
 }
 

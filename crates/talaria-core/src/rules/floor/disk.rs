@@ -17,9 +17,9 @@ const MEMORY: &[&str] = &["mem", "kmem", "port"];
 
 /// Does a redirect of the command write to a disk?
 pub(super) fn is_redirected_to(scene: &Scene<'_>, index: usize) -> bool {
-    scene.line.commands[index].redirects.iter().any(|to| {
+    scene.line.commands[index].redirects.iter().enumerate().any(|(at, to)| {
         matches!(to.kind, RedirectKind::Write | RedirectKind::ReadWrite)
-            && is_disk(&scene.path(index, &to.target))
+            && scene.target_paths(index, at).iter().any(|path| is_disk(path))
     })
 }
 

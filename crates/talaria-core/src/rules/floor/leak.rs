@@ -7,8 +7,9 @@ use std::collections::{HashMap, HashSet};
 
 use super::super::scene::Scene;
 use super::secrets::is_secret;
-use super::send;
-use crate::shell::{GroupKind, Piece, RedirectKind, Role, Simple, Word};
+use super::send::{self, Sender};
+use super::tokens;
+use crate::shell::{GroupKind, Piece, Redirect, RedirectKind, Role, Simple, Word};
 
 /// How often the line is gone through: each time a secret gets one copy further.
 const ROUNDS: usize = 4;
@@ -119,12 +120,14 @@ impl<'a> Flow<'a> {
             let names = command.assignments.iter().map(|set| set.name.as_str());
             names.for_each(|name| self.add_variable(name));
         }
-        if program == "read" && self.gets_input(index) {
+        if matches!(program.as_str(), "read" | "mapfile" | "readarray") && self.gets_input(index) {
             let names = command.words.iter().skip(1).filter_map(Word::text);
             names.filter(|name| !name.starts_with('-')).for_each(|name| self.add_variable(name));
         }
         let shows = !QUIET.contains(&program.as_str()) && send::sender(command).is_none();
-        let reads = shows && (self.names_secret(index) || self.gets_input(index)) || dumps(command, &program);
+        let reads = shows && (self.names_secret(index) || self.gets_input(index))
+            || dumps(command, &program)
+            || self.prints_token(index, &program);
         let echoes = gets_words && send::sender(command).is_none() && !command.words.is_empty();
         if (reads || echoes) && self.prints.insert(index) {
             self.is_settled = false;
@@ -165,9 +168,9 @@ impl<'a> Flow<'a> {
     }
 
     fn write_files(&mut self, index: usize) {
-        for to in &self.command(index).redirects {
+        for (at, to) in self.command(index).redirects.iter().enumerate() {
             if to.kind == RedirectKind::Write {
-                self.files.insert(self.scene.path(index, &to.target));
+                self.files.extend(self.scene.target_paths(index, at));
             }
         }
     }
@@ -189,7 +192,8 @@ impl<'a> Flow<'a> {
             return true;
         }
         let Some(sender) = send::sender(command) else { return false };
-        self.gets_words(index)
+        self.sends_key(index, sender)
+            || self.gets_words(index)
             || around().any(|wrapper| self.words.contains(&wrapper))
             || self.gets_input(index) && (sender.takes_input(command) || self.is_fed_by_xargs(index))
             || self.scene.readings(index).iter().any(|words| {
@@ -202,6 +206,32 @@ impl<'a> Flow<'a> {
             .line
             .wrappers_of(index)
             .any(|wrapper| self.command(wrapper).program().as_deref() == Some("xargs"))
+    }
+
+    /// Does it print a token or a password into a pipe? In a word of another command it is what that one logs in with.
+    fn prints_token(&self, index: usize, program: &str) -> bool {
+        if !tokens::are_printed_by(self.command(index), program) {
+            return false;
+        }
+        let line = self.scene.line;
+        let mut group = self.command(index).at.group;
+        while group != 0 {
+            if line.groups[group].kind == GroupKind::Substitution {
+                return false;
+            }
+            group = line.groups[group].at.group;
+        }
+        // `echo "$PASSWORD" | ssh host sudo -S …` logs in.
+        !line.commands.iter().any(|command| send::sender(command) == Some(Sender::Shell))
+    }
+
+    /// Does it send the value of a variable that by its name holds a key, and nothing else?
+    fn sends_key(&self, index: usize, sender: Sender) -> bool {
+        let command = self.command(index);
+        let is_fed = |to: &Redirect| to.kind == RedirectKind::Document && tokens::is_key_alone(&to.target);
+        sender != Sender::Shell
+            && (sender.takes_input(command) && command.redirects.iter().any(is_fed)
+                || sender.data(&command.words).iter().any(tokens::is_key_alone))
     }
 
     /// Is a secret among the words, by a substitution or a variable?
@@ -241,10 +271,22 @@ impl<'a> Flow<'a> {
     }
 
     fn has_secret_input(&self, index: usize) -> bool {
-        self.command(index)
-            .redirects
-            .iter()
-            .any(|to| to.kind == RedirectKind::Read && self.is_hot(&self.scene.path(index, &to.target)))
+        let is_hot = |path: &String| self.is_hot(path);
+        let reads = |(at, to): (usize, &Redirect)| {
+            matches!(to.kind, RedirectKind::Read | RedirectKind::ReadWrite)
+                && self.scene.target_paths(index, at).iter().any(is_hot)
+        };
+        self.command(index).redirects.iter().enumerate().any(reads) || self.reads_list(index)
+    }
+
+    /// `xargs -a file`: the file takes the place of the input.
+    fn reads_list(&self, index: usize) -> bool {
+        let command = self.command(index);
+        if command.program().as_deref() != Some("xargs") {
+            return false;
+        }
+        let files = send::values_of(&command.words, &["-a", "--arg-file"]);
+        files.iter().any(|word| self.is_hot(&self.scene.path(index, word)))
     }
 
     /// Is a secret file among the arguments?

@@ -47,6 +47,21 @@ const FILES: &[&str] = &[
     ".cargo/credentials.toml",
     ".gem/credentials",
     ".terraform.d/credentials.tfrc.json",
+    ".env",
+    ".env.local",
+    ".env.*.local",
+    ".env.prod*",
+    ".env.stag*",
+    ".env.dev*",
+    ".envrc",
+    ".talaria/key",
+    ".talaria/config.toml",
+    ".talaria/talaria.db",
+    ".talaria/talaria.db-wal",
+    ".talaria/talaria.db-shm",
+    ".talaria/talaria.db-journal",
+    ".talaria/engine.log",
+    ".talaria/codex/auth.json",
     "etc/shadow",
     "etc/shadow-",
     "etc/gshadow",
@@ -68,10 +83,13 @@ const INSIDE: &[&str] = &[
     "Library/Keychains",
     "secrets/kubernetes.io",
     "run/secrets",
+    ".talaria/imports",
+    ".talaria/run",
 ];
 
 /// Directories that are secret as a whole, although not everything in them is.
-const WHOLE: &[&str] = &[".ssh", ".aws", ".codex", ".azure", ".kube", ".docker"];
+const WHOLE: &[&str] =
+    &[".ssh", ".aws", ".codex", ".azure", ".kube", ".docker", ".talaria", ".talaria/codex"];
 
 /// What is no secret in `.ssh`, by how it begins.
 const PUBLIC: &[&str] = &["config", "known_hosts", "authorized_keys", "allowed_signers", "environment", "rc"];
@@ -109,7 +127,9 @@ fn contains(parts: &[&str], known: &str) -> bool {
     parts.windows(known.len()).any(|window| equal(window, &known))
 }
 
-/// A pattern of the command line fits the name; a bare star fits too much to mean anything.
+/// A pattern of the command line fits the name, or the name a pattern of the table; a bare star fits too much to mean
+/// anything.
 fn equal(parts: &[&str], known: &[&str]) -> bool {
-    parts.iter().zip(known).all(|(part, name)| *part != "*" && fits(part, name))
+    let are_equal = |part: &str, name: &str| fits(part, name) || name.contains('*') && fits(name, part);
+    parts.iter().zip(known).all(|(part, name)| *part != "*" && are_equal(part, name))
 }

@@ -18,6 +18,8 @@ pub(super) enum Sender {
     Upload,
     /// Sends its input.
     Pipe,
+    /// Sends its input to a shell of the user's own.
+    Shell,
     /// Sends what it is asked about.
     Ask,
 }
@@ -57,7 +59,7 @@ const SENDERS: &[(&str, Sender)] = &[
     ("socat", Sender::Pipe),
     ("websocat", Sender::Pipe),
     ("telnet", Sender::Pipe),
-    ("ssh", Sender::Pipe),
+    ("ssh", Sender::Shell),
     ("sendmail", Sender::Pipe),
     ("openssl", Sender::Pipe),
     ("mosquitto_pub", Sender::Pipe),
@@ -110,16 +112,36 @@ impl Sender {
             word.text().is_some_and(|text| ends.iter().any(|end| text.ends_with(end)))
         };
         match self {
-            Self::Pipe => true,
+            Self::Pipe | Self::Shell => true,
             Self::Curl => {
                 let asked = command.words.iter().any(|word| ends_in(word, &["@-", "@/dev/stdin", "=<-"]));
                 asked
-                    || files_of(&command.words, &["-T", "--upload-file"]).iter().any(is_input)
+                    || values_of(&command.words, &["-T", "--upload-file"]).iter().any(is_input)
                     || !command.program().is_some_and(|name| name.starts_with("curl"))
             }
-            Self::Wget => files_of(&command.words, &["--post-file", "--body-file"]).iter().any(is_input),
+            Self::Wget => values_of(&command.words, &["--post-file", "--body-file"]).iter().any(is_input),
             Self::Upload => true,
             Self::Copy | Self::Ask => false,
+        }
+    }
+
+    /// The words that the command sends as they are.
+    pub(super) fn data(self, words: &[Word]) -> Vec<Word> {
+        match self {
+            Self::Curl => values_of(
+                words,
+                &[
+                    "-d",
+                    "--data",
+                    "--data-ascii",
+                    "--data-raw",
+                    "--data-binary",
+                    "--data-urlencode",
+                    "--json",
+                ],
+            ),
+            Self::Wget => values_of(words, &["--post-data", "--body-data"]),
+            Self::Copy | Self::Upload | Self::Pipe | Self::Shell | Self::Ask => Vec::new(),
         }
     }
 
@@ -129,16 +151,16 @@ impl Sender {
         match self {
             Self::Curl => {
                 let marked = arguments.iter().flat_map(|word| [after(word, '@'), after(word, '<')]).flatten();
-                marked.chain(files_of(words, &["-T", "--upload-file"])).collect()
+                marked.chain(values_of(words, &["-T", "--upload-file"])).collect()
             }
-            Self::Wget => files_of(words, &["--post-file", "--body-file"]),
+            Self::Wget => values_of(words, &["--post-file", "--body-file"]),
             Self::Upload => operands(arguments),
             Self::Copy => {
                 let (remote, local): (Vec<Word>, Vec<Word>) =
                     operands(arguments).into_iter().partition(is_remote);
                 if remote.is_empty() { Vec::new() } else { local }
             }
-            Self::Pipe => arguments.iter().filter_map(|word| after(word, ':')).collect(),
+            Self::Pipe | Self::Shell => arguments.iter().filter_map(|word| after(word, ':')).collect(),
             Self::Ask => Vec::new(),
         }
     }
@@ -157,7 +179,7 @@ pub(super) fn after(word: &Word, sign: char) -> Option<Word> {
 }
 
 /// The values of options, in the next word, behind a `=`, or glued to a short one.
-fn files_of(words: &[Word], options: &[&str]) -> Vec<Word> {
+pub(super) fn values_of(words: &[Word], options: &[&str]) -> Vec<Word> {
     let mut found = Vec::new();
     for (index, word) in words.iter().enumerate() {
         let start = word.start();

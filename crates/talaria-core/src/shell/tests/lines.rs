@@ -49,7 +49,7 @@ fn quoting_is_removed_however_it_is_written() {
 fn what_only_the_shell_knows_is_marked() {
     expect![[r#"
         $x "$x" ${x} "${x}" $HOME "${HOME}/a" $1 "$@" $? ${#x} ${x:-y} "${a[@]}"
-            . ⟨$x⟩… ⟨$x⟩ ⟨$x⟩… ⟨$x⟩ ⟨home⟩ ⟨home⟩/a ⟨$1⟩… ⟨?⟩… ⟨$?⟩… ⟨?⟩ ⟨?⟩… ⟨?⟩…
+            . ⟨$x⟩… ⟨$x⟩ ⟨$x⟩… ⟨$x⟩ ⟨home⟩ ⟨home⟩/a ⟨$1⟩… ⟨$@⟩… ⟨$?⟩… ⟨?⟩ ⟨?⟩… ⟨$a⟩…
         ls *.rs a?b [ab]c [ x [
             . ls ⟨*⟩.rs… a⟨?⟩b… ⟨[ab]⟩c… [ x [
         echo $(a | b) `c d` <(e) >(f) "$(g "$(h)")"
