@@ -169,6 +169,11 @@ impl Glob {
         self.signs.iter().map_while(known).sum()
     }
 
+    /// Is it an option: a dash and more?
+    pub(super) fn is_option(&self) -> bool {
+        self.signs.len() > 1 && self.signs[0] == Sign::Char('-')
+    }
+
     pub(super) fn has_star(&self) -> bool {
         self.signs.contains(&Sign::Star)
     }

@@ -13,7 +13,7 @@
 //! Called by `rules`.
 
 use super::glob::{Glob, Symbol, symbols};
-use super::spelling::{self, Wanted};
+use super::spelling::{self, Wanted, could_be_option};
 use crate::shell::{Extent, Simple, Word, is_carrier, is_trusted};
 
 /// Why a pattern cannot be used.
@@ -152,8 +152,12 @@ impl Pattern {
         for word in &command.words {
             let mut next = vec![false; count + 1];
             if word.extent() == Extent::Many {
-                let first = reached.iter().position(|reached| *reached).unwrap_or(count);
-                next[first..].fill(true);
+                let is_file = count > 0 && !reached[0] && !could_be_option(word);
+                for at in 0..=count {
+                    // Names of files are no options.
+                    let passes = at > 0 && next[at - 1] && !(is_file && self.words[at - 1].is_option());
+                    next[at] = reached[at] || passes;
+                }
             } else {
                 let symbols = symbols(word, home);
                 for (at, glob) in self.words.iter().enumerate().filter(|(at, _)| reached[*at]) {

@@ -7,7 +7,7 @@
 
 use super::glob::{Glob, symbols};
 use super::synonyms::{are_same, has_one_dash, meant_by};
-use crate::shell::{Extent, Word, git_verb};
+use crate::shell::{Extent, Piece, Word, git_verb};
 
 /// Options that never take a value.
 const FLAGS: &[&str] = &["quiet", "verbose", "silent", "debug", "help", "version", "yes", "dry-run"];
@@ -194,6 +194,15 @@ fn has_value(option: &str) -> bool {
     }
 }
 
+/// Could the word turn out to be an option? Names of files hardly ever do: only if no sign of a name is in them.
+pub(super) fn could_be_option(word: &Word) -> bool {
+    let is_sign = |c: char| !(c.is_ascii_alphabetic() || c == '-');
+    let is_name = |piece: &Piece| matches!(piece, Piece::Text(text) if text.contains(is_sign));
+    let is_file = |piece: &Piece| matches!(piece, Piece::Glob(_) | Piece::Text(_));
+    let is_file_name = word.pieces().iter().all(is_file) && word.pieces().iter().any(is_name);
+    word.start().is_empty() && !word.is_settled() && !is_file_name
+}
+
 /// The options of a command.
 struct Options<'a> {
     program: &'a str,
@@ -208,9 +217,7 @@ struct Options<'a> {
 impl<'a> Options<'a> {
     fn new(program: &'a str, words: &'a [Word], classes: &[Class]) -> Self {
         let pairs = words.iter().enumerate().zip(classes).filter(|(_, class)| **class == Class::Option);
-        let could_be = |(word, class): (&Word, &Class)| {
-            *class == Class::Anything || word.start().is_empty() && !word.is_settled() && *class != Class::End
-        };
+        let could_be = |(word, class): (&Word, &Class)| *class != Class::End && could_be_option(word);
         let verb =
             words.iter().zip(classes).find(|(_, class)| **class == Class::Operand).map(|(word, _)| word);
         let verb = verb.and_then(Word::text);

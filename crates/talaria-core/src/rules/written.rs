@@ -4,6 +4,8 @@
 //! already is accepted without being read; one that the line itself makes is part of the line. Called by `rules`, where deny
 //! rules exist.
 
+use std::collections::HashSet;
+
 use super::Unseen;
 use super::scene::{Scene, is_open};
 use crate::shell::{RedirectKind, Role, Word, is_interpreter};
@@ -22,7 +24,6 @@ const OPTIONS: &[(&[&str], &[&str])] = &[
     (&["find", "gfind"], &["-fprint", "-fprint0", "-fprintf", "-fls"]),
     (&["git"], &["--output", "-o"]),
     (&["openssl", "gpg", "age", "base64", "xxd", "uudecode"], &["-out", "-o", "--output"]),
-    (&["gcc", "cc", "clang", "rustc", "go", "g++", "ld"], &["-o"]),
 ];
 
 /// Programs that run a file which is named by an option.
@@ -34,6 +35,10 @@ const RUN_BY_OPTION: &[(&[&str], &[&str])] = &[
     (&["cargo"], &["--manifest-path", "--config"]),
     (&["crontab", "at"], &["-f"]),
 ];
+
+/// Programs that turn a file into a program: what they are given is as good as run.
+const COMPILERS: &[&str] =
+    &["gcc", "g++", "cc", "c++", "clang", "clang++", "rustc", "go", "tcc", "ghc", "javac", "zig"];
 
 /// Files that are run because of where they are.
 const RUN_BY_PLACE: &[&str] = &[
@@ -61,22 +66,21 @@ pub(super) fn unseen(scene: &Scene<'_>) -> Option<Unseen> {
 
 fn runs_what_it_writes(scene: &Scene<'_>) -> bool {
     let count = scene.line.commands.len();
-    let written: Vec<String> = (0..count).flat_map(|index| files_written(scene, index)).collect();
+    let written: HashSet<String> = (0..count).flat_map(|index| files_written(scene, index)).collect();
     if written.is_empty() {
         return false;
     }
-    (0..count).flat_map(|index| files_run(scene, index)).any(|file| {
-        written.iter().any(|written| {
-            let is_same =
-                *written == file || file.starts_with(written) && file[written.len()..].starts_with('/');
-            // What is not known may be that file.
-            is_same || is_open(written)
-        })
-    }) || places_run(scene, &written)
+    // A file whose name is not known may be any of those that are run.
+    let is_any = written.iter().any(|file| is_open(file));
+    let is_written = |file: String| {
+        let is_inside = |(end, _): (usize, &str)| end > 0 && written.contains(&file[..end]);
+        is_any || written.contains(&file) || file.match_indices('/').any(is_inside)
+    };
+    (0..count).flat_map(|index| files_run(scene, index)).any(is_written) || places_run(scene, &written)
 }
 
 /// `make` after a makefile was written, `cargo` after a build script.
-fn places_run(scene: &Scene<'_>, written: &[String]) -> bool {
+fn places_run(scene: &Scene<'_>, written: &HashSet<String>) -> bool {
     let runs = |name: &str| {
         matches!(name, "make" | "gmake" | "just" | "cargo" | "npm" | "yarn" | "pnpm" | "pytest" | "pip")
     };
@@ -160,6 +164,9 @@ fn files_run(scene: &Scene<'_>, index: usize) -> Vec<String> {
             files.push(scene.path(index, first));
         }
         let arguments = words.get(1..).unwrap_or_default();
+        if COMPILERS.contains(&name.as_str()) {
+            files.extend(arguments.iter().map(|word| scene.path(index, word)));
+        }
         if is_shell(&name) || is_interpreter(&name) {
             // The first operand is the script; what comes before it may be the value of an option.
             let options = usize::from(arguments.first().is_some_and(|word| word.start().starts_with('-')));

@@ -40,6 +40,13 @@ pub(crate) fn effects(words: &[Word]) -> AwkEffects {
         match start {
             "--" => break,
             "-f" | "--file" | "-E" | "--exec" => {
+                // A program that another command prints is part of the line.
+                if words
+                    .get(next)
+                    .is_none_or(|file| !file.is_settled() || file.is("-") || file.is("/dev/stdin"))
+                {
+                    return everything;
+                }
                 has_file = true;
                 next += 1;
             }

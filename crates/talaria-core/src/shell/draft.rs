@@ -3,6 +3,8 @@
 //! Owns the numbering of commands, groups and pipelines, and the limits: nesting, and a budget that keeps the work
 //! linear however often texts inside texts are read again. Used by the readers in `shell` alone.
 
+use std::collections::HashMap;
+
 use super::wrappers::Nickname;
 use super::{At, Group, GroupKind, Line, MAX_DEPTH, Role, Simple, Unparsable};
 
@@ -19,7 +21,7 @@ pub(super) struct Draft {
     pipelines: usize,
     has_hidden_effects: bool,
     budget: usize,
-    nicknames: Vec<Nickname>,
+    nicknames: HashMap<String, super::Word>,
 }
 
 impl Draft {
@@ -32,7 +34,7 @@ impl Draft {
             pipelines: 0,
             has_hidden_effects: false,
             budget: text.len().saturating_mul(AGAIN).saturating_add(ALWAYS),
-            nicknames: Vec::new(),
+            nicknames: HashMap::new(),
         }
     }
 
@@ -123,12 +125,12 @@ impl Draft {
 
     /// Notes names that the line gives to commands.
     pub(super) fn name(&mut self, nicknames: Vec<Nickname>) {
-        self.nicknames.extend(nicknames);
+        self.nicknames.extend(nicknames.into_iter().map(|nickname| (nickname.name, nickname.value)));
     }
 
     /// What a name was last given to, if the line gave it to anything.
     pub(super) fn named(&self, name: &str) -> Option<&super::Word> {
-        self.nicknames.iter().rfind(|nickname| nickname.name == name).map(|nickname| &nickname.value)
+        self.nicknames.get(name)
     }
 
     pub(super) fn command(&self, index: usize) -> &Simple {

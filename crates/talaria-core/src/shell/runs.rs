@@ -169,7 +169,6 @@ const VERBS: &[Verb] = &[
     (&["tmux"], &["run-shell"], "cdt", &[], 0),
     (&["screen"], &[], "SchDerspTtx", &[], 0),
     (&["systemd-nspawn"], &[], "DMuxEi", &["directory", "machine", "user", "bind", "image"], 0),
-    (&["bwrap"], &[], "", &["chdir", "uid", "gid", "proc", "dev", "tmpfs", "unsetenv", "hostname"], 0),
     (
         &["hyperfine"],
         &[],
@@ -189,6 +188,7 @@ pub(super) fn by_option(name: &str, words: &[Word]) -> Option<Plan> {
     inner.extend(
         VERBS.iter().filter(|(names, ..)| names.contains(&name)).filter_map(|verb| after(words, verb)),
     );
+    inner.extend(special(name, words));
     if matches!(name, "at" | "batch" | "crontab") {
         inner.extend(scheduled(name, words));
     }
@@ -196,6 +196,61 @@ pub(super) fn by_option(name: &str, words: &[Word]) -> Option<Plan> {
         inner.push(Inner::Code);
     }
     (!inner.is_empty()).then(|| Plan::new(Role::Plain, inner))
+}
+
+/// Programs whose words follow no pattern.
+fn special(name: &str, words: &[Word]) -> Option<Inner> {
+    let rest = |at: usize| words.get(at..).filter(|rest| !rest.is_empty());
+    match name {
+        "gdb" => {
+            let args = words.iter().position(|word| word.is("--args"))?;
+            rest(args + 1).map(|rest| Inner::Words(rest.to_vec()))
+        }
+        // What follows is given to bash.
+        "capsh" => {
+            let end = words.iter().position(|word| word.is("--") || word.is("=="))?;
+            let shell = std::iter::once(Word::known("bash")).chain(words[end + 1..].iter().cloned());
+            Some(Inner::Words(shell.collect()))
+        }
+        "bwrap" => {
+            let pairs = [
+                "bind",
+                "dev-bind",
+                "ro-bind",
+                "bind-try",
+                "ro-bind-try",
+                "symlink",
+                "setenv",
+                "file",
+                "bind-data",
+            ];
+            let alone = ["unshare", "share", "die", "new", "as", "clearenv", "cap-drop-all"];
+            let mut at = 1;
+            while let Some(option) = words.get(at).and_then(|word| word.start().strip_prefix("--")) {
+                let has_two = pairs.contains(&option) || option == "dev-bind-try" || option == "ro-bind-data";
+                let has_none = option.is_empty() || alone.iter().any(|known| option.starts_with(known));
+                at += if has_two {
+                    3
+                } else if has_none {
+                    1
+                } else {
+                    2
+                };
+                if option.is_empty() {
+                    break;
+                }
+            }
+            rest(at).map(|rest| Inner::Words(rest.to_vec()))
+        }
+        "npx" => values(words, "c", &["call"], How::Text).pop(),
+        // Commands of its own, `.shell` among them, begin with a dot.
+        "sqlite3" => {
+            let is_command =
+                |word: &Word| word.start().trim_start().starts_with('.') && word.start().contains(' ');
+            words.iter().skip(1).any(is_command).then_some(Inner::Code)
+        }
+        _ => None,
+    }
 }
 
 /// The values of options, wherever they stand.

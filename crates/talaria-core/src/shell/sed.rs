@@ -169,17 +169,25 @@ fn flags(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, effects: &mut Sed
     }
 }
 
-/// Reads a regular expression up to an unescaped `end`.
+/// Reads a regular expression up to an unescaped `end`; in brackets it is an ordinary character.
 fn skip(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, end: char) -> Option<()> {
-    let mut in_brackets = false;
     loop {
         match chars.next()? {
             '\\' => drop(chars.next()),
-            '[' if end != '[' => in_brackets = true,
-            ']' => in_brackets = false,
-            // Whether a delimiter counts inside brackets differs: as the end it is the careful reading of neither.
-            c if c == end && !in_brackets => return Some(()),
-            c if c == end => return None,
+            c if c == end => return Some(()),
+            '[' => {
+                let _ = chars.next_if_eq(&'^');
+                let _ = chars.next_if_eq(&']');
+                let mut is_class = false;
+                loop {
+                    match chars.next()? {
+                        ']' if !is_class => break,
+                        '[' => is_class = chars.next_if(|c| ":.=".contains(*c)).is_some(),
+                        ']' => is_class = false,
+                        _ => {}
+                    }
+                }
+            }
             _ => {}
         }
     }

@@ -81,7 +81,13 @@ impl Reader<'_, '_> {
         let at = At { group, ..at };
         match value.text().and_then(split) {
             Some(mut words) if !words.is_empty() => {
-                words.extend(rest);
+                // An alias that ends in a blank lets the next word be one, too.
+                let follows = value.start().ends_with([' ', '\t']);
+                let next = rest.first().and_then(Word::text).filter(|_| follows);
+                match next.and_then(|next| self.draft.named(next)).and_then(Word::text).and_then(split) {
+                    Some(second) => words.extend(second.into_iter().chain(rest[1..].iter().cloned())),
+                    None => words.extend(rest),
+                }
                 let plan = Plan::new(Role::Plain, Vec::new());
                 self.unwrap_words(&words, &plan, at)
             }

@@ -113,7 +113,9 @@ pub(super) fn plan(words: &[Word]) -> Option<Plan> {
         }
         name if name.starts_with("git-") => git::split_program(name, words),
         name if code::is_interpreter(name) => code::interpreter(name, words),
-        name => from_table(name, words).or_else(|| runs::by_option(name, words)),
+        name => from_table(name, words)
+            .filter(|_| name != "npx" || !words.iter().any(|word| word.is("-c")))
+            .or_else(|| runs::by_option(name, words)),
     }?;
     if matches!(
         name.as_str(),

@@ -187,6 +187,18 @@ fn hostile_lines_are_judged_in_bounded_time() {
         format!("rm -rf {}", "../".repeat(half / 3)),
         "{a,b}".repeat(half / 5),
         format!("ls {}", "*a".repeat(half / 2)),
+        "alias a=b;a;".repeat(half / 12),
+        (0..half / 20).map(|n| format!("alias a{n}=b;a{n};")).collect(),
+        (0..half / 20).map(|n| format!(">a{n};./b{n};")).collect(),
+        format!("f() {{ {} }}; f {}", "rm \"$@\" $1;".repeat(half / 30), "x ".repeat(half / 8)),
+        format!("{} <<E\n{}\nE", "xargs ".repeat(20), "/x ".repeat(half / 3)),
+        format!("while read x; do {} done <<< '{}'", "read y;".repeat(half / 20), "a ".repeat(half / 8)),
+        format!("git {}", "-c a=b ".repeat(half / 8)),
+        format!("rm {}", "-a -b --c ".repeat(half / 10)),
+        format!("find / {} -delete", "\\( ".repeat(half / 4)),
+        format!("sed '{}' f", "s/a/b/;".repeat(half / 8)),
+        format!("awk '{}'", "/a/ || ".repeat(half / 8)),
+        "IFS=,; x=a,b; $x;".repeat(half / 20),
     ];
     let rules = rules(&["ls *a*a*a*a*a*b", "* *a*a*a*b"], &["* *a*a*a*b", "*b*a*a* **"]);
     for line in lines {

@@ -82,6 +82,8 @@ fn every_recursive_removal_in_the_line_is_denied() {
         "rm -fv -- -r",
         "rm -i a b",
         "git rm -r x",
+        "rm -f *.log",
+        "rm build/*",
         "ls -R",
         "echo rm -rf d",
         "docker rm -f r",
@@ -150,6 +152,11 @@ fn every_push_in_the_line_is_denied() {
         "fd -x git push",
         "uv run git push",
         "docker exec -it box git push",
+        "bwrap --dev-bind / / --unshare-net git push",
+        "capsh -- -c 'git push'",
+        "gdb --args git push",
+        "npx -c 'git push'",
+        "alias g='git '\nalias p=push\ng p",
         "npx git push",
     ]);
     // Programs that run others by an option.
@@ -233,6 +240,8 @@ fn code_and_files_of_the_line_are_asked_about_where_deny_rules_exist() {
         "GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=alias.p GIT_CONFIG_VALUE_0=push git p",
         "BASH_ENV=./s bash -c ls",
         "gdb -ex 'shell git push'",
+        "gawk -f <(echo x)",
+        "sqlite3 db '.shell git push'",
         "emacs --batch --eval x",
         // Written and run in one line.
         "echo 'git push' > s; sh s",
@@ -252,6 +261,8 @@ fn code_and_files_of_the_line_are_asked_about_where_deny_rules_exist() {
         "echo x > Makefile; make",
         "coproc git push",
         "x[$(git push)]=1",
+        "sed 's/[]/]/x/e' f",
+        "cat > a.c <<E\nx\nE\ngcc a.c -o a && ./a",
     ]);
     all_accepted(&[
         "bash script.sh",
@@ -274,6 +285,8 @@ fn code_and_files_of_the_line_are_asked_about_where_deny_rules_exist() {
         "git -c user.name=x commit -m y",
         "NODE_OPTIONS=--max-old-space-size=4096 npm test",
         "EDITOR=vim git commit",
+        "go build -o app . && ./app",
+        "sed 's/[/]x/y/; s/[^]/]/z/' f",
     ]);
 }
 
