@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::super::scene::Scene;
-use super::secrets::is_secret;
+use super::secrets::{is_environment, is_secret};
 use super::send::{self, Sender};
 use super::tokens;
 use crate::shell::{GroupKind, Piece, Redirect, RedirectKind, Role, Simple, Word};
@@ -85,6 +85,8 @@ struct Flow<'a> {
     files: HashSet<String>,
     /// Does a redirect of the line lead into the network?
     has_connection: bool,
+    /// Does anything leave other than by a login on a machine of one's own?
+    goes_to_others: bool,
     /// Has nothing been learned since it was last set?
     is_settled: bool,
 }
@@ -100,6 +102,10 @@ impl<'a> Flow<'a> {
             variables: HashSet::new(),
             files: HashSet::new(),
             has_connection: scene.line.commands.iter().any(opens_network),
+            goes_to_others: scene.line.commands.iter().any(|command| {
+                let sender = send::sender(command);
+                opens_network(command) || sender.is_some_and(|it| !matches!(it, Sender::Copy | Sender::Shell))
+            }),
             is_settled: false,
         }
     }
@@ -303,6 +309,7 @@ impl<'a> Flow<'a> {
 
     fn is_hot(&self, path: &str) -> bool {
         is_secret(path)
+            || self.goes_to_others && is_environment(path)
             || self.files.contains(path)
             || path.match_indices('/').any(|(end, _)| end > 0 && self.files.contains(&path[..end]))
     }

@@ -47,13 +47,6 @@ const FILES: &[&str] = &[
     ".cargo/credentials.toml",
     ".gem/credentials",
     ".terraform.d/credentials.tfrc.json",
-    ".env",
-    ".env.local",
-    ".env.*.local",
-    ".env.prod*",
-    ".env.stag*",
-    ".env.dev*",
-    ".envrc",
     ".talaria/key",
     ".talaria/config.toml",
     ".talaria/talaria.db",
@@ -70,6 +63,10 @@ const FILES: &[&str] = &[
     "etc/ssh/ssh_host_ecdsa_key",
     "etc/ssh/ssh_host_ed25519_key",
 ];
+
+/// Files with the keys of a program under development: secret, but what one copies to a machine of one's own.
+const ENVIRONMENTS: &[&str] =
+    &[".env", ".env.local", ".env.*.local", ".env.prod*", ".env.stag*", ".env.dev*", ".envrc"];
 
 /// Directories that are secret with everything in them.
 const INSIDE: &[&str] = &[
@@ -111,6 +108,12 @@ pub(super) fn is_secret(path: &str) -> bool {
         || FILES.iter().any(|file| ends_with(&parts, file))
         || INSIDE.iter().any(|directory| contains(&parts, directory))
         || WHOLE.iter().any(|directory| ends_with(&parts, directory) || ends_with_all_of(&parts, directory))
+}
+
+/// Does the path name a file with the keys of a program under development?
+pub(super) fn is_environment(path: &str) -> bool {
+    let last = path.split(';').next().unwrap_or(path).rsplit('/').next().unwrap_or_default();
+    ENVIRONMENTS.iter().any(|known| equal(&[last], &[known]))
 }
 
 fn ends_with(parts: &[&str], known: &str) -> bool {

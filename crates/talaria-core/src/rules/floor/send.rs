@@ -84,7 +84,11 @@ const USED: &[&str] = &[
     "--kubeconfig",
     "--config",
     "--password-file",
+    "--exclude",
     "--exclude-from",
+    "--include",
+    "--include-from",
+    "--filter",
     "--profile",
 ];
 

@@ -30,6 +30,7 @@ fn rules() -> Rules {
     Rules {
         allow: allow.map(|(text, reach)| Rule::allow(text, reach).unwrap()).into(),
         deny: vec![Rule::deny("cp *").unwrap()],
+        are_incomplete: false,
     }
 }
 
