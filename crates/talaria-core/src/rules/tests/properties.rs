@@ -96,6 +96,23 @@ proptest! {
     }
 
     #[test]
+    fn no_mixture_of_programs_and_words_makes_the_policy_panic(
+        program in prop::sample::select(vec![
+            "git", "rm", "sed", "awk", "tar", "make", "find", "xargs", "rsync", "curl", "kill", "pkill", "alias", "hash",
+            "env", "ssh", "vim", "python3", "perl", "docker", "parallel", "bwrap", "set", "read", "sort", "uniq", "npx",
+        ]),
+        words in prop::collection::vec("(-{0,2}[a-zA-Zé]{0,4}=?[/.*é]{0,2}|\\$[@1x]|\"\\$x\"|\\(|\\)|'[^']{0,6}')", 0..6),
+        more in prop::collection::vec("[-a-zA-Z=$* ]{0,8}", 1..4),
+    ) {
+        let mut rules = policy();
+        rules.allow.extend(more.iter().filter_map(|text| Rule::allow(&format!("{program} {text}"), Reach::Anywhere).ok()));
+        rules.deny.extend(more.iter().filter_map(|text| Rule::deny(&format!("{program} {text}")).ok()));
+        let line = format!("{program} {}", words.join(" "));
+        let _ = judge(&rules, &line);
+        let _ = judge(&rules, &in_shell(&line));
+    }
+
+    #[test]
     fn wrappers_never_turn_forbidden_into_allowed(
         command in prop::sample::select(COMMANDS.to_vec()),
         wrappers in prop::collection::vec(0..=STARTERS.len() + CONSTRUCTS.len(), 0..6),
