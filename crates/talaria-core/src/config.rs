@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use toml_edit::{Item, TableLike};
 
+use crate::hiding::HideHome;
 use crate::nearest::nearest;
 use crate::policy::{ApprovalPolicy, Mode, Sandbox, UnknownName};
 use crate::rules::Rules;
@@ -120,6 +121,8 @@ pub struct CodexConfig {
     pub sandbox: Option<Sandbox>,
     /// The approval policy to ask for.
     pub approval_policy: Option<ApprovalPolicy>,
+    /// When Talaria's own files are hidden from the sandbox.
+    pub hide_home: Option<HideHome>,
     /// How long a turn may take.
     pub turn_timeout: Option<Duration>,
     /// After how much silence of Codex a person is told for the first time.

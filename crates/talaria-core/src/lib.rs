@@ -5,7 +5,7 @@
 //! `power` compares what was asked of a thread with what is in force on it; `settle` says what became of input whose
 //! answer never came, `gap` what happened while nobody listened (`rollout` helps it), `escrow` whether an answer that
 //! Codex never got still serves.
-//! `place` says whether what is accepted stays in the sandbox.
+//! `place` says whether what is accepted stays in the sandbox; `hiding` keeps Talaria's own files out of it.
 //! `transcript` turns the steps of a turn into the messages that are kept.
 //! `notice` is what a person is told who is not looking, and where that may go.
 //! `api` is what commands and the engine tell each other; `bridge` is the tool through which other agents ask for it.
@@ -36,6 +36,7 @@ pub mod frame;
 pub mod gap;
 pub mod gate;
 pub mod hermes;
+pub mod hiding;
 pub mod ids;
 pub mod item;
 pub mod line;

@@ -65,6 +65,8 @@ pub enum Setting {
     Approval,
     /// Whom Codex asks.
     Reviewer,
+    /// Whether Talaria's own files are hidden from commands.
+    OwnFiles,
     /// Where it works.
     Cwd,
     /// The model.
@@ -83,6 +85,11 @@ pub struct Refusal(pub Vec<Difference>);
 impl Refusal {
     /// What a person can do about it.
     pub fn next_step(&self) -> String {
+        if self.0.iter().all(|difference| difference.setting == Setting::OwnFiles) {
+            let hint = "look for permission profiles in Codex's config.toml and in the rules of its administrator; \
+                        `talaria config set codex.hide_home never` lets the conversation start with these files readable";
+            return hint.to_owned();
+        }
         let settings: Vec<String> = self.0.iter().map(|difference| difference.setting.to_string()).collect();
         format!(
             "look for {} in Codex's config.toml and in the rules of its administrator, or ask for what is in force",
@@ -92,14 +99,25 @@ impl Refusal {
 }
 
 /// Compares what was asked with the answer to `thread/start` or `thread/resume`. `codex_home` is where Codex keeps its
-/// things: 0.130 always adds a directory of its own there to the writable ones.
+/// things: 0.130 always adds a directory of its own there to the writable ones. `profile` is the permission profile that
+/// was sent in the place of the sandbox and hides Talaria's own files; without it in force, commands could read them.
 pub fn compare(
     asked: &ThreadStart,
     reply: &ThreadStartReply,
     codex_home: Option<&str>,
+    profile: Option<&str>,
 ) -> Result<Standing, Refusal> {
     let in_force = InForce::of(reply);
     let mut found = Findings(Vec::new());
+    if let Some(profile) = profile
+        && reply.active_permission_profile.as_deref() != Some(profile)
+    {
+        let real = match &reply.active_permission_profile {
+            Some(other) => format!("the permission profile {other:?}, which may show them"),
+            None => "a sandbox that shows them".to_owned(),
+        };
+        found.add(Setting::OwnFiles, "hidden", real, Weight::MorePower);
+    }
     sandbox(&mut found, asked, &in_force, codex_home);
     approval(&mut found, asked, &in_force);
     reviewer(&mut found, asked, &in_force);
@@ -254,6 +272,7 @@ impl fmt::Display for Setting {
             Self::TemporaryDirectories => "the temporary directories",
             Self::Approval => "the approval policy",
             Self::Reviewer => "who answers requests",
+            Self::OwnFiles => "Talaria's own files",
             Self::Cwd => "the working directory",
             Self::Model => "the model",
             Self::Provider => "the model provider",

@@ -26,6 +26,12 @@ pub static PRIVATE_SINCE: Version = Version::new(0, 166, 0);
 pub static SETTINGS_TOLD_SINCE: Version = Version::new(0, 166, 0);
 /// The first version that wants to be told what a tool of ours is.
 pub static TYPED_TOOLS_SINCE: Version = Version::new(0, 141, 0);
+/// The first version that is known to take a permission profile for a thread.
+pub static PERMISSION_PROFILES_SINCE: Version = Version::new(0, 130, 0);
+/// The first version in which a path that must not be read keeps accepted commands in the sandbox.
+pub static DENIALS_KEPT_SINCE: Version = Version::new(0, 136, 0);
+/// The first version whose `codex sandbox` does not want the name of the system.
+pub static ONE_SANDBOX_COMMAND_SINCE: Version = Version::new(0, 134, 0);
 
 /// A Codex version. A pre-release (`0.167.0-alpha.3`) sorts before its release.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -116,6 +122,23 @@ impl Version {
     /// not; of those between nobody knows.
     pub fn logs_messages(&self) -> bool {
         *self < PRIVATE_SINCE
+    }
+
+    /// Tells whether this Codex takes a permission profile for a thread. Tested on 0.130 and 0.166.
+    pub fn has_permission_profiles(&self) -> bool {
+        *self >= PERMISSION_PROFILES_SINCE
+    }
+
+    /// Tells whether a path that a thread may not read keeps this Codex from letting commands leave the sandbox: what a
+    /// person accepts then has no network, and what a rule of Codex allows stays inside. 0.166 does, 0.130 does not; the
+    /// versions between by their source.
+    pub fn keeps_denials(&self) -> bool {
+        *self >= DENIALS_KEPT_SINCE
+    }
+
+    /// Tells whether `codex sandbox` wants the name of the system as a further word, as in `codex sandbox linux`.
+    pub fn names_sandbox_system(&self) -> bool {
+        *self < ONE_SANDBOX_COMMAND_SINCE
     }
 
     /// Tells whether this Codex wants to be told what a tool of ours is.

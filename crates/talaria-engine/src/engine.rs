@@ -20,6 +20,7 @@ use talaria_core::api::{
 };
 use talaria_core::config::OnLoss;
 use talaria_core::escrow::Escrow;
+use talaria_core::hiding::HideHome;
 use talaria_core::ids::SessionId;
 use talaria_core::policy::Answers;
 use talaria_core::principal::Principal;
@@ -428,6 +429,12 @@ impl Inner {
 
     fn continues_after_loss(&self) -> bool {
         self.home.load_config().is_ok_and(|(config, _)| config.codex.on_loss == Some(OnLoss::Continue))
+    }
+
+    /// When the home is hidden from sandboxes, as the configuration says now; one that cannot be read says nothing.
+    fn hide_home(&self) -> HideHome {
+        let config = self.home.load_config().ok();
+        config.and_then(|(config, _)| config.codex.hide_home).unwrap_or_default()
     }
 
     /// What a turn is to send that Codex does not have yet.

@@ -18,10 +18,9 @@ mod handlers;
 mod peer;
 mod reply;
 mod serve;
-mod socket_path;
 mod stream;
 mod taken;
 
 pub use bind::{BindError, bind};
 pub use serve::{Notice, serve};
-pub use socket_path::socket_path;
+pub use talaria_engine::socket_path::socket_path;

@@ -16,6 +16,7 @@ use talaria_face::render::{Look, plain};
 mod checks;
 mod engine;
 mod home;
+mod own_files;
 mod servers;
 
 /// How a check came out.

@@ -40,6 +40,7 @@ impl Effect {
         match parts.first().map(String::as_str) {
             _ if AT_START.contains(&name.as_str()) => Self::EngineStart,
             Some("mcp_servers") => Self::NextOpening,
+            _ if name == "codex.hide_home" => Self::NextOpening,
             Some("chat") => Self::NextChat,
             Some("notify" | "sessions" | "bridge" | "access") => Self::AtOnce,
             _ if name == "codex.on_loss" => Self::AtOnce,

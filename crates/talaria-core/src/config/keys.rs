@@ -7,6 +7,7 @@ use toml_edit::Item;
 
 use super::{Config, Enter, OnLoss, Theme, approvals, bridge, notify};
 use crate::duration::{from_seconds, parse_duration};
+use crate::hiding::HideHome;
 use crate::nearest::nearest;
 use crate::policy::{ApprovalPolicy, Mode, Sandbox, UnknownName};
 use crate::runtime::Choice;
@@ -51,6 +52,10 @@ const KEYS: &[(&str, Meaning)] = &[
     (
         "codex.approval_policy",
         Meaning::Read(|item, config| set(&mut config.codex.approval_policy, one_of(item, &policies()))),
+    ),
+    (
+        "codex.hide_home",
+        Meaning::Read(|item, config| set(&mut config.codex.hide_home, one_of(item, &HideHome::NAMES))),
     ),
     ("codex.turn_timeout", Meaning::Read(|item, config| set(&mut config.codex.turn_timeout, duration(item)))),
     ("codex.idle_warning", Meaning::Read(|item, config| set(&mut config.codex.idle_warning, duration(item)))),

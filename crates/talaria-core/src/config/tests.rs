@@ -26,6 +26,7 @@ bin = "/opt/codex"
 home = "~/codex"
 sandbox = "workspace-write"
 approval_policy = "on-request"
+hide_home = "always"
 turn_timeout = "1h30m"
 idle_warning = "5m"
 
@@ -44,6 +45,7 @@ deny = ["rm *", { tool = "*/delete_*" }]
             home: Some("~/codex".to_owned()),
             sandbox: Some(Sandbox::WorkspaceWrite),
             approval_policy: Some(ApprovalPolicy::OnRequest),
+            hide_home: Some(HideHome::Always),
             turn_timeout: Some(Duration::from_secs(5400)),
             idle_warning: Some(Duration::from_secs(300)),
             ..CodexConfig::default()

@@ -15,6 +15,8 @@ pub struct InForce {
     pub approval: String,
     /// Whom it asks; `None` if it did not say.
     pub reviewer: Option<String>,
+    /// The name of the permission profile that says what commands may touch, if it is one.
+    pub profile: Option<String>,
     /// Where it works.
     pub cwd: String,
     /// The model.
@@ -57,6 +59,7 @@ impl InForce {
             sandbox: SandboxInForce::of(reply),
             approval: word(&reply.approval_policy),
             reviewer: reply.approvals_reviewer.clone(),
+            profile: reply.active_permission_profile.clone(),
             cwd: reply.cwd.clone(),
             model: reply.model.clone(),
             provider: reply.model_provider.clone(),
@@ -80,12 +83,20 @@ impl SandboxInForce {
         let flag = |name: &str| sandbox.get(name).and_then(Value::as_bool).unwrap_or_default();
         match sandbox.get("type").and_then(Value::as_str) {
             Some("readOnly") => Self::ReadOnly { network: flag("networkAccess") },
-            Some("workspaceWrite") => Self::WorkspaceWrite {
-                roots: roots(reply),
-                network: flag("networkAccess"),
-                excludes_slash_tmp: flag("excludeSlashTmp"),
-                excludes_tmpdir: flag("excludeTmpdirEnvVar"),
-            },
+            Some("workspaceWrite") => {
+                let (mut roots, mut excludes_slash_tmp) = (roots(reply), flag("excludeSlashTmp"));
+                // A permission profile that opens it is told as a root.
+                if excludes_slash_tmp && roots.iter().any(|root| root == "/tmp") {
+                    excludes_slash_tmp = false;
+                    roots.retain(|root| root != "/tmp");
+                }
+                Self::WorkspaceWrite {
+                    roots,
+                    network: flag("networkAccess"),
+                    excludes_slash_tmp,
+                    excludes_tmpdir: flag("excludeTmpdirEnvVar"),
+                }
+            }
             Some("dangerFullAccess") => Self::FullAccess,
             Some(other) => Self::Unknown(other.to_owned()),
             None => Self::Unknown("not told".to_owned()),

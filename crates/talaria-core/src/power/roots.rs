@@ -37,7 +37,8 @@ pub(super) fn compare(
     let cwd = clean(&in_force.cwd);
     let is_own = |root: &String| *root == cwd || own.as_ref() == Some(root);
     let more: Vec<&String> = real.iter().filter(|root| !wanted.contains(root) && !is_own(root)).collect();
-    let less = wanted.iter().any(|root| !real.contains(root) && *root != cwd);
+    let is_open = |root: &String| real.contains(root) || (root == "/tmp" && !excludes_slash_tmp);
+    let less = wanted.iter().any(|root| !is_open(root) && *root != cwd);
     let weight = match (more.is_empty(), less) {
         (false, _) => Weight::MorePower,
         (true, true) => Weight::LessPower,

@@ -42,7 +42,7 @@ fn writable(changes: Value) -> Value {
 }
 
 fn result(asked: &ThreadStart, reply: &ThreadStartReply) -> String {
-    match compare(asked, reply, Some(HOME)) {
+    match compare(asked, reply, Some(HOME), None) {
         Ok(standing) if standing.differences.is_empty() => "as asked".to_owned(),
         Ok(standing) => format!("told: {}", list(&standing.differences)),
         Err(refusal) => format!("refused: {}", list(&refusal.0)),
@@ -378,7 +378,7 @@ fn a_refusal_says_what_was_asked_what_is_in_force_and_what_to_do() {
     let wish = ThreadStart { sandbox: Some(Sandbox::ReadOnly), ..asked() };
     let wish = ThreadStart { approval_policy: Some(ApprovalPolicy::Untrusted), ..wish };
     let real = reply(json!({ "sandbox": { "type": "dangerFullAccess" }, "approvalPolicy": "never" }));
-    let refusal = compare(&wish, &real, None).unwrap_err();
+    let refusal = compare(&wish, &real, None, None).unwrap_err();
     expect![[r#"
         Codex would give the conversation more power than was asked for: the sandbox: asked for read-only, in force is danger-full-access; the approval policy: asked for untrusted, in force is never
         look for the sandbox, the approval policy in Codex's config.toml and in the rules of its administrator, or ask for what is in force
@@ -388,8 +388,44 @@ fn a_refusal_says_what_was_asked_what_is_in_force_and_what_to_do() {
 #[test]
 fn what_nobody_asked_for_is_recorded() {
     let real = reply(writable(json!({ "writableRoots": ["/a"], "networkAccess": true })));
-    let standing = compare(&asked(), &real, None).unwrap();
+    let standing = compare(&asked(), &real, None, None).unwrap();
     let SandboxInForce::WorkspaceWrite { roots, network, .. } = standing.in_force.sandbox else { panic!() };
     assert_eq!((roots.as_slice(), network), (&["/a".to_owned()][..], true));
     assert_eq!(standing.in_force.approval, "on-request");
+}
+
+#[test]
+fn a_profile_that_is_not_in_force_is_refused_because_commands_could_read_what_it_hides() {
+    let wish = ThreadStart { sandbox: Some(Sandbox::WorkspaceWrite), ..asked() };
+    let result = |profile: Value| {
+        let mut changes = writable(json!({}));
+        changes["activePermissionProfile"] = profile;
+        match compare(&wish, &reply(changes), Some(HOME), Some("talaria")) {
+            Ok(standing) => format!("{:?}", standing.differences),
+            Err(refusal) => format!("{refusal}\n{}", refusal.next_step()),
+        }
+    };
+    assert_eq!(result(json!({ "id": "talaria", "extends": null })), "[]");
+    expect![[r#"
+        Codex would give the conversation more power than was asked for: Talaria's own files: asked for hidden, in force is a sandbox that shows them
+        look for permission profiles in Codex's config.toml and in the rules of its administrator; `talaria config set codex.hide_home never` lets the conversation start with these files readable"#]].assert_eq(&result(Value::Null));
+    expect![[r#"
+        Codex would give the conversation more power than was asked for: Talaria's own files: asked for hidden, in force is the permission profile ":workspace", which may show them
+        look for permission profiles in Codex's config.toml and in the rules of its administrator; `talaria config set codex.hide_home never` lets the conversation start with these files readable"#]].assert_eq(&result(json!({ "id": ":workspace" })));
+}
+
+#[test]
+fn a_temporary_directory_that_is_told_as_a_root_is_no_further_root() {
+    let roots = |roots: Value, excludes: bool| {
+        let sandbox = writable(json!({ "writableRoots": roots, "excludeSlashTmp": excludes }));
+        let wish = overrides(json!({ "sandbox_workspace_write.writable_roots": ["/r"] }));
+        result(&wish, &reply(sandbox))
+    };
+    assert_eq!(roots(json!(["/r", "/tmp"]), true), "as asked");
+    assert!(roots(json!(["/r", "/tmp/x"]), true).starts_with("refused"));
+    let wish = overrides(json!({ "sandbox_workspace_write.exclude_slash_tmp": true }));
+    let real = reply(writable(json!({ "writableRoots": ["/tmp"], "excludeSlashTmp": true })));
+    assert!(result(&wish, &real).starts_with("refused: the temporary directories"), "a profile opened it");
+    let wish = overrides(json!({ "sandbox_workspace_write.writable_roots": ["/tmp"] }));
+    assert_eq!(result(&wish, &real), "as asked");
 }

@@ -318,6 +318,12 @@ pub struct EffectiveConfig {
     /// The permission profile, if the user chose one; it is used where no sandbox is asked for.
     #[serde(default)]
     pub default_permissions: Option<String>,
+    /// The permission profiles of the user's own.
+    #[serde(default)]
+    pub permissions: Option<Map<String, Value>>,
+    /// The named set of settings that the user chose; what it says about the sandbox is not in the fields above.
+    #[serde(default)]
+    pub profile: Option<String>,
     /// What a sandbox that can be written in is like, if the user said so.
     #[serde(default)]
     pub sandbox_workspace_write: Option<WorkspaceConfig>,

@@ -4,10 +4,11 @@
 //! that. It is bounded, because Codex is told how much of each stream to tell. Codex ends a command when the connection
 //! closes, so none outlives the engine. Called by the engine's `shell`.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use talaria_core::hiding::HideHome;
 use talaria_core::ids::ThreadId;
 use talaria_core::wire::call::{CommandExec, CommandExecReply, CommandTerminate, SandboxPolicy, Streaming};
 use talaria_core::wire::notification::CommandPrintedParams;
@@ -69,6 +70,8 @@ pub struct Line {
     pub cwd: String,
     /// What it may do.
     pub policy: SandboxPolicy,
+    /// Whether it can read what is Talaria's own.
+    pub hide_home: HideHome,
     /// How long at most; `None` for as long as it takes.
     pub limit: Option<Duration>,
 }
@@ -121,14 +124,25 @@ impl Host {
             stream_stdout_stderr: true,
             output_bytes_cap: MOST_PRINTED,
         };
+        let hides = line.hide_home != HideHome::Never;
+        let profile = hides.then(|| self.hiding_profile(&line.policy, &line.cwd)).flatten();
+        let mut env = BTreeMap::from([(MARK.to_owned(), name.clone())]);
+        let (command, sandbox_policy) = match profile {
+            Some(profile) => {
+                env.extend(self.sandbox_environment());
+                // The program of Codex applies the sandbox itself, so that there is none around it.
+                (self.sandboxed(line.command, &line.cwd, &profile), SandboxPolicy::DangerFullAccess)
+            }
+            None => (line.command, line.policy),
+        };
         let exec = CommandExec {
-            command: line.command,
+            command,
             cwd: line.cwd,
             timeout_ms: line.limit.map(|limit| u64::try_from(limit.as_millis()).unwrap_or(u64::MAX)),
             disable_timeout: line.limit.is_none(),
-            sandbox_policy: line.policy,
+            sandbox_policy,
             streaming: Some(streaming),
-            env: [(MARK.to_owned(), name.clone())].into(),
+            env,
         };
         let host = Arc::clone(self);
         let answer = tokio::spawn(async move { host.call_without_limit(&exec).await });

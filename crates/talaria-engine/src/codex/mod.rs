@@ -24,6 +24,7 @@ pub(crate) mod queue;
 mod router;
 pub mod schema;
 mod seats;
+pub(crate) mod secrets;
 pub mod source;
 pub mod spec;
 pub(crate) mod stranger;

@@ -24,6 +24,8 @@ pub struct HostSpec {
     pub codex_home: Option<PathBuf>,
     /// Where hosts have their private directories.
     pub hosts: PathBuf,
+    /// Talaria's home, which is hidden from its sandboxes; `None` for a host that belongs to none.
+    pub home: Option<PathBuf>,
     /// How to talk to it.
     pub transport: Transport,
     /// A directory that the npm launcher puts in front of PATH (it holds `rg`), when the launcher is not used.
@@ -77,6 +79,7 @@ impl HostSpec {
             version: codex.version.clone(),
             codex_home,
             hosts,
+            home: None,
             transport: if codex.version.has_unix_socket() { Transport::UnixSocket } else { Transport::Stdio },
             path_dir: codex.path_dir.clone(),
             base: Surroundings::own(),
@@ -89,16 +92,18 @@ impl HostSpec {
     /// What makes another host as good as this one.
     pub fn key(&self) -> HostKey {
         let composed = self.compose("", Path::new(""));
-        let value = |name: &str| {
-            let found = composed.iter().chain(&self.environment).rev().find(|(existing, _)| existing == name);
-            found.map(|(_, value)| PathBuf::from(value))
-        };
+        let value = |name: &str| lookup(&composed, &self.environment, name).map(PathBuf::from);
         HostKey {
             binary: self.binary.clone(),
             version: self.version.to_string(),
             codex_home: value("CODEX_HOME").or_else(|| Some(value("HOME")?.join(".codex"))),
             environment: key::digest(&composed, &self.referred, &self.environment),
         }
+    }
+
+    /// A variable of a host's environment. `TMPDIR` is empty where each host has a directory of its own.
+    pub(crate) fn variable(&self, name: &str) -> Option<OsString> {
+        lookup(&self.compose("", Path::new("")), &self.environment, name).filter(|value| !value.is_empty())
     }
 
     /// The whole environment of a host.
@@ -119,6 +124,11 @@ impl HostSpec {
     }
 }
 
+fn lookup(composed: &[(OsString, OsString)], added: &[(OsString, OsString)], name: &str) -> Option<OsString> {
+    let found = composed.iter().chain(added).rev().find(|(existing, _)| existing == name);
+    found.map(|(_, value)| value.clone())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -130,6 +140,7 @@ mod tests {
             version: Version::new(0, 166, 0),
             codex_home: None,
             hosts: "/h".into(),
+            home: None,
             transport: Transport::UnixSocket,
             path_dir: None,
             base: Surroundings::of(base),

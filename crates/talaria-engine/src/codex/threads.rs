@@ -7,10 +7,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use talaria_core::confine::Confined;
 use talaria_core::event::Started;
+use talaria_core::hiding::{ExpectedSandbox, HidingStart, Openness};
 use talaria_core::ids::ThreadId;
 use talaria_core::place::Bounds;
-use talaria_core::power::{self, Refusal, Standing};
+use talaria_core::policy::Sandbox;
+use talaria_core::power::{self, InForce, Refusal, Standing};
 use talaria_core::project;
 use talaria_core::wire::call::{
     ConfigRead, DynamicToolKind, EffectiveConfig, InjectedMessage, ThreadArchive, ThreadInjectItems,
@@ -22,6 +25,9 @@ use super::client::{CallError, pause};
 use super::host::Host;
 use super::queue::Queue;
 use super::{trust, users_servers};
+
+/// Begins what a person is told of a conversation that hides nothing although it should.
+const SHOWN: &str = "commands of this conversation can read Talaria's own files in the sandbox";
 
 /// How often a thread is read before a refusal is believed.
 const READS: u32 = 4;
@@ -51,6 +57,17 @@ pub enum RawEvents {
     NotTold,
 }
 
+/// What is sent for what was asked.
+struct Prepared {
+    /// What was asked, which the answer is compared with.
+    asked: ThreadStart,
+    /// What is sent.
+    sent: ThreadStart,
+    /// The permission profile that must be in force.
+    profile: Option<String>,
+    warnings: Vec<String>,
+}
+
 /// Why a thread is not there.
 #[derive(Debug, thiserror::Error)]
 pub enum ThreadError {
@@ -76,15 +93,15 @@ impl Host {
     /// Starts a thread. It is refused, and let go, if it would have more power than was asked for.
     pub async fn start_thread(&self, asked: &ThreadStart) -> Result<OpenThread, ThreadError> {
         let _seat = self.seats().take();
-        let (mut start, warnings) = self.prepare(asked).await?;
-        start.experimental_raw_events = true;
+        let Prepared { asked, mut sent, profile, warnings } = self.prepare(asked).await?;
+        sent.experimental_raw_events = true;
         if self.version().types_tools() {
-            for tool in &mut start.dynamic_tools {
+            for tool in &mut sent.dynamic_tools {
                 tool.kind = Some(DynamicToolKind::Function);
             }
         }
-        let reply = self.call(&start).await?;
-        match self.check(&start, &reply) {
+        let reply = self.call(&sent).await?;
+        match self.check(&asked, &reply, profile.as_deref()) {
             Ok(standing) => Ok(OpenThread { warnings, ..self.open(reply, standing, RawEvents::Told) }),
             Err(refusal) => {
                 self.discard(reply.thread.id).await;
@@ -101,9 +118,9 @@ impl Host {
         asked: &ThreadStart,
     ) -> Result<OpenThread, ThreadError> {
         let _seat = self.seats().take();
-        let (start, warnings) = self.prepare(asked).await?;
-        let reply = self.call(&ThreadResume::new(thread.clone(), &start)).await?;
-        match self.check(&start, &reply) {
+        let Prepared { asked, sent, profile, warnings } = self.prepare(asked).await?;
+        let reply = self.call(&ThreadResume::new(thread.clone(), &sent)).await?;
+        match self.check(&asked, &reply, profile.as_deref()) {
             Ok(standing) => Ok(OpenThread { warnings, ..self.open(reply, standing, RawEvents::NotTold) }),
             Err(refusal) => {
                 self.release_thread(&reply.thread.id).await;
@@ -172,10 +189,10 @@ impl Host {
     }
 
     /// What is sent for what was asked: Codex must not write its configuration because of it, nor mix servers of the
-    /// user's with others of the same names; what is to be said about that is given.
-    async fn prepare(&self, asked: &ThreadStart) -> Result<(ThreadStart, Vec<String>), CallError> {
+    /// user's with others of the same names, and its sandbox must not show what is Talaria's own.
+    async fn prepare(&self, asked: &ThreadStart) -> Result<Prepared, CallError> {
         let read = ConfigRead { cwd: asked.cwd.clone(), include_layers: false };
-        let (config, is_told) = match self.call(&read).await {
+        let (mut config, is_told) = match self.call(&read).await {
             Ok(reply) => (reply.config, true),
             // A Codex that cannot tell its configuration: what is known is what we ask for ourselves.
             Err(CallError::Refused { .. }) => (EffectiveConfig::default(), false),
@@ -184,17 +201,70 @@ impl Host {
         let mut start = asked.clone();
         let git_roots = trust::git_roots(Path::new(&start.cwd));
         trust::add_where_needed(&mut start, &config, &git_roots);
-        let users = is_told.then(|| config.mcp_servers.unwrap_or_default());
-        let warnings = users_servers::give_way(&mut start, users.as_ref());
-        Ok((start, warnings))
+        let users = is_told.then(|| config.mcp_servers.take().unwrap_or_default());
+        let mut warnings = users_servers::give_way(&mut start, users.as_ref());
+        match self.hide(&start, &config) {
+            Ok(None) => Ok(Prepared { sent: start.clone(), asked: start, profile: None, warnings }),
+            Ok(Some((sandbox, HidingStart { sent, profile }))) => {
+                // What the user's configuration decided is what the profile says, and no more.
+                start.sandbox = start.sandbox.or(sandbox);
+                Ok(Prepared { asked: start, sent, profile: Some(profile), warnings })
+            }
+            Err(why) => {
+                warnings.push(format!("{SHOWN}: {why}"));
+                Ok(Prepared { sent: start.clone(), asked: start, profile: None, warnings })
+            }
+        }
     }
 
-    fn check(&self, asked: &ThreadStart, reply: &ThreadStartReply) -> Result<Standing, Refusal> {
+    /// Makes a start hide what is Talaria's own, where that is wanted; says why it cannot where nobody can tell which
+    /// sandbox there would be.
+    fn hide(
+        &self,
+        start: &ThreadStart,
+        config: &EffectiveConfig,
+    ) -> Result<Option<(Option<Sandbox>, HidingStart)>, &'static str> {
+        let sandbox = ExpectedSandbox::of(start, config, trust::of(config, &start.cwd));
+        let by_config = || config.approval_policy.as_ref()?.as_str()?.parse().ok();
+        let open = sandbox.openness(start.approval_policy.or_else(by_config));
+        // Where the sandbox is not known, it may be the most open one that can hide anything.
+        if !start.hide_home.applies(self.version(), open.unwrap_or(Openness::Network)) {
+            return Ok(None);
+        }
+        let hidden = match &sandbox {
+            ExpectedSandbox::Policy(policy) => self.hidden_paths(policy, &start.cwd),
+            ExpectedSandbox::Profile { .. } => self.hidden_paths_anywhere(),
+            ExpectedSandbox::Unknown { why } if self.spec().home.is_some() => return Err(why),
+            ExpectedSandbox::Unknown { .. } => return Ok(None),
+        };
+        if hidden.is_empty() {
+            return Ok(None);
+        }
+        Ok(HidingStart::new(start, &sandbox, &hidden).map(|hiding| (sandbox.mode(), hiding)))
+    }
+
+    /// What a person should know about a thread that was taken up as it was: an older Talaria hid nothing.
+    pub(crate) fn shown_files(&self, standing: &Standing, asked: &ThreadStart) -> Option<String> {
+        let InForce { sandbox, approval, profile, .. } = &standing.in_force;
+        let policy = Confined::in_force(sandbox, &standing.in_force.cwd).policy;
+        let open = Openness::of(&policy, approval.parse().ok());
+        let is_shown = self.spec().home.is_some()
+            && profile.as_deref().is_none_or(|name| name.starts_with(':'))
+            && asked.hide_home.applies(self.version(), open);
+        is_shown.then(|| format!("{SHOWN}: it was opened before they could be hidden"))
+    }
+
+    fn check(
+        &self,
+        asked: &ThreadStart,
+        reply: &ThreadStartReply,
+        profile: Option<&str>,
+    ) -> Result<Standing, Refusal> {
         let mut reply = reply.clone();
         if is_same_place(&asked.cwd, &reply.cwd) {
             reply.cwd.clone_from(&asked.cwd);
         }
-        power::compare(asked, &reply, self.codex_home())
+        power::compare(asked, &reply, self.codex_home(), profile)
     }
 
     pub(super) fn open(

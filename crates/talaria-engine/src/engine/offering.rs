@@ -37,7 +37,7 @@ impl Engine {
             return Err(Problem::new(ProblemCode::BadRequest, message));
         }
         let surroundings = settings::surroundings(&look.caller);
-        let mut spec = Settings::by(&look.caller).spec(&self.0.hosts_dir, surroundings)?;
+        let mut spec = Settings::by(&look.caller).spec(&self.0.home, surroundings)?;
         // The same kind of host as for a conversation, so that the one that follows finds it running.
         spec.referred = self.0.servers.read(&self.0.home, Ears::of(&spec)).variables;
         let host = self.0.hosts.get(&spec).await.map_err(|error| {

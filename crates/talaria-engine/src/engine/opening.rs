@@ -71,7 +71,7 @@ pub(super) async fn open(
     purpose: Purpose,
 ) -> Result<(Session, Opened), Box<Report>> {
     let mut spec = settings
-        .spec(&engine.hosts_dir, surroundings)
+        .spec(&engine.home, surroundings)
         .map_err(|problem| Box::new(failed(FailureCode::Other, problem.message)))?;
     let wanted: Option<Wanted> = row.asked.as_deref().and_then(|json| serde_json::from_str(json).ok());
     let mut asked = wanted
@@ -87,6 +87,7 @@ pub(super) async fn open(
         asked.config.insert(users_servers::KEY.to_owned(), brought.config.into());
     }
     spec.referred = brought.variables;
+    asked.hide_home = engine.hide_home();
     let started: Option<Started> = row.started.as_deref().and_then(|json| serde_json::from_str(json).ok());
     let opening = Opening { engine, row, spec, asked, options, purpose };
     let (session, mut opened) = match started {
@@ -171,7 +172,10 @@ impl Opening<'_> {
         let thread = &before.thread;
         loop {
             let taken = match host.attach_thread(thread).await {
-                Ok(attached) => Ok(Some((attached.thread, Some(attached.history.resumed_warm())))),
+                Ok(mut attached) => {
+                    attached.thread.warnings.extend(host.shown_files(&attached.thread.standing, &self.asked));
+                    Ok(Some((attached.thread, Some(attached.history.resumed_warm()))))
+                }
                 Err(AttachThreadError::NotLoaded) if self.needs_another(host) => Ok(None),
                 Err(AttachThreadError::NotLoaded) => host
                     .resume_thread(thread, &self.asked_again(before))

@@ -191,6 +191,7 @@ impl Inner {
             version: key.version.parse().ok()?,
             codex_home: key.codex_home.clone(),
             hosts: self.hosts_dir.clone(),
+            home: Some(self.home.root().to_owned()),
             transport: Transport::UnixSocket,
             path_dir: None,
             base: Surroundings::own(),

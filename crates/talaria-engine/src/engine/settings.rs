@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -18,6 +18,7 @@ use talaria_core::wire::call::{ApprovalsReviewer, ThreadStart, WorkspaceConfig};
 use crate::codex::Transport;
 use crate::codex::host::HostSpec;
 use crate::codex::spec::Surroundings;
+use crate::home::TalariaHome;
 use crate::session::Options;
 
 /// What was asked of the thread.
@@ -205,7 +206,7 @@ impl Settings {
     }
 
     /// The Codex to use. `environment` is that of the command that asks for it, if one does.
-    pub(super) fn spec(&self, hosts: &Path, base: Surroundings) -> Result<HostSpec, Problem> {
+    pub(super) fn spec(&self, home: &TalariaHome, base: Surroundings) -> Result<HostSpec, Problem> {
         let version: Version = self.version.parse().map_err(|_| {
             let message = format!("{:?} is no version of Codex", self.version);
             Problem::new(ProblemCode::BadRequest, message)
@@ -213,7 +214,8 @@ impl Settings {
         Ok(HostSpec {
             binary: self.codex.clone(),
             codex_home: self.codex_home.clone(),
-            hosts: hosts.to_owned(),
+            hosts: home.hosts_dir(),
+            home: Some(home.root().to_owned()),
             transport: if version.has_unix_socket() { Transport::UnixSocket } else { Transport::Stdio },
             version,
             path_dir: self.path_dir.clone(),

@@ -123,6 +123,7 @@ impl Inner {
                 command: vec![interpreter().to_owned(), "-c".to_owned(), shell.command.clone()],
                 cwd: whereabouts.cwd.clone(),
                 policy: confined.policy,
+                hide_home: self.hide_home(),
                 limit,
             };
             match host.execute(line) {
@@ -140,7 +141,7 @@ impl Inner {
     /// The host that would run a conversation of this caller's.
     async fn host_of(&self, shell: &Shell) -> Result<Arc<Host>, Problem> {
         let surroundings = settings::surroundings(&shell.caller);
-        let mut spec = Settings::by(&shell.caller).spec(&self.hosts_dir, surroundings)?;
+        let mut spec = Settings::by(&shell.caller).spec(&self.home, surroundings)?;
         spec.referred = self.servers.read(&self.home, Ears::of(&spec)).variables;
         let host = self.hosts.get(&spec).await.map_err(|error| {
             Problem::new(ProblemCode::Codex, format!("cannot start Codex: {error}"))

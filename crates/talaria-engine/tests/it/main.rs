@@ -20,6 +20,7 @@ mod escapes;
 mod events;
 mod faults;
 mod held;
+mod hiding;
 mod home;
 mod hosts;
 mod install;

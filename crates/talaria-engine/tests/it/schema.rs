@@ -12,18 +12,21 @@ use std::time::Duration;
 
 use jsonschema::Validator;
 use serde_json::{Map, Value, json};
+use talaria_core::confine::Trust;
 use talaria_core::event::Event;
 use talaria_core::frame::{Decoded, Frame, decode_text};
+use talaria_core::hiding::{ExpectedSandbox, HiddenPaths, HideHome, HidingStart};
 use talaria_core::ids::ThreadId;
 use talaria_core::policy::{ApprovalPolicy, Sandbox};
 use talaria_core::project;
 use talaria_core::request::{Answer, Ask, Content, Decision, Field, FieldKind, Grant, Question, Who, Wish};
 use talaria_core::version::Version;
 use talaria_core::wire::call::{
-    ApprovalsReviewer, Call, CommandExec, CommandTerminate, DynamicTool, DynamicToolKind, InjectedMessage,
-    METHODS, ModelList, NEWER_METHODS, PluginList, RateLimitsRead, SandboxPolicy, TerminalsClean,
-    TerminalsList, TerminalsTerminate, ThreadArchive, ThreadCompact, ThreadInjectItems, ThreadLoadedList,
-    ThreadRead, ThreadResume, ThreadStart, ThreadUnsubscribe, TurnStart, UserConfigRead, UserInput,
+    ApprovalsReviewer, Call, CommandExec, CommandTerminate, DynamicTool, DynamicToolKind, EffectiveConfig,
+    InjectedMessage, METHODS, ModelList, NEWER_METHODS, PluginList, RateLimitsRead, SandboxPolicy,
+    TerminalsClean, TerminalsList, TerminalsTerminate, ThreadArchive, ThreadCompact, ThreadInjectItems,
+    ThreadLoadedList, ThreadRead, ThreadResume, ThreadStart, ThreadUnsubscribe, TurnStart, UserConfigRead,
+    UserInput,
 };
 use talaria_core::wire::reply::{self, ToolContent, ToolResult};
 use talaria_core::wire::server_request::ServerRequest;
@@ -174,6 +177,7 @@ fn full_start(version: &Version) -> ThreadStart {
         config: Map::new(),
         dynamic_tools: vec![tool],
         experimental_raw_events: true,
+        hide_home: HideHome::default(),
     };
     start.set_effort("high");
     start
@@ -189,6 +193,12 @@ async fn send_the_rest(host: &Arc<Host>) {
         .await
         .unwrap();
     host.call(&ThreadResume::new(thread_id.clone(), &start)).await.unwrap();
+    let mut hidden = HiddenPaths::default();
+    hidden.hide("/home/a/.talaria", "key");
+    let sandbox = ExpectedSandbox::of(&start, &EffectiveConfig::default(), Trust::Unknown);
+    let hiding = HidingStart::new(&start, &sandbox, &hidden).unwrap().sent;
+    host.call(&hiding).await.unwrap();
+    host.call(&ThreadResume::new(thread_id.clone(), &hiding)).await.unwrap();
     for include_turns in [true, false] {
         host.call(&ThreadRead { thread_id: thread_id.clone(), include_turns }).await.unwrap();
     }
@@ -224,7 +234,8 @@ async fn send_the_rest(host: &Arc<Host>) {
         [sandbox_policy, SandboxPolicy::ReadOnly { network_access: true }, SandboxPolicy::DangerFullAccess];
     host.call(&CommandTerminate { process_id: "command-7".to_owned() }).await.unwrap();
     for (policy, limit) in policies.into_iter().zip([None, Some(Duration::from_secs(1)), None]) {
-        let line = Line { command: command.clone(), cwd: "/w".to_owned(), policy, limit };
+        let (command, cwd, hide_home) = (command.clone(), "/w".to_owned(), HideHome::Never);
+        let line = Line { command, cwd, policy, hide_home, limit };
         let mut execution = host.execute(line).unwrap();
         assert!(matches!(execution.next().await, Happened::Ended(Ok(0))));
     }

@@ -91,7 +91,7 @@ fn opened_thread() -> Value {
         "disabledPluginIds": [], "cwd": "$.params.cwd|/home/dev/work",
         "runtimeWorkspaceRoots": ["$.params.cwd|/home/dev/work"], "instructionSources": [],
         "approvalPolicy": "$.params.approvalPolicy|on-request", "approvalsReviewer": "user",
-        "sandbox": "$sandbox", "activePermissionProfile": null, "reasoningEffort": null,
+        "sandbox": "$sandbox", "activePermissionProfile": "$profile", "reasoningEffort": null,
         "multiAgentMode": "explicitRequestOnly",
     })
 }

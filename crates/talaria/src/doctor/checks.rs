@@ -10,6 +10,7 @@ use talaria_engine::codex::host::{Host, HostSpec};
 use talaria_engine::codex::locate::{CodexBinary, Origin, locate};
 use talaria_engine::codex::schema;
 
+use super::own_files::own_files;
 use super::servers::servers;
 use super::{Check, engine, home};
 use crate::settings::{Settings, login_hint, version_note};
@@ -38,7 +39,8 @@ pub(super) async fn run(show: &mut impl FnMut(Check) -> Result<(), Trouble>) -> 
     show(found(&codex))?;
     show(version(&codex))?;
     show(drift(&codex.path).await)?;
-    let spec = HostSpec::new(&codex, settings.codex_home(), settings.home.hosts_dir());
+    let mut spec = HostSpec::new(&codex, settings.codex_home(), settings.home.hosts_dir());
+    spec.home = Some(settings.home.root().to_owned());
     let begun = Instant::now();
     let host = match Host::start(spec).await {
         Ok(host) => Arc::new(host),
@@ -53,6 +55,8 @@ pub(super) async fn run(show: &mut impl FnMut(Check) -> Result<(), Trouble>) -> 
         show(Check::ok("app-server", detail))?;
         show(login(&host, &codex).await)?;
         show(sandbox(&host).await)?;
+        let hide_home = settings.config.codex.hide_home.unwrap_or_default();
+        show(own_files(&host, &settings.home, hide_home).await)?;
         host.warnings().into_iter().map(said_by_codex).try_for_each(&mut *show)
     };
     let shown = shown.await;

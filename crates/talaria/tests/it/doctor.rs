@@ -28,7 +28,7 @@ async fn everything_is_in_order(codex: Codex) {
     let rows: Vec<&str> = ended.stdout.lines().take_while(is_ours).collect();
     let checks: Vec<&str> = rows.iter().filter_map(|row| row.split_whitespace().nth(1)).collect();
     let ours = ["config", "home", "engine", "socket", "store"];
-    let codexs = ["codex", "version", "schema", "app-server", "login", "sandbox"];
+    let codexs = ["codex", "version", "schema", "app-server", "login", "sandbox", "own"];
     assert_eq!(checks, [&ours[..], &codexs].concat(), "{ended}");
     assert!(rows.iter().all(|row| row.starts_with("ok ")), "{ended}");
     let home = scene.codex_home.path();
@@ -38,6 +38,7 @@ async fn everything_is_in_order(codex: Codex) {
         home.to_str().unwrap(),
         "not needed: the configured provider is not OpenAI",
         "a command could write ",
+        "a command in a sandbox cannot read ",
     ]);
     assert!(!ended.stdout.contains('\u{1b}'), "{ended}");
     assert_eq!(scene.model.requests().len(), 0, "a check costs nothing");
@@ -52,7 +53,7 @@ async fn json_prints_one_check_per_line(codex: Codex) {
     let ended = scene.run(&["doctor", "--json"]).await.exits(0);
     let mut rows = ended.json();
     rows.retain(|row| row["check"] != "codex says");
-    assert_eq!(rows.len(), 11, "{ended}");
+    assert_eq!(rows.len(), 12, "{ended}");
     for row in &rows {
         assert_eq!(row["status"], "ok", "{ended}");
         assert!(

@@ -4,6 +4,7 @@ use serde::de;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
+use crate::hiding::HideHome;
 use crate::ids::ThreadId;
 use crate::policy::{ApprovalPolicy, Sandbox};
 
@@ -43,6 +44,9 @@ pub struct ThreadStart {
     /// Whether what the model says is also told as it is. There is no such wish on `thread/resume`.
     #[serde(skip_serializing_if = "is_false")]
     pub experimental_raw_events: bool,
+    /// Whether Talaria's own files are hidden from its sandbox. Never sent: a permission profile in `config` does it.
+    #[serde(skip)]
+    pub hide_home: HideHome,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -189,6 +193,8 @@ pub struct ThreadStartReply {
     pub approvals_reviewer: Option<String>,
     /// The directories that count as the workspace; only newer versions tell.
     pub runtime_workspace_roots: Vec<String>,
+    /// The name of the permission profile, if one is in force.
+    pub active_permission_profile: Option<String>,
 }
 
 impl<'de> Deserialize<'de> for ThreadStartReply {
@@ -206,6 +212,11 @@ impl<'de> Deserialize<'de> for ThreadStartReply {
             approval_policy: Value,
             approvals_reviewer: Option<String>,
             runtime_workspace_roots: Vec<String>,
+            active_permission_profile: Option<ActiveProfile>,
+        }
+        #[derive(Deserialize)]
+        struct ActiveProfile {
+            id: String,
         }
         let whole = Value::deserialize(deserializer)?;
         let text = |pointer: &str| whole.pointer(pointer)?.as_str().filter(|text| !text.is_empty());
@@ -228,6 +239,7 @@ impl<'de> Deserialize<'de> for ThreadStartReply {
             approval_policy: fields.approval_policy,
             approvals_reviewer: fields.approvals_reviewer,
             runtime_workspace_roots: fields.runtime_workspace_roots,
+            active_permission_profile: fields.active_permission_profile.map(|profile| profile.id),
         })
     }
 }

@@ -74,6 +74,7 @@ async fn an_open_request_comes_again_and_its_answer_ends_the_turn(codex: Codex) 
         version: codex.version.parse::<Version>().unwrap(),
         codex_home: Some(home.path()),
         hosts: home.root().join("hosts"),
+        home: None,
         transport: Transport::UnixSocket,
         path_dir: None,
         base: Surroundings::own(),

@@ -105,11 +105,12 @@ fn bytes(hex: &str) -> Result<Vec<u8>> {
     hex.split_whitespace().map(|byte| u8::from_str_radix(byte, 16).context("two hex digits")).collect()
 }
 
-/// Puts the remembered message into a template: `"$id"`, `"$.path"`, `"$.path|default"`, `"$sandbox"`.
+/// Puts the remembered message into a template: `"$id"`, `"$.path"`, `"$.path|default"`, `"$sandbox"`, `"$profile"`.
 pub(crate) fn fill(template: &Value, remembered: &Value) -> Value {
     match template {
         Value::String(text) if text == "$id" => remembered["id"].clone(),
-        Value::String(text) if text == "$sandbox" => sandbox(&remembered["params"]["sandbox"]),
+        Value::String(text) if text == "$sandbox" => sandbox(&remembered["params"]),
+        Value::String(text) if text == "$profile" => profile(&remembered["params"]),
         Value::String(text) => match text.strip_prefix("$.") {
             Some(path) => look_up(path, remembered),
             None => template.clone(),
@@ -122,15 +123,30 @@ pub(crate) fn fill(template: &Value, remembered: &Value) -> Value {
     }
 }
 
-/// The sandbox that was asked for, as Codex tells it back; none where nothing was asked.
-fn sandbox(asked: &Value) -> Value {
-    match asked.as_str() {
+/// The sandbox that was asked for, by a mode or by a permission profile, as Codex tells it back; none where nothing was
+/// asked.
+fn sandbox(params: &Value) -> Value {
+    let config = &params["config"];
+    let profile = config["default_permissions"].as_str().map(|name| &config["permissions"][name]);
+    let by_profile = profile.map(|profile| match profile["filesystem"][":project_roots"].as_str() {
+        Some("write") => "workspace-write",
+        _ => "read-only",
+    });
+    match params["sandbox"].as_str().or(by_profile) {
         Some("read-only") => json!({ "type": "readOnly", "networkAccess": false }),
         Some("workspace-write") => json!({
             "type": "workspaceWrite", "writableRoots": [], "networkAccess": false,
             "excludeTmpdirEnvVar": false, "excludeSlashTmp": false,
         }),
         _ => json!({ "type": "dangerFullAccess" }),
+    }
+}
+
+/// The permission profile that was asked for, as Codex tells it back.
+fn profile(params: &Value) -> Value {
+    match params["config"]["default_permissions"].as_str() {
+        Some(name) => json!({ "id": name, "extends": null }),
+        None => Value::Null,
     }
 }
 
@@ -155,6 +171,19 @@ mod tests {
         let read_only = json!({ "type": "readOnly", "networkAccess": false });
         let filled = json!({ "id": 7, "a": ["/w"], "b": "none", "c": "$5", "d": read_only });
         assert_eq!(fill(&template, &remembered), filled);
+    }
+
+    #[test]
+    fn a_profile_is_told_back_with_the_sandbox_that_it_is() {
+        let told = |filesystem: Value| {
+            let config =
+                json!({ "default_permissions": "p", "permissions": { "p": { "filesystem": filesystem } } });
+            let filled = fill(&json!(["$profile", "$sandbox"]), &json!({ "params": { "config": config } }));
+            (filled[0]["id"].clone(), filled[1]["type"].clone())
+        };
+        assert_eq!(told(json!({ ":root": "read" })), (json!("p"), json!("readOnly")));
+        assert_eq!(told(json!({ ":project_roots": "write" })), (json!("p"), json!("workspaceWrite")));
+        assert_eq!(fill(&json!("$profile"), &json!({ "params": {} })), Value::Null);
     }
 
     #[test]

@@ -6,7 +6,14 @@ use crate::thread::{Thread, Turn};
 
 /// The answer to `thread/start` and `thread/resume`.
 pub(crate) fn opened(thread: &Thread, status: &Value, version: &str, asked: &Value) -> Value {
-    let sandbox = match asked["sandbox"].as_str() {
+    let config = &asked["config"];
+    let profile = config["default_permissions"].as_str();
+    let by_profile = profile.map(|name| {
+        let writes = config["permissions"][name]["filesystem"][":project_roots"] == "write";
+        if writes { "workspace-write" } else { "read-only" }
+    });
+    let profile = profile.map(|name| json!({ "id": name, "extends": null }));
+    let sandbox = match asked["sandbox"].as_str().or(by_profile) {
         Some("read-only") => json!({ "type": "readOnly", "networkAccess": false }),
         Some("workspace-write") => json!({
             "type": "workspaceWrite", "writableRoots": [], "networkAccess": false,
@@ -19,7 +26,7 @@ pub(crate) fn opened(thread: &Thread, status: &Value, version: &str, asked: &Val
         "thread": self::thread(thread, status, version, Vec::new()), "model": "gpt-5.5", "modelProvider": "mock",
         "serviceTier": null, "disabledPluginIds": [], "cwd": thread.cwd, "runtimeWorkspaceRoots": [thread.cwd],
         "instructionSources": [], "approvalPolicy": approval, "approvalsReviewer": "user", "sandbox": sandbox,
-        "activePermissionProfile": null, "reasoningEffort": null, "multiAgentMode": "explicitRequestOnly",
+        "activePermissionProfile": profile, "reasoningEffort": null, "multiAgentMode": "explicitRequestOnly",
     })
 }
 
