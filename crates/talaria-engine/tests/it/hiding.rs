@@ -177,8 +177,10 @@ async fn a_home_that_the_sandbox_could_write_is_hidden_and_left_as_it_was(codex:
         names.sort();
         names
     };
-    fs::create_dir_all(home.talaria().imports_dir()).unwrap();
-    fs::create_dir_all(home.talaria().migrations_dir()).unwrap();
+    let talaria = home.talaria();
+    for directory in [talaria.hosts_dir(), talaria.imports_dir(), talaria.migrations_dir()] {
+        fs::create_dir_all(directory).unwrap();
+    }
     let before = entries();
     let text = format!("{}; touch {}/new 2>/dev/null", probe.script(&home), home.talaria().root().display());
     let started = home.sandboxed_in(&cwd, ApprovalPolicy::Never, &text).await;
