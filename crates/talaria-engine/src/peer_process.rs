@@ -45,14 +45,10 @@ fn nearest_codex(pid: i32, hosts: &[i32]) -> Result<Option<i32>, String> {
 /// engine there would take every sandboxed command for a peer of its own kind.
 pub fn unfit_for_engine() -> Option<String> {
     let pid = i32::try_from(std::process::id()).ok()?;
-    let below = std::env::var_os(NONCE).map(|_| None).or_else(|| match nearest_codex(pid, &[]) {
-        Ok(codex) => codex.map(Some),
-        Err(_) => None,
-    });
-    match below {
-        Some(Some(codex)) => return Some(format!("it would run below Codex (process {codex})")),
-        Some(None) => return Some("it would run below a Codex that Talaria started".to_owned()),
-        None => {}
+    let is_below =
+        std::env::var_os(NONCE).is_some() || nearest_codex(pid, &[]).is_ok_and(|codex| codex.is_some());
+    if is_below {
+        return Some("it would run below a Codex that Talaria started".to_owned());
     }
     let sandbox = |name: &str| std::env::var_os(name).is_some();
     (sandbox("CODEX_SANDBOX")

@@ -188,7 +188,7 @@ async fn no_engine_starts_below_codex(codex: Codex) {
     let options = ["--sandbox", "danger-full-access", "--approval", "never"];
     scene.run(&[&["exec"], &options[..], &["serve"]].concat()).await.exits(0);
     let said = std::fs::read_to_string(scene.work().join("said")).unwrap();
-    assert!(said.contains("below Codex") && said.contains("terminal of your own"), "{said}");
+    assert!(said.contains("below a Codex") && said.contains("terminal of your own"), "{said}");
     assert!(!other.join("run").exists(), "nothing was made");
     let sandboxed = sandboxed(&scene, &codex, &start("serve").replace("other-home", "work/home")).await;
     assert!(sandboxed.status.success());
