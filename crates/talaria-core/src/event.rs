@@ -232,7 +232,13 @@ pub enum Event {
         /// One line about it: why, and what became of the conversation.
         message: String,
     },
-    /// More input reached the running turn.
+    /// More input is handed to Codex for the running turn; told before that is done. That the model has read it shows only when
+    /// the turn shows it and goes on.
+    Steering {
+        /// What it is.
+        input: QueuedInput,
+    },
+    /// Codex said that the running turn takes what was handed to it; the model has not read it yet.
     Steered {
         /// The turn that took it.
         turn: TurnId,
@@ -245,8 +251,8 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "String::is_empty")]
         text: String,
     },
-    /// What still waited when the turn ended is taken back, and will not be run: for the next turn, because somebody stopped
-    /// this one; for this turn, because the model never got it although Codex took it.
+    /// What still waited when the turn ended is returned to its senders, and will not be run: for the next turn, because this
+    /// one did not complete; for this turn, because the model never got it although Codex took it.
     Unqueued {
         /// What it was, in order.
         inputs: Vec<QueuedInput>,

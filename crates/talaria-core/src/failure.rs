@@ -24,6 +24,9 @@ pub fn failed(error: Option<&TurnError>) -> Outcome {
 
 /// The outcome of a turn that Codex refused to start.
 pub fn refused(error: &RpcError) -> Outcome {
+    if error.code == RpcError::NOT_WRITTEN {
+        return Outcome::Failed { code: FailureCode::NotSent, message: error.message.clone() };
+    }
     let input_code = error.data.as_ref().and_then(|data| data.get("input_error_code"));
     let code = match input_code.and_then(Value::as_str) {
         Some("input_too_large") => FailureCode::InputTooLarge,

@@ -93,6 +93,8 @@ impl RpcError {
     pub const OVERLOADED: i64 = -32001;
     /// The method does not exist.
     pub const METHOD_NOT_FOUND: i64 = -32601;
+    /// The request never left Talaria. Codex does not use this code.
+    pub const NOT_WRITTEN: i64 = -32098;
 
     /// The refusal of a request that nobody here knows.
     pub fn unknown_method(method: &str) -> Self {

@@ -123,6 +123,7 @@ fn cover_event(event: &mut Event) {
         | Event::HostReplaced { message: words }
         | Event::Queued { text: words, .. }
         | Event::Corrupt { reason: words, .. } => text(words),
+        Event::Steering { input } => text(&mut input.text),
         Event::Unqueued { inputs } => inputs.iter_mut().for_each(|input| text(&mut input.text)),
         Event::Unknown { raw, .. } => json(raw),
         Event::Outcome(report) => cover_report(report),

@@ -20,6 +20,7 @@ use talaria_core::api::{
 };
 use talaria_core::config::OnLoss;
 use talaria_core::escrow::Escrow;
+use talaria_core::event::Stage;
 use talaria_core::hiding::HideHome;
 use talaria_core::ids::SessionId;
 use talaria_core::policy::Answers;
@@ -435,6 +436,15 @@ impl Inner {
     fn hide_home(&self) -> HideHome {
         let config = self.home.load_config().ok();
         config.and_then(|(config, _)| config.codex.hide_home).unwrap_or_default()
+    }
+
+    /// Was the input of a turn provably never written to Codex? Then it is sent now; anything else is looked for.
+    fn is_unwritten(&self, turn: &Turn) -> bool {
+        match turn.stage {
+            Stage::Prepared => true,
+            Stage::Sent => self.shelf.permits.is_unredeemed(&turn.client_id),
+            Stage::Accepted | Stage::Settled | Stage::Unknown => false,
+        }
     }
 
     /// What a turn is to send that Codex does not have yet.

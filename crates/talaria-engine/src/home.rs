@@ -156,6 +156,11 @@ impl TalariaHome {
         self.root.join("hosts")
     }
 
+    /// Permits to write the input of turns that are being sent.
+    pub fn permits_dir(&self) -> PathBuf {
+        self.root.join("run").join("unwritten")
+    }
+
     /// What is remembered of changes in Codex's configuration.
     pub fn migrations_dir(&self) -> PathBuf {
         self.root.join("migrations")

@@ -5,7 +5,8 @@
 //! `identity` tells a home from a copy of it, `leftovers` finds and ends what an engine left that is gone.
 //! `peer_process` examines the process of a caller.
 //! `socket_path` is where the engine of a home listens.
-//! `user_file` replaces a file of the user whole or not at all; `migrate` does so with Codex's configuration.
+//! `user_file` replaces a file of the user whole or not at all; `migrate` does so with Codex's configuration; `permit` makes
+//! sure that the input of a turn is written to Codex once.
 //! turns on it, `hermes` brings along what a person had there, `user_file` replaces a file of the user whole or not at all, `revival` brings a conversation back when its Codex is gone, `engine` keeps all of it for one home.
 
 mod clock;
@@ -19,6 +20,7 @@ pub mod leftovers;
 pub mod migrate;
 pub mod notify;
 pub mod peer_process;
+pub mod permit;
 pub mod revival;
 pub mod session;
 pub mod socket_path;

@@ -32,6 +32,7 @@ use crate::codex::current::CurrentHost;
 use crate::codex::host::Host;
 use crate::codex::queue::Queue;
 use crate::codex::threads::{OpenThread, ThreadError};
+use crate::permit::SendPermit;
 use crate::revival::Revived;
 
 mod errands;
@@ -63,6 +64,11 @@ pub trait Watcher: Send {
     /// if it does not keep such things.
     fn queue(&mut self, input: Vec<UserInput>, _limit: Option<Duration>) -> Result<usize, Vec<UserInput>> {
         Err(input)
+    }
+
+    /// The permit to write the input that is sent now, if permits are issued: asked for once `sent` has been kept.
+    fn permit(&mut self) -> Option<SendPermit> {
+        None
     }
 
     /// Keeps everything that was told so far. Nothing that follows from it is done before.

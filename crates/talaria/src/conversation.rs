@@ -95,6 +95,7 @@ pub(crate) async fn run(
     let (wishes, mut wanted) = mpsc::unbounded_channel();
     let mut face = Face::new(renderer, answerer, followed.past, wishes);
     let mut stream = Stream::follow(followed.client, &followed.session, followed.after);
+    let mut returned_by = None;
     let mut errands = JoinSet::new();
     let mut ticks = tokio::time::interval(TICK);
     let mut asked_to_stop = false;
@@ -102,7 +103,7 @@ pub(crate) async fn run(
     let mut has_left = true;
     let report = loop {
         tokio::select! {
-            news = stream.next() => match take(&mut face, &mut stream, news, followed)? {
+            news = stream.next() => match take(&mut face, &mut stream, news, followed, &mut returned_by)? {
                 Some(Last::Outcome(report)) => {
                     has_left = false;
                     break *report;
@@ -158,12 +159,13 @@ fn take(
     stream: &mut Stream,
     news: News,
     followed: &Followed<'_>,
+    returned_by: &mut Option<i64>,
 ) -> Result<Option<Last>, Trouble> {
     let mut next = Some(news);
     while let Some(news) = next {
         match news {
             News::Event(numbered) => {
-                if let Some(report) = take_event(face, *numbered, followed) {
+                if let Some(report) = take_event(face, *numbered, followed, returned_by) {
                     face.flush();
                     return Ok(Some(Last::Outcome(Box::new(report))));
                 }
@@ -184,9 +186,25 @@ fn take(
     Ok(None)
 }
 
-/// Shows what belongs to the turn; those before it are passed over.
-fn take_event(face: &mut Face, mut numbered: Numbered, followed: &Followed<'_>) -> Option<Report> {
-    if numbered.turn.is_some_and(|theirs| theirs < followed.turn) {
+/// Shows what belongs to the turn; those before it are passed over. `returned_by` is the last of them that returned what
+/// waited for it: if it did not complete, the turn that is followed never comes.
+fn take_event(
+    face: &mut Face,
+    mut numbered: Numbered,
+    followed: &Followed<'_>,
+    returned_by: &mut Option<i64>,
+) -> Option<Report> {
+    if let Some(theirs) = numbered.turn.filter(|theirs| *theirs < followed.turn) {
+        match &numbered.event {
+            Event::Unqueued { .. } => *returned_by = Some(theirs),
+            Event::Outcome(report) if *returned_by == Some(theirs) => {
+                let report = never_run(report)?;
+                numbered.event = Event::Outcome(Box::new(report.clone()));
+                face.show(&numbered);
+                return Some(report);
+            }
+            _ => {}
+        }
         return None;
     }
     if let (Event::Outcome(report), Some(login)) = (&mut numbered.event, &followed.login)
@@ -199,6 +217,18 @@ fn take_event(face: &mut Face, mut numbered: Numbered, followed: &Followed<'_>) 
         Event::Outcome(report) => Some(*report),
         _ => None,
     }
+}
+
+/// What a turn comes to whose input was returned because of how the turn before it ended; `None` if that one completed.
+fn never_run(before: &Report) -> Option<Report> {
+    let message = match &before.outcome {
+        Outcome::Completed => return None,
+        outcome => {
+            format!("the turn before it did not complete ({}), so this input was not run", outcome.word())
+        }
+    };
+    let outcome = Outcome::Failed { code: FailureCode::NotSent, message };
+    Some(Report::new(outcome, None, Usage::default(), 0))
 }
 
 fn told(face: &mut Face, done: Option<Done>) {

@@ -56,6 +56,7 @@ pub fn step(event: &Event) -> Option<String> {
             None => report.outcome.word().to_owned(),
         },
         Event::Ledger { .. }
+        | Event::Steering { .. }
         | Event::TextDelta { .. }
         | Event::ReasoningDelta { .. }
         | Event::OutputDelta { .. }

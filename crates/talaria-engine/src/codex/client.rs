@@ -17,6 +17,8 @@ use talaria_core::ids::RequestId;
 use talaria_core::wire::call::Call;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
+use crate::permit::SendPermit;
+
 /// How many requests may wait for their answer at once.
 const IN_FLIGHT: usize = 64;
 /// How often an overloaded server is asked again.
@@ -61,13 +63,21 @@ pub enum CallError {
 
 type Answer = Result<Box<RawValue>, RpcError>;
 
+/// A message on its way to the writer.
+#[derive(Debug)]
+pub(crate) struct Outbound {
+    pub(crate) text: String,
+    /// What has to be redeemed before the message is written, and the request that fails if it cannot be.
+    pub(crate) permit: Option<(SendPermit, RequestId)>,
+}
+
 /// Our side of one connection.
 #[derive(Debug)]
 pub(crate) struct Client {
     next_id: AtomicI64,
     waiting: Mutex<Waiting>,
     /// Unbounded in type, bounded by use: at most 64 requests, and one answer for each request of Codex.
-    outgoing: mpsc::UnboundedSender<String>,
+    outgoing: mpsc::UnboundedSender<Outbound>,
     in_flight: Semaphore,
 }
 
@@ -86,14 +96,25 @@ struct Envelope<'a, P> {
 
 impl Client {
     /// Makes a client that writes messages to `outgoing`.
-    pub(crate) fn new(outgoing: mpsc::UnboundedSender<String>) -> Self {
+    pub(crate) fn new(outgoing: mpsc::UnboundedSender<Outbound>) -> Self {
         let waiting = Mutex::default();
         Self { next_id: AtomicI64::new(1), waiting, outgoing, in_flight: Semaphore::new(IN_FLIGHT) }
     }
 
     /// Sends a request and waits for the answer.
     pub(crate) async fn call<C: Call>(&self, params: &C, limit: Duration) -> Result<C::Reply, CallError> {
-        let attempts = self.call_until_heard(params);
+        self.call_permitted(params, limit, None).await
+    }
+
+    /// The same for a request that may be written only by the engine that redeems the permit; without one it is an ordinary
+    /// call.
+    pub(crate) async fn call_permitted<C: Call>(
+        &self,
+        params: &C,
+        limit: Duration,
+        permit: Option<SendPermit>,
+    ) -> Result<C::Reply, CallError> {
+        let attempts = self.call_until_heard(params, permit);
         let answer = match tokio::time::timeout(limit, attempts).await {
             Ok(answer) => answer?,
             Err(_) => return Err(CallError::TimedOut { method: C::METHOD, limit }),
@@ -103,22 +124,26 @@ impl Client {
 
     /// Sends a request and waits for the answer for as long as it takes: whoever asked ends what it is about.
     pub(crate) async fn call_without_limit<C: Call>(&self, params: &C) -> Result<C::Reply, CallError> {
-        let answer = self.call_until_heard(params).await?;
+        let answer = self.call_until_heard(params, None).await?;
         serde_json::from_str(answer.get()).map_err(|error| CallError::Shape { method: C::METHOD, error })
     }
 
     /// Waits for any answer at all to one request: a refusal is a sign of life too.
     pub(crate) async fn is_heard<C: Call>(&self, params: &C, limit: Duration) -> Result<(), CallError> {
-        match tokio::time::timeout(limit, self.call_once(params)).await {
+        match tokio::time::timeout(limit, self.call_once(params, None)).await {
             Ok(answer) => answer.map(drop),
             Err(_) => Err(CallError::TimedOut { method: C::METHOD, limit }),
         }
     }
 
-    async fn call_until_heard<C: Call>(&self, params: &C) -> Result<Box<RawValue>, CallError> {
+    async fn call_until_heard<C: Call>(
+        &self,
+        params: &C,
+        mut permit: Option<SendPermit>,
+    ) -> Result<Box<RawValue>, CallError> {
         let mut retries = 0;
         loop {
-            match self.call_once(params).await? {
+            match self.call_once(params, permit.take()).await? {
                 Ok(answer) => return Ok(answer),
                 Err(error) if error.is_overload() && retries < RETRIES => {
                     tokio::time::sleep(pause(retries)).await;
@@ -129,8 +154,8 @@ impl Client {
         }
     }
 
-    async fn call_once<C: Call>(&self, params: &C) -> Result<Answer, CallError> {
-        let permit = self.in_flight.acquire().await;
+    async fn call_once<C: Call>(&self, params: &C, permit: Option<SendPermit>) -> Result<Answer, CallError> {
+        let slot = self.in_flight.acquire().await;
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let envelope = Envelope { id, method: C::METHOD, params };
         let text = serde_json::to_string(&envelope)
@@ -144,11 +169,12 @@ impl Client {
             waiting.calls.insert(id, sender);
         }
         let _forget = Forget { client: self, id };
-        let answer = match self.outgoing.send(text) {
+        let permit = permit.map(|permit| (permit, RequestId::Number(id)));
+        let answer = match self.outgoing.send(Outbound { text, permit }) {
             Ok(()) => receiver.await.ok(),
             Err(_) => None,
         };
-        drop(permit);
+        drop(slot);
         answer.ok_or_else(|| CallError::Gone { why: self.why_gone() })
     }
 
@@ -170,7 +196,7 @@ impl Client {
 
     /// A message that cannot be sent any more has no receiver either: the end is reported to every session.
     fn send(&self, message: &Value) {
-        let _ = self.outgoing.send(message.to_string());
+        let _ = self.outgoing.send(Outbound { text: message.to_string(), permit: None });
     }
 
     /// Brings an answer to whoever waits for it.

@@ -14,12 +14,13 @@ use talaria_core::wire::reply;
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinHandle;
 
-use super::client::{CallError, Client};
+use super::client::{CallError, Client, Outbound};
 use super::commands::Commands;
 use super::process::{EXIT_GRACE, Process};
 use super::queue::Delivery;
 use super::router::Router;
 use super::transport::{Incoming, Outgoing};
+use crate::faults;
 
 /// How long an ordinary request may take.
 pub(crate) const CALL_LIMIT: Duration = Duration::from_secs(30);
@@ -61,7 +62,7 @@ impl Connection {
             gone: OnceLock::new(),
             hang_up: Notify::new(),
         });
-        let writer = tokio::spawn(write(outgoing, receiver));
+        let writer = tokio::spawn(write(outgoing, receiver, Arc::clone(&connection)));
         tokio::spawn(read(incoming, writer, Arc::clone(&connection)));
         let mut unfinished = Unfinished(Some(Arc::clone(&connection)));
         match greet(&connection.client, limit).await {
@@ -192,11 +193,34 @@ impl Connection {
 }
 
 /// Writes until nobody sends any more, or Codex does not take it.
-async fn write(mut outgoing: Outgoing, mut messages: mpsc::UnboundedReceiver<String>) {
-    while let Some(message) = messages.recv().await {
-        if outgoing.send(message).await.is_err() {
+async fn write(
+    mut outgoing: Outgoing,
+    mut messages: mpsc::UnboundedReceiver<Outbound>,
+    connection: Arc<Connection>,
+) {
+    while let Some(Outbound { text, permit }) = messages.recv().await {
+        let is_turn = permit.is_some();
+        if let Some((permit, request)) = permit {
+            faults::point("before:written").await;
+            // Nothing comes between this and the write: whoever dies in between leaves a turn that has to be looked for.
+            if !permit.redeem() {
+                connection.client.resolve(&request, Err(not_permitted()));
+                continue;
+            }
+        }
+        if outgoing.send(text).await.is_err() {
             // The reader notices that this task has ended.
             return;
         }
+        if is_turn {
+            faults::point("after:written").await;
+        }
     }
+}
+
+/// Why input was not written whose permit is gone.
+fn not_permitted() -> RpcError {
+    let message =
+        "nothing was written: another engine has sent this input, or the file that permits it was removed";
+    RpcError { code: RpcError::NOT_WRITTEN, message: message.to_owned(), data: None }
 }

@@ -25,6 +25,7 @@ use super::queue::Queue;
 use super::router::Router;
 use super::seats::Seats;
 pub use super::spec::{HostSpec, Surroundings};
+use crate::permit::SendPermit;
 
 mod adoption;
 mod error;
@@ -239,6 +240,15 @@ impl Host {
     /// Sends a request and waits for the answer, for an ordinary time.
     pub async fn call<C: Call>(&self, params: &C) -> Result<C::Reply, CallError> {
         self.connection.client.call(params, CALL_LIMIT).await
+    }
+
+    /// Sends a request that may be written only once, by the engine that redeems the permit.
+    pub(crate) async fn call_permitted<C: Call>(
+        &self,
+        params: &C,
+        permit: Option<SendPermit>,
+    ) -> Result<C::Reply, CallError> {
+        self.connection.client.call_permitted(params, CALL_LIMIT, permit).await
     }
 
     /// Sends a request and waits for the answer for as long as it takes.

@@ -1,7 +1,7 @@
 //! Everything about the Codex program: finding and installing it, running it as a host, talking to it.
 
 pub mod attach;
-mod boot;
+pub(crate) mod boot;
 pub mod client;
 pub mod commands;
 pub(crate) mod complaints;

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use talaria_core::event::{Event, QueuedInput, Stage, Usage};
+use talaria_core::event::{Event, QueuedInput, Usage};
 use talaria_core::ids::SessionId;
 use talaria_core::outcome::{FailureCode, Outcome, Report};
 use talaria_core::policy::Answers;
@@ -120,7 +120,7 @@ impl Actor {
     /// Runs every turn that has no outcome, in order.
     async fn run_what_waits(&mut self) -> Result<(), StoreError> {
         while let Some(turn) = self.next_turn().await? {
-            let next = if turn.stage == Stage::Prepared { Purpose::Send } else { Purpose::TakeUp };
+            let next = if self.engine.is_unwritten(&turn) { Purpose::Send } else { Purpose::TakeUp };
             let commands = self.seat.open();
             // An engine that ends tells every turn to stop that is open by then, and begins no other.
             if self.engine.check_open().is_err() {
@@ -159,8 +159,7 @@ impl Actor {
         self.is_task = task.is_some();
         let owner = task.as_ref().map(|task| task.owner.clone());
         let trouble = task.as_ref().and_then(|task| no_worktree(task).or_else(|| moved(&row)));
-        let mut journal =
-            Journal::new(shelf.clone(), self.seat.feed.clone(), self.id.clone(), turn.ordinal, task);
+        let mut journal = Journal::new(shelf.clone(), self.seat.feed.clone(), self.id.clone(), turn, task);
         let last = shelf.store.last_turns(&self.id, None, 1).await?.pop();
         let behind = last.map_or(0, |last| last.ordinal - turn.ordinal);
         journal.follow_up(self.waiting(behind).await?);
@@ -169,6 +168,8 @@ impl Actor {
             let (queue, id) = (self.engine.queue.clone(), self.id.clone());
             let place = match next {
                 Purpose::TakeUp => self.place.take().unwrap_or_else(|| queue.enter_at_once()),
+                // It was about to be sent when an earlier engine ended, and has its place since.
+                Purpose::Send if let Some(place) = self.place.take() => place,
                 Purpose::Send => {
                     let place = queue.enter(&id, &owner);
                     match unless_stopped(place, &mut commands, &mut journal, &seat).await? {

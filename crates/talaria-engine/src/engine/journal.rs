@@ -10,12 +10,11 @@ use std::time::Duration;
 use talaria_core::event::{Event, QueuedInput, Stage, Started};
 use talaria_core::ids::{SessionId, TicketId};
 use talaria_core::outcome::Outcome;
-use talaria_core::request::Who;
 use talaria_core::transcript::Message;
 use talaria_core::turn::{Opened, Record};
 use talaria_core::wire::call::UserInput;
 use talaria_store::{
-    Batch, Change, NewEvent, NewTurn, RequestPatch, RequestState, SessionPatch, Store, StoreError,
+    Batch, Change, NewEvent, NewTurn, RequestPatch, RequestState, SessionPatch, Store, StoreError, Turn,
 };
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -32,6 +31,7 @@ use super::worktrees::Kept;
 use crate::clock::now_ms;
 use crate::codex::host::Host;
 use crate::faults;
+use crate::permit::{Permits, SendPermit};
 use crate::session::{NotKept, Watcher};
 
 mod requests;
@@ -47,6 +47,7 @@ pub(super) struct Shelf {
     pub(super) store: Store,
     pub(super) epoch: i64,
     pub(super) seal: Seal,
+    pub(super) permits: Permits,
     pub(super) troubles: Troubles,
     /// Something new is owed to somebody.
     pub(super) nudge: Arc<Notify>,
@@ -69,6 +70,9 @@ pub(super) struct Journal {
     feed: Feed,
     session: SessionId,
     ordinal: i64,
+    /// Our own id for its input, by which the permit to write it is named.
+    client_id: String,
+    permit: Option<SendPermit>,
     /// The task that the session is; what happens to a task is owed to whoever started it.
     task: Option<Card>,
     /// Its place among those that work.
@@ -94,18 +98,14 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    pub(super) fn new(
-        shelf: Shelf,
-        feed: Feed,
-        session: SessionId,
-        ordinal: i64,
-        task: Option<Card>,
-    ) -> Self {
+    pub(super) fn new(shelf: Shelf, feed: Feed, session: SessionId, turn: &Turn, task: Option<Card>) -> Self {
         Self {
             shelf,
             feed,
             session,
-            ordinal,
+            ordinal: turn.ordinal,
+            client_id: turn.client_id.clone(),
+            permit: None,
             task,
             place: None,
             asking: Vec::new(),
@@ -127,8 +127,8 @@ impl Journal {
         self.waiting = waiting;
     }
 
-    /// Somebody stopped the turn: what waits is theirs again, and is not run behind their back. A deadline, a loss, or an
-    /// engine that ends takes nothing back.
+    /// Returns what waits for the next turn to its senders, in one with the outcome. It was meant for a conversation in which
+    /// this turn completed: alone it would be another task, and its outcome would hide how this one ended.
     fn take_back(&mut self) {
         if self.waiting.is_empty() {
             return;
@@ -221,7 +221,10 @@ impl Watcher for Journal {
             *digest = self.shelf.seal.mark(digest);
         }
         match &event {
-            Event::Ledger { stage: Stage::Sent, .. } => self.points.push("sent"),
+            Event::Ledger { stage: Stage::Sent, .. } => {
+                self.points.push("sent");
+                self.permit = self.shelf.permits.issue(&self.client_id);
+            }
             Event::Ledger { stage: Stage::Accepted, .. } => {
                 self.points.push("accepted");
                 self.bind_thread();
@@ -246,7 +249,8 @@ impl Watcher for Journal {
             Event::ItemCompleted { .. } => self.points.push("item"),
             Event::Outcome(report) => {
                 self.points.push("outcome");
-                if matches!(report.outcome, Outcome::Interrupted { by: Who::User | Who::Model }) {
+                self.shelf.permits.withdraw(&self.client_id);
+                if !matches!(report.outcome, Outcome::Completed) {
                     self.take_back();
                 }
                 if let Some(task) = &self.task {
@@ -297,6 +301,10 @@ impl Watcher for Journal {
             ..NewTurn::default()
         }));
         Ok(self.waiting.len())
+    }
+
+    fn permit(&mut self) -> Option<SendPermit> {
+        self.permit.take()
     }
 
     async fn keep(&mut self) -> Result<(), NotKept> {

@@ -36,6 +36,7 @@ use crate::codex::pool::Hosts;
 use crate::codex::spec::Surroundings;
 use crate::faults;
 use crate::home::{HomeError, TalariaHome};
+use crate::permit::Permits;
 
 /// How many hosts are looked at at once.
 const AT_ONCE: usize = 8;
@@ -117,10 +118,16 @@ impl Engine {
         };
         let inner = Arc::new(Inner {
             hosts_dir: home.hosts_dir(),
-            home,
             info,
             hosts: Hosts::new(Arc::new(Hotel(store.clone())), options.limits),
-            shelf: Shelf { store, epoch, seal, troubles: Troubles::default(), nudge: Arc::default() },
+            shelf: Shelf {
+                store,
+                epoch,
+                seal,
+                permits: Permits::new(home.permits_dir()),
+                troubles: Troubles::default(),
+                nudge: Arc::default(),
+            },
             desk: Desk::default(),
             servers: Servers::default(),
             queue: Queue::new(Room {
@@ -135,6 +142,7 @@ impl Engine {
             refusals: caller::Refusals::default(),
             rulebook: Rulebook::default(),
             callers: Arc::default(),
+            home,
             tasks: TaskTracker::new(),
             phase: watch::Sender::new(Phase::Open),
             ended: watch::Sender::new(false),
@@ -204,7 +212,10 @@ impl Inner {
     /// Goes on with every turn that has no outcome.
     async fn take_up_turns(self: &Arc<Self>) -> Result<(), StoreError> {
         let mut sessions: Vec<SessionId> = Vec::new();
-        for (session, _) in self.shelf.store.unsettled().await? {
+        let unsettled = self.shelf.store.unsettled().await?;
+        let inputs: Vec<&str> = unsettled.iter().map(|(_, turn)| turn.client_id.as_str()).collect();
+        self.shelf.permits.keep_only(&inputs);
+        for (session, _) in unsettled {
             if !sessions.contains(&session.id) {
                 sessions.push(session.id);
             }
@@ -226,6 +237,7 @@ impl Inner {
     async fn line_up(&self, session: &SessionId) -> Result<Option<Place>, StoreError> {
         let (store, task) = (&self.shelf.store, self.shelf.store.task(session).await?);
         let (Some(task), Some(turn)) = (task, store.next_unsettled(session).await?) else { return Ok(None) };
+        // One that is sent only now, because it was not written before, had its place already.
         if turn.stage != Stage::Prepared {
             return Ok(Some(self.queue.enter_at_once()));
         }

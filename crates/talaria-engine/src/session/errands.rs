@@ -24,6 +24,7 @@ use crate::codex::client::CallError;
 use crate::codex::host::{Host, Probe};
 use crate::codex::source::HostSource;
 use crate::codex::terminals::TerminalsEnded;
+use crate::permit::SendPermit;
 use crate::revival::{self, Revived};
 
 /// How often a thread is read again that does not have the input yet.
@@ -40,7 +41,7 @@ pub(super) enum Done {
     /// Something to tell.
     Event(Event),
     /// The running turn took further input.
-    Steered { turn: TurnId, input: Vec<UserInput> },
+    Steered { turn: TurnId },
     /// Further input that the running turn did not take.
     NotTaken { input: Vec<UserInput>, why: String },
     /// The host is fit for a turn.
@@ -136,17 +137,17 @@ impl Errands {
         None
     }
 
-    pub(super) fn start_turn(&mut self, host: Arc<Host>, start: TurnStart) {
+    pub(super) fn start_turn(&mut self, host: Arc<Host>, start: TurnStart, permit: Option<SendPermit>) {
         self.running.spawn(async move {
-            let reply = host.call(&start).await;
+            let reply = host.call_permitted(&start, permit).await;
             Done::Input(admission(reply.map(|reply| Input::Accepted(reply.turn.id))))
         });
     }
 
     /// Has the conversation shortened.
-    pub(super) fn compact(&mut self, host: Arc<Host>, thread_id: ThreadId) {
+    pub(super) fn compact(&mut self, host: Arc<Host>, thread_id: ThreadId, permit: Option<SendPermit>) {
         self.running.spawn(async move {
-            let reply = host.call(&ThreadCompact { thread_id }).await;
+            let reply = host.call_permitted(&ThreadCompact { thread_id }, permit).await;
             Done::Input(admission(reply.map(|_| Input::Taken)))
         });
     }
@@ -180,7 +181,7 @@ impl Errands {
         let steer = TurnSteer { thread_id, expected_turn_id: turn, input: input.clone() };
         self.steering.spawn(async move {
             match host.call(&steer).await {
-                Ok(reply) => Done::Steered { turn: reply.turn_id, input },
+                Ok(reply) => Done::Steered { turn: reply.turn_id },
                 Err(CallError::Refused { error, .. }) => Done::NotTaken { input, why: error.message },
                 // It may have been taken; saying it again in the next turn would be saying it twice.
                 Err(error) => Done::Event(Event::Warning {

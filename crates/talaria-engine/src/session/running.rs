@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use talaria_core::event::Event;
+use talaria_core::event::{Event, QueuedInput};
 use talaria_core::failure;
 use talaria_core::ids::TicketId;
 use talaria_core::outcome::Report;
@@ -19,7 +19,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 use super::errands::{Done, Errands, Ground, Recorded};
-use super::{Command, Flown, Prompt, Reading, Session, Watcher, When};
+use super::{Command, Flown, NotKept, Prompt, Reading, Session, Watcher, When};
 use crate::codex::complaints::Mark;
 use crate::codex::live_turns::TurnGuard;
 use crate::codex::queue::{Delivery, Queue};
@@ -61,6 +61,8 @@ pub(super) struct Running<'a, W> {
     /// Whoever waits until what was told so far is kept.
     waiting_for_keep: Vec<oneshot::Sender<When>>,
     taken: Taken,
+    /// Further input for this turn that is not kept yet, and whoever waits for that.
+    steering: Vec<(Vec<UserInput>, Option<oneshot::Sender<When>>)>,
     /// A host is looked for. What the one before has left to say, its end above all, does not concern this turn.
     is_between_hosts: bool,
 }
@@ -91,6 +93,7 @@ impl<'a, W: Watcher> Running<'a, W> {
         // What was told before is not told again; what the messages are made of is needed once more.
         for event in &flown.events {
             running.project(event);
+            running.taken.replay(event);
         }
         while let Some(message) = running.projector.poll() {
             running.watcher.message(&message);
@@ -129,6 +132,7 @@ impl<'a, W: Watcher> Running<'a, W> {
             mark,
             waiting_for_keep: Vec::new(),
             taken: Taken::default(),
+            steering: Vec::new(),
             is_between_hosts: false,
         }
     }
@@ -162,6 +166,9 @@ impl<'a, W: Watcher> Running<'a, W> {
         loop {
             if let Some(report) = self.carry_out().await {
                 return report;
+            }
+            if let Err(not_kept) = self.hand_over().await {
+                return self.give_up(&not_kept);
             }
             let due = self.watcher.due();
             if due.is_some_and(|due| due <= Instant::now())
@@ -224,11 +231,9 @@ impl<'a, W: Watcher> Running<'a, W> {
                 self.handle(input);
             }
             Done::Event(event) => self.tell(event),
-            Done::Steered { turn, input } => {
-                self.taken.took(input);
-                self.tell(Event::Steered { turn });
-            }
+            Done::Steered { turn } => self.tell(Event::Steered { turn }),
             Done::NotTaken { input, why } => {
+                self.taken.withdraw(&QueuedInput::of(&input).text);
                 let message = format!("the running turn did not take this, so it waits for the next: {why}");
                 self.tell(Event::Warning { message });
                 self.queue_up(input, None);
@@ -271,12 +276,9 @@ impl<'a, W: Watcher> Running<'a, W> {
             Command::Interrupt { by } => self.handle(Input::Interrupt { by }),
             Command::Report { event } => self.tell(*event),
             Command::Say { input, when, limit, kept } => match self.turn.steerable().cloned() {
-                // Beside the turn: an answer that does not come must not hold up what else happens.
-                Some(turn) if when == When::Now => {
-                    let thread = self.session.started.thread.clone();
-                    self.errands.steer(self.session.current.get(), thread, turn, input);
-                    // Whoever asked may have gone.
-                    kept.map(|kept| kept.send(When::Now));
+                Some(_) if when == When::Now => {
+                    self.tell(Event::Steering { input: QueuedInput::of(&input) });
+                    self.steering.push((input, kept));
                 }
                 _ => {
                     self.queue_up(input, limit);
@@ -284,6 +286,33 @@ impl<'a, W: Watcher> Running<'a, W> {
                 }
             },
         }
+    }
+
+    /// Hands further input to Codex once it is kept: the next engine knows of it, and tells what became of it.
+    async fn hand_over(&mut self) -> Result<(), NotKept> {
+        if self.steering.is_empty() {
+            return Ok(());
+        }
+        self.keep().await?;
+        for (input, kept) in std::mem::take(&mut self.steering) {
+            let told = match self.turn.steerable().cloned() {
+                // Beside the turn: an answer that does not come must not hold up what else happens.
+                Some(turn) => {
+                    let thread = self.session.started.thread.clone();
+                    self.taken.hand(QueuedInput::of(&input));
+                    self.errands.steer(self.session.current.get(), thread, turn, input);
+                    When::Now
+                }
+                None => {
+                    self.queue_up(input, None);
+                    self.keep().await?;
+                    When::Next
+                }
+            };
+            // Whoever asked may have gone.
+            kept.map(|kept| kept.send(told));
+        }
+        Ok(())
     }
 
     fn queue_up(&mut self, input: Vec<UserInput>, limit: Option<Duration>) {

@@ -37,6 +37,7 @@ mod schema;
 mod servers;
 mod shell;
 mod stage;
+mod steering;
 mod tasks;
 mod threads;
 mod transcript;

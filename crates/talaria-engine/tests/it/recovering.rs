@@ -2,7 +2,7 @@
 //! is said to be, and nothing is prompted twice.
 
 use talaria_core::api::{ProblemCode, RequestState};
-use talaria_core::event::Event;
+use talaria_core::event::{Event, Stage};
 use talaria_core::item::ItemBody;
 use talaria_core::outcome::Outcome;
 use talaria_core::policy::ApprovalPolicy;
@@ -193,7 +193,7 @@ async fn a_turn_that_cannot_be_taken_up_takes_its_requests_with_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_person_wants_next_goes_before_what_is_continued() {
+async fn what_waits_for_a_turn_that_is_lost_is_returned_also_where_that_is_continued() {
     let (mut home, _) = Home::scripted(waiting()).await;
     home.configure("[codex]\non_loss = \"continue\"\n");
     home.open().await;
@@ -204,10 +204,70 @@ async fn what_the_person_wants_next_goes_before_what_is_continued() {
     events.is(|event| matches!(event, Event::Queued { .. })).await;
     home.kill_codex(&home.hosts().await).await;
     assert!(matches!(events.outcome().await.outcome, Outcome::Lost { .. }));
+    let is_returned =
+        |event: &Event| matches!(event, Event::Unqueued { inputs } if inputs[0].text == "second");
+    assert!(events.seen.iter().any(is_returned), "{:#?}", events.seen);
     events.is(|event| matches!(event, Event::TurnStarted { .. })).await;
     let prompts: Vec<_> = home.detail(&started).await.turns.into_iter().map(|turn| turn.prompt).collect();
-    assert_eq!(prompts, ["first", "second"]);
+    assert_eq!(prompts.len(), 2);
+    assert!(prompts[1].starts_with("Codex was stopped"), "{prompts:?}");
     home.close().await;
+}
+
+/// A turn that the ledger calls sent, left by an engine that was killed; its permit is redeemed or not. Gives what Codex is
+/// sent afterwards, and how the turn ends.
+async fn left_as_sent(is_redeemed: bool) -> (Vec<serde_json::Value>, talaria_core::outcome::Report) {
+    let (mut home, silent) = Home::scripted(AppServer::ready([on("thread/start", [])])).await;
+    home.open().await;
+    let started = home.start(ApprovalPolicy::Never, "wait for it").await;
+    while !silent.received().iter().any(|message| message["method"] == "thread/start") {
+        tokio::task::yield_now().await;
+    }
+    let pids = home.hosts().await;
+    home.crash().await;
+    home.kill_codex(&pids).await;
+    let store =
+        talaria_store::Store::open(&home.talaria().store_file(), 0, &Default::default()).await.unwrap();
+    let turn = store.last_turns(&started.id, None, 1).await.unwrap().pop().unwrap();
+    let epoch = store.next_epoch().await.unwrap();
+    let lease =
+        talaria_store::Lease { session: started.id.clone(), epoch, owner: "test".to_owned(), expires_at: 0 };
+    store.take_lease(lease, talaria_store::Takeover::Older).await.unwrap();
+    let sent = talaria_store::TurnPatch { ordinal: 1, stage: Some(Stage::Sent), ..Default::default() };
+    let changes = vec![talaria_store::Change::Turn(sent)];
+    let batch =
+        talaria_store::Batch { session: started.id.clone(), epoch, at: 1, events: Vec::new(), changes };
+    store.append(batch).await.unwrap();
+    store.close().await;
+    std::fs::create_dir_all(home.talaria().permits_dir()).unwrap();
+    let permit = home.talaria().permits_dir().join(&turn.client_id);
+    if !is_redeemed {
+        let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+        std::fs::write(&permit, boot.trim()).unwrap();
+    }
+    let script = start_turn().into_iter().chain(complete_turn("here"));
+    let installed = home.install(AppServer::ready(script));
+    home.open().await;
+    let report = home.events(&started, 0).await.outcome().await;
+    assert!(!permit.exists(), "a turn that is over has no permit");
+    let sent = installed.received().into_iter().filter(|message| message["method"] == "turn/start").collect();
+    home.close().await;
+    (sent, report)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_that_was_to_be_written_and_was_not_is_sent_by_the_next_engine_once() {
+    let (sent, report) = left_as_sent(false).await;
+    assert_eq!((&report.outcome, report.text.as_deref()), (&Outcome::Completed, Some("here")));
+    assert_eq!(sent.len(), 1);
+    assert_eq!(sent[0]["params"]["input"][0]["text"], "wait for it");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_that_may_have_been_written_is_never_sent_again() {
+    let (sent, report) = left_as_sent(true).await;
+    assert_ne!(report.outcome, Outcome::Completed);
+    assert_eq!(sent.len(), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,4 +1,4 @@
-//! Input that waits for the next turn, with images, and what becomes of it when somebody stops the turn.
+//! Input that waits for the next turn, with images, and what becomes of it when the turn does not complete.
 
 use talaria_core::api::{Interrupt, NewTurn, ProblemCode, Say, SessionStarted, When};
 use talaria_core::event::{Event, QueuedInput};
@@ -14,7 +14,8 @@ use crate::stage::both_versions;
 
 both_versions!(
     stopping_a_turn_takes_back_what_waits_and_says_what_it_was,
-    a_deadline_takes_nothing_back,
+    what_waits_for_a_turn_that_fails_or_runs_out_of_time_is_returned,
+    what_waits_for_a_turn_that_is_lost_is_returned_by_the_next_engine_too,
     images_go_with_what_is_said_to_a_turn_and_with_what_waits,
     what_is_said_in_the_moment_in_which_a_turn_ends_is_not_lost,
     what_codex_took_and_the_model_never_got_is_taken_back,
@@ -67,22 +68,65 @@ async fn stopping_a_turn_takes_back_what_waits_and_says_what_it_was(codex: Codex
     home.close().await;
 }
 
-async fn a_deadline_takes_nothing_back(codex: Codex) {
+/// What was returned together with the outcome that came last.
+fn returned(events: &Events) -> Vec<String> {
+    match events.seen.as_slice() {
+        [.., Event::Unqueued { inputs }, Event::Outcome(_)] => {
+            inputs.iter().map(|input| input.text.clone()).collect()
+        }
+        other => panic!("nothing was returned: {other:#?}"),
+    }
+}
+
+async fn what_waits_for_a_turn_that_fails_or_runs_out_of_time_is_returned(codex: Codex) {
+    let mut home = Home::real(&codex).await;
+    home.open().await;
+    home.model.push(Reply::say("ready"));
+    let (started, _) = home.run("warm up").await;
+    for limit_ms in [Some(1500), None] {
+        let gate = Gate::new();
+        home.model.push(Reply::new().text("half").gate(&gate).fail("invalid_prompt", "no"));
+        let after = home.detail(&started).await.info.last_seq;
+        let turn = NewTurn { limit_ms, ..home.turn("first") };
+        home.engine().start_turn(started.id.as_str(), turn).await.unwrap();
+        home.say_next(&started, "second").await;
+        home.say_next(&started, "third").await;
+        let mut events = home.events(&started, after).await;
+        if limit_ms.is_none() {
+            gate.open();
+        }
+        let outcome = events.outcome().await.outcome;
+        match limit_ms {
+            Some(_) => assert_eq!(outcome, Outcome::Interrupted { by: Who::Deadline }),
+            None => assert!(matches!(outcome, Outcome::Failed { .. }), "{outcome:?}"),
+        }
+        assert_eq!(returned(&events), ["second", "third"]);
+        gate.open();
+    }
+    let prompts: Vec<_> = home.detail(&started).await.turns.into_iter().map(|turn| turn.prompt).collect();
+    assert_eq!(prompts, ["warm up", "first", "first"], "nothing that waited is run alone");
+    home.close().await;
+}
+
+async fn what_waits_for_a_turn_that_is_lost_is_returned_by_the_next_engine_too(codex: Codex) {
     let mut home = Home::real(&codex).await;
     home.open().await;
     let gate = Gate::new();
-    home.model.push(Reply::say("ready"));
-    let (started, _) = home.run("warm up").await;
-    home.model.push(Reply::new().text("half").gate(&gate));
-    home.model.push(Reply::say("the next"));
-    let after = home.detail(&started).await.info.last_seq;
-    let turn = NewTurn { limit_ms: Some(1500), ..home.turn("first") };
-    home.engine().start_turn(started.id.as_str(), turn).await.unwrap();
+    let (started, mut events) = begun(&home, &gate).await;
     home.say_next(&started, "second").await;
-    let mut events = home.events(&started, after).await;
-    assert_eq!(events.outcome().await.outcome, Outcome::Interrupted { by: Who::Deadline });
-    assert_eq!(events.outcome().await.text.as_deref(), Some("the next"));
-    assert!(!events.seen.iter().any(|event| matches!(event, Event::Unqueued { .. })));
+    events.is(|event| matches!(event, Event::Queued { .. })).await;
+    let pids = home.hosts().await;
+    home.crash().await;
+    home.kill_codex(&pids).await;
+    home.open().await;
+    let mut events = home.events(&started, 0).await;
+    let outcome = events.outcome().await.outcome;
+    assert!(matches!(outcome, Outcome::Lost { .. }), "{outcome:?}");
+    assert_eq!(returned(&events), ["second"]);
+    let detail = home.detail(&started).await;
+    assert_eq!(detail.turns.len(), 1);
+    assert!(!detail.info.running);
+    assert_eq!(home.model.requests().len(), 1, "nothing starts by itself");
     gate.open();
     home.close().await;
 }

@@ -2,7 +2,6 @@
 //! it has been kept.
 
 use talaria_core::event::{Event, Usage};
-use talaria_core::item::ItemBody;
 use talaria_core::outcome::{Outcome, Report};
 use talaria_core::settle::{Deed, Settlement};
 use talaria_core::turn::{Input, Output};
@@ -30,11 +29,13 @@ impl<W: Watcher> Running<'_, W> {
                 Output::Emit(event) => {
                     if matches!(event, Event::Outcome(_)) {
                         self.settle_steering().await;
-                        self.take_back_unshown();
+                        self.return_unread();
                     }
                     self.tell(event);
                 }
-                Output::Start if self.prompt.deed == Deed::Compaction => self.errands.compact(host, thread),
+                Output::Start if self.prompt.deed == Deed::Compaction => {
+                    self.errands.compact(host, thread, self.watcher.permit());
+                }
                 Output::Start => {
                     let start = TurnStart {
                         thread_id: thread,
@@ -43,7 +44,7 @@ impl<W: Watcher> Running<'_, W> {
                         effort: self.session.options.effort.clone(),
                         client_user_message_id: self.recorded.client_id.clone(),
                     };
-                    self.errands.start_turn(host, start);
+                    self.errands.start_turn(host, start, self.watcher.permit());
                 }
                 Output::Interrupt { thread, turn } => self.errands.interrupt(host, thread, turn),
                 Output::Read => {
@@ -88,12 +89,7 @@ impl<W: Watcher> Running<'_, W> {
                     let work = self.session.options.tools.call(&call.tool, call.arguments);
                     self.errands.run_tool(host, id, work);
                 }
-                Output::Heard(item) => {
-                    if let ItemBody::UserMessage { text, .. } = &item.body {
-                        self.taken.shows(text);
-                    }
-                    self.tell(Event::ItemCompleted { item });
-                }
+                Output::Heard(item) => self.tell(Event::ItemCompleted { item }),
                 Output::Finish(mut report, total) => {
                     veil::cover_report(&mut report);
                     self.session.total = total;

@@ -12,8 +12,9 @@ use crate::session::Watcher;
 impl<W: Watcher> Running<'_, W> {
     /// Tells an event. From here on nobody sees a secret: neither whoever watches nor what is kept.
     pub(super) fn tell(&mut self, event: Event) {
-        let Self { session, watcher, projector, veil, .. } = self;
+        let Self { session, watcher, projector, veil, taken, .. } = self;
         veil.cover(event, &mut |event| {
+            taken.learn(&event);
             project(projector, &event);
             if let Event::ItemStarted { item }
             | Event::ItemCompleted { item }
