@@ -246,6 +246,8 @@ impl Watcher for Journal {
                 self.ask(|asking| asking.push(id.clone()));
             }
             Event::RequestClosed { id, .. } => self.ask(|asking| asking.retain(|open| open != id)),
+            Event::Steering { .. } => self.points.push("steering"),
+            Event::Queued { .. } => self.points.push("queued"),
             Event::ItemCompleted { .. } => self.points.push("item"),
             Event::Outcome(report) => {
                 self.points.push("outcome");

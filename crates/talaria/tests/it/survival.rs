@@ -2,7 +2,7 @@
 //! turn, and what is left is audited against what Codex and its model know.
 //!
 //! `fault` names what is done and when, `lane` is a home on which it is done, `play` does it, `audit` counts what must not
-//! happen. `TALARIA_FAULT=<text>` plays only the faults whose name contains the text, and tells of each.
+//! happen; `words` does the same to what is said to a turn that runs, or waits for it. `TALARIA_FAULT=<text>` plays only the faults whose name contains the text, and tells of each.
 
 mod audit;
 mod database;
@@ -11,6 +11,7 @@ mod fault;
 mod first_start;
 pub(crate) mod lane;
 mod play;
+mod words;
 
 use std::io::Write as _;
 use std::path::Path;

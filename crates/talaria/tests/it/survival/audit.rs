@@ -20,15 +20,21 @@ pub(crate) enum Wrong {
     Orphaned,
     Leaked,
     FalseOutcome,
+    NotSent,
+    WordsLost,
+    RunAlone,
 }
 
-pub(crate) const WRONGS: [(Wrong, &str); 6] = [
+pub(crate) const WRONGS: [(Wrong, &str); 9] = [
     (Wrong::Unaccounted, "turns unaccounted for"),
     (Wrong::Duplicated, "turns duplicated"),
     (Wrong::AnswerLost, "answers lost"),
     (Wrong::Orphaned, "requests orphaned"),
     (Wrong::Leaked, "processes leaked"),
     (Wrong::FalseOutcome, "false outcomes"),
+    (Wrong::NotSent, "unwritten, not sent"),
+    (Wrong::WordsLost, "steers, follow-ups lost"),
+    (Wrong::RunAlone, "follow-ups run alone"),
 ];
 
 /// One thing that happened and must not.
@@ -98,6 +104,12 @@ fn faults_of_turn(
             Some(outcome) => {
                 if let Some(what) = lie(played, outcome, turn, evidence) {
                     add(Wrong::FalseOutcome, what);
+                }
+                let fault = played.fault;
+                let is_sent_later = fault.is_before_the_write() && fault.strike.ends_engine_alone();
+                let is_meant = *prompt == played.prompts[0] && fault.skip == 0;
+                if is_meant && is_sent_later && turn.code.as_deref() == Some("not_sent") {
+                    add(Wrong::NotSent, "nothing was written, and the next engine did not send it");
                 }
             }
         },

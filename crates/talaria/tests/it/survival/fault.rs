@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-/// The durable writes of a turn, in their order. Each has a point before and one after it.
-pub(crate) const WRITES: [&str; 8] =
-    ["prepared", "sent", "accepted", "request", "answer-stored", "answer-sent", "item", "outcome"];
+/// The durable writes of a turn, in their order. Each has a point before and one after it. `written` is the write to Codex.
+pub(crate) const WRITES: [&str; 9] =
+    ["prepared", "sent", "written", "accepted", "request", "answer-stored", "answer-sent", "item", "outcome"];
 
 /// Which side of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,7 +96,12 @@ impl Strike {
         )
     }
 
-    fn word(self) -> &'static str {
+    /// Does nothing but the engine die of it, whatever that was doing? Then a turn that was not written yet is sent.
+    pub(crate) fn ends_engine_alone(self) -> bool {
+        matches!(self, Self::Engine | Self::EngineTwice | Self::Restart | Self::Upgrade)
+    }
+
+    pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Engine => "engine",
             Self::Codex => "codex",
@@ -132,6 +137,12 @@ pub(crate) struct Fault {
 }
 
 impl Fault {
+    /// Had nothing been written to Codex when it was struck?
+    pub(crate) fn is_before_the_write(&self) -> bool {
+        let is_before = self.side == Side::Before;
+        matches!((self.write, is_before), ("prepared", false) | ("sent", _) | ("written", true))
+    }
+
     /// The name that the engine gives to the point.
     pub(crate) fn point(&self) -> String {
         let side = match self.side {

@@ -128,7 +128,7 @@ async fn drive(
 }
 
 /// Strikes, and lets the engine go.
-async fn strike(
+pub(crate) async fn strike(
     lane: &mut Lane,
     strike: Strike,
     held: Held,
