@@ -1,11 +1,12 @@
 //! The client of the engine: one method for each route, with the names and types of the engine itself.
 //!
 //! A question is sent once. Only when nobody listens, so that nothing can have been sent, the engine is brought up (if
-//! this client may do that) and the question sent again. Every face of Talaria uses this and nothing else.
+//! this client may do that) and the question sent again; and when the engine was ending and did nothing (`retry`). Every face of Talaria uses this and nothing else.
 
 mod error;
 mod event;
 mod follow;
+mod retry;
 mod shell;
 mod wire;
 
@@ -32,6 +33,7 @@ pub use shell::ShellRun;
 
 use crate::launch::Launcher;
 use crate::route::{self, BODY_LIMIT, Route, Verb, percent_encoded};
+use retry::Retries;
 use wire::Question;
 
 /// How long the engine may take to say who it is.
@@ -382,12 +384,23 @@ impl Client {
         }
         let principal = self.principal.clone();
         let question = Question { verb: route.verb, target, body, last_event: None, principal };
-        match exchange(&self.socket, &question, limit).await {
-            Err(ClientError::NotRunning) if self.launcher.is_some() => {
-                self.revive().await?;
-                exchange(&self.socket, &question, limit).await
+        let mut retries = Retries::of(route);
+        loop {
+            let asked = match exchange(&self.socket, &question, limit).await {
+                Err(ClientError::NotRunning) if self.launcher.is_some() => {
+                    // An engine that a person stopped meanwhile is not started again for what was asked before.
+                    if retries.has_begun() && self.is_at_rest() {
+                        return Err(ClientError::Stopped);
+                    }
+                    self.revive().await?;
+                    exchange(&self.socket, &question, limit).await
+                }
+                asked => asked,
+            };
+            match asked {
+                Err(error) if retries.wait_after(&error).await => {}
+                asked => return asked,
             }
-            result => result,
         }
     }
 }

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use talaria_core::api::{EngineInfo, Stop, VERSION};
+use talaria_core::api::{EngineInfo, Interrupt, Problem, ProblemCode, Say, Stop, VERSION, When};
+use talaria_core::request::Who;
 use talaria_server::client::{Client, ClientError};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -27,6 +28,28 @@ impl Foreign {
 
     /// One that dies while somebody asks, at the visits that are named (from 1).
     fn dying(version: &str, api: u32, dies_at: impl Fn(usize) -> bool + Send + 'static) -> Self {
+        Self::answering(
+            version,
+            api,
+            move |visit, answer| {
+                if dies_at(visit) { String::new() } else { answer.to_owned() }
+            },
+        )
+    }
+
+    /// One that answers the first visit, says that it is ending to the next ones, and then answers this.
+    fn replaced(after: usize, next: &str) -> Self {
+        let ending = serde_json::to_string(&Problem::new(ProblemCode::Stopping, "the engine is ending"));
+        let (ending, next) =
+            (response("503 Service Unavailable", &ending.unwrap()), response("200 OK", next));
+        Self::answering("9.9.9", VERSION, move |visit, info| match visit {
+            1 => info.to_owned(),
+            visit if visit <= 1 + after => ending.clone(),
+            _ => next.clone(),
+        })
+    }
+
+    fn answering(version: &str, api: u32, at: impl Fn(usize, &str) -> String + Send + 'static) -> Self {
         let home = tempfile::tempdir().unwrap();
         let info = EngineInfo {
             pid: std::process::id(),
@@ -37,10 +60,7 @@ impl Foreign {
             since: "2026-01-01T00:00:00Z".parse().unwrap(),
         };
         let body = serde_json::to_string(&info).unwrap();
-        let answer = format!(
-            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
-            body.len()
-        );
+        let answer = response("200 OK", &body);
         let socket = talaria_server::socket_path(home.path());
         let listener = talaria_server::bind(&socket).unwrap();
         let visits = Arc::new(AtomicUsize::new(0));
@@ -48,11 +68,18 @@ impl Foreign {
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let visit = count.fetch_add(1, Ordering::Relaxed) + 1;
-                tell(stream, if dies_at(visit) { "" } else { &answer }).await;
+                tell(stream, &at(visit, &answer)).await;
             }
         });
         Self { home, socket, visits, _task: task }
     }
+}
+
+fn response(status: &str, body: &str) -> String {
+    format!(
+        "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+        body.len()
+    )
 }
 
 async fn tell(mut stream: UnixStream, answer: &str) {
@@ -75,6 +102,28 @@ async fn a_question_that_an_engine_took_into_its_death_is_asked_again() {
     let error = Client::connect(&engine.socket).await.unwrap_err();
     assert!(matches!(error, ClientError::Broken(_)), "{error}");
     assert_eq!(engine.visits.load(Ordering::Relaxed), 20);
+}
+
+#[tokio::test]
+async fn what_an_ending_engine_did_not_do_is_asked_of_the_next_one() {
+    let engine = Foreign::replaced(3, "[]");
+    let client = Client::connect(&engine.socket).await.unwrap();
+    assert!(client.requests().await.unwrap().is_empty());
+    assert_eq!(engine.visits.load(Ordering::Relaxed), 5, "three refusals, then an answer");
+    let engine = Foreign::replaced(2, r#"{"to_running_turn":true}"#);
+    let client = Client::connect(&engine.socket).await.unwrap();
+    let say = Say { text: "hello".to_owned(), images: Vec::new(), when: When::Now };
+    assert!(client.say("s", &say).await.unwrap().to_running_turn);
+}
+
+#[tokio::test]
+async fn what_an_ending_engine_may_have_done_is_not_asked_again() {
+    let engine = Foreign::replaced(1, "null");
+    let client = Client::connect(&engine.socket).await.unwrap();
+    let error = client.interrupt("s", Interrupt { by: Who::User }).await.unwrap_err();
+    let ClientError::Problem(problem) = &error else { panic!("{error}") };
+    assert_eq!(problem.code, ProblemCode::Stopping);
+    assert_eq!(engine.visits.load(Ordering::Relaxed), 2);
 }
 
 #[tokio::test]
