@@ -183,6 +183,12 @@ impl Host {
         self.connection.router.followers()
     }
 
+    /// How many conversations Codex has loaded here, followed or not: neither version can be told to unload one, and both keep
+    /// one for half an hour after nobody follows it.
+    pub fn loaded(&self) -> usize {
+        self.seats.count().max(self.threads())
+    }
+
     /// Was this thread opened here? Then no other host may have it for as long as this one lives.
     pub fn has_thread(&self, thread: &ThreadId) -> bool {
         self.seats.has(thread)

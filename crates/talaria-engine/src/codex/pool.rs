@@ -8,7 +8,9 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
+use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -27,6 +29,11 @@ mod upkeep;
 pub use limits::Limits;
 pub use status::HostStatus;
 
+/// How long conversations may take that are let go of because no host has room.
+const MAKING_ROOM: Duration = Duration::from_millis(500);
+/// How often that is looked at.
+const LOOK: Duration = Duration::from_millis(5);
+
 /// The hosts of an engine.
 #[derive(Clone, Debug)]
 pub struct Hosts(Arc<Inner>);
@@ -40,6 +47,8 @@ struct Inner {
     at_work: TaskTracker,
     /// No host is started any more.
     closing: CancellationToken,
+    /// Every host is full: whoever can do without its conversation is to let go of it.
+    crowded: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -81,7 +90,8 @@ impl Hosts {
     /// An empty pool that looks after its hosts now and then. Call it inside a runtime.
     pub fn new(register: Arc<dyn Register>, limits: Limits) -> Self {
         let (at_work, closing) = (TaskTracker::new(), CancellationToken::new());
-        let inner = Arc::new(Inner { register, limits, state: Mutex::default(), at_work, closing });
+        let (state, crowded) = (Mutex::default(), Notify::new());
+        let inner = Arc::new(Inner { register, limits, state, at_work, closing, crowded });
         upkeep::begin(Arc::downgrade(&inner), inner.limits.look_every);
         Self(inner)
     }
@@ -138,6 +148,32 @@ impl Hosts {
         }
     }
 
+    /// Waits until every host is full and somebody needs another one.
+    pub async fn crowded(&self) {
+        self.0.crowded.notified().await;
+    }
+
+    /// Asks those who can do without their conversation to let go of it if no host has room, and waits a moment for that: a
+    /// host that nobody uses can be replaced, whatever it has loaded.
+    async fn make_room(&self, key: &HostKey) {
+        let Limits { max_hosts, threads_per_host, .. } = self.0.limits;
+        let is_full = || {
+            let state = self.0.lock();
+            let is_open = |member: &&Member| member.host.draining().is_none();
+            let has_room = |member: &Member| {
+                let is_fit = member.key == *key && member.host.is_alive() && member.load() < threads_per_host;
+                is_fit || (member.users() == 0 && member.host.turns() == 0)
+            };
+            let counted = state.members.iter().filter(is_open).count() + state.starting;
+            counted >= max_hosts && !state.members.iter().filter(is_open).any(has_room)
+        };
+        let end = Instant::now() + MAKING_ROOM;
+        while is_full() && Instant::now() < end {
+            self.0.crowded.notify_waiters();
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
     async fn find_or_start(&self, spec: HostSpec) -> Result<Arc<Host>, HostError> {
         let key = spec.key();
         let gate = Arc::clone(self.0.lock().gates.entry(key.clone()).or_default());
@@ -147,6 +183,7 @@ impl Hosts {
         }
         // What a dead host held can be taken up elsewhere only when nothing of it is left.
         self.bury_dead().await;
+        self.make_room(&key).await;
         let slot = match self.choose(&key) {
             Choice::Use(host) => return Ok(host),
             Choice::Full => return Err(HostError::Full { max: self.0.limits.max_hosts }),
@@ -187,13 +224,14 @@ impl Hosts {
             state.starting += 1;
             return Choice::Start(Slot(Arc::clone(&self.0)));
         }
-        let is_idle = |member: &Member| member.load() == 0 && member.host.retire();
+        // What is loaded there and used by nobody is resumed elsewhere when its next turn begins.
+        let is_idle = |member: &Member| member.users() == 0 && member.host.retire();
         if let Some(at) = state.members.iter().position(is_idle) {
             let idle = state.members.swap_remove(at).host;
             state.starting += 1;
             return Choice::Replace(idle, Slot(Arc::clone(&self.0)));
         }
-        let least = state.members.iter().filter(fit).min_by_key(|member| member.load());
+        let least = state.members.iter().filter(fit).min_by_key(|member| member.users());
         least.map_or(Choice::Full, Member::promised)
     }
 
@@ -221,8 +259,13 @@ impl State {
 }
 
 impl Member {
-    /// How many threads it has or was promised.
+    /// How many threads it has loaded or was promised.
     fn load(&self) -> usize {
+        self.host.loaded() + self.host.seats().promised()
+    }
+
+    /// How many of them somebody uses.
+    fn users(&self) -> usize {
         self.host.threads() + self.host.seats().promised()
     }
 

@@ -49,6 +49,21 @@ impl Seats {
         self.lock().loaded.insert(thread.clone(), sandbox);
     }
 
+    /// How many threads Codex has loaded here, as far as is known: it keeps them for a while after nobody follows them.
+    pub(crate) fn count(&self) -> usize {
+        self.lock().loaded.len()
+    }
+
+    /// The threads that were loaded here.
+    pub(crate) fn threads(&self) -> Vec<ThreadId> {
+        self.lock().loaded.keys().cloned().collect()
+    }
+
+    /// Codex has unloaded these threads.
+    pub(crate) fn unloaded(&self, threads: &[ThreadId]) {
+        self.lock().loaded.retain(|thread, _| !threads.contains(thread));
+    }
+
     /// Was this thread loaded here?
     pub(crate) fn has(&self, thread: &ThreadId) -> bool {
         self.lock().loaded.contains_key(thread)
@@ -99,6 +114,8 @@ mod tests {
         assert_eq!(seats.promised(), 2, "held until the thread is open");
         drop(taking);
         assert_eq!((seats.promised(), seats.has(&ThreadId::new("t"))), (1, true));
+        seats.unloaded(&seats.threads());
+        assert_eq!((seats.count(), seats.has(&ThreadId::new("t"))), (0, false));
         tokio::time::advance(PROMISE).await;
         assert_eq!(seats.promised(), 0);
         drop(seats.take());

@@ -34,6 +34,8 @@ use crate::session::{Command, Prompt, Session, Watcher as _, When};
 const PATIENCE: Duration = Duration::from_secs(30 * 60);
 /// How long one of a task does.
 const TASK_PATIENCE: Duration = Duration::from_secs(60);
+/// How long one of a single command does: nobody is likely to go on with it, and who does finds it on its host.
+const EXEC_PATIENCE: Duration = Duration::from_secs(5);
 /// The longest pause between two tries to go on.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// What Codex is told when it is asked to go on after it was lost.
@@ -50,6 +52,8 @@ pub(super) struct Actor {
     /// The environment of the command that asked last.
     surroundings: Surroundings,
     is_task: bool,
+    /// One prompt on the command line, which as a rule is the last.
+    is_exec: bool,
     /// The place of a turn that an earlier engine left running, until that is taken up.
     place: Option<Place>,
 }
@@ -62,16 +66,34 @@ impl Actor {
         inbox: mpsc::UnboundedReceiver<Work>,
     ) -> Self {
         let surroundings = Surroundings::own();
-        Self { engine, id, seat, inbox, session: None, surroundings, is_task: false, place: None }
+        Self {
+            engine,
+            id,
+            seat,
+            inbox,
+            session: None,
+            surroundings,
+            is_task: false,
+            is_exec: false,
+            place: None,
+        }
     }
 
     /// Works until nothing is to be done for a while.
     pub(super) async fn run(mut self) {
         loop {
-            let work = match tokio::time::timeout(self.patience(), self.inbox.recv()).await {
-                Ok(Some(work)) => work,
-                Ok(None) => return,
-                Err(_) => {
+            let is_spared = self.session.is_some() && (self.is_task || self.is_exec);
+            let patience = self.patience();
+            let waited = tokio::select! {
+                work = self.inbox.recv() => Some(work),
+                () = tokio::time::sleep(patience) => None,
+                // Nobody has to wait for a conversation that nobody is likely to go on with.
+                () = self.engine.hosts.crowded(), if is_spared => None,
+            };
+            let work = match waited {
+                Some(Some(work)) => work,
+                Some(None) => return,
+                None => {
                     let desk = self.engine.desk.clone();
                     match desk.leave(&self.id, &mut self.inbox) {
                         Some(work) => work,
@@ -105,6 +127,7 @@ impl Actor {
         match (self.is_task, self.engine.queue.is_crowded()) {
             (true, true) => Duration::ZERO,
             (true, false) => TASK_PATIENCE,
+            (false, _) if self.is_exec => EXEC_PATIENCE,
             (false, _) => PATIENCE,
         }
     }
@@ -157,6 +180,7 @@ impl Actor {
             .ok_or_else(|| StoreError::UnknownSession(self.id.clone()))?;
         let task = self.card(&row).await?;
         self.is_task = task.is_some();
+        self.is_exec = row.kind == talaria_store::SessionKind::Exec;
         let owner = task.as_ref().map(|task| task.owner.clone());
         let trouble = task.as_ref().and_then(|task| no_worktree(task).or_else(|| moved(&row)));
         let mut journal = Journal::new(shelf.clone(), self.seat.feed.clone(), self.id.clone(), turn, task);

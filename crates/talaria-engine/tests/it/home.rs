@@ -38,6 +38,8 @@ pub(crate) struct Home {
     pub(crate) caller: Caller,
     /// How many tasks the next engine lets work at once.
     pub(crate) max_tasks: usize,
+    /// What its hosts may take.
+    pub(crate) limits: Limits,
     running: Option<(Engine, Runtime)>,
 }
 
@@ -81,7 +83,7 @@ impl Home {
             codex_home: Some(text(&codex_home.path())),
             environment,
         };
-        Self { model, codex_home, marker, caller, max_tasks: 64, running: None }
+        Self { model, codex_home, marker, caller, max_tasks: 64, limits: Limits::default(), running: None }
     }
 
     /// Puts a script in the place of Codex.
@@ -108,7 +110,7 @@ impl Home {
     pub(crate) async fn open_with(&mut self, idle: Option<Duration>) {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
         let (runtime, home) = (runtime.unwrap(), self.talaria());
-        let options = EngineOptions { max_tasks: self.max_tasks, ..options(idle) };
+        let options = EngineOptions { max_tasks: self.max_tasks, limits: self.limits, ..options(idle) };
         let opening = runtime.spawn(async move {
             loop {
                 match Engine::open(home.clone(), options.clone()).await {

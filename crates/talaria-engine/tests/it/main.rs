@@ -28,6 +28,7 @@ mod keeping;
 mod kinds;
 mod ledger;
 mod limits;
+mod loaded;
 mod notify;
 mod places;
 mod pool;

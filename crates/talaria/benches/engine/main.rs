@@ -10,6 +10,7 @@
     reason = "a bench stops at the first surprise and prints"
 )]
 
+mod finished;
 mod flood;
 mod memory;
 mod play;
@@ -24,6 +25,9 @@ fn main() {
     row("figure", "measured", "aim");
     if is_wanted("sessions") {
         runtime.block_on(sessions::measure());
+    }
+    if is_wanted("finished") {
+        runtime.block_on(finished::measure());
     }
     if is_wanted("threads") {
         runtime.block_on(threads::measure());

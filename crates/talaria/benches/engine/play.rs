@@ -18,6 +18,7 @@ pub(crate) fn codex(steps: impl IntoIterator<Item = Value>) -> AppServer {
     ];
     AppServer::ready([
         on("thread/start", [reply(opened)]),
+        on("thread/unsubscribe", [reply(json!({}))]),
         on("turn/interrupt", [reply(json!({})), completed("interrupted")]),
         forever(begun.into_iter().chain(steps)),
     ])

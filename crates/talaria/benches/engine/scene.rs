@@ -129,8 +129,13 @@ impl Scene {
 
     /// Starts a conversation in a directory of its own.
     pub(crate) async fn begin(&self, client: &Client) {
+        self.begin_as(client, Kind::Chat).await;
+    }
+
+    /// Starts a conversation of this kind in a directory of its own.
+    pub(crate) async fn begin_as(&self, client: &Client, kind: Kind) {
         let new = NewSession {
-            kind: Kind::Chat,
+            kind,
             cwd: self.directory().display().to_string(),
             model: None,
             sandbox: Some(Sandbox::ReadOnly),

@@ -19,7 +19,7 @@ pub struct HostStatus {
     pub version: String,
     /// Where it keeps its things.
     pub codex_home: Option<PathBuf>,
-    /// How many conversations are followed there.
+    /// How many conversations Codex has loaded there.
     pub threads: usize,
     /// How many turns run.
     pub turns: usize,
@@ -42,7 +42,7 @@ impl Hosts {
                 pid: host.pid(),
                 version: host.version().to_string(),
                 codex_home: host.codex_home().map(PathBuf::from),
-                threads: host.threads(),
+                threads: host.loaded(),
                 turns: host.turns(),
                 memory_kib,
                 age: host.age(),

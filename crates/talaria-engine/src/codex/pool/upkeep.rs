@@ -31,6 +31,7 @@ impl Hosts {
         self.bury_dead().await;
         for host in self.living() {
             host.read_complaints();
+            count_threads(&host).await;
             self.weigh(&host).await;
             if let Some(why) = self.reason_to_end(&host)
                 && !has_running_turn(&host).await
@@ -54,7 +55,7 @@ impl Hosts {
         let idle = self.0.limits.idle;
         let mut state = self.0.lock();
         let member = state.members.iter_mut().find(|member| Arc::ptr_eq(&member.host, host))?;
-        if member.load() + host.turns() > 0 {
+        if member.users() + host.turns() > 0 {
             member.idle_since = None;
         } else if member.idle_since.get_or_insert_with(Instant::now).elapsed() >= idle {
             return Some(format!("nobody used it for {} s", idle.as_secs()));
@@ -69,6 +70,18 @@ impl Hosts {
         let Some(at) = found.filter(|_| host.retire()) else { return false };
         state.members.swap_remove(at);
         true
+    }
+}
+
+/// Forgets threads that Codex has unloaded by itself.
+async fn count_threads(host: &Host) {
+    let known = host.seats().threads();
+    if known.is_empty() {
+        return;
+    }
+    if let Ok(loaded) = host.loaded_threads().await {
+        let unloaded: Vec<_> = known.into_iter().filter(|thread| !loaded.contains(thread)).collect();
+        host.seats().unloaded(&unloaded);
     }
 }
 
