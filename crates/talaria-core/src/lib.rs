@@ -11,6 +11,7 @@
 //! `api` is what commands and the engine tell each other; `bridge` is the tool through which other agents ask for it.
 //! `plain` makes text of others harmless.
 //! `confine` says what a command of the person's own may do, `printed` turns what it prints into text.
+//! `json_line` is JSON that stays on one line.
 //! `plain` makes text of others harmless; `nearest` finds the name that was probably meant.
 //! `edit` changes one key of a TOML text, `toml_text` knows its lines.
 //! `servers` turns the MCP servers of the configuration into Codex's.
@@ -39,6 +40,7 @@ pub mod hermes;
 pub mod hiding;
 pub mod ids;
 pub mod item;
+pub mod json_line;
 pub mod line;
 pub mod nearest;
 pub mod notice;

@@ -10,6 +10,7 @@ mod show;
 use std::path::Path;
 
 use talaria_core::edit::KeyPath;
+use talaria_core::json_line::json_line;
 use talaria_engine::home::TalariaHome;
 use talaria_engine::user_file::{UserFile, UserFileError};
 
@@ -51,7 +52,7 @@ pub(crate) async fn run(options: &args::Config) -> Result<u8, Trouble> {
             let file = home.config_file();
             let path = file.display().to_string();
             print(&if *json {
-                serde_json::json!({ "path": path, "exists": file.exists() }).to_string() + "\n"
+                json_line(&serde_json::json!({ "path": path, "exists": file.exists() }))
             } else {
                 path + "\n"
             })?;

@@ -4,6 +4,7 @@
 
 use serde::Serialize;
 
+use talaria_core::json_line::json_line;
 use talaria_core::redact::redact;
 
 use crate::args::Doctor;
@@ -70,11 +71,6 @@ pub(crate) async fn run(options: &Doctor) -> Result<u8, Trouble> {
         print(conclusion(worst))?;
     }
     Ok(if worst == Status::Problem { exit::FAILED } else { 0 })
-}
-
-fn json_line(check: &Check) -> String {
-    // A check is plain text; it always has a JSON form.
-    serde_json::to_string(check).unwrap_or_default() + "\n"
 }
 
 fn table_row(check: &Check, look: Look) -> String {

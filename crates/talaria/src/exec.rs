@@ -7,6 +7,7 @@ use serde::Serialize;
 use talaria_core::api::{Kind, NewTurn, SessionDetail, SessionStarted};
 use talaria_core::event::Usage;
 use talaria_core::ids::SessionId;
+use talaria_core::json_line::json_line;
 use talaria_core::outcome::{FailureCode, Outcome, Report};
 use talaria_core::policy::Answers;
 use talaria_core::request::Who;
@@ -188,8 +189,7 @@ fn no_turn(trouble: &Trouble) -> String {
         report: &'a Report,
     }
     let line = Line { r#type: "outcome", session: None, seq: 1, report: &report };
-    // A report is plain data; it always has a JSON form.
-    serde_json::to_string(&line).unwrap_or_default() + "\n"
+    json_line(&line)
 }
 
 fn renderer(options: &Exec, session: &SessionId) -> Box<dyn Renderer + Send> {

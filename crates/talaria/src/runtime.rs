@@ -8,6 +8,7 @@ mod page;
 
 use serde_json::json;
 use talaria_core::edit::{self, KeyPath};
+use talaria_core::json_line::json_line;
 use talaria_core::runtime::{Choice, Decision, Facts, KEY, decide, needs_codex};
 use talaria_engine::codex::locate::{CodexBinary, LocateError, locate};
 
@@ -106,7 +107,7 @@ fn done(settings: &Settings, choice: Choice, before: Option<Choice>, form: Form)
         let object = json!({
             "openai_runtime": choice, "before": before, "changed": changed, "effect": effect, "verdict": verdict,
         });
-        object.to_string() + "\n"
+        json_line(&object)
     } else {
         plain(&page::changed(&settings.home.config_file(), choice, before, verdict)).into_owned()
     }

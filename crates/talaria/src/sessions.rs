@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde::Serialize;
 use talaria_core::api::{SearchHit, SessionInfo, SessionQuery};
+use talaria_core::json_line::json_line;
 use talaria_server::client::Client;
 
 use crate::advice::Reader;
@@ -60,8 +61,7 @@ pub(crate) async fn run(options: &Sessions) -> Result<u8, Trouble> {
 
 /// One JSON object per line.
 pub(crate) fn json_lines(rows: &[impl Serialize]) -> String {
-    // Plain data: it always has a JSON form.
-    rows.iter().map(|row| serde_json::to_string(row).unwrap_or_default() + "\n").collect()
+    rows.iter().map(json_line).collect()
 }
 
 /// Conversations as a table.

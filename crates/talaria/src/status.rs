@@ -4,6 +4,7 @@
 use jiff::Timestamp;
 use serde_json::json;
 use talaria_core::api::{HostInfo, Limits, RunningTurn, Status, TaskCounts};
+use talaria_core::json_line::json_line;
 use talaria_engine::leftovers;
 
 use crate::advice::Reader;
@@ -37,9 +38,9 @@ pub(crate) async fn run(options: &args::Status) -> Result<u8, Trouble> {
         (None, true) => {
             let tasks = TaskCounts::default();
             let left = left::json(&left);
-            json!({ "engine": null, "hosts": [], "turns": [], "requests": [], "tasks": tasks, "left": left })
-                .to_string()
-                + "\n"
+            json_line(
+                &json!({ "engine": null, "hosts": [], "turns": [], "requests": [], "tasks": tasks, "left": left }),
+            )
         }
         (Some(status), false) => page(status, Timestamp::now(), look::of_stdout(), Reader::Shell),
         (None, false) if left.is_empty() => match leftovers::original_in_use(&settings.home) {
@@ -60,11 +61,6 @@ pub(crate) async fn run(options: &args::Status) -> Result<u8, Trouble> {
         ),
     })?;
     Ok(0)
-}
-
-fn json_line(status: &Status) -> String {
-    // Plain data: it always has a JSON form.
-    serde_json::to_string(status).unwrap_or_default() + "\n"
 }
 
 /// The status for people.

@@ -12,6 +12,7 @@ use serde::Serialize;
 use talaria_core::api::Numbered;
 use talaria_core::event::Event;
 use talaria_core::ids::SessionId;
+use talaria_core::json_line::escape_breaks;
 
 use super::Renderer;
 
@@ -33,18 +34,14 @@ impl<W: Write> JsonLines<W> {
     fn write(&mut self, event: &Event, stamp: &Stamp<'_>) -> io::Result<()> {
         self.line.clear();
         serde_json::to_writer(&mut self.line, event)?;
-        // Raw messages of Codex may span lines; inside a string an end of line is always escaped.
-        for byte in &mut self.line {
-            if matches!(byte, b'\n' | b'\r') {
-                *byte = b' ';
-            }
-        }
+        escape_breaks(&mut self.line);
         // The stamp is spliced in behind the tag, which serde writes first and which holds neither sign. A wrapper
         // with `serde(flatten)` would give the same line at several times the cost.
         let tag = self.line.iter().position(|byte| matches!(byte, b',' | b'}')).unwrap_or(self.line.len());
         let (tag, fields) = self.line.split_at(tag);
         self.out.write_all(tag)?;
-        let stamp = serde_json::to_vec(stamp)?;
+        let mut stamp = serde_json::to_vec(stamp)?;
+        escape_breaks(&mut stamp);
         self.out.write_all(b",")?;
         self.out.write_all(&stamp[1..stamp.len() - 1])?;
         self.out.write_all(fields)?;
@@ -158,6 +155,15 @@ mod tests {
         let text = lines(&[sample::unknown("{\r\n\"method\": \"a\\nb\"\n}")]);
         assert_eq!(text.lines().count(), 1, "{text}");
         assert_eq!(serde_json::from_str::<Value>(&text).unwrap()["raw"]["method"], "a\nb");
+    }
+
+    #[test]
+    fn text_with_other_line_separators_stays_one_line_for_every_reader() {
+        let said = "a\u{85}b\u{2028}c\u{2029}d";
+        let text = lines(&[sample::text("m-1", said), sample::unknown("{\"x\": \"e\u{2028}f\"}")]);
+        assert!(!text.contains(['\u{85}', '\u{2028}', '\u{2029}']), "{text}");
+        let first: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+        assert_eq!(first["delta"], said);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use serde_json::{Value as Json, json};
 use talaria_core::config::{Effect, assign, unread, withdraw};
 use talaria_core::edit::{KeyPath, leaves};
+use talaria_core::json_line::json_line;
 use talaria_engine::engine::holder;
 use talaria_engine::home::TalariaHome;
 use talaria_engine::user_file::{Locked, UserFile};
@@ -93,7 +94,7 @@ fn tell(home: &TalariaHome, path: &KeyPath, told: &Told, form: Form) -> Result<u
         let key = path.to_string();
         let object =
             json!({ "key": key, "value": value, "changed": changed, "effect": effect, "file": file });
-        print(&(object.to_string() + "\n"))?;
+        print(&json_line(&object))?;
         return Ok(0);
     }
     complain(&format!("{path} {} in {file}\n", told.words));

@@ -56,7 +56,7 @@ fn json_line(file: &Path, problem: &Problem) -> String {
         "message": redact(&problem.message),
         "hint": problem.hint,
     });
-    object.to_string() + "\n"
+    talaria_core::json_line::json_line(&object)
 }
 
 fn severity(problem: &Problem) -> &'static str {

@@ -4,6 +4,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value as Json, json};
 use talaria_core::config::unread;
 use talaria_core::edit::{KeyPath, Leaf, leaves};
+use talaria_core::json_line::json_line;
 use talaria_core::redact::{redact, redact_json};
 use talaria_core::servers::{Given, holds_secret, looks_secret};
 use talaria_engine::home::TalariaHome;
@@ -50,7 +51,7 @@ fn unset(path: &KeyPath, form: Form) -> Result<u8, Trouble> {
         return Err(Trouble::new(exit::USAGE, "there is no such key").because(problem));
     }
     if form == Form::Json {
-        print(&(json!({ "key": path.to_string(), "value": null }).to_string() + "\n"))?;
+        print(&json_line(&json!({ "key": path.to_string(), "value": null })))?;
     } else {
         complain(&format!("{path} is not set\n"));
     }
@@ -112,7 +113,7 @@ fn bare(leaf: &Leaf) -> String {
 fn json_lines(leaves: &[Leaf]) -> String {
     leaves
         .iter()
-        .map(|leaf| json!({ "key": leaf.path.to_string(), "value": masked_json(leaf) }).to_string() + "\n")
+        .map(|leaf| json_line(&json!({ "key": leaf.path.to_string(), "value": masked_json(leaf) })))
         .collect()
 }
 

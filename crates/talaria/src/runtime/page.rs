@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use serde_json::json;
+use talaria_core::json_line::json_line;
 use talaria_core::runtime::{
     Because, CODEX_TOOLS, Choice, LOOP_TOOLS, Runtime, THIS_BUILD, Verdict, is_rerouted,
 };
@@ -19,7 +20,7 @@ pub(super) fn json(state: &State) -> String {
     object["tools"] = json!({
         "codex": CODEX_TOOLS, "mcp_servers": state.mcp_servers, "unreachable": LOOP_TOOLS,
     });
-    object.to_string() + "\n"
+    json_line(&object)
 }
 
 /// The state for people.

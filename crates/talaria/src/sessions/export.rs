@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use talaria_core::api::{SessionDetail, StoredMessage};
+use talaria_core::json_line::json_line;
 use talaria_core::transcript::markdown;
 use talaria_server::client::Client;
 use tempfile::NamedTempFile;
@@ -84,8 +85,7 @@ impl Writer {
     fn message(&mut self, stored: StoredMessage) -> String {
         let text = match self.format {
             Format::Markdown => markdown::message(&stored, self.before.as_ref(), self.speaker),
-            // Plain data: it always has a JSON form.
-            Format::Jsonl => serde_json::to_string(&stored.message).unwrap_or_default() + "\n",
+            Format::Jsonl => json_line(&stored.message),
         };
         self.before = Some(stored);
         text

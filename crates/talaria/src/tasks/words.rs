@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 use talaria_core::api::{Interrupt, NewTurn, ProblemCode, Say, TaskInfo, TaskSent, TaskStatus, When};
 use talaria_core::event::Event;
+use talaria_core::json_line::json_line;
 use talaria_core::request::Who;
 use talaria_core::wire::call::UserInput;
 use talaria_face::render::plain;
@@ -153,7 +154,7 @@ fn sent_words(task: &One, found: &TaskInfo, sent: &TaskSent) -> String {
     let id = &found.id;
     match (task.json, sent) {
         (true, TaskSent { turn, waits, .. }) => {
-            json!({ "id": id, "session": found.session, "turn": turn, "waits": waits }).to_string() + "\n"
+            json_line(&json!({ "id": id, "session": found.session, "turn": turn, "waits": waits }))
         }
         (false, TaskSent { waits: true, .. }) => {
             format!("it waits until the turn that runs has ended\nwatch it: talaria task watch {id}\n")
