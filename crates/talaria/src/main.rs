@@ -22,6 +22,7 @@ mod demo;
 mod doctor;
 mod echo;
 mod engine;
+mod engine_log;
 mod exec;
 mod face;
 mod import;

@@ -16,6 +16,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::args::Serve;
 use crate::engine::this_build;
+use crate::engine_log::{EngineLog, mask_panics};
 use crate::settings::Settings;
 use crate::trouble::{Trouble, complain, exit};
 
@@ -35,7 +36,10 @@ pub(crate) async fn run(options: &Serve) -> Result<u8, Trouble> {
     }
     settings.home.ensure().map_err(|error| cannot(&error).try_this(error.hint()))?;
     let build = this_build().map_err(|error| cannot(&error))?;
-    tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(false).with_target(false).init();
+    mask_panics();
+    let log = || EngineLog(std::io::stderr());
+    tracing_subscriber::fmt().with_writer(log).with_ansi(false).with_target(false).init();
+    panic_if_wanted();
     let options_of_engine = engine_options(&settings.config, build);
     let engine = Engine::open(settings.home.clone(), options_of_engine).await;
     let engine = engine.map_err(|error| {
@@ -57,6 +61,16 @@ pub(crate) async fn run(options: &Serve) -> Result<u8, Trouble> {
     serve(engine, listener, tell).await;
     ender.abort();
     Ok(0)
+}
+
+/// Lets a test see what a panic leaves in the log: a task of its own panics, and the engine goes on.
+fn panic_if_wanted() {
+    if talaria_engine::is_panic_wanted("serve") {
+        let words = std::env::var("TALARIA_PANIC_WORDS").unwrap_or_default();
+        tracing::warn!("a test wants a panic: {words}");
+        #[expect(clippy::panic, reason = "a test wants to see it; never in a release")]
+        tokio::spawn(async move { panic!("a fault that a test asked for: {words}") });
+    }
 }
 
 /// What the configuration says about the engine.

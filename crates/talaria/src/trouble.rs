@@ -90,10 +90,10 @@ impl Trouble {
     }
 }
 
-/// Writes to standard error. Part of the text may be of others, so nothing in it reaches the terminal as a command. A
-/// closed standard error is nobody's problem.
+/// Writes to standard error, which is a log for an engine in the background. Part of the text may be of others, so nothing
+/// in it reaches the terminal as a command, and secrets are masked. A closed standard error is nobody's problem.
 pub(crate) fn complain(text: &str) {
-    let _ = io::stderr().write_all(plain(text).as_bytes());
+    let _ = io::stderr().write_all(redact(&plain(text)).as_bytes());
 }
 
 #[cfg(test)]

@@ -1,11 +1,15 @@
 //! The log of engines that were started in the background: what they wrote to standard output and error.
 //!
-//! Bounded at each start: what is too long becomes `engine.log.old`, in the place of the one before.
+//! Only its owner can read it. Bounded at each start: what is too long becomes `engine.log.old`, in the place of the one
+//! before. The engine masks secrets before it writes; what is quoted from here is masked again, because a program that
+//! does not come up may be another one.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Read, Seek, SeekFrom};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+
+use talaria_core::redact::redact;
 
 use super::LaunchError;
 
@@ -38,6 +42,8 @@ impl Log {
         }
         let file =
             OpenOptions::new().create(true).append(true).mode(0o600).open(&path).map_err(error(&path))?;
+        // A log that somebody made readable for others, or copied here, is private again.
+        file.set_permissions(Permissions::from_mode(0o600)).map_err(error(&path))?;
         let from = file.metadata().map_err(error(&path))?.len();
         Ok(Self { path, file, from })
     }
@@ -62,6 +68,7 @@ impl Log {
             Ok(String::from_utf8_lossy(&bytes).into_owned())
         };
         let text = read().unwrap_or_default();
+        let text = redact(&text);
         let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
         let last = &lines[lines.len().saturating_sub(LINES)..];
         last.iter().map(|line| format!("\n  {line}")).collect()

@@ -15,6 +15,7 @@ mod copies;
 mod demo;
 mod doctor;
 mod engine;
+mod engine_log;
 mod faults;
 mod follow;
 mod help;

@@ -1,0 +1,40 @@
+//! The log of an engine in the background: it holds no secret, also of a panic, and only its owner can read it.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
+
+use crate::scene::Scene;
+
+/// How long a line may take to be written.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[tokio::test]
+async fn what_an_engine_logs_and_its_panics_hold_no_secret() {
+    let mut scene = Scene::empty().await;
+    let log = scene.home().join("engine.log");
+    fs::write(&log, "an earlier line\n").unwrap();
+    fs::set_permissions(&log, Permissions::from_mode(0o644)).unwrap();
+    let secret = format!("ghp_{}", "Uniq4Material7NotReal2Uniq4Material7");
+    scene.set("TALARIA_PANIC", "serve");
+    scene.set("TALARIA_PANIC_WORDS", format!("refused: {secret}, contraseña: Uniq4gatito"));
+    scene.set("RUST_BACKTRACE", "0");
+    scene.run(&["sessions", "list"]).await.exits(0);
+    let written = async {
+        loop {
+            let text = fs::read_to_string(&log).unwrap();
+            if text.contains("a fault that a test asked for") && text.matches("[redacted:").count() >= 4 {
+                return text;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    let text = tokio::time::timeout(PATIENCE, written).await;
+    let text = text.unwrap_or_else(|_| panic!("{}", fs::read_to_string(&log).unwrap()));
+    assert!(text.starts_with("an earlier line\n"), "{text}");
+    assert!(text.contains("WARN a test wants a panic: refused: [redacted:github-token:40]"), "{text}");
+    assert!(text.contains("panicked at ") && !text.contains("Uniq4"), "{text}");
+    assert_eq!(fs::metadata(&log).unwrap().permissions().mode() & 0o777, 0o600);
+    assert!(scene.engine_pid().await.is_some(), "the engine goes on");
+    scene.close().await;
+}
