@@ -168,20 +168,29 @@ fn hostile_text_neither_moves_a_cursor_nor_ends_a_line() {
 
 #[test]
 fn a_secret_that_the_maker_overlooked_is_not_told() {
-    let secret = "ghp_0123456789abcdefABCDEF0123456789abcd";
-    let leaking = Notice {
-        title: format!("use {secret}"),
-        answer: Some(format!("{}{secret}", "x ".repeat(340))),
-        error: Some(secret.to_owned()),
-        files: vec![format!("notes/{secret}")],
-        request: Some(Asked { summary: format!("echo {secret}"), ..question().request.unwrap() }),
-        ..notice()
-    };
-    for kind in [NoticeKind::Outcome, NoticeKind::Request] {
-        let leaking = Notice { kind, ..leaking.clone() };
-        let told = [leaking.text(), leaking.subject(), serde_json::to_string(&leaking.covered()).unwrap()];
-        for told in told {
-            assert!(!told.contains("ghp_"), "{told}");
+    let secrets = [
+        ("ghp_0123456789abcdefABCDEF0123456789abcd", "ghp_"),
+        ("mysql -uroot -pZk9herons", "Zk9herons"),
+        ("contraseña: Zk9garza", "Zk9garza"),
+        // PASSWORD=hunter2
+        ("UEFTU1dPUkQ9aHVudGVyMg==", "UEFTU1dPUkQ9"),
+    ];
+    for (said, secret) in secrets {
+        let leaking = Notice {
+            title: format!("use {said}"),
+            answer: Some(format!("{}{said}", "x ".repeat(340))),
+            error: Some(said.to_owned()),
+            files: vec![format!("notes/{said}")],
+            request: Some(Asked { summary: format!("echo {said}"), ..question().request.unwrap() }),
+            ..notice()
+        };
+        for kind in [NoticeKind::Outcome, NoticeKind::Request] {
+            let leaking = Notice { kind, ..leaking.clone() };
+            let told =
+                [leaking.text(), leaking.subject(), serde_json::to_string(&leaking.covered()).unwrap()];
+            for told in told {
+                assert!(!told.contains(secret), "{told}");
+            }
         }
     }
 }

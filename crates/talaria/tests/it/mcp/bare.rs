@@ -1,5 +1,6 @@
 //! What must hold whatever the peer does: garbage is answered, the end is at once, and the engine may come and go.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::process::{Signal, kill_process};
@@ -168,14 +169,38 @@ async fn without_a_codex_there_is_no_tool_and_the_reason_is_told() {
     scene.close().await;
 }
 
+/// Every file below a directory that has `secret` in it: the database, the log of the engine, what hosts leave.
+fn files_with(folder: &Path, secret: &[u8]) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(files_with(&path, secret));
+        } else if std::fs::read(&path).is_ok_and(|bytes| memmem(&bytes, secret)) {
+            found.push(path);
+        }
+    }
+    found
+}
+
+fn memmem(bytes: &[u8], part: &[u8]) -> bool {
+    bytes.windows(part.len()).any(|window| window == part)
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn secrets_are_masked_and_hostile_text_is_harmless() {
     let scene = Scene::real(&Codex::v0_166()).await;
     let secret = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
-    scene.model.push(Reply::say(format!("The token is {secret}.")));
+    // Each of them is in what is said, and none in what is told.
+    let others =
+        ["Zk9herons", "T1BFTkFJX0FQSV9LRVk9c2stcHJvai1GYWtlNE1hdGVyaWFsN05vdFJlYWwyRmFrZTRN", "Zk9garza"];
+    let [typed, encoded, spanish] = others;
+    let more = format!("Run mysql -uroot -p{typed} or decode {encoded}; contraseña: {spanish}");
+    scene.model.push(Reply::say(format!("The token is {secret}. {more}")));
     let mut wire = Wire::greeted(&scene).await;
-    let said =
-        wire.call(json!({ "action": "start", "prompt": format!("use {secret} \u{1b}]0;x\u{7}") })).await;
+    let said = wire
+        .call(json!({ "action": "start", "prompt": format!("use {secret} {more} \u{1b}]0;x\u{7}") }))
+        .await;
     let id = said["task"]["task_id"].as_str().unwrap().to_owned();
     let mut told = said.to_string();
     told += &wire.call(json!({ "action": "wait", "task_id": id, "timeout_seconds": 60 })).await.to_string();
@@ -187,7 +212,10 @@ async fn secrets_are_masked_and_hostile_text_is_harmless() {
     let uri = format!("talaria://tasks/{id}/transcript");
     told += &wire.ask("resources/read", json!({ "uri": uri })).await.to_string();
     assert!(told.contains("The token is"), "{told}");
-    assert!(!told.contains(secret), "{told}");
+    for secret in others.into_iter().chain([secret]) {
+        assert!(!told.contains(secret), "{secret}: {told}");
+        assert_eq!(files_with(&scene.home(), secret.as_bytes()), Vec::<PathBuf>::new(), "{secret}");
+    }
     assert!(!told.contains("\\u001b") && !told.contains("\\u0007"), "{told}");
     wire.close_input();
     wire.ends_well().await;
