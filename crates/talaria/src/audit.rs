@@ -97,7 +97,11 @@ mod tests {
             reason: Some("it runs in a sandbox".to_owned()),
             ..answer.clone()
         };
-        expect_test::expect![[r#""#]].assert_eq(&table(&[answer, refusal], now).show(Look {
+        expect_test::expect![[r#"
+            WHEN  WHAT            WHO                      ABOUT  ESTABLISHED
+            now   answer accept   person:ada               req-1  /dev/pts/1, process 7
+            now   answer refused  model:sandboxed-command  req-1  no terminal, process 9; it runs in a sandbox
+        "#]].assert_eq(&table(&[answer, refusal], now).show(Look {
             color: false,
             width: Some(120),
             live: false,

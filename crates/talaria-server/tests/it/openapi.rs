@@ -9,11 +9,11 @@ use schemars::generate::{SchemaGenerator, SchemaSettings};
 use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 use talaria_core::api::{
-    AnswerRequest, Answered, Applied, Compact, Discard, Discarded, EngineInfo, Import, Imported, Interrupt,
-    Kind, LookAt, NewSession, NewTask, NewTurn, NoticeInfo, Notify, Numbered, Offers, Problem, Prune, Pruned,
-    RequestInfo, Said, Say, SearchHit, SessionDetail, SessionInfo, SessionQuery, SessionStarted, Shell,
-    ShellNews, Status, Stop, Stopped, StoredMessage, TaskDiff, TaskInfo, TaskLine, TaskQuery, TaskSent,
-    TaskStarted,
+    AnswerRequest, Answered, Applied, AuditEntry, AuditQuery, Compact, Discard, Discarded, EngineInfo,
+    Import, Imported, Interrupt, Kind, LookAt, NewSession, NewTask, NewTurn, NoticeInfo, Notify, Numbered,
+    Offers, Problem, Prune, Pruned, RequestInfo, Said, Say, SearchHit, SessionDetail, SessionInfo,
+    SessionQuery, SessionStarted, Shell, ShellNews, Status, Stop, Stopped, StoredMessage, TaskDiff, TaskInfo,
+    TaskLine, TaskQuery, TaskSent, TaskStarted,
 };
 use talaria_server::route::{self, Route, Verb};
 
@@ -106,6 +106,7 @@ fn shape(route: &Route, schemas: &mut Schemas) -> Shape {
         "apply" => schemas.gives::<Applied>(),
         "discard" => schemas.takes::<Discard, Discarded>(),
         "notify" => schemas.takes::<Notify, Vec<NoticeInfo>>(),
+        "audit" => Shape { query: fields_of::<AuditQuery>(schemas), ..schemas.gives::<Vec<AuditEntry>>() },
         "import" => schemas.takes::<Import, Imported>(),
         other => panic!("nothing says what {other} takes and gives"),
     }
