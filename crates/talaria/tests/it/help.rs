@@ -37,6 +37,7 @@ async fn every_help_text_has_an_example_and_is_as_it_was() {
         (&["import", "codex-bridge", "--help"], expect_file!["help/import-codex-bridge.txt"]),
         (&["import", "hermes", "--help"], expect_file!["help/import-hermes.txt"]),
         (&["mcp", "--help"], expect_file!["help/mcp.txt"]),
+        (&["audit", "--help"], expect_file!["help/audit.txt"]),
         (&["status", "--help"], expect_file!["help/status.txt"]),
         (&["stop", "--help"], expect_file!["help/stop.txt"]),
         (&["serve", "--help"], expect_file!["help/serve.txt"]),
