@@ -92,6 +92,9 @@ pub enum Event {
     ItemAbandoned {
         /// The step.
         item: ItemId,
+        /// What is known of it. Older builds did not record it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why: Option<Abandonment>,
     },
     /// The plan as it stands now.
     PlanUpdated {
@@ -256,6 +259,9 @@ pub enum Event {
     Unqueued {
         /// What it was, in order.
         inputs: Vec<QueuedInput>,
+        /// Did Codex have it? Then the model never read it; otherwise it was never sent.
+        #[serde(default, skip_serializing_if = "is_false")]
+        was_sent: bool,
     },
     /// Codex sent something this build does not know. Kept as it came.
     Unknown {
@@ -274,6 +280,10 @@ pub enum Event {
     },
     /// The turn is over. Always the last event of a turn.
     Outcome(Box<Report>),
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// Input that waited for a turn of its own. Secrets are masked: whoever wrote it has the original.
@@ -339,6 +349,14 @@ pub enum Stage {
     Settled,
     /// Whether Codex has it, or how the turn ended, is not known.
     Unknown,
+}
+
+/// What is known of a step whose end Codex never reported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Abandonment {
+    /// It never ran: a person was asked about it and did not accept it.
+    NotRun,
 }
 
 /// How a sub-agent stands.

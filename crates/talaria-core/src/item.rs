@@ -13,7 +13,8 @@ use crate::raw;
 mod parts;
 
 pub use parts::{
-    AgentState, Attachment, CommandSource, FileAction, FileChange, Question, SearchAction, Status, ToolResult,
+    AgentState, Attachment, Author, CommandSource, FileAction, FileChange, Question, SearchAction, Status,
+    ToolResult,
 };
 
 /// One step of a turn.
@@ -40,6 +41,9 @@ pub enum ItemBody {
         /// The id that the client gave it; 0.130 does not tell.
         #[serde(skip_serializing_if = "Option::is_none")]
         client_id: Option<String>,
+        /// Whose words they are. Codex reports everything that it got as input as a message of the user's.
+        #[serde(default, skip_serializing_if = "Author::is_person")]
+        author: Author,
     },
     /// What a hook of the user's told the model.
     HookPrompt {

@@ -35,6 +35,7 @@ mod tests;
 pub use cap::cap;
 pub use digest::digest;
 pub use echo::Sent;
+pub(crate) use echo::has_same_words;
 pub use message::{CallKind, Function, Message, Role, Source, ToolCall};
 pub use patch::summary as patch_summary;
 pub use projector::{Limits, Projector};

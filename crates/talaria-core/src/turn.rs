@@ -30,6 +30,7 @@ use crate::wire::server_request::{ServerRequest, ToolCall};
 
 mod adopting;
 mod answer_text;
+mod approvals;
 mod children;
 mod choosing;
 mod deadline;
@@ -50,6 +51,7 @@ mod unanswered;
 
 use adopting::Adoption;
 use answer_text::AnswerText;
+pub use approvals::Approvals;
 use children::Children;
 pub use children::sub_agents;
 pub use choosing::{Choice, Choosing, ToldBy};
@@ -109,6 +111,7 @@ pub struct Turn {
     /// What announced patches would change, those of sub-agents included.
     announced: HashMap<(ThreadId, ItemId), Vec<FileChange>>,
     open_requests: Vec<OpenRequest>,
+    approvals: Approvals,
     children: Children,
     answer: AnswerText,
     total: Usage,
@@ -302,6 +305,7 @@ impl Turn {
             ended_items: HashMap::new(),
             announced: HashMap::new(),
             open_requests: Vec::new(),
+            approvals: Approvals::default(),
             children: Children::default(),
             answer: AnswerText::default(),
             total: order.baseline,
@@ -402,6 +406,7 @@ impl Turn {
     }
 
     fn emit(&mut self, event: Event) {
+        self.approvals.note(&event);
         self.outputs.push_back(Output::Emit(event));
     }
 

@@ -55,7 +55,7 @@ impl Veil {
             mut other => {
                 match &other {
                     Event::ItemCompleted { item } => self.end(&item.id, tell),
-                    Event::ItemAbandoned { item } => self.end(item, tell),
+                    Event::ItemAbandoned { item, .. } => self.end(item, tell),
                     Event::Outcome(_) => self.end_all(tell),
                     _ => {}
                 }
@@ -124,7 +124,7 @@ fn cover_event(event: &mut Event) {
         | Event::Queued { text: words, .. }
         | Event::Corrupt { reason: words, .. } => text(words),
         Event::Steering { input } => text(&mut input.text),
-        Event::Unqueued { inputs } => inputs.iter_mut().for_each(|input| text(&mut input.text)),
+        Event::Unqueued { inputs, .. } => inputs.iter_mut().for_each(|input| text(&mut input.text)),
         Event::Unknown { raw, .. } => json(raw),
         Event::Outcome(report) => cover_report(report),
         Event::Gap(gap) => text(&mut gap.message),

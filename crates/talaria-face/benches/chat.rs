@@ -21,7 +21,7 @@ use jiff::Timestamp;
 use talaria_core::api::Numbered;
 use talaria_core::event::{Event, PlanStatus, PlanStep, Usage};
 use talaria_core::ids::{ItemId, SessionId, TurnId};
-use talaria_core::item::{CommandSource, FileAction, FileChange, Item, ItemBody, Status};
+use talaria_core::item::{Author, CommandSource, FileAction, FileChange, Item, ItemBody, Status};
 use talaria_core::outcome::{Outcome, Report};
 use talaria_face::chat::transcript::{Fold, Scroll, Transcript, View};
 use talaria_face::render::{Highlighter, Look};
@@ -217,7 +217,8 @@ fn one_turn(turn: usize) -> Vec<Event> {
     let id = |kind: &str, at: usize| ItemId::new(format!("{kind}{turn}-{at}"));
     let ended = |item: Item| Event::ItemCompleted { item: Box::new(item) };
     let text = format!("Please look at part {turn}, and mend what is broken there.");
-    let body = ItemBody::UserMessage { text, attachments: Vec::new(), client_id: None };
+    let body =
+        ItemBody::UserMessage { text, attachments: Vec::new(), client_id: None, author: Author::Person };
     events.push(ended(Item { id: id("u", 0), body }));
     for at in 0..4 {
         for word in "**Looking around** the code for what could be the cause of it ".split_inclusive(' ') {

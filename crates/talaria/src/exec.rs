@@ -102,14 +102,17 @@ async fn attach(options: &Exec, id: &str) -> Result<Report, Trouble> {
 /// Nothing runs: says so, and how it ended the last time.
 fn show_last(options: &Exec, detail: &SessionDetail) -> Result<Report, Trouble> {
     let id = &detail.info.id;
-    let Some(report) = detail.turns.last().and_then(|turn| turn.outcome.clone()) else {
+    let last = detail.turns.last();
+    let took =
+        last.and_then(|turn| Duration::try_from(turn.settled_at?.duration_since(turn.created_at)).ok());
+    let Some(report) = last.and_then(|turn| turn.outcome.clone()) else {
         return Err(Trouble::new(exit::FAILED, format!("nothing runs on {id}, and nothing ever did"))
             .try_this(format!("talaria exec --resume {id} \"…\" starts a turn")));
     };
     complain(&format!("nothing runs on {id}; its last turn ended like this:\n"));
     let (wishes, _) = tokio::sync::mpsc::unbounded_channel();
     let mut face = Face::new(renderer(options, id), Answerer::Elsewhere, 0, wishes);
-    face.show_ended(&report);
+    face.show_ended(&report, took);
     Ok(report)
 }
 

@@ -8,6 +8,7 @@ use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::time::{Duration, Instant};
 
+use jiff::Timestamp;
 use talaria_core::api::{Numbered, ProblemCode};
 use talaria_core::event::{Event, Started};
 use talaria_core::ids::TicketId;
@@ -65,7 +66,7 @@ pub(crate) struct Face {
     unanswered: Vec<(TicketId, Ask)>,
     /// What the questions that were shown stand for, to be sent with their answers.
     digests: HashMap<TicketId, String>,
-    since: Instant,
+    age: Age,
     last_event: Instant,
     /// The turn was asked to stop: nothing is asked any more.
     is_stopping: bool,
@@ -73,6 +74,29 @@ pub(crate) struct Face {
     asked: Option<Asked>,
     started: Option<Started>,
     broken: Option<io::Error>,
+}
+
+/// Time as the events tell it, counted from the first one that is shown: a turn that is joined late is as old as it is, and
+/// so are its steps.
+#[derive(Debug, Default)]
+struct Age {
+    /// When the first event happened, how old it was when it came, and when that was.
+    first: Option<(Timestamp, Duration, Instant)>,
+}
+
+impl Age {
+    /// When an event happened; `wall` is the time of day now.
+    fn of(&mut self, at: Timestamp, wall: Timestamp) -> Duration {
+        let passed = |since: Timestamp, until: Timestamp| {
+            Duration::try_from(until.duration_since(since)).unwrap_or_default()
+        };
+        let (first, ..) = *self.first.get_or_insert_with(|| (at, passed(at, wall), Instant::now()));
+        passed(first, at)
+    }
+
+    fn now(&self) -> Duration {
+        self.first.map_or(Duration::ZERO, |(_, before, came)| before + came.elapsed())
+    }
 }
 
 #[derive(Debug)]
@@ -106,7 +130,7 @@ impl Face {
             past,
             unanswered: Vec::new(),
             digests: HashMap::new(),
-            since: now,
+            age: Age::default(),
             last_event: now,
             is_stopping: false,
             asked: None,
@@ -118,7 +142,7 @@ impl Face {
     /// Shows an event, and puts the question that it may be.
     pub(crate) fn show(&mut self, numbered: &Numbered) {
         self.last_event = Instant::now();
-        let now = self.last_event.duration_since(self.since);
+        let now = self.age.of(numbered.at, Timestamp::now());
         self.write(|renderer| renderer.numbered(now, numbered));
         match &numbered.event {
             Event::RequestOpened { id, ask, digest, .. } if ask.is_answerable() => {
@@ -142,16 +166,15 @@ impl Face {
         self.digests.get(ticket).cloned()
     }
 
-    /// Shows how a turn ended that was over before the show began.
-    pub(crate) fn show_ended(&mut self, report: &Report) {
-        let event = Event::Outcome(Box::new(report.clone()));
-        self.write(|renderer| renderer.event(Duration::ZERO, &event));
+    /// Shows how a turn ended that was over before the show began, and how long it took.
+    pub(crate) fn show_ended(&mut self, report: &Report, took: Option<Duration>) {
+        self.write(|renderer| renderer.ended(report, took));
         self.flush();
     }
 
     /// Lets the spinner turn, in the window as wide as it is now.
     pub(crate) fn tick(&mut self) {
-        let now = self.since.elapsed();
+        let now = self.age.now();
         if self.renderer.can_ask() {
             self.renderer.resize(look::columns());
         }
@@ -190,8 +213,14 @@ impl Face {
 
     /// Tells that an answer was not taken. If it does not fit, the person is asked again.
     pub(crate) fn refused(&mut self, ticket: &TicketId, error: &ClientError) {
-        let fits = !matches!(error, ClientError::Problem(problem) if problem.code == ProblemCode::Misfit);
-        self.note(&format!("your answer was not taken: {error}"));
+        let is = |code| matches!(error, ClientError::Problem(problem) if problem.code == code);
+        let fits = !is(ProblemCode::Misfit);
+        match &self.answerer {
+            Answerer::Person(_) => self.note(&format!("your answer was not taken: {error}")),
+            // Nobody answered here; who did, the turn shows by itself.
+            _ if is(ProblemCode::Conflict) => {}
+            _ => self.note(&format!("the request could not be answered: {error}")),
+        }
         if fits {
             return self.drop_question(ticket);
         }
@@ -348,3 +377,17 @@ const PAUSE: Duration = Duration::from_millis(500);
 
 /// How often the spinner turns.
 pub(crate) const TICK: Duration = Duration::from_millis(100);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_turn_that_is_joined_late_is_as_old_as_it_is() {
+        let at = |second| Timestamp::from_second(second).unwrap();
+        let mut age = Age::default();
+        assert_eq!(age.of(at(100), at(115)), Duration::ZERO);
+        assert_eq!(age.of(at(119), at(119)), Duration::from_secs(19));
+        assert!(age.now() >= Duration::from_secs(15), "{:?}", age.now());
+    }
+}

@@ -217,6 +217,8 @@ mod tests {
             choices: Vec::new(),
             digest: None,
             answered_by: None,
+            decision: None,
+            answered_at: None,
             ask: None,
         };
         let notes = vec!["one conversation asks about nothing".to_owned()];

@@ -50,7 +50,7 @@ pub fn step(event: &Event) -> Option<String> {
         Event::Escalated { .. } => "Codex did not stop in time".to_owned(),
         Event::Steered { .. } => "further words reached the turn".to_owned(),
         Event::Queued { waiting, .. } => format!("{waiting} messages wait for the next turn"),
-        Event::Unqueued { inputs } => format!("{} messages that waited were taken back", inputs.len()),
+        Event::Unqueued { inputs, .. } => format!("{} messages that waited were taken back", inputs.len()),
         Event::Outcome(report) => match &report.message {
             Some(message) => format!("{}: {message}", report.outcome.word()),
             None => report.outcome.word().to_owned(),

@@ -49,6 +49,8 @@ fn request(ask: Ask) -> RequestInfo {
         choices: ask.choices(),
         digest: None,
         answered_by: None,
+        decision: None,
+        answered_at: None,
         ask: Some(ask),
     }
 }

@@ -59,6 +59,24 @@ impl fmt::Display for FileAction {
     }
 }
 
+/// Whose words a message of the user's are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Author {
+    /// The person's.
+    #[default]
+    Person,
+    /// Talaria's: it told the model why a request was declined.
+    Talaria,
+}
+
+impl Author {
+    /// Did the person say it?
+    pub fn is_person(&self) -> bool {
+        *self == Self::Person
+    }
+}
+
 /// Whose a command is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

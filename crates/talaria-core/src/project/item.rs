@@ -5,8 +5,8 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::item::{
-    AgentState, Attachment, CommandSource, FileAction, FileChange, Item, ItemBody, Question, SearchAction,
-    Status, ToolResult,
+    AgentState, Attachment, Author, CommandSource, FileAction, FileChange, Item, ItemBody, Question,
+    SearchAction, Status, ToolResult,
 };
 use crate::wire::item::{
     CollabCall, HookFragment, ImageGeneration, McpResult, SubAgentActivity, WireBody, WireChange,
@@ -42,7 +42,8 @@ fn body(wire: WireBody) -> ItemBody {
             cwd,
             source: command_source(source),
             status: self::status(status),
-            exit_code,
+            // Codex writes -1 where there is none: the command was killed, or never started.
+            exit_code: exit_code.filter(|&code| code >= 0),
             duration_ms,
             output: aggregated_output,
         },
@@ -105,7 +106,7 @@ fn user_message(content: Vec<WireInput>, client_id: Option<String>) -> ItemBody 
             WireInput::Other { kind, name } => attachments.push(Attachment { kind: attachment(kind), name }),
         }
     }
-    ItemBody::UserMessage { text: text.unwrap_or_default(), attachments, client_id }
+    ItemBody::UserMessage { text: text.unwrap_or_default(), attachments, client_id, author: Author::Person }
 }
 
 /// Where the file lies is said by its name.

@@ -11,11 +11,20 @@ use serde_json::value::RawValue;
 use super::cap::cap;
 use super::message::ToolCall;
 use super::{patch, sorted_json};
+use crate::event::Abandonment;
 use crate::ids::ItemId;
 use crate::item::{CommandSource, FileAction, FileChange, ItemBody, Status, ToolResult};
 
 /// What is said of a call whose end was not seen.
-pub(super) const ABANDONED: &str = "[abandoned: the turn ended before this step did]";
+pub(super) const ABANDONED: &str = "[no end was reported before the turn ended]";
+
+/// What is said of a call whose end was not seen, where more is known.
+pub(super) fn abandoned(why: Option<Abandonment>) -> &'static str {
+    match why {
+        Some(Abandonment::NotRun) => "[did not run: it was not approved]",
+        None => ABANDONED,
+    }
+}
 
 /// Gives the call that a step is; `None` for a step that is none.
 pub(super) fn call(id: &ItemId, body: &ItemBody) -> Option<ToolCall> {
@@ -97,7 +106,7 @@ fn ending(status: Status) -> &'static str {
         Status::Completed => "",
         Status::Failed => "[failed]",
         Status::Declined => "[declined: not allowed, not done]",
-        Status::Interrupted => "[interrupted]",
+        Status::Interrupted => "[stopped]",
         Status::InProgress => ABANDONED,
         Status::Unknown => "[ended in a way that is not known]",
     }

@@ -24,9 +24,14 @@ impl Sent {
 
     /// Is this its text? 0.130 joins the text parts when it reads a thread back, so the space between them says nothing.
     pub fn has_text(&self, text: &str) -> bool {
-        let is_sign = |c: &char| !c.is_whitespace();
-        self.text.chars().filter(is_sign).eq(text.chars().filter(is_sign))
+        has_same_words(&self.text, text)
     }
+}
+
+/// Are these the same words, whatever the space between them?
+pub(crate) fn has_same_words(one: &str, other: &str) -> bool {
+    let is_sign = |c: &char| !c.is_whitespace();
+    one.chars().filter(is_sign).eq(other.chars().filter(is_sign))
 }
 
 /// The inputs that may come back.

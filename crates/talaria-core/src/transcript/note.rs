@@ -66,6 +66,11 @@ pub(super) fn note(body: &ItemBody, limit: usize) -> Option<String> {
     })
 }
 
+/// The note for what Talaria told the model.
+pub(super) fn told_model(text: &str) -> String {
+    format!("[Talaria told the model]\n{text}")
+}
+
 /// Gives the note for the end of a turn; `None` when it went well.
 pub(super) fn ending(outcome: &Outcome) -> Option<String> {
     match outcome {

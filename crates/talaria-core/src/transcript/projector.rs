@@ -20,7 +20,9 @@ use super::draft::{Draft, join};
 use super::echo::{Echoes, Sent};
 use super::message::{Message, Role, Source, ToolCall};
 use super::note;
-use crate::item::{Attachment, Item, ItemBody, Question};
+use crate::event::Abandonment;
+use crate::ids::ItemId;
+use crate::item::{Attachment, Author, Item, ItemBody, Question};
 use crate::outcome::Outcome;
 
 /// How much of a step is kept.
@@ -121,7 +123,10 @@ impl Projector {
         }
         self.now += 1;
         match &item.body {
-            ItemBody::UserMessage { text, attachments, client_id } => {
+            ItemBody::UserMessage { text, author: Author::Talaria, .. } => {
+                self.say(Some(source), &note::told_model(text));
+            }
+            ItemBody::UserMessage { text, attachments, client_id, author: Author::Person } => {
                 if !self.echoes.take(client_id.as_deref(), text) {
                     self.hear(source, &spoken(text, attachments));
                 }
@@ -140,6 +145,15 @@ impl Projector {
                     self.say(Some(source), &note);
                 }
             }
+        }
+    }
+
+    /// Takes a step whose end Codex never reported.
+    pub fn abandon(&mut self, item: &ItemId, why: Option<Abandonment>) {
+        if let Some(at) = self.open.iter().position(|open| open.source.item == *item) {
+            let open = self.open.remove(at);
+            self.ended.insert(open.source.clone());
+            self.call(open, call::abandoned(why).to_owned());
         }
     }
 

@@ -78,6 +78,7 @@ impl Turn {
         turn.stopped_by = flight.stopped_by;
         turn.declined = flight.declined;
         turn.limits = flight.limits;
+        turn.approvals = flight.approvals;
         for item in &flight.ended {
             turn.remember_ended(item);
         }

@@ -27,7 +27,12 @@ impl AnswerText {
         self.read = text;
     }
 
-    /// The answer so far.
+    /// The answer of a turn that did not complete: what came before it stopped is no answer, unless the model marked it.
+    pub(super) fn final_text(&self) -> Option<String> {
+        self.last_final.clone()
+    }
+
+    /// The answer of a turn that completed.
     pub(super) fn text(&self) -> Option<String> {
         let heard = self.last_final.as_ref().or(self.last_partial.as_ref()).or(self.last_unmarked.as_ref());
         heard.or(self.read.as_ref()).cloned()

@@ -7,7 +7,7 @@ use super::choosing::FILE_LIMIT;
 use super::deadline::Deadline;
 use super::requests::End;
 use super::{Moment, OpenItem, Output, Phase, Turn};
-use crate::event::{Event, Stage};
+use crate::event::{Abandonment, Event, Stage};
 use crate::failure;
 use crate::frame::Unknown;
 use crate::ids::{ItemId, ThreadId};
@@ -223,12 +223,19 @@ impl Turn {
         let mut abandoned: Vec<_> = std::mem::take(&mut self.open_items).into_keys().collect();
         abandoned.sort();
         for item in abandoned {
-            self.emit(Event::ItemAbandoned { item });
+            let why = self.approvals.is_missing(&item).then_some(Abandonment::NotRun);
+            self.emit(Event::ItemAbandoned { item, why });
         }
         let outcome = self.explained(outcome);
         self.record(if is_lost { Stage::Unknown } else { Stage::Settled });
         let usage = self.total.since(self.order.baseline);
-        let report = Report::new(outcome, self.answer.text(), usage, self.declined)
+        let answer = match outcome {
+            Outcome::Completed => self.answer.text(),
+            Outcome::Failed { .. } | Outcome::Interrupted { .. } | Outcome::Lost { .. } => {
+                self.answer.final_text()
+            }
+        };
+        let report = Report::new(outcome, answer, usage, self.declined)
             .with_children(self.children.running())
             .with_limits(self.limits.as_ref());
         let report = if is_lost && self.has_login_trouble { report.with_login_hint() } else { report };

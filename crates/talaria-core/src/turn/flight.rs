@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::approvals::Approvals;
 use crate::escrow::Binding;
 use crate::event::{AgentPhase, Event, RateLimits, Stage, Usage};
 use crate::ids::{ItemId, RequestId, ThreadId, TicketId, TurnId};
@@ -37,6 +38,8 @@ pub struct Flight {
     pub limits: Option<RateLimits>,
     /// How much of its limit was used up.
     pub used: Duration,
+    /// Which of its steps waited for a person.
+    pub approvals: Approvals,
     /// The requests that were open, or answered without a word from Codex that it has the answer.
     pub requests: Vec<RecordedRequest>,
     /// When the last of all this was recorded, in milliseconds since 1970.
@@ -147,6 +150,7 @@ impl Flight {
             spent: Usage::default(),
             limits: None,
             used: Duration::ZERO,
+            approvals: Approvals::default(),
             requests: Vec::new(),
             since: None,
             gone: None,
@@ -163,6 +167,7 @@ impl Flight {
     }
 
     fn take(&mut self, event: &Event) {
+        self.approvals.note(event);
         match event {
             Event::Ledger { stage, .. } => self.stage = *stage,
             Event::TurnStarted { turn } => self.turn = Some(turn.clone()),

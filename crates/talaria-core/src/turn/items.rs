@@ -5,7 +5,7 @@ use std::collections::hash_map::Entry;
 use super::{Moment, Output, Turn};
 use crate::event::Event;
 use crate::ids::ThreadId;
-use crate::item::{Item, ItemBody};
+use crate::item::{Author, Item, ItemBody, Status};
 use crate::project;
 use crate::wire::notification::{ItemParams, PatchUpdatedParams};
 
@@ -40,20 +40,30 @@ impl Turn {
     }
 
     pub(super) fn take_ended(&mut self, now: Moment, thread: ThreadId, item: Item) {
-        let item = Box::new(item);
+        let mut item = Box::new(item);
         if self.has_ended(&item) {
             return;
         }
         self.note_end(&item);
-        match &item.body {
-            ItemBody::UserMessage { text, .. } => {
+        match &mut item.body {
+            ItemBody::UserMessage { text, author, .. } => {
                 self.is_marked_aborted |= is_abort_mark(text);
-                self.last_word.of_person();
+                if self.approvals.take_note(text) {
+                    *author = Author::Talaria;
+                } else {
+                    self.last_word.of_person();
+                }
                 return self.outputs.push_back(Output::Heard(item));
             }
             ItemBody::AgentMessage { text, phase, .. } => {
                 self.is_marked_aborted |= is_abort_mark(text);
                 self.answer.take(text, phase.as_deref());
+            }
+            // Codex has no exit code for a command that was killed.
+            ItemBody::Command { status: status @ Status::Failed, exit_code: None, .. }
+                if self.is_stopping() =>
+            {
+                *status = Status::Interrupted;
             }
             _ => {}
         }

@@ -4,6 +4,7 @@
 //! deadline does not run while one is open. What nobody could be asked is counted. An answer that does not fit its
 //! question is not sent; whoever gave it is told, and the question stays open.
 
+use super::approvals::{label, refusal_note};
 use super::flight::Asked;
 use super::offered::Telling;
 use super::{Fate, Moment, Opened, Output, Phase, Record, Settling, Turn};
@@ -16,9 +17,6 @@ use crate::project;
 use crate::request::{Answer, Ask, Decision, Who};
 use crate::wire::reply;
 use crate::wire::server_request::ServerRequest;
-
-/// How much of a request's label the model is reminded of.
-const LABEL_CHARS: usize = 300;
 
 /// A question that is open, or whose answer Codex has not confirmed.
 #[derive(Debug)]
@@ -325,10 +323,7 @@ impl OpenRequest {
         let reason = answer.given_reason()?;
         let scope = self.request.scope();
         let turn = scope.turn.map(TurnId::new).or_else(|| ours.cloned())?;
-        let label: String = self.ask.label().chars().take(LABEL_CHARS).collect();
-        // A rule speaks for itself: the person has said nothing.
-        let lead = if by == Who::User { "I declined this request" } else { "This request was declined" };
-        let text = format!("{lead}: {label}\nThe reason: {reason}");
+        let text = refusal_note(&label(&self.ask), by, reason);
         Some(Output::Steer { thread: ThreadId::new(scope.thread?), turn, text })
     }
 }

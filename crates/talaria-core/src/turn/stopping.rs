@@ -45,6 +45,12 @@ impl Turn {
         self.send_interrupt(now);
     }
 
+    /// Was the turn asked to stop, or has Codex stopped it?
+    pub(super) fn is_stopping(&self) -> bool {
+        let is_stopped = matches!(&self.phase, Phase::Ending { outcome: Outcome::Interrupted { .. }, .. });
+        self.stopped_by.is_some() || is_stopped
+    }
+
     /// Sends the interrupt once the turn has begun; until then `begin` will. Never twice: 0.130 does not answer a second.
     pub(super) fn send_interrupt(&mut self, now: Moment) {
         if let (Some(turn), true) = (&self.id, self.begun) {

@@ -21,3 +21,4 @@ mod stops;
 mod store;
 mod telling;
 mod time;
+mod truth;

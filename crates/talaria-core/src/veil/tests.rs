@@ -167,7 +167,7 @@ fn what_was_held_back_comes_before_the_end_of_its_step_and_of_the_turn() {
         delta("a", &format!("token {head}")),
         delta("b", "unfinished"),
         delta("a", tail),
-        Event::ItemAbandoned { item: ItemId::new("a") },
+        Event::ItemAbandoned { item: ItemId::new("a"), why: None },
         Event::AgentUpdated { thread: ThreadId::new("c"), phase: crate::event::AgentPhase::Running },
         Event::Outcome(Box::new(report)),
     ];
@@ -201,7 +201,7 @@ proptest! {
             let delta = whole[pair[0]..pair[1]].to_owned();
             veil.cover(Event::TextDelta { item: ItemId::new("m"), delta }, &mut tell);
         }
-        veil.cover(Event::ItemAbandoned { item: ItemId::new("m") }, &mut tell);
+        veil.cover(Event::ItemAbandoned { item: ItemId::new("m"), why: None }, &mut tell);
         prop_assert_eq!(shown, redact(&whole).into_owned());
     }
 }

@@ -89,18 +89,25 @@ impl Engine {
             AnswerResult::AlreadyAnswered { decision, by, at } => {
                 let decided =
                     rows::value::<Decision>(&decision).map_or(decision, |decision| decision.to_string());
-                let message = format!("{} was {decided} already, by {by} at {}", request.id, views::time(at));
+                let (by, at) = (views::answerer(&by), views::time(at));
+                let message = format!("{} was already answered: {decided} by {by} at {at}", request.id);
                 Err(Problem::new(ProblemCode::Conflict, message))
             }
             AnswerResult::Closed { state } => {
-                let message = format!("{} is no longer open ({})", request.id, state.as_str());
+                let how = match state {
+                    RequestState::Void => "it was closed before anyone answered it",
+                    RequestState::Expired => "its answer expired before Codex asked again",
+                    _ => "Codex no longer waits for it",
+                };
+                let message = format!("{} is no longer open: {how}", request.id);
                 Err(Problem::new(ProblemCode::Conflict, message))
             }
             AnswerResult::Unknown => Err(unknown(id)),
         }
     }
 
-    /// Finds a request by its whole id, or one that is open by the beginning of it.
+    /// Finds a request by its whole id, or by the beginning of it: one that is open, else one that is over, so that whoever
+    /// comes late learns what was decided.
     async fn find_request(&self, id: &str) -> Result<Request, Problem> {
         let (store, typed) = (&self.0.shelf.store, id.trim());
         let found = store.request(&TicketId::new(typed)).await.map_err(|error| views::problem(&error))?;
@@ -116,15 +123,20 @@ impl Engine {
         if self.principal().is_model() {
             return Err(unknown(id));
         }
-        let filter = RequestFilter { session: None, states: Some(vec![RequestState::Open]) };
-        let mut open = store.requests(&filter).await.map_err(|error| views::problem(&error))?;
-        open.retain(|request| !typed.is_empty() && request.id.as_str().starts_with(typed));
-        if open.len() > 1 {
-            let names: Vec<&str> = open.iter().map(|request| request.id.as_str()).collect();
-            let message = format!("more than one open request begins with {id:?}: {}", names.join(", "));
-            return Err(Problem::new(ProblemCode::Ambiguous, message).try_this("type more of the id"));
+        for states in [Some(vec![RequestState::Open]), None] {
+            let filter = RequestFilter { session: None, states };
+            let mut found = store.requests(&filter).await.map_err(|error| views::problem(&error))?;
+            found.retain(|request| !typed.is_empty() && request.id.as_str().starts_with(typed));
+            if found.len() > 1 {
+                let names: Vec<&str> = found.iter().map(|request| request.id.as_str()).collect();
+                let message = format!("more than one request begins with {id:?}: {}", names.join(", "));
+                return Err(Problem::new(ProblemCode::Ambiguous, message).try_this("type more of the id"));
+            }
+            if let Some(found) = found.pop() {
+                return Ok(found);
+            }
         }
-        open.pop().ok_or_else(|| unknown(id))
+        Err(unknown(id))
     }
 
     async fn tell(&self, request: &Request) -> Result<RequestInfo, Problem> {

@@ -135,7 +135,7 @@ impl Journal {
         }
         let inputs = std::mem::take(&mut self.waiting);
         self.changes.push(Change::TakeBack { after: self.ordinal });
-        self.pending.push(Instant::now().into_std(), Event::Unqueued { inputs });
+        self.pending.push(Instant::now().into_std(), Event::Unqueued { inputs, was_sent: false });
     }
 
     /// Holds a place until the turn is over.

@@ -8,9 +8,9 @@ use talaria_core::api::{
 };
 use talaria_core::escrow::Binding;
 use talaria_core::event::Event;
-use talaria_core::item::ItemBody;
+use talaria_core::item::{ItemBody, Status};
 use talaria_core::outcome::Report;
-use talaria_core::request::Ask;
+use talaria_core::request::{Ask, Decision, Who};
 use talaria_store::legacy::hermes::Origin;
 use talaria_store::{
     AuditOutcome, AuditRow, Request, RequestState, Session, SessionKind, SessionState, StoreError, Turn,
@@ -145,7 +145,20 @@ pub(super) fn request(request: &Request, session: Option<&Session>, seal: &Seal)
         choices: ask.as_ref().map(Ask::choices).unwrap_or_default(),
         digest: digest(request, seal),
         answered_by: request.answered_by.clone(),
+        decision: request.decision.as_deref().and_then(rows::value),
+        answered_at: request.answered_at.map(time),
         ask,
+    }
+}
+
+/// Who answered a request, from the row: the word for who, then from where.
+pub(super) fn answerer(by: &str) -> String {
+    let (word, place) = by.split_once(" (").map_or((by, None), |(word, place)| (word, Some(place)));
+    let who = rows::value::<Who>(word).map_or_else(|| word.to_owned(), |who| who.to_string());
+    let place = place.and_then(|place| place.strip_suffix(')')?.split_once(", ").map(|(_, via)| via));
+    match place {
+        Some(via) => format!("{who} ({via})"),
+        None => who,
     }
 }
 
@@ -155,7 +168,7 @@ pub(super) fn work_of(events: &[talaria_store::Event]) -> (Vec<String>, Vec<Stri
     for event in events {
         let Ok(Event::ItemCompleted { item }) = serde_json::from_str(&event.json) else { continue };
         match item.body {
-            ItemBody::Patch { changes, status: talaria_core::item::Status::Completed } => {
+            ItemBody::Patch { changes, status: Status::Completed } => {
                 for change in changes {
                     let path = change.move_to.unwrap_or(change.path);
                     if !files.contains(&path) {
@@ -163,7 +176,10 @@ pub(super) fn work_of(events: &[talaria_store::Event]) -> (Vec<String>, Vec<Stri
                     }
                 }
             }
-            ItemBody::Command { command, .. } => commands.push(command),
+            // One that was declined never ran.
+            ItemBody::Command { command, status, .. } if status != Status::Declined => {
+                commands.push(command);
+            }
             _ => {}
         }
     }
@@ -175,6 +191,7 @@ pub(super) fn told(event: &Event) -> Option<String> {
     let text = match event {
         Event::ItemCompleted { item } => step(&item.body)?,
         Event::RequestOpened { ask, .. } => format!("asks: {}", ask.label()),
+        Event::RequestClosed { decision: Decision::Void, .. } => "closed without an answer".to_owned(),
         Event::RequestClosed { decision, by, .. } => format!("{decision} by {by}"),
         Event::Outcome(report) => match &report.message {
             Some(message) => format!("{}: {message}", report.outcome.word()),
@@ -191,18 +208,37 @@ pub(super) fn told(event: &Event) -> Option<String> {
 /// One line about a step.
 fn step(body: &ItemBody) -> Option<String> {
     Some(match body {
-        ItemBody::Command { command, exit_code, .. } => match exit_code {
-            Some(code) => format!("ran {command} (exit code {code})"),
-            None => format!("ran {command}"),
+        ItemBody::Command { command, status, exit_code, .. } => match (status, exit_code) {
+            (Status::Declined, _) => format!("did not run {command}: declined"),
+            (Status::Interrupted, _) => format!("ran {command} (stopped)"),
+            (_, Some(code)) => format!("ran {command} (exit code {code})"),
+            (Status::Failed, None) => format!("ran {command} (failed)"),
+            (_, None) => format!("ran {command}"),
         },
-        ItemBody::Patch { changes, .. } => {
+        ItemBody::Patch { changes, status } => {
             let paths: Vec<&str> = changes.iter().map(|change| change.path.as_str()).collect();
-            format!("changed {}", paths.join(", "))
+            let paths = paths.join(", ");
+            match status {
+                Status::Completed => format!("changed {paths}"),
+                Status::Declined => format!("did not change {paths}: declined"),
+                _ => format!("tried to change {paths}: {}", word(*status)),
+            }
         }
         ItemBody::AgentMessage { text, .. } => format!("said: {text}"),
         ItemBody::UserMessage { .. } | ItemBody::Reasoning { .. } => return None,
         other => other.kind().to_owned(),
     })
+}
+
+fn word(status: Status) -> &'static str {
+    match status {
+        Status::InProgress => "not ended",
+        Status::Completed => "done",
+        Status::Failed => "failed",
+        Status::Declined => "declined",
+        Status::Interrupted => "stopped",
+        Status::Unknown => "ended in an unknown way",
+    }
 }
 
 /// The beginning of a text, in one line.
@@ -225,4 +261,68 @@ pub(super) fn problem(error: &StoreError) -> Problem {
         _ => ProblemCode::Store,
     };
     Problem::new(code, error.to_string()).try_this(error.next_step())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn command(status: &str, exit_code: Option<i32>) -> Event {
+        let item = json!({ "id": "c", "kind": "command", "command": "make", "cwd": "/w", "status": status,
+            "exit_code": exit_code, "duration_ms": null, "output": null });
+        serde_json::from_value(json!({ "type": "item_completed", "item": item })).unwrap()
+    }
+
+    fn patch(status: &str) -> Event {
+        let change = json!({ "path": "a.txt", "action": "update", "move_to": null, "diff": "" });
+        let item = json!({ "id": "p", "kind": "patch", "status": status, "changes": [change] });
+        serde_json::from_value(json!({ "type": "item_completed", "item": item })).unwrap()
+    }
+
+    #[test]
+    fn a_step_is_said_to_have_done_only_what_it_did() {
+        let lines: Vec<String> = [
+            command("completed", Some(0)),
+            command("failed", Some(2)),
+            command("interrupted", None),
+            command("declined", None),
+            patch("completed"),
+            patch("failed"),
+            patch("declined"),
+        ]
+        .iter()
+        .filter_map(told)
+        .collect();
+        assert_eq!(
+            lines,
+            [
+                "ran make (exit code 0)",
+                "ran make (exit code 2)",
+                "ran make (stopped)",
+                "did not run make: declined",
+                "changed a.txt",
+                "tried to change a.txt: failed",
+                "did not change a.txt: declined",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_question_that_nobody_answered_is_not_said_to_be_decided() {
+        let closed = json!({ "type": "request_closed", "id": "req-1", "decision": "void", "by": "codex" });
+        let closed: Event = serde_json::from_value(closed).unwrap();
+        assert_eq!(told(&closed).as_deref(), Some("closed without an answer"));
+    }
+
+    #[test]
+    fn who_answered_is_said_in_words() {
+        assert_eq!(
+            answerer("user (person:unknown, a terminal (process 23))"),
+            "you (a terminal (process 23))"
+        );
+        assert_eq!(answerer("user (person:unknown)"), "you");
+        assert_eq!(answerer("mode"), "the mode");
+    }
 }

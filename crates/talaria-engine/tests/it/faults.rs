@@ -341,7 +341,7 @@ async fn an_item_that_never_completes_is_abandoned(version: &str) {
     let (scripted, ended) = one_turn(version, [started]).await;
     completed(&ended);
     let abandoned =
-        |event: &&Event| matches!(event, Event::ItemAbandoned { item } if *item == ItemId::new("c"));
+        |event: &&Event| matches!(event, Event::ItemAbandoned { item, .. } if *item == ItemId::new("c"));
     assert_eq!(ended.events.iter().filter(abandoned).count(), 1, "{:#?}", ended.events);
     scripted.close().await;
 }

@@ -205,7 +205,7 @@ async fn what_waits_for_a_turn_that_is_lost_is_returned_also_where_that_is_conti
     home.kill_codex(&home.hosts().await).await;
     assert!(matches!(events.outcome().await.outcome, Outcome::Lost { .. }));
     let is_returned =
-        |event: &Event| matches!(event, Event::Unqueued { inputs } if inputs[0].text == "second");
+        |event: &Event| matches!(event, Event::Unqueued { inputs, .. } if inputs[0].text == "second");
     assert!(events.seen.iter().any(is_returned), "{:#?}", events.seen);
     events.is(|event| matches!(event, Event::TurnStarted { .. })).await;
     let prompts: Vec<_> = home.detail(&started).await.turns.into_iter().map(|turn| turn.prompt).collect();

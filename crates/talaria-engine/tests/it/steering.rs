@@ -39,7 +39,7 @@ async fn steer(home: &Home, started: &SessionStarted, text: &str) {
 /// Everything that was returned.
 fn returned(events: &Events) -> Vec<String> {
     let inputs = events.seen.iter().filter_map(|event| match event {
-        Event::Unqueued { inputs } => Some(inputs),
+        Event::Unqueued { inputs, .. } => Some(inputs),
         _ => None,
     });
     inputs.flatten().map(|input| input.text.clone()).collect()

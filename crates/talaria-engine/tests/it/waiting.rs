@@ -48,7 +48,7 @@ async fn stopping_a_turn_takes_back_what_waits_and_says_what_it_was(codex: Codex
     let id = started.id.as_str();
     home.engine().interrupt(id, Interrupt { by: Who::User }).await.unwrap();
     assert_eq!(events.outcome().await.outcome, Outcome::Interrupted { by: Who::User });
-    let [.., Event::Unqueued { inputs }, Event::Outcome(_)] = events.seen.as_slice() else {
+    let [.., Event::Unqueued { inputs, .. }, Event::Outcome(_)] = events.seen.as_slice() else {
         panic!("{:#?}", events.seen)
     };
     assert_eq!(inputs[0], QueuedInput { text: "then this".to_owned(), images: Vec::new() });
@@ -71,7 +71,7 @@ async fn stopping_a_turn_takes_back_what_waits_and_says_what_it_was(codex: Codex
 /// What was returned together with the outcome that came last.
 fn returned(events: &Events) -> Vec<String> {
     match events.seen.as_slice() {
-        [.., Event::Unqueued { inputs }, Event::Outcome(_)] => {
+        [.., Event::Unqueued { inputs, .. }, Event::Outcome(_)] => {
             inputs.iter().map(|input| input.text.clone()).collect()
         }
         other => panic!("nothing was returned: {other:#?}"),
@@ -224,7 +224,7 @@ async fn what_codex_took_and_the_model_never_got_is_taken_back(codex: Codex) {
     home.engine().interrupt(id, Interrupt { by: Who::User }).await.unwrap();
     assert_eq!(events.outcome().await.outcome, Outcome::Interrupted { by: Who::User });
     let back = events.seen.iter().find_map(|event| match event {
-        Event::Unqueued { inputs } => Some(inputs.clone()),
+        Event::Unqueued { inputs, .. } => Some(inputs.clone()),
         _ => None,
     });
     let expected = QueuedInput { text: "mind the cheese".to_owned(), images: Vec::new() };

@@ -146,6 +146,8 @@ impl Chat {
         if was_running {
             self.turn = Turn::Idle;
         }
+        let returned = self.pending.take_returned();
+        self.put_back(returned);
         was_running
     }
 
@@ -159,9 +161,8 @@ impl Chat {
     fn stop_if_unwanted(&mut self, before: Turn) {
         if before.is_unwanted() && self.turn.is_running() {
             self.wishes.push(Wish::Interrupt);
-            for prompt in self.pending.withdraw().into_iter().rev() {
-                self.composer.put_back(prompt);
-            }
+            let held = self.pending.withdraw();
+            self.put_back(held);
         }
     }
 
@@ -190,18 +191,20 @@ impl Chat {
             self.turn.event(now, self.wall(now), numbered);
             self.stop_if_unwanted(before);
             back = self.pending.event(&numbered.event);
+            // No end of a turn will follow that would return it.
+            if self.turn.is_idle() {
+                back.extend(self.pending.take_returned());
+            }
         } else if !self.is_caught_up {
             self.past.event(now, self.wall(now), numbered);
         }
         self.transcript.take(now, numbered);
+        self.put_back(back);
+        // The prompt of the turn was typed before everything that waited for it.
         if is_news {
             self.take_back_unsent(&numbered.event);
         }
-        // The last one is put back first: each goes before what stands there.
-        for prompt in back.into_iter().rev() {
-            self.composer.put_back(prompt);
-        }
-        if let Some(closed) = self.requests.event(&numbered.event)
+        if let Some(closed) = self.requests.event(numbered)
             && let Some(panel) = self.lose_panel(|panel| *panel.ticket() == closed.ticket)
             && !panel.is_sent()
             && closed.decision != Decision::Void
@@ -217,6 +220,13 @@ impl Chat {
         if matches!(numbered.event, Event::Outcome(_)) {
             self.ended = numbered.turn.unwrap_or(0).max(self.ended);
             self.lose_panel(|panel| !panel.is_from_elsewhere());
+        }
+    }
+
+    /// Returns prompts to the input line, in this order. The last one is put back first: each goes before what is there.
+    fn put_back(&mut self, prompts: Vec<Prompt>) {
+        for prompt in prompts.into_iter().rev() {
+            self.composer.put_back(prompt);
         }
     }
 

@@ -4,7 +4,7 @@
 //! Nothing is guessed. What Codex reported wins over what was asked for, and that over what its configuration names.
 
 use talaria_core::api::{Offers, SessionInfo, TaskCounts};
-use talaria_core::event::{Event, RateLimits, Started, Usage};
+use talaria_core::event::{Event, RateLimits, Stage, Started, Usage};
 use talaria_core::item::ItemBody;
 use talaria_core::outcome::Outcome;
 
@@ -119,6 +119,10 @@ impl Known {
                     started.model.clone_from(model);
                     started.effort.clone_from(effort);
                 }
+            }
+            // A turn that begins has cost nothing yet.
+            Event::Ledger { stage: Stage::Prepared, .. } | Event::TurnStarted { .. } => {
+                self.usage = Usage::default();
             }
             Event::UsageUpdated { turn, context, window } => {
                 self.usage = *turn;

@@ -133,7 +133,7 @@ impl Chat {
             has_shell: self.shell.is_some(),
             waiting: self.requests.count(self.panel.as_ref().map(Panel::ticket)),
             has_panel: self.panel.is_some(),
-            is_asking: self.requests.first_here().is_some(),
+            waiting_since: self.requests.waiting_since(),
             now,
             wall: self.wall(now),
         };

@@ -26,8 +26,8 @@ enum Stage {
     Told,
     /// The engine keeps it for the next turn.
     Queued,
-    /// Codex has it; the turn shows it soon.
-    Taken,
+    /// Codex has it. Whether the model reads it is not known before the turn shows it.
+    Sent,
 }
 
 #[derive(Debug)]
@@ -35,6 +35,8 @@ struct Waiting {
     prompt: Prompt,
     when: When,
     stage: Stage,
+    /// Counts up with each one that was typed.
+    order: u64,
     /// Its beginning as it is shown: a prompt may be long, and rows are made for every frame.
     label: Label,
 }
@@ -55,27 +57,26 @@ impl Label {
     }
 }
 
-impl Waiting {
-    fn new(prompt: Prompt, when: When, stage: Stage) -> Self {
-        Self { label: Label::new(&prompt.text), prompt, when, stage }
-    }
-}
-
 /// All input that waits, the oldest first.
 #[derive(Debug, Default)]
 pub(super) struct Pending {
     waiting: Vec<Waiting>,
+    /// Taken back. What was handed to Codex and what was queued come back one after the other; the end of the turn, which
+    /// follows, returns them in the order in which they were typed.
+    returned: Vec<Waiting>,
+    /// Counts what was typed.
+    count: u64,
 }
 
 impl Pending {
     /// Adds input that was handed over.
     pub(super) fn told(&mut self, prompt: Prompt, when: When) {
-        self.waiting.push(Waiting::new(prompt, when, Stage::Told));
+        self.add(prompt, when, Stage::Told);
     }
 
     /// Adds input that cannot be handed over yet.
     pub(super) fn hold(&mut self, prompt: Prompt, when: When) {
-        self.waiting.push(Waiting::new(prompt, when, Stage::Held));
+        self.add(prompt, when, Stage::Held);
     }
 
     /// There is a turn now: gives what was held for it.
@@ -114,7 +115,7 @@ impl Pending {
             Event::Steered { .. } => {
                 let told = |waiting: &&mut Waiting| waiting.when == When::Now && waiting.stage == Stage::Told;
                 if let Some(waiting) = self.waiting.iter_mut().find(told) {
-                    waiting.stage = Stage::Taken;
+                    waiting.stage = Stage::Sent;
                 }
             }
             Event::Queued { text, .. } => {
@@ -122,16 +123,31 @@ impl Pending {
                     self.waiting[at].stage = Stage::Queued;
                 }
             }
-            Event::Unqueued { inputs } => {
-                return inputs.iter().filter_map(|input| self.remove(&input.text)).collect();
+            Event::Unqueued { inputs, .. } => {
+                let returned = inputs.iter().filter_map(|input| self.remove(&input.text));
+                let returned: Vec<Waiting> = returned.collect();
+                self.returned.extend(returned);
             }
             // What was not taken by then is an event of the next turn, or comes back with a refusal.
             Event::Outcome(_) => {
                 self.waiting.retain(|waiting| matches!(waiting.stage, Stage::Held | Stage::Queued));
+                return self.take_returned();
             }
             _ => {}
         }
         Vec::new()
+    }
+
+    /// Gives up what was taken back, in the order in which it was typed.
+    pub(super) fn take_returned(&mut self) -> Vec<Prompt> {
+        self.returned.sort_by_key(|waiting| waiting.order);
+        std::mem::take(&mut self.returned).into_iter().map(|waiting| waiting.prompt).collect()
+    }
+
+    fn add(&mut self, prompt: Prompt, when: When, stage: Stage) {
+        self.count += 1;
+        let label = Label::new(&prompt.text);
+        self.waiting.push(Waiting { prompt, when, stage, order: self.count, label });
     }
 
     /// A row for each, at most `height`; the last says how many are not shown.
@@ -144,7 +160,7 @@ impl Pending {
             .map(|waiting| {
                 let word = match (waiting.stage, waiting.when) {
                     (Stage::Held, _) => "not sent yet",
-                    (Stage::Taken, _) => "taken",
+                    (Stage::Sent, _) => "sent, not read yet",
                     (Stage::Told, When::Now) => "steering",
                     (Stage::Queued, _) | (Stage::Told, When::Next) => "queued",
                 };
@@ -165,8 +181,8 @@ impl Pending {
         self.waiting.iter().position(|waiting| is_said(&waiting.prompt, masked))
     }
 
-    fn remove(&mut self, masked: &str) -> Option<Prompt> {
-        self.find(masked).map(|at| self.waiting.remove(at).prompt)
+    fn remove(&mut self, masked: &str) -> Option<Waiting> {
+        self.find(masked).map(|at| self.waiting.remove(at))
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use talaria_core::api::{RequestInfo, RequestState};
+use jiff::Timestamp;
+use talaria_core::api::{Numbered, RequestInfo, RequestState};
 use talaria_core::event::Event;
 use talaria_core::ids::{SessionId, TicketId};
 use talaria_core::place::Place;
@@ -36,6 +37,8 @@ struct Here {
     ask: Ask,
     place: Option<Place>,
     digest: Option<String>,
+    /// When it was asked.
+    since: Timestamp,
 }
 
 /// A request of this conversation that is over.
@@ -57,8 +60,8 @@ impl Requests {
     }
 
     /// Learns from an event of this conversation.
-    pub(super) fn event(&mut self, event: &Event) -> Option<Closed> {
-        match event {
+    pub(super) fn event(&mut self, numbered: &Numbered) -> Option<Closed> {
+        match &numbered.event {
             Event::RequestOpened { id, ask, place, digest } if ask.is_answerable() => {
                 // Of what is told again, an older turn may have ended after a list had named this one.
                 self.closed.retain(|closed| closed != id);
@@ -67,6 +70,7 @@ impl Requests {
                     ask: (**ask).clone(),
                     place: *place,
                     digest: digest.clone(),
+                    since: numbered.at,
                 });
                 None
             }
@@ -98,8 +102,9 @@ impl Requests {
         for request in here.cloned().collect::<Vec<_>>() {
             let Some(ask) = request.ask else { continue };
             if ask.is_answerable() {
-                let (ticket, place, digest) = (request.id, request.place, request.digest);
-                self.add(Here { ticket, ask, place, digest });
+                let (ticket, place, digest, since) =
+                    (request.id, request.place, request.digest, request.since);
+                self.add(Here { ticket, ask, place, digest, since });
             }
         }
     }
@@ -107,6 +112,11 @@ impl Requests {
     /// The oldest of this conversation.
     pub(super) fn first_here(&self) -> Option<&TicketId> {
         self.here.first().map(|request| &request.ticket)
+    }
+
+    /// Since when this conversation has been waiting for a person.
+    pub(super) fn waiting_since(&self) -> Option<Timestamp> {
+        self.here.iter().map(|request| request.since).min()
     }
 
     /// Does it still wait, as far as is known?

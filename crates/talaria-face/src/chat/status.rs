@@ -33,8 +33,8 @@ pub(super) struct Moment {
     pub(super) waiting: usize,
     /// Is one shown?
     pub(super) has_panel: bool,
-    /// Does this conversation wait for an answer of the person?
-    pub(super) is_asking: bool,
+    /// Since when this conversation has been waiting for an answer of the person, if it is.
+    pub(super) waiting_since: Option<Timestamp>,
     pub(super) now: Duration,
     /// The time of day, if it is known.
     pub(super) wall: Option<Timestamp>,
@@ -129,7 +129,8 @@ fn parts(known: &Known, moment: Moment, paint: Paint) -> Vec<Part> {
         parts.push(Part::new(6, Style::DIM, format!("{count} {noun}")));
     }
     if known.usage.total > 0 {
-        parts.push(Part::new(8, Style::DIM, format!("turn {} tokens", short(known.usage.total))));
+        let whose = if moment.turn.is_idle() { "last turn" } else { "turn" };
+        parts.push(Part::new(8, Style::DIM, format!("{whose} {} tokens", short(known.usage.total))));
     }
     parts
 }
@@ -143,14 +144,22 @@ fn work(moment: Moment, paint: Paint) -> Option<String> {
         Turn::Idle => return None,
         Turn::Asked { is_stopping: true, .. } | Turn::Running { is_stopping: true, .. } => "stopping",
         Turn::Asked { .. } => "sending",
-        Turn::Running { .. } if moment.is_asking => WAITING,
+        Turn::Running { .. } if moment.waiting_since.is_some() => WAITING,
         Turn::Running { .. } => "working",
     };
     let beat = usize::try_from(moment.now.as_millis() / 100).unwrap_or(0);
     let turning = paint.sign(FRAMES[beat % FRAMES.len()], ASCII[beat % ASCII.len()]);
     // Nothing is going on that would turn.
     let sign = if word == WAITING { "?" } else { turning };
-    let time = moment.turn.elapsed(moment.now).map(|time| match time.as_secs() {
+    // A person who is asked wants to know for how long they have been waited for, not the turn's age.
+    let elapsed = match moment.waiting_since.filter(|_| word == WAITING) {
+        Some(since) => {
+            let waited = moment.wall.map(|wall| Duration::try_from(wall.duration_since(since)));
+            waited.map(Result::unwrap_or_default)
+        }
+        None => moment.turn.elapsed(moment.now),
+    };
+    let time = elapsed.map(|time| match time.as_secs() {
         seconds @ 0..60 => format!(" {seconds}s"),
         seconds @ 60..3600 => format!(" {}m {:02}s", seconds / 60, seconds % 60),
         seconds => format!(" {}h {:02}m", seconds / 3600, seconds / 60 % 60),

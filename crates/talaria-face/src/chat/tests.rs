@@ -30,6 +30,7 @@ mod reading;
 mod saying;
 mod sizes;
 mod telling;
+mod truth;
 
 /// A chat, a clock, and the size of a window.
 struct Play {
@@ -254,6 +255,8 @@ fn of_task(id: &str, task: &str) -> RequestInfo {
         place: None,
         choices: ask.choices(),
         answered_by: None,
+        decision: None,
+        answered_at: None,
         digest: Some(format!("digest of {id}")),
         ask: Some(ask),
     }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use talaria_core::api::Numbered;
 use talaria_core::event::Event;
 use talaria_core::ids::TicketId;
+use talaria_core::outcome::Report;
 use talaria_core::plain as sanitize;
 
 use crate::dialog::Dialog;
@@ -75,6 +76,11 @@ pub trait Renderer {
     /// Shows one event with its place in the conversation.
     fn numbered(&mut self, now: Duration, numbered: &Numbered) -> io::Result<()> {
         self.event(now, &numbered.event)
+    }
+
+    /// Shows the end of a turn that was over before anything was shown; `took` is how long it ran, where that is known.
+    fn ended(&mut self, report: &Report, _took: Option<Duration>) -> io::Result<()> {
+        self.event(Duration::ZERO, &Event::Outcome(Box::new(report.clone())))
     }
 
     /// Says something of ours beside the turn. Not every face has room for that.

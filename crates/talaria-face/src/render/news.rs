@@ -8,6 +8,7 @@ use serde::de::IgnoredAny;
 use talaria_core::event::{AgentPhase, Escalation, Event, QueuedInput, RateLimits, RateWindow};
 use talaria_core::ids::ThreadId;
 use talaria_core::item::{Item, ItemBody};
+use talaria_core::request::Who;
 
 use super::style::Paint;
 use super::{step_note, tool_line};
@@ -36,7 +37,7 @@ pub(crate) fn news(event: &Event, paint: Paint) -> Option<News> {
             Warning(format!("{} Codex tries again: {message}", paint.sign("↻", "!")))
         }
         Event::Warning { message } => Warning(format!("warning: {message}")),
-        Event::Interrupting { by } => Warning(format!("stopping the turn, as {by} wanted")),
+        Event::Interrupting { by } => Warning(stopping(*by, paint)),
         Event::Corrupt { reason, bytes } => {
             Warning(format!("warning: Codex sent {bytes} bytes that are no message: {reason}"))
         }
@@ -70,19 +71,32 @@ pub(crate) fn news(event: &Event, paint: Paint) -> Option<News> {
         Event::DeliveryUnknown { .. } => {
             Warning("Codex was lost before it said whether it had your answer".to_owned())
         }
-        Event::Steered { .. } => Aside("Codex took the further input".to_owned()),
-        Event::Queued { waiting: 1, .. } => Aside("it waits for the next turn".to_owned()),
-        Event::Unqueued { inputs } => Aside(taken_back(inputs)),
-        Event::Queued { waiting, .. } => Aside(format!("it waits for its turn; {waiting} wait")),
+        Event::Steered { .. } => Aside("sent to the running turn; not read yet".to_owned()),
+        Event::Queued { waiting: 1, .. } => Aside("queued".to_owned()),
+        Event::Unqueued { inputs, was_sent } => Aside(taken_back(inputs, *was_sent)),
+        Event::Queued { waiting, .. } => Aside(format!("queued ({waiting} are waiting)")),
         _ => return None,
     })
 }
 
-/// What will not be run, and its words: nobody else keeps them.
-fn taken_back(inputs: &[QueuedInput]) -> String {
-    let what = match inputs.len() {
-        1 => "what still waited is taken back and will not be run".to_owned(),
-        many => format!("{many} messages that still waited are taken back and will not be run"),
+/// That a turn was asked to stop, and by whom.
+fn stopping(by: Who, paint: Paint) -> String {
+    let more = paint.sign("…", "...");
+    match by {
+        Who::User => format!("stopping {more}"),
+        Who::Deadline => format!("time limit reached, stopping {more}"),
+        Who::Stop => "stopped by `talaria stop`".to_owned(),
+        by => format!("stopping {more} ({by} asked for it)"),
+    }
+}
+
+/// Input that will not be run, and its words: nobody else keeps them.
+fn taken_back(inputs: &[QueuedInput], was_sent: bool) -> String {
+    let what = match (was_sent, inputs.len()) {
+        (false, 1) => "not sent".to_owned(),
+        (false, many) => format!("{many} messages were not sent"),
+        (true, 1) => "sent, but never read by the model".to_owned(),
+        (true, many) => format!("{many} messages were sent, but never read by the model"),
     };
     let words: Vec<&str> = inputs.iter().map(|input| input.text.trim()).collect();
     let words = words.join("; ");

@@ -181,12 +181,16 @@ fn moment(seconds: i64) -> String {
     format!("{year}-{month:02}-{day:02} {:02}:{:02} UTC", second / 3600, second % 3600 / 60)
 }
 
-/// A count that fits a glance: `12`, `9.6k`, `1.2M`.
+/// A count that fits a glance: `12`, `9.6k`, `1.2M`. Rounded, so that a sum never looks larger than its parts.
 pub(crate) fn short(count: u64) -> String {
-    match count {
-        0..1000 => count.to_string(),
-        1000..1_000_000 => format!("{}.{}k", count / 1000, count % 1000 / 100),
-        _ => format!("{}.{}M", count / 1_000_000, count % 1_000_000 / 100_000),
+    let in_tenths = |unit: u64| {
+        let tenths = count.saturating_add(unit / 20) / (unit / 10);
+        (tenths / 10, tenths % 10)
+    };
+    match (count, in_tenths(1000), in_tenths(1_000_000)) {
+        (0..1000, ..) => count.to_string(),
+        (_, (thousands @ ..1000, tenths), _) => format!("{thousands}.{tenths}k"),
+        (_, _, (millions, tenths)) => format!("{millions}.{tenths}M"),
     }
 }
 

@@ -424,7 +424,7 @@ pub(crate) fn one_of_each() -> Vec<Event> {
         ended("p-1", patch_body(Status::Declined)),
         ended("w-1", tool_body(None)),
         ended("o-1", other),
-        Event::ItemAbandoned { item: ItemId::new("c-2") },
+        Event::ItemAbandoned { item: ItemId::new("c-2"), why: None },
         Event::DiffUpdated { diff: "+x".into() },
         Event::UsageUpdated { turn: USAGE, context: 5, window: Some(10) },
         Event::Retrying { message: "Reconnecting… 1/5".into() },

@@ -22,6 +22,12 @@ pub(crate) fn note(body: &ItemBody) -> Option<String> {
     })
 }
 
+/// The line for what Talaria told the model about a request that was declined.
+pub(crate) fn told_model(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    format!("told the model: {}", lines.join(" "))
+}
+
 /// The line for something that the model asks in passing.
 pub(crate) fn question(question: &Question) -> String {
     match question.options.as_slice() {

@@ -9,9 +9,9 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use talaria_core::event::{Event, PlanStep, Started};
+use talaria_core::event::{Abandonment, Event, PlanStep, Started};
 use talaria_core::ids::{ItemId, TicketId};
-use talaria_core::item::{Item, ItemBody, Status};
+use talaria_core::item::{Author, Item, ItemBody, Status};
 use talaria_core::outcome::Report;
 use talaria_core::place::Place;
 use talaria_core::request::Ask;
@@ -134,6 +134,9 @@ impl<W: Write> Terminal<W> {
                 let amount = Amount::Lines(DIFF_LINES);
                 self.stage.put(Section::Change, &diff::show(changes, amount, self.look.width, self.paint))
             }
+            ItemBody::UserMessage { text, author: Author::Talaria, .. } => {
+                self.stage.dim(&step_note::told_model(text))
+            }
             ItemBody::UserMessage { .. } => Ok(()),
             body => {
                 if let Some(note) = step_note::note(body) {
@@ -157,10 +160,10 @@ impl<W: Write> Terminal<W> {
         }
     }
 
-    fn abandon(&mut self, item: &ItemId) -> io::Result<()> {
+    fn abandon(&mut self, item: &ItemId, why: Option<Abandonment>) -> io::Result<()> {
         let Some(index) = self.running.iter().position(|step| step.item == *item) else { return Ok(()) };
         let step = self.running.remove(index);
-        self.stage.dim(&format!("{}  did not end before the turn did", step.label))
+        self.stage.dim(&format!("{}  {}", step.label, tool_line::left(why)))
     }
 
     fn ask(&mut self, id: &TicketId, ask: &Ask) -> io::Result<()> {
@@ -175,15 +178,14 @@ impl<W: Write> Terminal<W> {
         self.stage.put(Section::Question, &question)
     }
 
-    fn finish(&mut self, report: &Report) -> io::Result<()> {
+    fn finish(&mut self, report: &Report, took: Option<Duration>) -> io::Result<()> {
         self.running.clear();
         self.open_requests = 0;
         if let Some(text) = &report.text {
             self.stage.answer(text)?;
         }
-        let start = self.turn_start.take().unwrap_or(self.now);
-        let took = u64::try_from(self.now.saturating_sub(start).as_millis()).unwrap_or(u64::MAX);
-        self.stage.put(Section::End, &notice::outcome(report, Some(took), self.paint))
+        let took = took.map(|took| u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
+        self.stage.put(Section::End, &notice::outcome(report, took, self.paint))
     }
 
     fn draw(&mut self) {
@@ -235,7 +237,7 @@ impl<W: Write> Renderer for Terminal<W> {
             }
             Event::ItemStarted { item } => self.begin(&self.nearby_item(item)),
             Event::ItemCompleted { item } => self.end(&self.nearby_item(item)),
-            Event::ItemAbandoned { item } => self.abandon(item),
+            Event::ItemAbandoned { item, why } => self.abandon(item, *why),
             Event::PlanUpdated { explanation, steps } => {
                 if *steps == self.plan {
                     return Ok(());
@@ -260,13 +262,21 @@ impl<W: Write> Renderer for Terminal<W> {
                 News::Warning(line) if self.shown_unknown.insert(method.clone()) => self.stage.warn(&line),
                 _ => Ok(()),
             },
-            Event::Outcome(report) => self.finish(report),
+            Event::Outcome(report) => {
+                // A turn whose beginning was not shown has no known length.
+                let took = self.turn_start.take().map(|start| now.saturating_sub(start));
+                self.finish(report, took)
+            }
             other => match news::news(other, self.paint) {
                 Some(News::Aside(line)) => self.stage.dim(&line),
                 Some(News::Warning(line)) => self.stage.warn(&line),
                 None => Ok(()),
             },
         }
+    }
+
+    fn ended(&mut self, report: &Report, took: Option<Duration>) -> io::Result<()> {
+        self.finish(report, took)
     }
 
     fn note(&mut self, text: &str) -> io::Result<Shown> {

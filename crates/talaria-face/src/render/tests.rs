@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use expect_test::expect;
-use talaria_core::event::{Event, PlanStatus};
+use talaria_core::event::{Abandonment, Event, PlanStatus};
 use talaria_core::ids::{ItemId, TicketId};
 use talaria_core::item::{ItemBody, Question, Status};
 use talaria_core::request::{Decision, Who};
@@ -213,7 +213,7 @@ fn looks_are_escape_sequences_of_the_plainest_kind() {
         ␛[1;31merror:␛[0m the turn failed (rate_limit)
         ␛[1mcause:␛[0m 429 Too Many Requests
         ␛[1mhint:␛[0m wait a little, then send the prompt again
-        ␛[2mtokens: 9.6k in (4.8k cached), 12 out, 0.0s␛[0m
+        ␛[2mtokens: 9.6k in (4.8k cached), 12 out␛[0m
     "#]]
     .assert_eq(&rendered(look, &events).replace('\x1b', "␛"));
 }
@@ -265,13 +265,13 @@ fn everything_else_gets_a_line() {
         step: newKind
         ↻ Codex tries again: Reconnecting… 1/5
         warning: careful
-        stopping the turn, as you wanted
-        Codex took the further input
+        stopping …
+        sent to the running turn; not read yet
         Codex asked something this version does not know, and was refused: item/new/thing
         warning: Codex sent 7 bytes that are no message: not UTF-8
         ✓ desk.close  (0.0s)
         ✗ close  failed (0.0s)
-        • agents: spawnAgent (1)  interrupted
+        • agents: spawnAgent (1)  stopped
         agent /root/two (gpt-5.5): started
         ✓ search the web: rust / serde
         ✓ search the web: rust
@@ -288,7 +288,7 @@ fn everything_else_gets_a_line() {
         the conversation was shortened to fit the model's context
 
         interrupted by you
-        tokens: 9.6k in (4.8k cached), 12 out, 0.0s
+        tokens: 9.6k in (4.8k cached), 12 out
     "#]]
     .assert_eq(&rendered(sample::PIPE, &sample::one_of_each()[15..]));
 }
@@ -344,9 +344,27 @@ fn a_spinner_shows_what_runs_and_is_gone_while_a_person_is_asked() {
 fn a_step_without_an_end_is_named() {
     let events = [
         sample::began("c-2", sample::command_body("sleep 9", Status::InProgress, None, None)),
-        Event::ItemAbandoned { item: ItemId::new("c-2") },
+        Event::ItemAbandoned { item: ItemId::new("c-2"), why: None },
     ];
-    assert_eq!(rendered(sample::PIPE, &events), "• sleep 9\nsleep 9  did not end before the turn did\n");
+    assert_eq!(rendered(sample::PIPE, &events), "• sleep 9\nsleep 9  no end reported\n");
+    let why = Some(Abandonment::NotRun);
+    let [began, _] = events;
+    let events = [began, Event::ItemAbandoned { item: ItemId::new("c-2"), why }];
+    assert_eq!(rendered(sample::PIPE, &events), "• sleep 9\nsleep 9  did not run\n");
+}
+
+#[test]
+fn a_turn_whose_beginning_was_not_seen_is_given_no_length_but_its_own() {
+    let Event::Outcome(report) = sample::completed("done") else { panic!("no outcome") };
+    let shown = |took| {
+        let mut bytes = Vec::new();
+        let mut terminal = Terminal::new(&mut bytes, sample::PIPE);
+        terminal.ended(&report, took).and_then(|()| terminal.flush()).unwrap();
+        drop(terminal);
+        String::from_utf8(bytes).unwrap()
+    };
+    assert!(shown(Some(Duration::from_secs(19))).ends_with("out, 19.0s\n"));
+    assert!(shown(None).ends_with("out\n"));
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 
+use talaria_core::event::Abandonment;
 use talaria_core::item::{ItemBody, SearchAction, Status};
 use talaria_core::request::Ask;
 
@@ -108,6 +109,14 @@ pub(crate) fn ending(body: &ItemBody) -> Option<(Status, [Option<String>; 2])> {
     Some((status, [end, time]))
 }
 
+/// What is known of a step whose end Codex never reported.
+pub(crate) fn left(why: Option<Abandonment>) -> &'static str {
+    match why {
+        Some(Abandonment::NotRun) => "did not run",
+        None => "no end reported",
+    }
+}
+
 /// A sign, a name, how it stands and what else there is to say about its end.
 pub(crate) fn line(
     label: &str,
@@ -120,8 +129,8 @@ pub(crate) fn line(
         Status::Completed => (paint.sign("✓", "+"), Color::Green, None),
         Status::Failed => (paint.sign("✗", "x"), Color::Red, end.is_none().then_some("failed")),
         Status::Declined => (paint.sign("⊘", "o"), Color::Yellow, Some("declined")),
-        Status::Interrupted => (paint.sign("•", "*"), Color::Yellow, Some("interrupted")),
-        Status::InProgress => (paint.sign("•", "*"), Color::Yellow, Some("not ended")),
+        Status::Interrupted => (paint.sign("•", "*"), Color::Yellow, Some("stopped")),
+        Status::InProgress => (paint.sign("•", "*"), Color::Yellow, end.is_none().then_some("not ended")),
         Status::Unknown => (paint.sign("•", "*"), Color::Yellow, Some("ended in an unknown way")),
     };
     let tail: Vec<String> = [word.map(str::to_owned), end, time].into_iter().flatten().collect();

@@ -48,6 +48,8 @@ fn request() -> RequestInfo {
         choices: Vec::new(),
         digest: None,
         answered_by: None,
+        decision: None,
+        answered_at: None,
         ask: None,
     }
 }

@@ -87,7 +87,7 @@ async fn end_of(client: &Client, task: &TaskInfo) -> Vec<String> {
     let Ok(mut follow) = client.follow(task.session.as_str(), after).await else { return taken_back };
     while let Some(Ok(numbered)) = follow.next().await {
         match numbered.event {
-            Event::Unqueued { inputs } => taken_back.extend(inputs.into_iter().map(|input| input.text)),
+            Event::Unqueued { inputs, .. } => taken_back.extend(inputs.into_iter().map(|input| input.text)),
             Event::Outcome(_) => break,
             _ => {}
         }

@@ -222,9 +222,9 @@ fn a_step_that_never_ended_says_so() {
     projector.finish(&Outcome::Interrupted { by: Who::User });
     expect![[r#"
         {"role":"assistant","content":"Let me see.","tool_calls":[{"id":"c1","type":"function","function":{"name":"exec_command","arguments":"{\"command\":\"run c1\",\"cwd\":\"/w\"}"}}]}
-        {"role":"tool","content":"[abandoned: the turn ended before this step did]","tool_call_id":"c1"}
+        {"role":"tool","content":"[no end was reported before the turn ended]","tool_call_id":"c1"}
         {"role":"assistant","content":null,"tool_calls":[{"id":"p1","type":"function","function":{"name":"apply_patch","arguments":"{\"changes\":[{\"kind\":\"add\",\"path\":\"/w/a\"}]}"}}]}
-        {"role":"tool","content":"[abandoned: the turn ended before this step did]","tool_call_id":"p1"}
+        {"role":"tool","content":"[no end was reported before the turn ended]","tool_call_id":"p1"}
         {"role":"assistant","content":"[the turn was interrupted by the user]"}
     "#]].assert_eq(&lines(&drain(&mut projector)));
 }

@@ -72,7 +72,7 @@ fn a_command_says_how_it_ended_unless_it_went_well() {
         "[declined: not allowed, not done]"
         "out\n[failed]"
         "out\n[failed]"
-        "out\n[abandoned: the turn ended before this step did]"
+        "out\n[no end was reported before the turn ended]"
         "out\n[ended in a way that is not known]"
     "#]]
     .assert_eq(&results(&items));

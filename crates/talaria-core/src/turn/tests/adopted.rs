@@ -234,7 +234,7 @@ fn a_dead_codex_is_believed_only_what_it_wrote() {
           => emit item_completed item.id=m1 item.kind=agent_message item.text=so
           => emit gap found=1 message="Talaria did not run for a while. One step was found afterwards; pieces of text and output from that time may be missing; a step had begun before, and whether it has ended is not known" missing=["pieces","ends"] open=["c1"] since=1000
           => emit item_abandoned item=c1
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex died" outcome=lost text=so
+          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex died" outcome=lost
           => finish lost exit 7
     "#]]);
 }

@@ -196,7 +196,7 @@ fn the_end_of_a_turn_voids_requests_before_the_wait_for_late_items() {
         answer req-1 accept by user
         at 400ms
         tick
-          => emit item_abandoned item=c1
+          => emit item_abandoned item=c1 why=not_run
           => emit outcome exit=0 outcome=completed
           => finish completed exit 0
     "#]]);

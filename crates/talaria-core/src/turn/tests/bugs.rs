@@ -255,7 +255,7 @@ fn codex_gone_during_an_interrupt_keeps_what_was_heard() {
         gone killed
           => read the thread
         found unreadable no rollout
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="killed; no rollout" outcome=lost text="half of it"
+          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="killed; no rollout" outcome=lost
           => finish lost exit 7
     "#]]);
 }

@@ -179,7 +179,7 @@ fn codex_gone_in_the_middle_closes_what_is_open_and_is_lost() {
           => read the thread
         found ended u interrupted
           => emit request_closed by=codex decision=void id=req-1
-          => emit item_abandoned item=c1
+          => emit item_abandoned item=c1 why=not_run
           => emit item_abandoned item=m1
           => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message=killed outcome=lost
           => finish lost exit 7
@@ -325,7 +325,7 @@ fn a_failed_turn_keeps_the_text_it_had() {
         < u item completed message m1 so far
           => emit item_completed item.id=m1 item.kind=agent_message item.text="so far"
         < u ends failed boom
-          => emit outcome code=other exit=1 hint="run `talaria doctor` to check the installation" message=boom outcome=failed text="so far"
+          => emit outcome code=other exit=1 hint="run `talaria doctor` to check the installation" message=boom outcome=failed
           => finish failed exit 1
     "#]]);
 }

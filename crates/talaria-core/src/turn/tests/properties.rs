@@ -225,7 +225,9 @@ impl Ledger {
             Event::ItemCompleted { item } => {
                 self.items.remove(&item.id);
             }
-            Event::ItemAbandoned { item } => assert!(self.items.remove(item), "abandoned, not open: {item}"),
+            Event::ItemAbandoned { item, .. } => {
+                assert!(self.items.remove(item), "abandoned, not open: {item}")
+            }
             Event::RequestOpened { id, .. } => {
                 let (_, wire) = tickets.iter().find(|(ticket, _)| ticket == id).expect("a ticket of ours");
                 assert!(self.requests.insert(id.clone()), "opened twice: {id}");

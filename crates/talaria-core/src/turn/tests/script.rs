@@ -533,7 +533,12 @@ fn show(output: &Output) -> String {
     match output {
         Output::Start => "start".to_owned(),
         Output::CallTool { id, call } => format!("call {} for id={id}", call.tool),
-        Output::Heard(item) => format!("heard {}", item.id),
+        Output::Heard(item) => match &item.body {
+            crate::item::ItemBody::UserMessage { author, .. } if !author.is_person() => {
+                format!("heard {} of talaria", item.id)
+            }
+            _ => format!("heard {}", item.id),
+        },
         Output::Steer { thread, turn, text } => format!("steer {thread}/{turn} {text:?}"),
         Output::Interrupt { thread, turn } if thread.as_str() == "t" => format!("interrupt {turn}"),
         Output::Interrupt { thread, turn } => format!("interrupt {thread}/{turn}"),

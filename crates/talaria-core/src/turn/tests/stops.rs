@@ -184,7 +184,7 @@ fn cancelling_a_request_interrupts_by_the_one_who_cancelled() {
           => reply id=0 {"decision":"cancel"}
         < u resolved 0
         < u ends interrupted
-          => emit item_abandoned item=p1
+          => emit item_abandoned item=p1 why=not_run
           => emit outcome by=user exit=4 outcome=interrupted
           => finish interrupted exit 4
     "#]]);

@@ -70,7 +70,7 @@ impl Taken {
         match event {
             Event::Steering { input } => self.hand(input.clone()),
             Event::Queued { text, .. } => self.withdraw(text),
-            Event::Unqueued { inputs } => inputs.iter().for_each(|input| self.withdraw(&input.text)),
+            Event::Unqueued { inputs, .. } => inputs.iter().for_each(|input| self.withdraw(&input.text)),
             other => self.learn(other),
         }
     }
@@ -102,7 +102,7 @@ impl<W: Watcher> Running<'_, W> {
     pub(super) fn return_unread(&mut self) {
         let inputs = self.taken.unread(&self.recorded.input);
         if !inputs.is_empty() {
-            self.tell(Event::Unqueued { inputs });
+            self.tell(Event::Unqueued { inputs, was_sent: true });
         }
     }
 }
@@ -175,7 +175,7 @@ mod tests {
             steering("returned"),
             steering("lost"),
             Event::Queued { waiting: 1, text: "waits".to_owned() },
-            Event::Unqueued { inputs: vec![QueuedInput::of(&said("returned"))] },
+            Event::Unqueued { inputs: vec![QueuedInput::of(&said("returned"))], was_sent: false },
             item(
                 "1",
                 ItemBody::UserMessage { text: "read".to_owned(), attachments: Vec::new(), client_id: None },

@@ -56,6 +56,7 @@ fn project(projector: &mut Projector, event: &Event) {
     match event {
         Event::ItemStarted { item } => projector.begin(item),
         Event::ItemCompleted { item } => projector.complete(item),
+        Event::ItemAbandoned { item, why } => projector.abandon(item, *why),
         Event::Outcome(report) => projector.finish(&report.outcome),
         _ => {}
     }

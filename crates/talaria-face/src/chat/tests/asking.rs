@@ -38,7 +38,7 @@ fn a_request_is_shown_whole_and_answered_with_one_key_and_the_digest_of_what_is_
         [x] no, and stop the turn:
         ── keys answer; Ctrl-G: input line ─────────────────────────────────────────────
         › say what to do   / commands   @ files   ! shell
-        ? waiting for you 1s · codex·gpt-5.5·high · workspace-write/on-request
+        ? waiting for you · codex·gpt-5.5·high · workspace-write/on-request
     "#]]
     .assert_eq(&play.screen());
     play.press("y");
@@ -199,7 +199,7 @@ fn a_patch_is_shown_as_a_diff() {
         [x] no, and stop the turn:
         ── keys answer; Ctrl-G: input line ─────────────────────────────────────────────
         › say what to do   / commands   @ files   ! shell
-        ? waiting for you 1s · codex·gpt-5.5·high · workspace-write/on-request
+        ? waiting for you · codex·gpt-5.5·high · workspace-write/on-request
     "#]]
     .assert_eq(&play.screen());
 }
@@ -262,7 +262,7 @@ fn questions_of_the_model_take_numbers_and_text() {
         [x] no, and stop the turn:
         ── keys answer; Ctrl-G: input line ─────────────────────────────────────────────
         › say what to do   / commands   @ files   ! shell
-        ? waiting for you 1s · codex·gpt-5.5·high · workspace-write/on-request
+        ? waiting for you · codex·gpt-5.5·high · workspace-write/on-request
     "#]]
     .assert_eq(&play.screen());
     play.press("2").write("Ada").press("Enter");

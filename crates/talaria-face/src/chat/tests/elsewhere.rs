@@ -285,8 +285,8 @@ fn the_badge_says_whether_it_counts_the_request_that_is_shown() {
     expect![[r#"
         1 request waits: F2
         2 requests wait: F2
-        ? waiting for you 0s · 1 more waits: F2 · codex·gpt-5.5·high · workspace-write
-        ? waiting for you 0s · 2 more wait: F2 · codex·gpt-5.5·high · workspace-write
+        ? waiting for you · 1 more waits: F2 · codex·gpt-5.5·high · workspace-write
+        ? waiting for you · 2 more wait: F2 · codex·gpt-5.5·high · workspace-write
     "#]]
     .assert_eq(&told);
 }

@@ -98,7 +98,7 @@ fn event(kind: u8) -> Event {
         ),
         4 => sample::output("c", "line\n"),
         5 => Event::Queued { waiting: 1, text: "x".into() },
-        6 => Event::Unqueued { inputs: Vec::new() },
+        6 => Event::Unqueued { inputs: Vec::new(), was_sent: false },
         _ => sample::completed("done"),
     }
 }

@@ -34,7 +34,7 @@ fn what_is_too_long_is_read_before_it_is_accepted() {
         [x] no, and stop the turn:
         ── keys answer; Ctrl-G: input line ─────────────────────────────────────────────
         › say what to do   / commands   @ files   ! shell
-        ? waiting for you 1s · codex·gpt-5.5·high · workspace-write/on-request
+        ? waiting for you · codex·gpt-5.5·high · workspace-write/on-request
     "#]]
     .assert_eq(&play.screen());
     play.press("y").settle();
@@ -78,7 +78,7 @@ fn the_panel_in_small_windows_keeps_the_command_and_the_keys() {
         [x] no, and stop the turn:
         ── keys answer; Ctrl-G: input line ─────
         › say what to do   / commands   @ files
-        ? waiting for you 1s · workspace-write
+        ? waiting for you · codex·gpt-5.5·high
     "#]]
     .assert_eq(&play.screen());
     play.size = (20, 5);
@@ -87,7 +87,7 @@ fn the_panel_in_small_windows_keeps_the_command_and_the_keys() {
         a command
         unseen 3-25: Space
         [y/s/n/r/x]
-        ? waiting for you 1s
+        ? waiting for you
     "#]]
     .assert_eq(&play.screen());
     play.settle().press("y");

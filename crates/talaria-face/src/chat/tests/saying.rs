@@ -3,13 +3,18 @@
 use expect_test::expect;
 use talaria_core::event::QueuedInput;
 use talaria_core::ids::TurnId;
-use talaria_core::item::{ItemBody, Status};
+use talaria_core::item::{Author, ItemBody, Status};
 
 use super::super::contract::Prompt;
 use super::*;
 
 fn user_message(text: &str) -> Event {
-    let body = ItemBody::UserMessage { text: text.into(), attachments: Vec::new(), client_id: None };
+    let body = ItemBody::UserMessage {
+        text: text.into(),
+        attachments: Vec::new(),
+        client_id: None,
+        author: Author::Person,
+    };
     sample::ended(&format!("u-{text}"), body)
 }
 
@@ -101,13 +106,14 @@ fn while_a_turn_runs_enter_steers_or_queues_as_is_shown() {
     .assert_eq(&play.screen());
     play.event(Event::Steered { turn: TurnId::new("t-1") });
     expect![[r#"
-        ↳ taken: faster
+        ↳ sent, not read yet: faster
     "#]]
     .assert_eq(&play.rows_with("faster"));
     play.event(user_message("faster"));
     play.event(Event::Queued { waiting: 1, text: "then test".into() });
-    assert_eq!(play.rows_with("taken: faster"), "");
+    assert_eq!(play.rows_with("not read yet: faster"), "");
     expect![[r#"
+        queued: then test
         ↳ queued: then test
     "#]]
     .assert_eq(&play.rows_with("queued: then test"));
@@ -176,7 +182,8 @@ fn queued_input_that_an_interrupt_takes_back_goes_to_the_input_line_unmasked() {
     let masked = talaria_core::redact::redact(secret).into_owned();
     assert_ne!(masked, secret);
     play.running().press("F3").write(secret).press("Enter");
-    play.event(Event::Unqueued { inputs: vec![QueuedInput { text: masked, images: Vec::new() }] });
+    let inputs = vec![QueuedInput { text: masked, images: Vec::new() }];
+    play.event(Event::Unqueued { inputs, was_sent: false }).event(sample::interrupted());
     assert!(play.screen().contains(&format!("› {secret}")));
     assert_eq!(play.rows_with("queued"), "");
 }
@@ -186,9 +193,8 @@ fn input_of_others_that_is_taken_back_is_shown() {
     let mut play = play();
     play.running().write("mine");
     let input = QueuedInput { text: "of another client".into(), images: Vec::new() };
-    play.event(Event::Unqueued { inputs: vec![input] });
-    let row = play.rows_with("taken back");
-    assert_eq!(row, "what still waited is taken back and will not be run: of another client\n");
+    play.event(Event::Unqueued { inputs: vec![input], was_sent: false });
+    assert_eq!(play.rows_with("not sent"), "not sent: of another client\n");
     assert!(play.screen().contains("› mine"), "the input line is not touched");
 }
 
@@ -220,7 +226,8 @@ fn an_image_stays_in_its_sentence_wherever_that_is_shown() {
     play.event(Event::Queued { waiting: 1, text: format!("{sentence}\n[image /v/a.png]\n[image /w/a.png]") });
     assert!(!play.screen().contains("/v/a.png"), "named once\n{}", play.screen());
     let images = vec!["/v/a.png".into(), "/w/a.png".into()];
-    play.event(Event::Unqueued { inputs: vec![QueuedInput { text: sentence.into(), images }] });
+    let inputs = vec![QueuedInput { text: sentence.into(), images }];
+    play.event(Event::Unqueued { inputs, was_sent: false }).event(sample::interrupted());
     assert!(play.screen().contains(&format!("› {sentence}")), "{}", play.screen());
     play.chat.wishes();
     play.press("Enter");

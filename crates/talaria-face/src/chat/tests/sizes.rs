@@ -105,25 +105,25 @@ fn in_a_small_window_words_are_shortened_and_never_cut_at_their_front() {
         unseen 4-23: Space
         read it all first
         [y/s/n/r/x]
-        ? waiting for you 2s
+        ? waiting for you
         the keys are elsewhere:
           │ ls
         read it all first
         Ctrl-G answers it
         › say what to do
-        ? waiting for you 3s
+        ? waiting for you
         a reason:
           │ ls
           in      /home/me/p
         unseen 5-23: Down
         why not: … for that
-        ? waiting for you 3s
+        ? waiting for you
         answered:
           │ ls
         ── 3-3/23 ──
         answer on its way
         › say what to do
-        ? waiting for you 3s
+        ? waiting for you
     "#]]
     .assert_eq(&told);
 }

@@ -91,7 +91,7 @@ fn input_that_was_taken_back_long_ago_is_not_what_was_said_since() {
     let mut play = opened(info());
     play.write("go on").press("Enter");
     let input = QueuedInput { text: "go on".into(), images: Vec::new() };
-    of_turn(&mut play, 1, Event::Unqueued { inputs: vec![input] });
+    of_turn(&mut play, 1, Event::Unqueued { inputs: vec![input], was_sent: false });
     of_turn(&mut play, 1, sample::completed("old"));
     assert_eq!(play.rows_with("steering"), "↳ steering: go on\n");
 }

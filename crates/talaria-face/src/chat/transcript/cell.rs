@@ -212,9 +212,9 @@ impl Cell {
         match &mut self.body {
             Body::Message(message) if message.is_open() => message.leave(),
             Body::Request(request) if request.is_open() => request.leave(),
-            Body::Patch(patch) if patch.is_open() => patch.leave(),
+            Body::Patch(patch) if patch.is_open() => patch.leave(None),
             Body::Step(step) if step.is_open() || step.crew.is_at_work() => {
-                step.leave();
+                step.leave(None);
                 step.crew.leave();
             }
             _ => return,

@@ -1,7 +1,8 @@
 //! Steps and messages: how they begin, grow and end.
 
+use talaria_core::event::Abandonment;
 use talaria_core::ids::ThreadId;
-use talaria_core::item::{FileChange, Item, ItemBody};
+use talaria_core::item::{Author, FileChange, Item, ItemBody};
 
 use super::Transcript;
 use super::cell::{Body, Key};
@@ -153,13 +154,13 @@ impl Transcript {
         }
     }
 
-    /// A step did not end before its turn did.
-    pub(super) fn abandoned(&mut self, scene: Scene, handle: &Handle) {
+    /// The turn ended, and Codex never reported the end of a step.
+    pub(super) fn abandoned(&mut self, scene: Scene, handle: &Handle, why: Option<Abandonment>) {
         if let Reach::Later(key) = self.open(scene, handle) {
             self.change(scene, key, |body| match body {
                 Body::Message(message) => message.leave(),
-                Body::Step(step) => step.leave(),
-                Body::Patch(patch) => patch.leave(),
+                Body::Step(step) => step.leave(why),
+                Body::Patch(patch) => patch.leave(why),
                 _ => {}
             });
         }
@@ -213,8 +214,13 @@ impl Transcript {
 
     /// The person's words: what was typed here is confirmed, wherever it stood.
     fn person(&mut self, scene: Scene, handle: Handle, item: &Item) {
-        let ItemBody::UserMessage { text, attachments, .. } = &item.body else { return };
+        let ItemBody::UserMessage { text, attachments, author, .. } = &item.body else { return };
         if self.reach(scene, &handle) != Reach::Nowhere {
+            return;
+        }
+        if *author == Author::Talaria {
+            let remark = Remark::aside(&step_note::told_model(text));
+            self.add_bound(scene, handle, Body::Remark(remark));
             return;
         }
         self.take_back(text);

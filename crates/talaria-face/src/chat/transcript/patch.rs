@@ -1,5 +1,6 @@
 //! A change of files: named while it is under way, shown as a coloured diff once it was made.
 
+use talaria_core::event::Abandonment;
 use talaria_core::item::{FileChange, Status};
 use talaria_core::request::Decision;
 
@@ -36,8 +37,8 @@ enum State {
     /// The question went without an answer: it did not run.
     Unanswered,
     Ended(Status),
-    /// The turn ended, and this did not.
-    Left,
+    /// The turn ended, and no end of this was reported.
+    Left(Option<Abandonment>),
 }
 
 impl Patch {
@@ -97,9 +98,11 @@ impl Patch {
     }
 
     /// Its turn ended, and nothing was heard of its end.
-    pub(super) fn leave(&mut self) {
+    pub(super) fn leave(&mut self, why: Option<Abandonment>) {
         match self.state {
-            State::Running => self.state = State::Left,
+            // The question is in a page that is not here.
+            State::Running if why == Some(Abandonment::NotRun) => self.state = State::Unanswered,
+            State::Running => self.state = State::Left(why),
             State::Held => self.state = State::Unanswered,
             State::Refused => self.state = State::Ended(Status::Declined),
             _ => {}
@@ -175,7 +178,11 @@ impl Patch {
             State::Held => return held(&names, page),
             State::Unanswered => return unanswered(&names, page),
             State::Refused => Status::Declined,
-            State::Left => Status::InProgress,
+            State::Left(why) => {
+                let why = Some(tool_line::left(why).to_owned());
+                let paper = Some(page.paper());
+                return tool_line::line(&names, Status::InProgress, [why, None], paper, paint);
+            }
             State::Ended(status) => status,
         };
         tool_line::line(&names, status, [None, None], Some(page.paper()), paint)

@@ -3,6 +3,7 @@
 //! In short: what it is, for how long, how it ended, the last lines of what came out. Unfolded: all of it. It has ended only
 //! when an event says so.
 
+use talaria_core::event::Abandonment;
 use talaria_core::item::{ItemBody, Status, ToolResult};
 use talaria_core::request::Decision;
 use unicode_width::UnicodeWidthStr;
@@ -74,8 +75,8 @@ enum State {
     /// The question went without an answer: it did not run.
     Unanswered,
     Ended(Status, [Option<String>; 2]),
-    /// The turn ended, and this did not.
-    Left,
+    /// The turn ended, and no end of this was reported.
+    Left(Option<Abandonment>),
     /// Only sub-agents are known, not the call that made them.
     Crew,
 }
@@ -174,9 +175,11 @@ impl Step {
     }
 
     /// Its turn ended, and nothing was heard of its end.
-    pub(super) fn leave(&mut self) {
+    pub(super) fn leave(&mut self, why: Option<Abandonment>) {
         match self.state {
-            State::Running => self.state = State::Left,
+            // The question is in a page that is not here.
+            State::Running if why == Some(Abandonment::NotRun) => self.state = State::Unanswered,
+            State::Running => self.state = State::Left(why),
             State::Held => self.state = State::Unanswered,
             State::Refused => self.state = State::Ended(Status::Declined, [None, None]),
             _ => {}
@@ -252,10 +255,12 @@ impl Step {
                 let end = end.clone().or_else(|| self.failure_in_head(page));
                 tool_line::line(label, *status, [end, time.clone()], paper, paint)
             }
-            State::Left | State::Crew => {
-                let why = Some("when the turn did".to_owned());
+            State::Left(why) => {
+                let why = Some(tool_line::left(*why).to_owned());
                 tool_line::line(label, Status::InProgress, [why, None], paper, paint)
             }
+            // It has no row of its own.
+            State::Crew => String::new(),
         }
     }
 

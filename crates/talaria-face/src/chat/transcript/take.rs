@@ -80,7 +80,7 @@ impl Transcript {
                 self.ended(scene, item(&step.id), step);
                 self.look_for_missed(scene.turn);
             }
-            Event::ItemAbandoned { item: id } => self.abandoned(scene, &item(id)),
+            Event::ItemAbandoned { item: id, why } => self.abandoned(scene, &item(id), *why),
             Event::PlanUpdated { explanation, steps } => {
                 let plan = Plan { explanation: explanation.clone(), steps: steps.clone() };
                 self.planned(scene, plan);
@@ -115,7 +115,7 @@ impl Transcript {
                 self.finish(scene, report);
                 self.look_for_missed(scene.turn);
             }
-            Event::Unqueued { inputs } => {
+            Event::Unqueued { inputs, .. } => {
                 inputs.iter().for_each(|input| self.unqueued(scene, &input.text));
                 self.tell(scene, &event.event);
             }

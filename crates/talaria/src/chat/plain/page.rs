@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use talaria_core::api::Numbered;
 use talaria_core::event::{Event, Started};
 use talaria_core::ids::ItemId;
-use talaria_core::item::ItemBody;
+use talaria_core::item::{Author, ItemBody};
 use talaria_face::render::{Look, Renderer, Terminal, plain};
 
 use super::paper::{Paper, Row};
@@ -215,7 +215,7 @@ impl<W: Write> Page<W> {
 pub(super) fn said(event: &Event) -> Option<&str> {
     match event {
         Event::ItemCompleted { item } => match &item.body {
-            ItemBody::UserMessage { text, .. } => Some(text),
+            ItemBody::UserMessage { text, author: Author::Person, .. } => Some(text),
             _ => None,
         },
         _ => None,

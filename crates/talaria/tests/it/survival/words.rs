@@ -135,7 +135,7 @@ async fn examine(lane: &Lane, started: &SessionStarted, prompt: &str, said: &[Sa
     let returned: Vec<&str> = events
         .iter()
         .filter_map(|numbered| match &numbered.event {
-            Event::Unqueued { inputs } => Some(inputs),
+            Event::Unqueued { inputs, .. } => Some(inputs),
             _ => None,
         })
         .flatten()

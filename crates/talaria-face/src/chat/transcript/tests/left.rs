@@ -140,7 +140,7 @@ fn what_may_have_ended_in_a_hole_is_not_said_to_have_been_left() {
     let mut left = events.clone();
     events.push(sample::ended("c", make(Status::Completed, Some(0))));
     left.push(sample::text("m", "word "));
-    for (events, end) in [(events, "✓ make  (0.4s)"), (left, "• make  not ended when the turn did")] {
+    for (events, end) in [(events, "✓ make  (0.4s)"), (left, "• make  no end reported")] {
         let mut events = events;
         events.extend([sample::interrupted(), sample::turn_started(), sample::text("n", "next")]);
         let events = numbered(1, events);

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use talaria_core::event::{AgentPhase, PlanStatus};
 use talaria_core::ids::{ItemId, ThreadId, TicketId};
-use talaria_core::item::{FileAction, FileChange, ItemBody, Status};
+use talaria_core::item::{Author, FileAction, FileChange, ItemBody, Status};
 use talaria_core::request::{Decision, Who};
 
 use super::*;
@@ -55,7 +55,12 @@ fn body() -> impl Strategy<Value = ItemBody> {
     };
     (words(), status()).prop_flat_map(move |(text, status)| {
         prop::sample::select(vec![
-            ItemBody::UserMessage { text: text.clone(), attachments: Vec::new(), client_id: None },
+            ItemBody::UserMessage {
+                text: text.clone(),
+                attachments: Vec::new(),
+                client_id: None,
+                author: Author::Person,
+            },
             sample::message_body(&text, None),
             sample::message_body(&text, Some("commentary")),
             ItemBody::Reasoning { summary: vec![text.clone()], content: Vec::new() },
@@ -77,7 +82,7 @@ fn event() -> impl Strategy<Value = Event> {
         (item(), words()).prop_map(|(item, text)| sample::output(item, &text)),
         (item(), body()).prop_map(|(item, body)| sample::began(item, body)),
         (item(), body()).prop_map(|(item, body)| sample::ended(item, body)),
-        item().prop_map(|item| Event::ItemAbandoned { item: ItemId::new(item) }),
+        item().prop_map(|item| Event::ItemAbandoned { item: ItemId::new(item), why: None }),
         (item(), words())
             .prop_map(|(item, message)| Event::ToolProgress { item: ItemId::new(item), message }),
         words().prop_map(|message| Event::Warning { message }),

@@ -4,7 +4,7 @@ use expect_test::expect;
 use serde_json::value::RawValue;
 use talaria_core::event::{AgentPhase, PlanStatus, Usage};
 use talaria_core::ids::{ItemId, ThreadId};
-use talaria_core::item::{Attachment, Item, ItemBody, Status, ToolResult};
+use talaria_core::item::{Attachment, Author, Item, ItemBody, Status, ToolResult};
 use talaria_core::outcome::{Outcome, Report};
 use talaria_core::request::{Decision, Who};
 
@@ -18,7 +18,10 @@ const ANSWER: &str = "## Done\n\nIt was `x`, **as you said**:\n\n- one\n- two\n\
 
 fn person(text: &str) -> Event {
     let attachments = vec![Attachment { kind: "image".into(), name: Some("/tmp/a.png".into()) }];
-    sample::ended("u", ItemBody::UserMessage { text: text.into(), attachments, client_id: None })
+    sample::ended(
+        "u",
+        ItemBody::UserMessage { text: text.into(), attachments, client_id: None, author: Author::Person },
+    )
 }
 
 fn tool(status: Status, result: Option<&str>) -> ItemBody {
@@ -420,18 +423,18 @@ fn what_runs_shows_its_time_and_its_last_lines() {
     end[0].turn = Some(1);
     feed(&mut transcript, &end);
     expect![[r#"
-        • make test  not ended when the turn did
+        • make test  no end reported
           … 5 more lines (Ctrl-O)
           line 6
           line 7
           line 8
           line 9
           20%
-        • docs.search  not ended when the turn did
+        • docs.search  no end reported
           {"words":"how to leap"}
           half␊way
 
-        • src/a.rs (+2 −1), notes.md (new, +2), gone.tx…  not ended
+        • src/a.rs (+2 −1), notes.md (new, +2), g…  no end reported
           … 9 more lines (Ctrl-O)
 
         ? rm ⟨U+202E⟩x
@@ -469,6 +472,7 @@ fn an_image_that_the_text_names_is_named_once() {
         text: "compare [image a.png] with [image a.png 2]".into(),
         attachments: vec![image("/v/a.png"), image("/w/a.png"), image("/w/b.png")],
         client_id: None,
+        author: Author::Person,
     };
     let events = numbered(1, vec![sample::turn_started(), sample::began("u", body)]);
     let mut transcript = fed(NO_COLOR, &events);

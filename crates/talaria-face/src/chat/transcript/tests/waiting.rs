@@ -1,25 +1,30 @@
 //! What is said to wait for the next turn does wait.
 
 use talaria_core::event::QueuedInput;
-use talaria_core::item::ItemBody;
+use talaria_core::item::{Author, ItemBody};
 
 use super::*;
 use crate::render::sample;
 
 const LOOK: Look = Look { color: false, width: None, live: true, unicode: true };
-const WAITS: &str = "it waits for";
+const WAITS: &str = "queued";
 
 fn queued(text: &str) -> Event {
     Event::Queued { waiting: 1, text: text.into() }
 }
 
 fn said(item: &str, text: &str) -> Event {
-    let body = ItemBody::UserMessage { text: text.into(), attachments: Vec::new(), client_id: None };
+    let body = ItemBody::UserMessage {
+        text: text.into(),
+        attachments: Vec::new(),
+        client_id: None,
+        author: Author::Person,
+    };
     sample::began(item, body)
 }
 
 fn unqueued(text: &str) -> Event {
-    Event::Unqueued { inputs: vec![QueuedInput { text: text.into(), images: Vec::new() }] }
+    Event::Unqueued { inputs: vec![QueuedInput { text: text.into(), images: Vec::new() }], was_sent: false }
 }
 
 /// How many are said to wait after each event.
