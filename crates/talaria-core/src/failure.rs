@@ -18,7 +18,10 @@ pub fn failed(error: Option<&TurnError>) -> Outcome {
             code: FailureCode::Other,
             message: "Codex says that the turn failed, but not why".to_owned(),
         },
-        Some(error) => Outcome::Failed { code: classify(error), message: error.to_string() },
+        Some(error) => {
+            let message = body_of_refusal(&error.message).unwrap_or_else(|| error.to_string());
+            Outcome::Failed { code: classify(error), message }
+        }
     }
 }
 
@@ -58,9 +61,18 @@ fn classify(error: &TurnError) -> FailureCode {
             | "responseTooManyFailedAttempts",
         ) => FailureCode::Connection,
         _ if error.message.starts_with("stream disconnected before completion") => FailureCode::Connection,
+        _ if body_of_refusal(&error.message).is_some() => FailureCode::BadRequest,
         _ if speaks_of_login(&error.message) => FailureCode::Auth,
         _ => FailureCode::Other,
     }
+}
+
+/// Both versions pass the body of a refused request (status 400) on as the whole message: `{"error":{"message":…}}`.
+fn body_of_refusal(message: &str) -> Option<String> {
+    let body: Value = serde_json::from_str(message.trim()).ok()?;
+    let error = body.get("error")?;
+    let words = error.get("message").unwrap_or(error).as_str()?;
+    Some(words.to_owned())
 }
 
 /// Words that speak of a login that is missing or has expired.
@@ -137,6 +149,17 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_refusal_that_is_nothing_but_its_body_is_a_bad_request_in_words() {
+        let error = TurnError {
+            message: r#"{"error":{"message":"no such effort","code":400}}"#.to_owned(),
+            codex_error_info: Some(json!("other")),
+            additional_details: None,
+        };
+        let message = "no such effort".to_owned();
+        assert_eq!(failed(Some(&error)), Outcome::Failed { code: FailureCode::BadRequest, message });
+    }
 
     fn code(message: &str, info: Value) -> FailureCode {
         classify(&TurnError {

@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 use crate::event::{RateLimits, Usage};
 use crate::request::Who;
 
+/// Codex's name for the provider that `codex login` is for.
+const OPENAI: &str = "openai";
+
 /// How a turn ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -228,6 +231,18 @@ impl Report {
     #[must_use]
     pub fn with_login_hint(mut self) -> Self {
         self.hint = Some(Cow::Borrowed(FailureCode::Auth.hint()));
+        self
+    }
+
+    /// Fits the hint to the provider: a login at OpenAI does not help with the key of another one.
+    #[must_use]
+    pub fn at_provider(mut self, provider: &str) -> Self {
+        if self.code == Some(FailureCode::Auth) && provider != OPENAI {
+            self.hint = Some(Cow::Owned(format!(
+                "check the key of the provider {provider} and its entry in Codex's config.toml; `codex login` helps only \
+                 if that provider uses it"
+            )));
+        }
         self
     }
 

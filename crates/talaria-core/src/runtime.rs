@@ -187,8 +187,8 @@ pub fn decide(facts: Facts<'_>) -> Decision {
     if facts.running.is_empty() { Decision::Write(wanted) } else { Decision::TurnsRun }
 }
 
-/// Tools that Codex brings; which of them a model gets is Codex's choice.
-pub const CODEX_TOOLS: [&str; 5] = ["exec_command", "apply_patch", "update_plan", "view_image", "web_search"];
+/// Tools that Codex gives every model. It adds others by model and configuration, and does not say which.
+pub const CODEX_TOOLS: [&str; 2] = ["exec_command", "apply_patch"];
 
 /// Tools of the reference's agent loop that live in that loop's own state: no Codex turn can reach them.
 pub const LOOP_TOOLS: [&str; 4] = ["delegate_task", "memory", "session_search", "todo"];

@@ -208,7 +208,7 @@ fn take_event(
         return None;
     }
     if let (Event::Outcome(report), Some(login)) = (&mut numbered.event, &followed.login)
-        && report.code == Some(FailureCode::Auth)
+        && report.hint.as_deref() == Some(FailureCode::Auth.hint())
     {
         report.hint = Some(Cow::Owned(login.clone()));
     }

@@ -1,5 +1,6 @@
 //! `talaria exec`: one turn of Codex, streamed. The turn runs in the engine; this sends it there and shows it.
 
+use std::borrow::Cow;
 use std::io;
 use std::time::Duration;
 
@@ -182,7 +183,9 @@ fn no_turn(trouble: &Trouble) -> String {
         Outcome::Failed { code: FailureCode::Other, message: trouble.summary() }
     };
     let report = Report::new(outcome, None, Usage::default(), 0);
-    let report = Report { exit: trouble.exit, ..report };
+    // The same hint as in the text; where there is none, none is made up.
+    let hint = Some(trouble.hint()).filter(|hint| !hint.is_empty()).map(|hint| Cow::Owned(hint.to_owned()));
+    let report = Report { exit: trouble.exit, hint, ..report };
     #[derive(Serialize)]
     struct Line<'a> {
         r#type: &'static str,

@@ -212,6 +212,12 @@ pub struct TaskInfo {
     pub files: Vec<String>,
     /// The commands that it ran.
     pub commands: Vec<String>,
+    /// The commands that run now.
+    #[serde(default)]
+    pub running: Vec<String>,
+    /// What is to be sent to it after the turn that runs, in order, secrets masked.
+    #[serde(default)]
+    pub queued: Vec<String>,
     /// What it waits for.
     pub requests: Vec<RequestInfo>,
     /// What it cost.
@@ -349,6 +355,9 @@ pub struct Applied {
     pub repository: String,
     /// The files that were changed in it, not committed.
     pub files: Vec<String>,
+    /// The checkout had all of the changes before: they were applied already, and nothing was written.
+    #[serde(default)]
+    pub already_applied: bool,
 }
 
 /// A worktree is to be thrown away.

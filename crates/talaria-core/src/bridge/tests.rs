@@ -65,6 +65,8 @@ fn task(status: TaskStatus) -> TaskInfo {
         answer: None,
         files: Vec::new(),
         commands: Vec::new(),
+        running: Vec::new(),
+        queued: Vec::new(),
         requests: Vec::new(),
         usage: None,
         created_at: at(0),

@@ -52,9 +52,7 @@ pub(super) fn note(body: &ItemBody, limit: usize) -> Option<String> {
         ItemBody::Sleep { duration_ms } => {
             format!("[waited {}.{} s]", duration_ms / 1000, duration_ms % 1000 / 100)
         }
-        ItemBody::Compaction => {
-            "[the conversation so far was shortened to fit the model's context]".to_owned()
-        }
+        ItemBody::Compaction => "[the conversation so far was compacted]".to_owned(),
         ItemBody::Other { name, .. } => format!("[step of a kind that is not known: {name}]"),
         ItemBody::UserMessage { .. }
         | ItemBody::AgentMessage { .. }

@@ -28,6 +28,12 @@ const MOST: usize = 10_000;
 /// Pieces of text say nothing by themselves.
 const PIECES: [&str; 4] = ["text_delta", "reasoning_delta", "output_delta", "plan_delta"];
 
+/// Events that say which commands run.
+const STEPS: [&str; 5] =
+    ["item_started", "item_completed", "item_abandoned", "request_opened", "request_closed"];
+/// So many of the last turns are looked at for what is queued.
+const QUEUED: u32 = 50;
+
 impl Engine {
     /// Writes down a new task, and runs it when there is a place.
     pub async fn start_task(&self, mut new: NewTask) -> Result<TaskStarted, Problem> {
@@ -185,9 +191,19 @@ impl Engine {
                 steps.extend(store.events_of_turn(&session.id, ordinal, &["item_completed"]).await?);
             }
             let notices = store.outbox_of(&session.id).await?;
-            Ok::<_, StoreError>((last, turn, requests, steps, events, notices))
+            let is_open = |turn: &&Turn| turn.settled_at.is_none();
+            let running = match turn.as_ref().filter(is_open) {
+                Some(turn) => store.events_of_turn(&session.id, turn.ordinal, &STEPS).await?,
+                None => Vec::new(),
+            };
+            let mut queued = store.last_turns(&session.id, None, QUEUED).await?;
+            queued.retain(|later| {
+                later.settled_at.is_none() && turn.as_ref().is_some_and(|turn| later.ordinal > turn.ordinal)
+            });
+            queued.sort_by_key(|turn| turn.ordinal);
+            Ok::<_, StoreError>((last, turn, requests, steps, events, notices, running, queued))
         };
-        let (last, turn, requests, steps, events, notices) =
+        let (last, turn, requests, steps, events, notices, running, queued) =
             read.await.map_err(|error| views::problem(&error))?;
         let (mut files, commands) = views::work_of(&steps);
         let worktree = self.worktree_of(&row).await;
@@ -212,6 +228,8 @@ impl Engine {
             outcome: report,
             files,
             commands,
+            running: views::commands_that_run(&running),
+            queued: queued.into_iter().map(|turn| turn.input_text).collect(),
             requests: requests
                 .iter()
                 .map(|request| views::request(request, Some(session), &self.0.shelf.seal))

@@ -8,6 +8,7 @@ use talaria_core::api::{
 };
 use talaria_core::escrow::Binding;
 use talaria_core::event::Event;
+use talaria_core::ids::{ItemId, TicketId};
 use talaria_core::item::{ItemBody, Status};
 use talaria_core::outcome::Report;
 use talaria_core::request::{Ask, Decision, Who};
@@ -184,6 +185,34 @@ pub(super) fn work_of(events: &[talaria_store::Event]) -> (Vec<String>, Vec<Stri
         }
     }
     (files, commands)
+}
+
+/// The commands that have begun and not ended, of the events of one turn. One that waits for a person does not run.
+pub(super) fn commands_that_run(events: &[talaria_store::Event]) -> Vec<String> {
+    let mut running: Vec<(ItemId, String)> = Vec::new();
+    let mut held: Vec<(TicketId, ItemId)> = Vec::new();
+    for event in events {
+        match serde_json::from_str(&event.json) {
+            Ok(Event::ItemStarted { item }) => {
+                if let ItemBody::Command { command, .. } = item.body {
+                    running.push((item.id, command));
+                }
+            }
+            Ok(Event::ItemCompleted { item }) => running.retain(|(id, _)| *id != item.id),
+            Ok(Event::ItemAbandoned { item, .. }) => running.retain(|(id, _)| *id != item),
+            Ok(Event::RequestOpened { id, ask, .. }) => {
+                if let Ask::Command { item, .. } = *ask {
+                    held.push((id, item));
+                }
+            }
+            Ok(Event::RequestClosed { id, decision, .. }) if decision.is_yes() => {
+                held.retain(|(ticket, _)| *ticket != id);
+            }
+            _ => {}
+        }
+    }
+    running.retain(|(id, _)| !held.iter().any(|(_, item)| item == id));
+    running.into_iter().map(|(_, command)| command).collect()
 }
 
 /// One line about something that happened in a task; `None` for what is only bookkeeping.

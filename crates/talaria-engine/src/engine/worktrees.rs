@@ -90,7 +90,8 @@ impl Engine {
         let (session, kept) = self.kept(id).await?;
         self.check_still(&session, "apply its work").await?;
         let applied = kept.made.apply().await.map_err(|error| trouble(&error))?;
-        Ok(Applied { repository: kept.made.repository.to_string_lossy().into_owned(), files: applied.files })
+        let repository = kept.made.repository.to_string_lossy().into_owned();
+        Ok(Applied { repository, files: applied.files, already_applied: applied.is_repeated })
     }
 
     /// Throws the worktree of a task away.

@@ -20,6 +20,8 @@ use super::{Made, WorktreeError};
 pub struct Applied {
     /// The files that were written or removed, from the top of the checkout.
     pub files: Vec<String>,
+    /// The checkout had all of it before, so that nothing was written.
+    pub is_repeated: bool,
 }
 
 /// Which way a patch is read.
@@ -39,7 +41,7 @@ pub(super) struct Work {
 impl Made {
     /// Applies the task's work, committed or not, to the user's checkout, uncommitted.
     ///
-    /// Checked first: where it does not fit, nothing is changed. Neither the branch nor the worktree is touched.
+    /// Checked first: where it is there already, or does not fit, nothing is changed. Neither the branch nor the worktree is touched.
     pub async fn apply(&self) -> Result<Applied, WorktreeError> {
         if !self.repository.is_dir() {
             return Err(WorktreeError::CheckoutGone(self.repository.clone()));
@@ -47,6 +49,9 @@ impl Made {
         let work = Work::of(self, &Snapshot::of(self, Objects::Aside).await?).await?;
         if work.patch.is_empty() {
             return Err(WorktreeError::NothingToApply(self.branch.clone()));
+        }
+        if work.is_in(&self.repository).await? {
+            return Ok(Applied { files: Vec::new(), is_repeated: true });
         }
         let taken =
             work.files.iter().filter(|(path, is_new)| *is_new && seen(&self.repository.join(path)).is_some());
@@ -62,7 +67,9 @@ impl Made {
         let before = work.look(&self.repository);
         let applied = git.run(&arguments("--apply", Direction::Forward), &work.patch).await;
         let detail = match applied {
-            Ok(output) if output.is_success => return Ok(Applied { files: work.names() }),
+            Ok(output) if output.is_success => {
+                return Ok(Applied { files: work.names(), is_repeated: false });
+            }
             Ok(output) => output.stderr,
             Err(error) => error.to_string(),
         };

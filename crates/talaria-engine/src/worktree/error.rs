@@ -159,7 +159,8 @@ impl WorktreeError {
             Self::NoCheckout(_) => "give a directory of a checkout, or make one: git worktree add DIRECTORY",
             Self::NoCommits(_) => "make a first commit: git commit --allow-empty -m start",
             Self::Dirty(_) => {
-                "commit or stash them, or choose: leave them out of the task, or copy them into its worktree"
+                "commit or stash them, leave them out of the task (--worktree=leave), or copy them into its worktree \
+                 (--worktree=copy)"
             }
             Self::Unmerged(_) => "finish or abort the merge, or leave the changes out of the task",
             Self::BadTask(_) => "use letters, digits, '-', '_' and single dots",

@@ -41,7 +41,7 @@ pub(crate) fn news(event: &Event, paint: Paint) -> Option<News> {
         Event::Corrupt { reason, bytes } => {
             Warning(format!("warning: Codex sent {bytes} bytes that are no message: {reason}"))
         }
-        Event::Compacted => Aside("the conversation was shortened to fit the model's context".to_owned()),
+        Event::Compacted => Aside("the conversation was compacted".to_owned()),
         Event::ModelRerouted { from, to, reason } => {
             let why = reason.as_ref().map(|word| format!(" ({word})")).unwrap_or_default();
             Warning(format!("{to} answers instead of {from}{why}"))

@@ -143,11 +143,10 @@ pub(crate) fn ending(report: &Report, paint: Paint) -> Vec<String> {
             1 => "1 request was declined".to_owned(),
             count => format!("{count} requests were declined"),
         };
-        lines.push(warn(
-            &format!("{what} without a person: nobody could be asked, or a rule forbade it"),
-            paint,
+        lines.push(warn(&format!("{what} without asking a person"), paint));
+        lines.push(hint(
+            "each says why where it was declined; with --approve wait, what no rule decides stays open for you",
         ));
-        lines.push(hint("in a terminal you are asked; with --approve wait, requests stay open for you"));
     }
     lines
 }
@@ -232,8 +231,8 @@ mod tests {
             hint: check what it did before you send the prompt again; `talaria doctor` checks the installation
             tokens: 9.6k in (4.8k cached), 12 out, 3.2s
             --
-            2 requests were declined without a person: nobody could be asked, or a rule forbade it
-            hint: in a terminal you are asked; with --approve wait, requests stay open for you
+            2 requests were declined without asking a person
+            hint: each says why where it was declined; with --approve wait, what no rule decides stays open for you
             tokens: 9.6k in (4.8k cached), 12 out, 3.2s"#]]
         .assert_eq(&ends.iter().map(told).collect::<Vec<_>>().join("\n--\n"));
     }

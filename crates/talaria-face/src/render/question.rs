@@ -68,6 +68,7 @@ pub(crate) fn show(ask: &Ask, paint: Paint, width: Option<usize>, rules: Rules<'
                 Some(words) => {
                     page.field("always", Some(COMMAND_ALWAYS));
                     page.quoted(&shell_words(words));
+                    page.field("always", rule::partly_covered(command, words).as_deref());
                 }
                 None => {}
             }

@@ -7,7 +7,7 @@ use talaria_core::item::{ItemBody, Question};
 /// The line for a step that is only worth a note.
 pub(crate) fn note(body: &ItemBody) -> Option<String> {
     Some(match body {
-        ItemBody::Compaction => "the conversation was shortened to fit the model's context".to_owned(),
+        ItemBody::Compaction => "the conversation was compacted".to_owned(),
         ItemBody::HookPrompt { text } => format!("a hook said: {text}"),
         ItemBody::ToolOutput { tool, .. } => format!("output of {tool}"),
         ItemBody::AgentActivity { activity, path, model: Some(model), .. } => {

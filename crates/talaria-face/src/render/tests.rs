@@ -285,7 +285,7 @@ fn everything_else_gets_a_line() {
         output of f␛
         review begins: the changes
         review ended
-        the conversation was shortened to fit the model's context
+        the conversation was compacted
 
         interrupted by you
         tokens: 9.6k in (4.8k cached), 12 out

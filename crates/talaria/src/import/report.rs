@@ -125,11 +125,22 @@ impl Report {
             || self.sessions.as_ref().is_some_and(|sessions| sessions.new + sessions.grown > 0)
     }
 
+    /// Did anything come, of whatever kind?
+    fn brought_anything(&self) -> bool {
+        let files = [&self.memories, &self.skills];
+        !self.settings.taken.is_empty()
+            || files.iter().any(|files| !files.copied.is_empty())
+            || self.brought_sessions()
+    }
+
     /// The report for people.
     pub(super) fn text(&self) -> String {
         let mut page = Page::default();
-        let would =
-            if self.dry_run { "nothing was changed; this would come from" } else { "taken over from" };
+        let would = match (self.dry_run, self.brought_anything()) {
+            (true, _) => "nothing was changed; this would come from",
+            (false, true) => "imported from",
+            (false, false) => "nothing new to import from",
+        };
         page.line(&format!("{would} {}", self.home));
         self.settings(&mut page);
         for (name, files) in [("memories", &self.memories), ("skills", &self.skills)] {

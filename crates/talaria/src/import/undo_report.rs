@@ -22,9 +22,9 @@ impl UndoReport {
     pub(super) fn text(&self) -> String {
         let mut page = Page::default();
         let what = if self.dry_run {
-            "nothing was changed; this would be taken back of the import from"
+            "nothing was changed; this would be undone of the import from"
         } else {
-            "taken back of the import from"
+            "import undone:"
         };
         page.line(&format!("{what} {}", self.home));
         let UndoneFiles { settings, files, changed_settings, changed_files } = &self.files;

@@ -58,7 +58,10 @@ pub(super) fn text(state: &State) -> String {
     let servers: Vec<String> = state.mcp_servers.iter().map(|name| plain_line(name).into_owned()).collect();
     let servers = if servers.is_empty() { "none".to_owned() } else { servers.join(", ") };
     out.push_str("\nTools on codex_app_server:\n");
-    out.push_str(&format!("  Codex's own: {} (a model gets what Codex gives it)\n", CODEX_TOOLS.join(", ")));
+    out.push_str(&format!(
+        "  Codex's own: {}, and others by model and configuration\n",
+        CODEX_TOOLS.join(", ")
+    ));
     out.push_str(&format!("  MCP servers in Talaria's configuration: {servers}\n"));
     out.push_str(&format!("  not reachable: {} (they belong to an agent loop)\n", LOOP_TOOLS.join(", ")));
     out

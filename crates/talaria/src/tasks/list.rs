@@ -1,7 +1,7 @@
 //! Tasks as a table for people.
 
 use jiff::Timestamp;
-use talaria_core::api::{TaskLine, TaskQuery};
+use talaria_core::api::{TaskLine, TaskQuery, TaskStatus};
 
 use super::status_words;
 use crate::advice::Reader;
@@ -21,7 +21,7 @@ pub(super) fn list(
     reader: Reader,
 ) -> String {
     if tasks.is_empty() {
-        let none = if query.active { "no task is under way" } else { "no tasks yet" };
+        let none = if query.active { "no tasks running" } else { "no tasks" };
         return format!("{none}; {}\n", reader.advice("`talaria task start \"…\"` starts one"));
     }
     let mut sheet = Sheet::new(&["id", "status", "started", "updated", "title"], "title");
@@ -29,7 +29,10 @@ pub(super) fn list(
         sheet.row([
             task.id.clone(),
             status_words(task.status).to_owned(),
-            ago(task.created_at, now),
+            match task.status {
+                TaskStatus::Queued => "not yet".to_owned(),
+                _ => ago(task.created_at, now),
+            },
             ago(task.updated_at, now),
             task.title.clone(),
         ]);
@@ -48,7 +51,6 @@ pub(super) fn list(
 #[cfg(test)]
 mod tests {
     use expect_test::expect;
-    use talaria_core::api::TaskStatus;
     use unicode_width::UnicodeWidthStr;
 
     use super::super::sample::{LOOK, at, line};
@@ -56,6 +58,13 @@ mod tests {
 
     fn query(limit: usize) -> TaskQuery {
         TaskQuery { limit, ..TaskQuery::default() }
+    }
+
+    #[test]
+    fn a_queued_task_has_not_started() {
+        let tasks = [line("codex-1a2b3c4d5e6f", TaskStatus::Queued, "later")];
+        let text = list(&tasks, &query(50), at(100), LOOK, Reader::Shell);
+        assert!(text.contains("queued  not yet  10 seconds ago"), "{text}");
     }
 
     #[test]
@@ -136,9 +145,9 @@ mod tests {
     #[test]
     fn no_tasks_is_told_with_a_next_step() {
         assert!(
-            list(&[], &query(5), at(0), LOOK, Reader::Shell).starts_with("no tasks yet; `talaria task start")
+            list(&[], &query(5), at(0), LOOK, Reader::Shell).starts_with("no tasks; `talaria task start")
         );
         let active = TaskQuery { active: true, ..query(5) };
-        assert!(list(&[], &active, at(0), LOOK, Reader::Shell).starts_with("no task is under way"));
+        assert!(list(&[], &active, at(0), LOOK, Reader::Shell).starts_with("no tasks running"));
     }
 }

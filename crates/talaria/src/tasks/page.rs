@@ -4,6 +4,7 @@
 
 use jiff::Timestamp;
 use talaria_core::api::{NoticeInfo, TaskEvent, TaskInfo, TaskStatus, WorktreeInfo};
+use talaria_core::principal::Principal;
 
 use super::{notices, status_words};
 use crate::advice::Reader;
@@ -27,7 +28,9 @@ pub(super) fn page(task: &TaskInfo, now: Timestamp, look: Look, reader: Reader) 
         Some(worktree) => out += &changes(worktree, look),
         None => out += &section("Files that it changed", &task.files),
     }
+    out += &section("Running now", &task.running);
     out += &section("Commands that it ran", &task.commands);
+    out += &section("Queued for the next turns", &task.queued);
     out += &events(&task.events, now, look);
     let owed: Vec<NoticeInfo> =
         task.notices.iter().filter(|notice| notice.target.is_some()).cloned().collect();
@@ -68,11 +71,15 @@ fn fields(task: &TaskInfo, now: Timestamp, paint: Paint) -> String {
         ("branch", worktree.map(|worktree| worktree.branch.clone())),
         ("repo", worktree.map(|worktree| worktree.repository.clone())),
         ("how", Some(limits.join(", ")).filter(|limits| !limits.is_empty())),
-        ("owner", Some(task.owner.to_string())),
+        ("owner", Some(owner(&task.owner))),
         ("from", task.origin.clone()),
-        ("started", Some(format!("{}{}", ago(task.created_at, now), took.unwrap_or_default()))),
+        // A task that waits for a place has not started.
+        (
+            if task.status == TaskStatus::Queued { "queued" } else { "started" },
+            Some(format!("{}{}", ago(task.created_at, now), took.unwrap_or_default())),
+        ),
         ("updated", Some(ago(task.updated_at, now))),
-        ("turns", (task.turns > 1).then(|| task.turns.to_string())),
+        ("turns", turns(task)),
         ("tokens", task.usage.filter(|usage| usage.total > 0).map(tokens)),
     ];
     let row = |(name, value): (&str, Option<String>)| {
@@ -80,6 +87,22 @@ fn fields(task: &TaskInfo, now: Timestamp, paint: Paint) -> String {
         value.map(|value| format!("{name}{}\n", plain_line(&value)))
     };
     rows.into_iter().filter_map(row).collect()
+}
+
+/// Who owns a task. A person without a name is whoever uses this home.
+fn owner(owner: &Principal) -> String {
+    if *owner == Principal::person("") { "you".to_owned() } else { owner.to_string() }
+}
+
+/// How many turns there were; one that waits for the end of another has not been.
+fn turns(task: &TaskInfo) -> Option<String> {
+    match task.queued.len() {
+        0 => (task.turns > 1).then(|| task.turns.to_string()),
+        queued => {
+            let begun = task.turns.saturating_sub(i64::try_from(queued).unwrap_or(i64::MAX));
+            Some(format!("{begun}, and {queued} queued"))
+        }
+    }
 }
 
 /// What is different from the commit that the worktree began with.

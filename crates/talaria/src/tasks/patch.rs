@@ -31,6 +31,9 @@ fn style(line: &str) -> Style {
 pub(super) fn applied(applied: &Applied) -> String {
     let place = plain_line(&applied.repository);
     let count = applied.files.len();
+    if applied.already_applied {
+        return format!("already applied: {place} has all of these changes\n");
+    }
     let head = match count {
         0 => return format!("there was nothing to bring into {place}\n"),
         1 => "1 file was changed".to_owned(),
@@ -63,7 +66,7 @@ mod tests {
     fn what_was_taken_over_is_named() {
         let told = |files: &[&str]| {
             let files = files.iter().map(|&file| file.to_owned()).collect();
-            applied(&Applied { repository: "/re\u{1b}po".to_owned(), files })
+            applied(&Applied { repository: "/re\u{1b}po".to_owned(), files, already_applied: false })
         };
         assert_eq!(told(&[]), "there was nothing to bring into /re␛po\n");
         assert_eq!(told(&["a\nb"]), "1 file was changed in /re␛po, not committed:\n  a␊b\n");

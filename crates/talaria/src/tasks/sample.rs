@@ -65,6 +65,8 @@ pub(super) fn waiting() -> TaskInfo {
         answer: None,
         files: Vec::new(),
         commands: vec!["cargo build --timings\nand more".to_owned()],
+        running: Vec::new(),
+        queued: Vec::new(),
         requests: vec![request()],
         usage: None,
         created_at: at(0),

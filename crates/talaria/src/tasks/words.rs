@@ -39,7 +39,7 @@ pub(super) async fn steer(task: &One, text: &str, client: &Client) -> Result<Str
         format!("{}\n", standing(&found))
     } else {
         format!(
-            "told the task (a turn that cannot take it yet leaves it to the next one)\nwatch it: talaria task watch {}\n",
+            "sent; if this turn cannot use it, the next one will\nwatch it: talaria task watch {}\n",
             found.id
         )
     })
@@ -69,12 +69,15 @@ pub(super) async fn interrupt(task: &One, client: &Client) -> Result<String, Tro
     }
     let id = &now.id;
     let mut words = match now.status {
+        TaskStatus::Cancelled if has_ended && found.status == TaskStatus::Queued => {
+            format!("{id} was taken out of the queue; it had not started\n")
+        }
         TaskStatus::Cancelled if has_ended => format!("{id} was stopped\n"),
         status if status.is_terminal() => format!("{id} is {}\n", status_words(status)),
         _ => format!("{id} was asked to stop; see whether it has: talaria task show {id}\n"),
     };
     for text in taken_back {
-        words += &format!("taken back, and not run: {}\n", plain(text.trim()));
+        words += &format!("not sent: {}\n", plain(text.trim()));
     }
     Ok(words)
 }

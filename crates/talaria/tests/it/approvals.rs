@@ -41,7 +41,7 @@ async fn without_a_terminal_a_request_is_declined_visibly(codex: Codex) {
         "touch forbidden",
         "→ declined: there was nobody to ask",
         "Then not.",
-        "1 request was declined without a person: nobody could be asked, or a rule forbade it",
+        "1 request was declined without asking a person",
         "hint: in a terminal you are asked",
     ]);
     assert!(!scene.work().join("forbidden").exists());
@@ -125,7 +125,7 @@ async fn no_does_not_run_the_command_and_the_turn_goes_on(codex: Codex) {
         "a person who says no has decided: {}",
         terminal.transcript()
     );
-    assert!(!terminal.transcript().contains("without a person"), "{}", terminal.transcript());
+    assert!(!terminal.transcript().contains("without asking a person"), "{}", terminal.transcript());
     assert!(!scene.work().join("forbidden").exists());
     scene.close().await;
 }

@@ -233,7 +233,7 @@ async fn commands_say_what_the_program_says(codex: Codex) {
         "turn          none runs",
         "Running turns: none",
         "this conversation  1 turn",
-        "no tasks yet; `/task start",
+        "no tasks; `/task start",
         "Usage: /task",
         "user      [hello]",
         "nothing waits for an answer",

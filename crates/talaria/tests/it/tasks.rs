@@ -79,7 +79,7 @@ async fn a_task_runs_by_itself_and_waits_for_an_answer(codex: Codex) {
     let page = scene.run(&["task", "show", &id]).await.exits(0);
     let page = page.prints(&["completed", "Then ␛[2Jnot.", &format!("talaria task send {id}")]);
     assert!(!page.stdout.contains('\u{1b}'), "{page}");
-    scene.run(&["task", "list", "--active"]).await.exits(0).prints(&["no task is under way"]);
+    scene.run(&["task", "list", "--active"]).await.exits(0).prints(&["no tasks running"]);
     let watched = scene.run(&["task", "watch", &id]).await.exits(0);
     watched.prints(&["Then ␛[2Jnot."]).complains(&["has ended"]);
     assert!(!scene.work().join("forbidden").exists());
@@ -96,7 +96,7 @@ async fn a_task_is_steered_stopped_and_goes_on_on_the_same_thread(codex: Codex) 
     let mut watching = scene.start(&["task", "watch", &id, "--json"]);
     watching.wait_for("\"turn_started\"").await;
     let steered = scene.run(&["task", "steer", &id, "no, of the sea"]).await.exits(0);
-    steered.prints(&["told the task"]);
+    steered.prints(&["sent; if this turn cannot use it"]);
     watching.wait_for("\"steered\"").await;
     gate.open();
     watching.wait_for("The sea").await;
@@ -104,7 +104,7 @@ async fn a_task_is_steered_stopped_and_goes_on_on_the_same_thread(codex: Codex) 
 
     scene.run(&["task", "send", &id, "and of the shore"]).await.exits(0);
     let stopped = scene.run(&["task", "cancel", &id]).await.exits(0);
-    assert_eq!(stopped.stdout, format!("{id} was stopped\ntaken back, and not run: and of the shore\n"));
+    assert_eq!(stopped.stdout, format!("{id} was stopped\nnot sent: and of the shore\n"));
     let outcome = watching.end().await.exits(4).json().pop().unwrap();
     assert_eq!((&outcome["outcome"], &outcome["by"]), (&"interrupted".into(), &"user".into()));
     assert_eq!(shown(&scene, &id).await["status"], "cancelled");

@@ -120,7 +120,7 @@ fn a_turn_that_nobody_opened_says_so() {
     projector.finish(&Outcome::Completed);
     expect![[r#"
         {"role":"user","content":"[no message of the user is known]"}
-        {"role":"assistant","content":"[the conversation so far was shortened to fit the model's context]"}
+        {"role":"assistant","content":"[the conversation so far was compacted]"}
     "#]]
     .assert_eq(&lines(&drain(&mut projector)));
 }

@@ -241,7 +241,7 @@ fn plans_hooks_agents_and_unknown_kinds_are_notes() {
         [output of n.f]
         42
 
-        [the conversation so far was shortened to fit the model's context]
+        [the conversation so far was compacted]
 
         [step of a kind that is not known: newKind]
 

@@ -226,7 +226,7 @@ impl Ledger {
                 self.items.remove(&item.id);
             }
             Event::ItemAbandoned { item, .. } => {
-                assert!(self.items.remove(item), "abandoned, not open: {item}")
+                assert!(self.items.remove(item), "abandoned, not open: {item}");
             }
             Event::RequestOpened { id, .. } => {
                 let (_, wire) = tickets.iter().find(|(ticket, _)| ticket == id).expect("a ticket of ours");

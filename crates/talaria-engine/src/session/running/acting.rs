@@ -31,7 +31,7 @@ impl<W: Watcher> Running<'_, W> {
                         self.settle_steering().await;
                         self.return_unread();
                     }
-                    self.tell(event);
+                    self.tell(at_provider(event, &self.session.started.provider));
                 }
                 Output::Start if self.prompt.deed == Deed::Compaction => {
                     self.errands.compact(host, thread, self.watcher.permit());
@@ -90,7 +90,8 @@ impl<W: Watcher> Running<'_, W> {
                     self.errands.run_tool(host, id, work);
                 }
                 Output::Heard(item) => self.tell(Event::ItemCompleted { item }),
-                Output::Finish(mut report, total) => {
+                Output::Finish(report, total) => {
+                    let mut report = report.at_provider(&self.session.started.provider);
                     veil::cover_report(&mut report);
                     self.session.total = total;
                     self.session.bounds = self.turn.bounds().clone();
@@ -98,7 +99,7 @@ impl<W: Watcher> Running<'_, W> {
                         self.session.last_turn = Some(turn.clone());
                     }
                     self.watcher.caught_up();
-                    return Some(*report);
+                    return Some(report);
                 }
             }
         }
@@ -127,5 +128,13 @@ impl<W: Watcher> Running<'_, W> {
         while let Some(done) = self.errands.steered(deadline).await {
             self.take(done);
         }
+    }
+}
+
+/// Fits the hint of an outcome to the provider that answered.
+fn at_provider(event: Event, provider: &str) -> Event {
+    match event {
+        Event::Outcome(report) => Event::Outcome(Box::new(report.at_provider(provider))),
+        other => other,
     }
 }

@@ -112,6 +112,8 @@ mod tests {
     use talaria_core::event::Usage;
     use talaria_core::item::Item;
 
+    use talaria_core::item::Author;
+
     use super::*;
 
     fn said(text: &str) -> Vec<UserInput> {
@@ -124,7 +126,10 @@ mod tests {
 
     fn shows(taken: &mut Taken, id: &str, text: &str) {
         let (text, attachments) = (text.to_owned(), Vec::new());
-        taken.learn(&item(id, ItemBody::UserMessage { text, attachments, client_id: None }));
+        taken.learn(&item(
+            id,
+            ItemBody::UserMessage { text, attachments, client_id: None, author: Author::Person },
+        ));
     }
 
     fn usage() -> Event {
@@ -178,7 +183,12 @@ mod tests {
             Event::Unqueued { inputs: vec![QueuedInput::of(&said("returned"))], was_sent: false },
             item(
                 "1",
-                ItemBody::UserMessage { text: "read".to_owned(), attachments: Vec::new(), client_id: None },
+                ItemBody::UserMessage {
+                    text: "read".to_owned(),
+                    attachments: Vec::new(),
+                    client_id: None,
+                    author: Author::Person,
+                },
             ),
             usage(),
         ] {

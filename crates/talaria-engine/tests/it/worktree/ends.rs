@@ -30,7 +30,7 @@ async fn applied_work_is_in_the_users_files_and_nowhere_else() {
     let before = place.state();
     let applied = made.apply().await.unwrap();
     let files = ["a.txt", "b.txt", "binary", "link", "moved.txt", "no newline", "run.sh", "sub/c.txt"];
-    assert_eq!(applied, Applied { files: files.map(str::to_owned).into() });
+    assert_eq!(applied, Applied { files: files.map(str::to_owned).into(), is_repeated: false });
     let after = place.state();
     assert_eq!((&before.1, &before.2, &before.3), (&after.1, &after.2, &after.3), "no commit, no index");
     let at = |name: &str| place.user().join(name);

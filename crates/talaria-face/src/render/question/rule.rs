@@ -1,8 +1,23 @@
 //! Is the rule that Codex proposes the very command that it asks about? Then it need not be read twice.
 
+use talaria_core::shell::{self, Role, Simple};
+
 /// Does the command line, read as a shell reads it, consist of exactly these words?
 pub(super) fn is_the_command(command: &str, words: &[String]) -> bool {
     read(command).is_some_and(|read| read == words)
+}
+
+/// What is to be said where a rule covers only some of the commands of a line: the others are asked about again.
+pub(super) fn partly_covered(command: &str, words: &[String]) -> Option<String> {
+    let line = shell::parse(command).ok()?;
+    let commands: Vec<_> = line.commands.iter().filter(|simple| simple.role == Role::Plain).collect();
+    let is_covered = |simple: &&&Simple| {
+        let begins = words.iter().zip(&simple.words).all(|(word, read)| read.text() == Some(word));
+        simple.words.len() >= words.len() && begins
+    };
+    let covered = commands.iter().filter(is_covered).count();
+    (commands.len() > 1 && covered < commands.len())
+        .then(|| format!("covers {covered} of {} commands of this line; you are asked again", commands.len()))
 }
 
 /// The words of a command line; none where a quotation is left open. What a shell would expand is left as it stands.
@@ -45,6 +60,20 @@ fn read(command: &str) -> Option<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_rule_for_a_part_of_a_line_says_how_much_it_covers() {
+        let told = |command: &str, words: &[&str]| {
+            partly_covered(command, &words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())
+        };
+        let line = "/bin/bash -lc 'wc -w a.txt | tee count.txt'";
+        assert_eq!(
+            told(line, &["wc", "-w", "a.txt"]).as_deref(),
+            Some("covers 1 of 2 commands of this line; you are asked again")
+        );
+        assert_eq!(told("/bin/bash -lc 'git status -s'", &["git", "status"]), None);
+        assert_eq!(told("git add a && git add b", &["git", "add"]), None);
+    }
 
     #[test]
     fn only_the_same_words_are_the_same() {

@@ -69,7 +69,7 @@ fn report() -> Report {
 #[test]
 fn a_report_says_what_came_what_did_not_and_what_to_do() {
     expect![[r#"
-        taken over from /home/ada/.hermes
+        imported from /home/ada/.hermes
 
         settings
           model.effort = "high"
@@ -154,7 +154,7 @@ fn what_was_taken_back_is_told_with_what_stays() {
         ..UndoReport::default()
     };
     expect![[r#"
-        taken back of the import from /home/ada/.hermes
+        import undone: /home/ada/.hermes
           1 setting
           2 files
           3 conversations

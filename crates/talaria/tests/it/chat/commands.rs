@@ -101,7 +101,7 @@ async fn what_can_be_typed_and_what_runs_is_told() {
         ("/codex-runtime", "codex_app_server, because"),
         ("/status", "Nothing waits for an answer."),
         ("/usage", "nothing was spent here yet"),
-        ("/tasks", "no tasks yet"),
+        ("/tasks", "no tasks"),
     ];
     for (typed, seen) in effects {
         send(&mut terminal, typed).await;

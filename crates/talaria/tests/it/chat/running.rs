@@ -33,14 +33,14 @@ async fn what_is_typed_while_a_turn_runs_reaches_it() {
     send(&mut terminal, "Write a poem").await;
     terminal.wait_shown("Thinking").await;
     send(&mut terminal, "/steer make it French").await;
-    terminal.wait_shown("Codex took the further input").await;
+    terminal.wait_shown("sent to the running turn").await;
     gate.open();
     let screen = ended(&mut terminal, "In French, then.").await;
     let requests = stage.scene.model.requests();
     assert_eq!(requests.len(), 2, "one turn");
     assert!(requests[1].body.to_string().contains("make it French"));
     // Which of both Codex says first is not settled.
-    for text in ["▌ make it French", "Codex took the further input"] {
+    for text in ["▌ make it French", "sent to the running turn"] {
         assert!(screen.contains(text), "{text}\n{}", screen.text());
     }
     quit(terminal).await;

@@ -149,7 +149,7 @@ fn a_turn_in_short_and_unfolded() {
         ✓ agents: spawnAgent (1)
           look at the tests
           └ agent abcdef is done: ls
-        the conversation was shortened to fit the model's context
+        the conversation was compacted
         ↻ Codex tries again: 1/5
         Codex sent something this version does not know: item/new/thing (×2)
 
@@ -240,7 +240,7 @@ fn a_turn_in_short_and_unfolded() {
           look at the tests
           └ agent abcdef is done
               ls
-        the conversation was shortened to fit the model's context
+        the conversation was compacted
         ↻ Codex tries again: 1/5
         Codex sent something this version does not know: item/new/thing (×2)
 
@@ -272,7 +272,7 @@ fn windows_of_all_sizes() {
         ✓ agents: spawnAgent (1)
           look at the tests
           └ agent abcdef is done: ls
-        the conversation was shortened to fit the model's context
+        the conversation was compacted
         ↻ Codex tries again: 1/5
         Codex sent something this version does not know: item/new/thing (×2)
 
