@@ -4,6 +4,7 @@
 //! names and meanings do not change within one `VERSION`. Nothing here decides or does anything.
 
 mod audit;
+mod background;
 mod engine;
 mod import;
 mod offers;
@@ -14,6 +15,7 @@ mod shell;
 mod task;
 
 pub use audit::{AuditEntry, AuditQuery};
+pub use background::{BackgroundInfo, BackgroundStopped, StopBackground};
 pub use engine::{EngineInfo, HostInfo, Limits, RunningTurn, Status, Stop, Stopped, TaskCounts};
 pub use import::{Import, ImportFrom, ImportHow, Imported, ImportedSessions};
 pub use offers::{Account, EffortOffer, LookAt, ModelOffer, Offers};

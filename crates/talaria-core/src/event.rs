@@ -6,8 +6,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::background::{BackgroundCommand, BackgroundEnd};
 use crate::gap::Gap;
-use crate::ids::{ItemId, ThreadId, TicketId, TurnId};
+use crate::ids::{BackgroundId, ItemId, ThreadId, TicketId, TurnId};
 use crate::item::{FileChange, Item};
 use crate::outcome::Report;
 use crate::place::Place;
@@ -95,6 +96,31 @@ pub enum Event {
         /// What is known of it. Older builds did not record it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<Abandonment>,
+    },
+    /// A command outlived its turn and runs in the background. Told instead of an end, before the outcome.
+    BackgroundStarted(Box<BackgroundCommand>),
+    /// A piece of the output of a background command.
+    BackgroundOutput {
+        /// The background command.
+        id: BackgroundId,
+        /// The step that started it.
+        item: ItemId,
+        /// The piece.
+        delta: String,
+    },
+    /// A background command has ended.
+    BackgroundEnded {
+        /// The background command.
+        id: BackgroundId,
+        /// The step that started it.
+        item: ItemId,
+        /// The command line.
+        command: String,
+        /// How it ended.
+        end: BackgroundEnd,
+        /// Its exit code, if it exited.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        exit_code: Option<i32>,
     },
     /// The plan as it stands now.
     PlanUpdated {

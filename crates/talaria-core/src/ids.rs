@@ -90,6 +90,17 @@ text_id! {
     /// Our name for a question that Codex asked, `req-` and twelve hex digits.
     TicketId
 }
+text_id! {
+    /// Our name for a command that runs in the background, `bg-` and six hex digits.
+    BackgroundId
+}
+
+/// The part of an id that people see: the last eight characters of a UUID, because the beginnings of those made within
+/// minutes are alike. Any other id is shown whole.
+pub fn short_id(id: &str) -> &str {
+    let is_uuid = id.len() == 36 && id.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+    if is_uuid { &id[28..] } else { id }
+}
 
 /// The id of a JSON-RPC request, echoed with the type it had.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]

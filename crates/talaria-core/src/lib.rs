@@ -8,6 +8,7 @@
 //! `place` says whether what is accepted stays in the sandbox; `hiding` keeps Talaria's own files out of it.
 //! `transcript` turns the steps of a turn into the messages that are kept.
 //! `notice` is what a person is told who is not looking, and where that may go.
+//! `background` is what is known of commands that outlive their turn.
 //! `api` is what commands and the engine tell each other; `bridge` is the tool through which other agents ask for it.
 //! `plain` makes text of others harmless.
 //! `confine` says what a command of the person's own may do, `printed` turns what it prints into text.
@@ -23,6 +24,7 @@
 pub mod access;
 pub mod admission;
 pub mod api;
+pub mod background;
 pub mod bridge;
 pub mod codex_config;
 pub mod config;

@@ -38,4 +38,4 @@ pub use echo::Sent;
 pub(crate) use echo::has_same_words;
 pub use message::{CallKind, Function, Message, Role, Source, ToolCall};
 pub use patch::summary as patch_summary;
-pub use projector::{Limits, Projector};
+pub use projector::{Limits, Projector, late_end, late_result};

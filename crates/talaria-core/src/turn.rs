@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::background::{BackgroundCommand, UnendedCommand};
 use crate::escrow::Kept;
 use crate::event::{Escalation, Event, RateLimits, Usage};
 use crate::frame::{Corrupt, RpcError, Unknown};
@@ -105,6 +106,8 @@ pub struct Turn {
     deadline: Deadline,
     quiet: Quiet,
     open_items: HashMap<ItemId, OpenItem>,
+    /// Commands that were still running when Codex was asked, once it has been asked.
+    background: Option<Vec<BackgroundCommand>>,
     /// Steps that have ended, with their kinds: what comes for them later is old. 0.130 gives the beginning and the end
     /// of a review one id.
     ended_items: HashMap<ItemId, Ended>,
@@ -220,6 +223,8 @@ pub enum Input {
     Escalated(Escalation),
     /// The commands that the turn left running were seen to; what there is to say about it.
     TerminalsEnded(Option<String>),
+    /// The commands of the turn that still run in the background.
+    TerminalsFound(Vec<BackgroundCommand>),
     /// A message that this build does not know; the host has refused it already if it was a request.
     Unknown(Box<Unknown>),
     /// Bytes that are no message.
@@ -256,6 +261,13 @@ pub enum Output {
         thread: ThreadId,
         /// The steps.
         items: Vec<ItemId>,
+    },
+    /// Say which of these commands still run, now that their turn has ended (`Input::TerminalsFound`).
+    FindTerminals {
+        /// The conversation.
+        thread: ThreadId,
+        /// The commands.
+        commands: Vec<UnendedCommand>,
     },
     /// Tell the model something, and wait until Codex has taken it before anything else is sent.
     Steer {
@@ -302,6 +314,7 @@ impl Turn {
             deadline: Deadline::new(now, order.limit),
             quiet: Quiet::new(now, order.quiet_after),
             open_items: HashMap::new(),
+            background: None,
             ended_items: HashMap::new(),
             announced: HashMap::new(),
             open_requests: Vec::new(),
@@ -360,6 +373,7 @@ impl Turn {
             Input::SettingsFound(found) => self.take_settings(now, found),
             Input::Escalated(action) => self.escalated(action),
             Input::TerminalsEnded(message) => self.terminals_ended(now, message),
+            Input::TerminalsFound(found) => self.terminals_found(now, found),
             Input::Unknown(unknown) => self.keep_unknown(now, *unknown),
             Input::Corrupt(corrupt) => {
                 self.emit(Event::Corrupt { reason: corrupt.reason, bytes: corrupt.bytes });

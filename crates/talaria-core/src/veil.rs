@@ -56,6 +56,7 @@ impl Veil {
                 match &other {
                     Event::ItemCompleted { item } => self.end(&item.id, tell),
                     Event::ItemAbandoned { item, .. } => self.end(item, tell),
+                    Event::BackgroundStarted(command) => self.end(&command.item, tell),
                     Event::Outcome(_) => self.end_all(tell),
                     _ => {}
                 }
@@ -122,9 +123,11 @@ fn cover_event(event: &mut Event) {
         | Event::TerminalsEnded { message: words }
         | Event::HostReplaced { message: words }
         | Event::Queued { text: words, .. }
+        | Event::BackgroundEnded { command: words, .. }
         | Event::Corrupt { reason: words, .. } => text(words),
         Event::Steering { input } => text(&mut input.text),
         Event::Unqueued { inputs, .. } => inputs.iter_mut().for_each(|input| text(&mut input.text)),
+        Event::BackgroundStarted(command) => text(&mut command.command),
         Event::Unknown { raw, .. } => json(raw),
         Event::Outcome(report) => cover_report(report),
         Event::Gap(gap) => text(&mut gap.message),
@@ -134,6 +137,7 @@ fn cover_event(event: &mut Event) {
         | Event::TextDelta { .. }
         | Event::ReasoningDelta { .. }
         | Event::OutputDelta { .. }
+        | Event::BackgroundOutput { .. }
         | Event::PlanDelta { .. }
         | Event::ItemAbandoned { .. }
         | Event::DeliveryUnknown { .. }

@@ -3,7 +3,8 @@
 //!
 //! Map: `desk` knows which sessions are at work, `actor` is the task of one, `opening` opens its conversation on a host,
 //! `journal` writes down what happens (`pending`, `rows`) and publishes it (`feed`, `follow`), `recovery` takes up what an
-//! engine that is gone left (`copies` looks whether that was an engine of this home), `answering`, `looking`, `offering` and `compacting` are what the API asks, `tasks` is the work in
+//! engine that is gone left (`copies` looks whether that was an engine of this home), `background` follows commands that outlive their turns,
+//! `answering`, `looking`, `offering` and `compacting` are what the API asks, `tasks` is the work in
 //! the background (`queue` says when, `standing` how it stands, `worktrees` where, `owed` and `sending` who is told), `scope` says
 //! who may what, `shell` runs commands of a person's own, `importing` takes over tasks of the reference, `seal` keeps what
 //! must survive until it is sent, `ending` ends it. An engine can be killed at any moment: the next one goes on from the store.
@@ -44,6 +45,7 @@ use crate::session::{Command, When};
 
 mod actor;
 mod answering;
+mod background;
 mod caller;
 mod compacting;
 mod copies;

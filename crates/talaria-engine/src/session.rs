@@ -35,12 +35,15 @@ use crate::codex::threads::{OpenThread, ThreadError};
 use crate::permit::SendPermit;
 use crate::revival::Revived;
 
+mod background;
 mod errands;
 mod memory;
 mod rollout;
 mod running;
 mod tools;
 
+pub use background::BackgroundNews;
+use background::BackgroundWatch;
 use memory::Memory;
 use running::Running;
 pub use tools::{Toolbox, Work};
@@ -53,6 +56,9 @@ pub trait Watcher: Send {
 
     /// Something that was said or done is complete.
     fn message(&mut self, _message: &Message) {}
+
+    /// Something happened to a command of an earlier turn that runs in the background.
+    fn background(&mut self, _news: BackgroundNews) {}
 
     /// Something besides events has to be written down. It is kept before what follows is done.
     fn record(&mut self, _record: Record) {}
@@ -232,6 +238,7 @@ pub struct Session {
     /// Input that waits for the next turn.
     waiting: VecDeque<Vec<UserInput>>,
     memory: Memory,
+    background: BackgroundWatch,
     epoch: Instant,
 }
 
@@ -274,6 +281,7 @@ impl Session {
             is_doubtful: false,
             waiting: VecDeque::new(),
             memory: Memory::of(past.messages),
+            background: BackgroundWatch::default(),
             epoch: Instant::now(),
         };
         session.set_options(options);

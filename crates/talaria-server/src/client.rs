@@ -19,11 +19,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use talaria_core::api::{
-    self, AnswerRequest, Answered, Applied, AuditEntry, AuditQuery, Compact, Discard, Discarded, EngineInfo,
-    Import, Imported, Interrupt, LookAt, NewSession, NewTask, NewTurn, NoticeInfo, Notify, Numbered, Offers,
-    Problem, ProblemCode, Prune, Pruned, RequestInfo, Said, Say, SearchHit, SessionDetail, SessionInfo,
-    SessionQuery, SessionStarted, Shell, Status, Stop, Stopped, StoredMessage, TaskDiff, TaskInfo, TaskLine,
-    TaskQuery, TaskSent, TaskStarted,
+    self, AnswerRequest, Answered, Applied, AuditEntry, AuditQuery, BackgroundInfo, BackgroundStopped,
+    Compact, Discard, Discarded, EngineInfo, Import, Imported, Interrupt, LookAt, NewSession, NewTask,
+    NewTurn, NoticeInfo, Notify, Numbered, Offers, Problem, ProblemCode, Prune, Pruned, RequestInfo, Said,
+    Say, SearchHit, SessionDetail, SessionInfo, SessionQuery, SessionStarted, Shell, Status, Stop,
+    StopBackground, Stopped, StoredMessage, TaskDiff, TaskInfo, TaskLine, TaskQuery, TaskSent, TaskStarted,
 };
 use talaria_core::principal::Principal;
 
@@ -251,6 +251,20 @@ impl Client {
     /// Throws conversations away, or says which it would.
     pub async fn prune(&self, prune: &Prune) -> Result<Pruned, ClientError> {
         self.ask(&route::PRUNE, None, &[], written(prune)?, THOROUGH).await
+    }
+
+    /// Lists the commands that run in the background.
+    pub async fn background(&self) -> Result<Vec<BackgroundInfo>, ClientError> {
+        self.get(&route::BACKGROUND, None, &[]).await
+    }
+
+    /// Stops a command that runs in the background; its end is told by an event.
+    pub async fn stop_background(
+        &self,
+        id: &str,
+        stop: StopBackground,
+    ) -> Result<BackgroundStopped, ClientError> {
+        self.post(&route::STOP_BACKGROUND, Some(id), &stop).await
     }
 
     /// Lists what waits for a person.

@@ -9,7 +9,7 @@ use axum::routing::{MethodRouter, get, post};
 use serde::Serialize;
 use talaria_core::api::{
     AnswerRequest, AuditQuery, Compact, Discard, Import, Interrupt, LookAt, NewSession, NewTask, NewTurn,
-    Notify, Problem, ProblemCode, Prune, Say, SessionQuery, Shell, Stop, TaskQuery,
+    Notify, Problem, ProblemCode, Prune, Say, SessionQuery, Shell, Stop, StopBackground, TaskQuery,
 };
 use talaria_engine::engine::Engine;
 
@@ -20,7 +20,7 @@ use crate::taken::{Asked, From, Given, Id, Of, PAGE, Page, Words};
 
 /// Makes the service of every route.
 pub(crate) fn routes(engine: Engine) -> Router {
-    let handlers: [(route::Route, MethodRouter<Engine>); 30] = [
+    let handlers: [(route::Route, MethodRouter<Engine>); 32] = [
         (route::INFO, get(info)),
         (route::STATUS, get(status)),
         (route::STOP, post(stop)),
@@ -37,6 +37,8 @@ pub(crate) fn routes(engine: Engine) -> Router {
         (route::MESSAGES, get(messages)),
         (route::SEARCH, get(search)),
         (route::PRUNE, post(prune)),
+        (route::BACKGROUND, get(background)),
+        (route::STOP_BACKGROUND, post(stop_background)),
         (route::REQUESTS, get(requests)),
         (route::REQUEST, get(request)),
         (route::ANSWER, post(answer_request)),
@@ -130,6 +132,14 @@ async fn search(Of(engine): Of, Asked(asked): Asked<Words>) -> Response {
 
 async fn prune(Of(engine): Of, Given(prune): Given<Prune>) -> Response {
     apart(async move { engine.prune(prune).await }).await
+}
+
+async fn background(Of(engine): Of) -> Response {
+    apart(async move { engine.background().await }).await
+}
+
+async fn stop_background(Of(engine): Of, Id(id): Id, Given(stop): Given<StopBackground>) -> Response {
+    apart(async move { engine.stop_background(&id, stop).await }).await
 }
 
 async fn requests(Of(engine): Of) -> Response {

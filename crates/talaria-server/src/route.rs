@@ -111,6 +111,8 @@ routes! {
     MESSAGES "messages" Get "/v1/sessions/{id}/messages" "Reads kept messages, a page at a time."
     SEARCH "search" Get "/v1/search" "Finds words in everything said and done."
     PRUNE "prune" Post "/v1/prune" "Throws conversations away, or says which it would."
+    BACKGROUND "background" Get "/v1/background" "Lists the commands that outlived their turns and still run."
+    STOP_BACKGROUND "stop_background" Post "/v1/background/{id}/stop" "Stops a command that runs in the background."
     REQUESTS "requests" Get "/v1/requests" "Lists what waits for a person."
     REQUEST "request" Get "/v1/requests/{id}" "Shows one request."
     ANSWER "answer" Post "/v1/requests/{id}/answer" "Answers a request."

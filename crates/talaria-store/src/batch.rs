@@ -52,6 +52,8 @@ pub enum Change {
     TaskWorktree(Option<String>),
     /// Whom a task tells, one target each.
     TaskNotify(Vec<String>),
+    /// The background commands of the session, as JSON, or that it has none.
+    Background(Option<String>),
     /// Something that is owed to somebody. Its id must be new.
     Outbox(NewOutbox),
     /// A row of the audit log, about what this batch does.

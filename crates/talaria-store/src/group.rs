@@ -15,7 +15,7 @@ use talaria_core::ids::SessionId;
 use crate::batch::{Appended, Batch, Change};
 use crate::error::StoreError;
 use crate::fat::{Rows, Start, Statements, Then};
-use crate::{audit, outbox, request, session, task, transaction, turn};
+use crate::{audit, background, outbox, request, session, task, transaction, turn};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -212,6 +212,7 @@ async fn apply(conn: &mut SqliteConnection, batch: &Batch, appended: Appended, c
         Change::TaskWorktree(worktree) => task::set_worktree(conn, session, worktree).await,
         Change::TaskNotify(notify) => task::set_notify(conn, session, &notify).await,
         Change::TakeBack { after } => turn::take_back(conn, session, after).await,
+        Change::Background(commands) => background::set(conn, session, commands).await,
         Change::Outbox(new) => outbox::insert(conn, session, new).await,
         Change::Audit(entry) => audit::insert(conn, entry).await,
         // All messages of the group went in together.

@@ -15,6 +15,7 @@
 //! kept as they come: redaction and sealing are done before.
 
 mod audit;
+mod background;
 mod batch;
 #[cfg(feature = "contract")]
 pub mod contract;
@@ -67,7 +68,7 @@ pub use outbox::{NewOutbox, Outbox};
 pub use prune::{Doomed, Prunable, PrunePolicy, Pruned};
 pub use request::{Answer, AnswerResult, NewRequest, PeerRequest, Request, RequestFilter, RequestPatch};
 pub use search::{Hit, Snippet};
-pub use session::{Found, NewSession, Session, SessionPatch};
+pub use session::{Candidate, Found, NewSession, Session, SessionPatch};
 pub use session_list::{Cursor, SessionFilter, SessionPage};
 pub use store::{Counts, Size, Store};
 pub use task::{NewTask, TaskRow};

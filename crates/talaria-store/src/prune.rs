@@ -1,4 +1,4 @@
-//! Forgetting whole sessions, by age, by number and by size. What runs or waits for a person is never forgotten, and
+//! Forgetting whole sessions, by age, by number and by size. What runs, also in the background, or waits for a person is never forgotten, and
 //! neither is a session of which somebody is still to be told: it stays until that was delivered or given up.
 //!
 //! A session leaves the lists in one short transaction. What belonged to it is removed after that in small steps, so
@@ -19,6 +19,7 @@ const PROTECTED: &str = "
      or exists (select 1 from request where request.session = session.id
                 and (request.state in ('open', 'answered', 'delivering')
                      or request.state = 'escrowed' and request.expires_at > $1))
+     or exists (select 1 from meta where meta.key = 'background/' || session.id)
      or exists (select 1 from outbox where outbox.session = session.id
                 and outbox.target is not null and outbox.done_at is null))";
 

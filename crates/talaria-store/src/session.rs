@@ -119,13 +119,22 @@ pub struct Session {
     pub last_seq: i64,
 }
 
+/// One of several sessions that may be meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// The id or the alias that matches.
+    pub name: String,
+    /// What people see of it.
+    pub title: Option<String>,
+}
+
 /// What a person's id stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
     /// This session.
     One(Box<Session>),
     /// Several begin with it; some of them.
-    Ambiguous(Vec<SessionId>),
+    Ambiguous(Vec<Candidate>),
     /// None.
     Unknown,
 }
@@ -183,16 +192,22 @@ impl Store {
         rows::one(found.as_ref())
     }
 
-    /// Finds a session by its id, its alias, or a beginning of one that only one session has.
+    /// Finds a session by its id, its alias, or a beginning or an end of one that only one session has.
     pub async fn find_session(&self, typed: &str) -> Result<Found, StoreError> {
         let typed = typed.trim().to_ascii_lowercase();
         if typed.is_empty() || !typed.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
             return Ok(Found::Unknown);
         }
-        // `~` sorts behind everything that an id is made of. Whole ids come first.
+        // `~` sorts after everything that an id is made of, so beginnings are ranges of an index. Ends are looked for in
+        // the small indexes, which hold nothing but ids and times. Whole ids come first.
         let found = sqlx::query(
-            "select *, id = $1 or coalesce(alias = $1, 0) as whole from session
-             where (id >= $1 and id < $1 || '~') or (alias >= $1 and alias < $1 || '~')
+            "select *, id = $1 or coalesce(alias = $1, 0) as whole,
+                    coalesce(alias >= $1 and alias < $1 || '~' or substr(alias, -length($1)) = $1, 0) as by_alias
+             from session where id in (
+                 select id from session where id >= $1 and id < $1 || '~'
+                 union select id from session where alias >= $1 and alias < $1 || '~'
+                 union select id from session indexed by session_by_time where substr(id, -length($1)) = $1
+                 union select id from session where alias is not null and substr(alias, -length($1)) = $1)
              order by whole desc, updated_at desc limit $2",
         )
         .bind(typed)
@@ -205,8 +220,13 @@ impl Store {
                 Ok(Found::One(Box::new(Session::from_row(first)?)))
             }
             several => {
-                let id = |row: &SqliteRow| Ok(SessionId::new(row.try_get::<String, _>("id")?));
-                Ok(Found::Ambiguous(several.iter().map(id).collect::<Result<_, StoreError>>()?))
+                let candidate = |row: &SqliteRow| {
+                    let alias: Option<String> = row.try_get("alias")?;
+                    let alias = alias.filter(|_| row.try_get("by_alias").unwrap_or_default());
+                    let id: String = row.try_get("id")?;
+                    Ok(Candidate { name: alias.unwrap_or(id), title: row.try_get("title")? })
+                };
+                Ok(Found::Ambiguous(several.iter().map(candidate).collect::<Result<_, StoreError>>()?))
             }
         }
     }

@@ -16,7 +16,9 @@ pub(crate) enum Reader {
 /// How commands begin in a shell and in a chat; the first that fits counts. What has no counterpart is typed in a shell.
 const BEGINNINGS: &[(&str, &str)] = &[
     ("talaria task ", "/task "),
+    ("talaria ps", "/ps"),
     ("talaria requests list", "/requests"),
+    ("read it whole with: talaria requests show ", "read it whole with: /approve "),
     ("talaria requests answer ", "/approve "),
     (" accept (or decline, …)", " (or /deny)"),
     ("talaria sessions list", "/sessions"),

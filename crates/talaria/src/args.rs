@@ -14,6 +14,7 @@ mod import;
 mod mcp;
 mod measure;
 mod migrate;
+mod ps;
 mod requests;
 mod sessions;
 mod start_task;
@@ -28,6 +29,7 @@ pub(crate) use exec::{Approve, Exec};
 pub(crate) use import::{Hermes, Import, ImportSource};
 pub(crate) use mcp::Mcp;
 pub(crate) use migrate::Migrate;
+pub(crate) use ps::{Ps, PsAction};
 pub(crate) use requests::{AnswerOptions, Requests, RequestsAction};
 pub(crate) use sessions::{Export, Format, Limits, Prune, Search, Sessions, SessionsAction};
 pub(crate) use start_task::StartTask;
@@ -69,6 +71,8 @@ pub(crate) enum Command {
     Task(Tasks),
     /// List and answer what waits for a person
     Requests(Requests),
+    /// List, follow and stop commands that run in the background
+    Ps(Ps),
     /// List, show, search, export and prune conversations
     Sessions(Sessions),
     /// Take over what another program kept

@@ -101,7 +101,8 @@ mod tests {
             WHEN  WHAT            WHO                      ABOUT  ESTABLISHED
             now   answer accept   person:ada               req-1  /dev/pts/1, process 7
             now   answer refused  model:sandboxed-command  req-1  no terminal, process 9; it runs in a sandbox
-        "#]].assert_eq(&table(&[answer, refusal], now).show(Look {
+        "#]]
+        .assert_eq(&table(&[answer, refusal], now).show(Look {
             color: false,
             width: Some(120),
             live: false,

@@ -99,7 +99,7 @@ async fn opened(
     if let Some(id) = &options.resume {
         return match patiently("looking for the conversation", client.session(id)).await {
             Ok(detail) => Ok(Some(detail.info)),
-            Err(error) => Err(refused_id("cannot open this conversation", id, client, &error).await),
+            Err(error) => Err(refused_id("cannot open this conversation", &error)),
         };
     }
     if !options.last {

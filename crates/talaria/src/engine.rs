@@ -2,7 +2,7 @@
 
 use std::io;
 
-use talaria_core::api::{Problem, ProblemCode, SessionQuery};
+use talaria_core::api::{Problem, ProblemCode};
 use talaria_engine::home::TalariaHome;
 use talaria_engine::identity::HomeRecord;
 use talaria_face::render::plain_line;
@@ -12,11 +12,6 @@ use talaria_server::socket_path;
 
 use crate::patience::patiently;
 use crate::trouble::{Trouble, complain, exit};
-
-/// So many conversations are looked at to say which one may have been meant.
-const CANDIDATES: usize = 1000;
-/// So many of them are named.
-const NAMED: usize = 5;
 
 /// Finds the engine of this home, or starts it. If a person stops it later, this command starts no other; a caller that
 /// takes further wishes says so ([`Client::for_many_wishes`]). Says how the home came here, if its engine just found out.
@@ -105,24 +100,12 @@ pub(crate) fn not_known(trouble: &Trouble, look: &str) -> Trouble {
 }
 
 /// The same where an id was typed: says which one may have been meant.
-pub(crate) async fn refused_id(what: &str, id: &str, client: &Client, error: &ClientError) -> Trouble {
+pub(crate) fn refused_id(what: &str, error: &ClientError) -> Trouble {
     let ClientError::Problem(problem) = error else { return refused(what, error) };
     let trouble = refused(what, error);
     match problem.code {
         ProblemCode::Unknown if problem.hint.is_none() => {
             trouble.try_this("`talaria sessions list` shows what there is")
-        }
-        ProblemCode::Ambiguous => {
-            let query = SessionQuery { limit: CANDIDATES, ..SessionQuery::default() };
-            let sessions = client.sessions(&query).await.unwrap_or_default();
-            let names =
-                sessions.iter().flat_map(|info| [Some(info.id.as_str()), info.task.as_deref()]).flatten();
-            let matching: Vec<&str> = names.filter(|name| name.starts_with(id)).take(NAMED).collect();
-            if matching.is_empty() {
-                trouble
-            } else {
-                trouble.try_this(format!("one of {}", matching.join(", ")))
-            }
         }
         _ => trouble,
     }

@@ -20,6 +20,7 @@ use crate::args::{Approve, Exec};
 use crate::conversation::{self, Bond, Followed};
 use crate::engine::{self, refused_id};
 use crate::face::{Answerer, Face};
+use crate::input::Silence;
 use crate::keyboard::{Keyboard, Lines};
 use crate::last_open::LastOpen;
 use crate::output::print;
@@ -51,7 +52,8 @@ pub(crate) async fn run(options: Exec) -> Result<u8, Trouble> {
 
 async fn run_turn(options: &Exec) -> Result<Report, Trouble> {
     // Before signals are taken over: Ctrl-C must end a wait for standard input.
-    let input = input::read(options.prompt.as_deref().unwrap_or_default(), &options.image)?;
+    let silence = if options.stdin { Silence::ToTheEnd } else { Silence::Briefly };
+    let input = input::for_exec(options.prompt.as_deref(), silence, &options.image)?;
     let mut stops = Stops::listen()?;
     let cwd = input::working_directory(options.cwd.as_deref())?;
     let settings = Settings::load()?.accept()?;
@@ -83,7 +85,7 @@ async fn attach(options: &Exec, id: &str) -> Result<Report, Trouble> {
         let client = engine::reach(&settings.home).await?;
         match client.session(id).await {
             Ok(detail) => Ok((client, detail)),
-            Err(error) => Err(refused_id("cannot follow this conversation", id, &client, &error).await),
+            Err(error) => Err(refused_id("cannot follow this conversation", &error)),
         }
     };
     let (client, detail) = unless_stopped(&mut stops, patiently("looking for the turn", looking)).await?;
@@ -168,7 +170,7 @@ async fn start(
         let turn = NewTurn { model: options.model.clone(), ..turn };
         return match client.start_turn(id, &turn).await {
             Ok(started) => Ok(started),
-            Err(error) => Err(refused_id("cannot go on with this conversation", id, client, &error).await),
+            Err(error) => Err(refused_id("cannot go on with this conversation", &error)),
         };
     }
     let new = wanted(options).session(Kind::Exec, cwd, &settings.config, turn);

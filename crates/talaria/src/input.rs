@@ -6,6 +6,11 @@ use std::path::{Path, PathBuf};
 
 use talaria_core::wire::call::UserInput;
 
+mod image;
+mod piped;
+
+pub(crate) use piped::Silence;
+
 use crate::trouble::{Trouble, exit};
 
 /// The longest input that Codex takes, in characters.
@@ -14,6 +19,30 @@ const INPUT_LIMIT: usize = 1_048_576;
 /// Reads the prompt, from standard input if it is `-`, and the images.
 pub(crate) fn read(prompt: &str, images: &[PathBuf]) -> Result<Vec<UserInput>, Trouble> {
     let text = if prompt == "-" { read_prompt()? } else { prompt.to_owned() };
+    parts(text, images)
+}
+
+/// Reads what `exec` is to say: the prompt, with standard input beside it if there is some; without a prompt, standard input
+/// is the prompt.
+pub(crate) fn for_exec(
+    prompt: Option<&str>,
+    silence: Silence,
+    images: &[PathBuf],
+) -> Result<Vec<UserInput>, Trouble> {
+    let text = match prompt {
+        Some("-") => read_prompt()?,
+        Some(prompt) => match piped::read(silence)? {
+            Some(text) => piped::with_prompt(prompt, &text),
+            None => prompt.to_owned(),
+        },
+        None if piped::is_there() => read_prompt()?,
+        None => {
+            return Err(Trouble::new(exit::USAGE, "there is no prompt").try_this(
+                "say what Codex should do: talaria exec \"explain this repo\"; a pipe is read as the prompt: \
+                 git diff | talaria exec, or talaria exec -",
+            ));
+        }
+    };
     parts(text, images)
 }
 
@@ -70,7 +99,7 @@ pub(crate) fn image_path(image: &Path) -> Result<String, Trouble> {
     if !path.is_file() {
         return Err(trouble("it is not a file".to_owned()));
     }
-    std::fs::File::open(&path).map_err(|error| trouble(error.to_string()))?;
+    image::check(&path).map_err(trouble)?;
     path.into_os_string().into_string().map_err(|_| trouble("its path is not valid UTF-8".to_owned()))
 }
 

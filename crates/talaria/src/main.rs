@@ -38,6 +38,7 @@ mod mcp;
 mod migrate;
 mod output;
 mod patience;
+mod ps;
 mod requests;
 mod runtime;
 mod serve;
@@ -79,6 +80,7 @@ fn run(cli: Cli) -> Result<u8, Trouble> {
             Command::Exec(options) => exec::run(*options).await,
             Command::Task(options) => tasks::run(&options).await,
             Command::Requests(options) => requests::run(&options).await,
+            Command::Ps(options) => ps::run(&options).await,
             Command::Sessions(options) => sessions::run(&options).await,
             Command::Import(options) => import::run(&options).await,
             Command::Migrate(options) => migrate::run(&options).await,

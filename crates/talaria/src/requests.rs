@@ -1,9 +1,12 @@
 //! `talaria requests`: what waits for a person, and the answer, from any terminal.
 
 use std::io::Read;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use talaria_core::api::{AnswerRequest, Answered, ProblemCode, RequestInfo};
+use talaria_core::event::Event;
+use talaria_core::ids::short_id;
 use talaria_core::request::{Answer, Ask, Typed, Who, Wish};
 use talaria_server::client::{Client, ClientError};
 
@@ -16,8 +19,8 @@ use crate::output::print;
 use crate::patience::patiently;
 use crate::sessions::json_lines;
 use crate::settings::Settings;
-use crate::trouble::{Trouble, exit};
-use talaria_face::render::{Look, about};
+use crate::trouble::{Trouble, complain, exit};
+use talaria_face::render::{Look, Renderer as _, Terminal, about};
 use talaria_face::sheet::Sheet;
 
 pub(crate) mod build;
@@ -42,6 +45,10 @@ pub(crate) async fn run(options: &Requests) -> Result<u8, Trouble> {
                 }
             })?;
         }
+        RequestsAction::Show { request, json } => {
+            let request = find(&client, request).await?;
+            print(&if *json { json_lines(&[request]) } else { shown(&request, look::of_stdout()) })?;
+        }
         RequestsAction::Answer(options) => answer(&client, options).await?,
     }
     Ok(0)
@@ -50,7 +57,9 @@ pub(crate) async fn run(options: &Requests) -> Result<u8, Trouble> {
 /// What waits for a person, as a table, with the command that answers.
 pub(crate) fn open_requests(requests: &[RequestInfo], now: Timestamp, look: Look, reader: Reader) -> String {
     let first = requests.first().map(|request| request.id.to_string()).unwrap_or_default();
-    let how = format!("answer with: talaria requests answer {first} accept (or decline, …)\n");
+    let how = format!(
+        "read it whole with: talaria requests show {first}\nanswer with: talaria requests answer {first} accept (or decline, …)\n"
+    );
     table(requests, now).show(look) + &reader.advice(&how)
 }
 
@@ -58,7 +67,7 @@ pub(crate) fn open_requests(requests: &[RequestInfo], now: Timestamp, look: Look
 pub(crate) fn table(requests: &[RequestInfo], now: Timestamp) -> Sheet {
     let mut sheet = Sheet::new(&["request", "kind", "asked", "for", "about"], "about").to_be_read();
     for request in requests {
-        let whose = request.task.clone().unwrap_or_else(|| request.session.to_string());
+        let whose = request.task.clone().unwrap_or_else(|| short_id(request.session.as_str()).to_owned());
         sheet.row([
             request.id.to_string(),
             request.kind.clone(),
@@ -70,8 +79,39 @@ pub(crate) fn table(requests: &[RequestInfo], now: Timestamp) -> Sheet {
     sheet
 }
 
+/// A request as a person reads it before the answer: the whole question, whose it is, and how it stands.
+fn shown(request: &RequestInfo, look: Look) -> String {
+    let question = question(request, look);
+    let question = question.unwrap_or_else(|| format!("this request cannot be shown: {}\n", request.summary));
+    let whose = request.task.clone().unwrap_or_else(|| request.session.to_string());
+    let asked = ago(request.since, Timestamp::now());
+    let by = request.answered_by.as_deref().map(|by| format!(" by {by}")).unwrap_or_default();
+    let state = format!("{:?}", request.state).to_lowercase();
+    format!("{question}{}, asked {asked} in {whose}: {state}{by}\n", request.id)
+}
+
+/// The whole question, exactly as the chat shows it; `None` if what is asked is not known.
+pub(crate) fn question(request: &RequestInfo, look: Look) -> Option<String> {
+    let opened = Event::RequestOpened {
+        id: request.id.clone(),
+        ask: Box::new(request.ask.clone()?),
+        place: request.place,
+        digest: request.digest.clone(),
+    };
+    let mut out = Vec::new();
+    let mut renderer = Terminal::new(&mut out, Look { live: false, ..look });
+    renderer.event(Duration::ZERO, &opened).ok()?;
+    renderer.close().ok()?;
+    drop(renderer);
+    String::from_utf8(out).ok()
+}
+
 async fn answer(client: &Client, options: &AnswerOptions) -> Result<(), Trouble> {
     let request = find(client, &options.request).await?;
+    if !options.json {
+        complain(&shown(&request, Look { color: false, live: false, ..look::of_stdout() }));
+    }
+    // The answer is bound to what was shown: the engine refuses it for a question that changed meanwhile.
     let answer = decide(&request, options).await?;
     let sent = AnswerRequest { answer: answer.revealed(), by: Who::User, digest: request.digest.clone() };
     let answered = patiently("answering", client.answer(request.id.as_str(), &sent)).await;
@@ -79,7 +119,12 @@ async fn answer(client: &Client, options: &AnswerOptions) -> Result<(), Trouble>
     print(&if options.json { json_lines(&[answered]) } else { words(&answered) })
 }
 
-/// Finds a request by its id, or an open one by the beginning of it.
+/// Is this id meant by a beginning or an end of it?
+fn is_named(id: &str, typed: &str) -> bool {
+    !typed.is_empty() && (id.starts_with(typed) || id.ends_with(typed))
+}
+
+/// Finds a request by its id, or an open one by a unique beginning or end of it.
 pub(crate) async fn find(client: &Client, id: &str) -> Result<RequestInfo, Trouble> {
     let error = match client.request(id).await {
         Ok(request) => return Ok(request),
@@ -88,13 +133,13 @@ pub(crate) async fn find(client: &Client, id: &str) -> Result<RequestInfo, Troub
     let is_unknown = matches!(&error, ClientError::Problem(problem) if problem.code == ProblemCode::Unknown);
     let open = if is_unknown { client.requests().await.unwrap_or_default() } else { Vec::new() };
     let matching: Vec<RequestInfo> =
-        open.into_iter().filter(|request| request.id.as_str().starts_with(id)).collect();
+        open.into_iter().filter(|request| is_named(request.id.as_str(), id)).collect();
     match &matching[..] {
         [] => Err(not_answered(&error)),
         [one] => client.request(one.id.as_str()).await.map_err(|error| not_answered(&error)),
         several => {
             let names: Vec<&str> = several.iter().map(|request| request.id.as_str()).collect();
-            Err(Trouble::new(exit::USAGE, format!("more than one request begins with {id}"))
+            Err(Trouble::new(exit::USAGE, format!("more than one request is meant by {id}"))
                 .try_this(format!("one of {}", names.join(", "))))
         }
     }
@@ -183,34 +228,25 @@ mod tests {
             request("req-0a1b2c3d4e5f", Some("codex-1a2b3c4d5e6f"), "/bin/bash -lc 'cargo clean'"),
         ];
         expect![[r#"
-            REQUEST           KIND     ASKED         FOR                                   ABOUT
-            req-bb2db58a5365  command  1 minute ago  01a1e82b-49c1-77ee-b68a-0a1fd979af82  cargo test --locked
-                                                                                           && git push origin
-                                                                                           HEAD:main
-            req-0a1b2c3d4e5f  command  1 minute ago  codex-1a2b3c4d5e6f                    cargo clean
+            REQUEST           KIND     ASKED         FOR                 ABOUT
+            req-bb2db58a5365  command  1 minute ago  d979af82            cargo test --locked && git push origin
+                                                                         HEAD:main
+            req-0a1b2c3d4e5f  command  1 minute ago  codex-1a2b3c4d5e6f  cargo clean
         "#]]
         .assert_eq(&shown(&requests, 100));
         expect![[r#"
-            request: req-bb2db58a5365
-            kind: command
-            asked: 1 minute ago
-            for: 01a1e82b-49c1-77ee-b68a-0a1fd979af82
-            about: cargo test --locked && git push origin HEAD:main
-            ────────────────────────
-            request: req-0a1b2c3d4e5f
-            kind: command
-            asked: 1 minute ago
-            for: codex-1a2b3c4d5e6f
-            about: cargo clean
+            REQUEST           KIND     ASKED         FOR                 ABOUT
+            req-bb2db58a5365  command  1 minute ago  d979af82            cargo test --locked
+                                                                         && git push origin
+                                                                         HEAD:main
+            req-0a1b2c3d4e5f  command  1 minute ago  codex-1a2b3c4d5e6f  cargo clean
         "#]]
         .assert_eq(&shown(&requests, 80));
-        assert_eq!(shown(&requests, 60), shown(&requests, 80));
         expect![[r#"
             request: req-bb2db58a5365
             kind: command
             asked: 1 minute ago
-            for:
-              01a1e82b-49c1-77ee-b68a-0a1fd979af82
+            for: d979af82
             about: cargo test --locked && git push
               origin HEAD:main
             ────────────────────────

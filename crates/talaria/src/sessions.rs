@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde::Serialize;
 use talaria_core::api::{SearchHit, SessionInfo, SessionQuery};
+use talaria_core::ids::short_id;
 use talaria_core::json_line::json_line;
 use talaria_server::client::Client;
 
@@ -43,7 +44,7 @@ pub(crate) async fn run(options: &Sessions) -> Result<u8, Trouble> {
             let detail = match patiently("reading", client.session(id)).await {
                 Ok(detail) => detail,
                 Err(error) => {
-                    return Err(refused_id("cannot show this conversation", id, &client, &error).await);
+                    return Err(refused_id("cannot show this conversation", &error));
                 }
             };
             print(&if *json {
@@ -71,7 +72,7 @@ pub(crate) fn list(sessions: &[SessionInfo], now: Timestamp, look: Look, reader:
     }
     let mut sheet = Sheet::new(&["id", "", "updated", "title"], "title");
     for info in sessions {
-        let id = info.task.clone().unwrap_or_else(|| info.id.to_string());
+        let id = info.task.clone().unwrap_or_else(|| short_id(info.id.as_str()).to_owned());
         let running = if info.running { "running" } else { "" };
         sheet.row([id, running.to_owned(), ago(info.updated_at, now), info.title.clone()]);
     }
@@ -153,20 +154,15 @@ mod tests {
         ];
         let now = Timestamp::from_second(4700).unwrap();
         expect![[r#"
-            ID                                             UPDATED     TITLE
-            0199a000-0000-7000-8000-000000000001  running  1 hour ago  为什么构建这么慢，请…
-            0199a000-0000-7000-8000-000000000002           1 hour ago  hello␛[2J
+            ID                 UPDATED     TITLE
+            00000001  running  1 hour ago  为什么构建这么慢，请看一下日志
+            00000002           1 hour ago  hello␛[2J
         "#]]
         .assert_eq(&list(&sessions, now, Look { width: Some(80), ..narrow() }, Reader::Shell));
         expect![[r#"
-            id: 0199a000-0000-7000-8000-000000000001
-            running
-            updated: 1 hour ago
-            title: 为什么构建这么慢，请看一下日志
-            ────────────────────────
-            id: 0199a000-0000-7000-8000-000000000002
-            updated: 1 hour ago
-            title: hello␛[2J
+            ID                 UPDATED     TITLE
+            00000001  running  1 hour ago  为什么构建这么慢，请看一下日…
+            00000002           1 hour ago  hello␛[2J
         "#]]
         .assert_eq(&list(&sessions, now, narrow(), Reader::Shell));
         assert!(list(&[], now, narrow(), Reader::Shell).contains("talaria exec"));

@@ -4,6 +4,7 @@
 use jiff::Timestamp;
 use serde_json::json;
 use talaria_core::api::{HostInfo, Limits, RunningTurn, Status, TaskCounts};
+use talaria_core::ids::short_id;
 use talaria_core::json_line::json_line;
 use talaria_engine::leftovers;
 
@@ -15,6 +16,7 @@ use crate::left;
 use crate::look;
 use crate::output::print;
 use crate::patience::patiently;
+use crate::ps;
 use crate::requests::open_requests;
 use crate::settings::Settings;
 use crate::trouble::Trouble;
@@ -39,7 +41,7 @@ pub(crate) async fn run(options: &args::Status) -> Result<u8, Trouble> {
             let tasks = TaskCounts::default();
             let left = left::json(&left);
             json_line(
-                &json!({ "engine": null, "hosts": [], "turns": [], "requests": [], "tasks": tasks, "left": left }),
+                &json!({ "engine": null, "hosts": [], "turns": [], "background": [], "requests": [], "tasks": tasks, "left": left }),
             )
         }
         (Some(status), false) => page(status, Timestamp::now(), look::of_stdout(), Reader::Shell),
@@ -80,6 +82,9 @@ pub(crate) fn page(status: &Status, now: Timestamp, look: Look, reader: Reader) 
     }
     out += &section("Codex", &hosts(&status.hosts, now), status.hosts.len(), look);
     out += &section("Running turns", &turns(&status.turns, now), status.turns.len(), look);
+    if !status.background.is_empty() {
+        out += &format!("\nBackground commands:\n{}", ps::list(&status.background, now, look, reader));
+    }
     if !status.turns.is_empty() {
         out += &reader.advice("follow one with: talaria exec --attach ID\n");
     }
@@ -145,7 +150,7 @@ fn hosts(hosts: &[HostInfo], now: Timestamp) -> Sheet {
 fn turns(turns: &[RunningTurn], now: Timestamp) -> Sheet {
     let mut sheet = Sheet::new(&["id", "turn", "for", "title"], "title");
     for turn in turns {
-        let id = turn.task.clone().unwrap_or_else(|| turn.session.to_string());
+        let id = turn.task.clone().unwrap_or_else(|| short_id(turn.session.as_str()).to_owned());
         sheet.row([id, turn.turn.to_string(), since(turn.since, now), turn.title.clone()]);
     }
     sheet
@@ -177,6 +182,7 @@ mod tests {
             engine,
             hosts: Vec::new(),
             turns: Vec::new(),
+            background: Vec::new(),
             requests: Vec::new(),
             tasks: TaskCounts::default(),
             limits: Limits { tasks: 4, hosts: 2, threads_per_host: 32, host_memory_kib: None },
@@ -278,6 +284,7 @@ mod tests {
             Waiting for an answer:
             REQUEST           KIND     ASKED          FOR                 ABOUT
             req-0a1b2c3d4e5f  command  5 seconds ago  codex-1a2b3c4d5e6f  cargo clean
+            read it whole with: talaria requests show req-0a1b2c3d4e5f
             answer with: talaria requests answer req-0a1b2c3d4e5f accept (or decline, …)
         "#]]
         .assert_eq(&shown(&busy(), 100));
@@ -304,6 +311,7 @@ mod tests {
             asked: 5 seconds ago
             for: codex-1a2b3c4d5e6f
             about: cargo clean
+            read it whole with: talaria requests show req-0a1b2c3d4e5f
             answer with: talaria requests answer req-0a1b2c3d4e5f accept (or decline, …)
         "#]]
         .assert_eq(&lists(60));

@@ -10,7 +10,7 @@ use talaria_core::request::Who;
 use talaria_server::client::{Client, ClientError};
 
 use crate::advice::Reader;
-use crate::args::{One, TaskAction, Tasks};
+use crate::args::{TaskAction, Tasks};
 use crate::engine::{self, refused, refused_id};
 use crate::look;
 use crate::output::print;
@@ -71,7 +71,7 @@ pub(crate) async fn told(
             if task.json { json_lines(&[found]) } else { page::page(&found, Timestamp::now(), look, reader) }
         }
         TaskAction::Show { task, diff: true } => {
-            let diff = of_task("cannot show what it changed", task, client, client.diff(&task.id)).await?;
+            let diff = of_task("cannot show what it changed", client.diff(&task.id)).await?;
             if task.json { json_lines(&[diff]) } else { patch::show(&diff.diff, look) }
         }
         TaskAction::Steer { task, text } => {
@@ -80,12 +80,12 @@ pub(crate) async fn told(
         TaskAction::Interrupt { task } => reader.advice(&words::interrupt(task, client).await?).into_owned(),
         TaskAction::Notify(options) => notices::told(options, client, look).await?,
         TaskAction::Apply { task } => {
-            let applied = of_task("cannot apply it", task, client, client.apply(&task.id)).await?;
+            let applied = of_task("cannot apply it", client.apply(&task.id)).await?;
             if task.json { json_lines(&[applied]) } else { patch::applied(&applied) }
         }
         TaskAction::Discard { task, force } => {
             let discard = client.discard(&task.id, Discard { force: *force });
-            let discarded = of_task("cannot discard it", task, client, discard).await?;
+            let discarded = of_task("cannot discard it", discard).await?;
             if task.json {
                 json_lines(&[discarded])
             } else {
@@ -101,15 +101,10 @@ async fn reach() -> Result<Client, Trouble> {
 }
 
 /// Asks the engine something about one task.
-async fn of_task<T>(
-    what: &str,
-    task: &One,
-    client: &Client,
-    asking: impl Future<Output = Result<T, ClientError>>,
-) -> Result<T, Trouble> {
+async fn of_task<T>(what: &str, asking: impl Future<Output = Result<T, ClientError>>) -> Result<T, Trouble> {
     match patiently("asking the engine", asking).await {
         Ok(answer) => Ok(answer),
-        Err(error) => Err(refused_id(what, &task.id, client, &error).await),
+        Err(error) => Err(refused_id(what, &error)),
     }
 }
 
@@ -117,7 +112,7 @@ async fn of_task<T>(
 pub(crate) async fn find(what: &str, client: &Client, id: &str) -> Result<TaskInfo, Trouble> {
     match patiently("asking the engine", client.task(id)).await {
         Ok(task) => Ok(task),
-        Err(error) => Err(refused_id(what, id, client, &error).await),
+        Err(error) => Err(refused_id(what, &error)),
     }
 }
 

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::RequestInfo;
+use super::{BackgroundInfo, RequestInfo};
 use crate::event::Stage;
 use crate::ids::SessionId;
 
@@ -35,6 +35,9 @@ pub struct Status {
     pub hosts: Vec<HostInfo>,
     /// The turns that have no outcome yet.
     pub turns: Vec<RunningTurn>,
+    /// The commands that outlived their turns and still run.
+    #[serde(default)]
+    pub background: Vec<BackgroundInfo>,
     /// What waits for a person.
     pub requests: Vec<RequestInfo>,
     /// How many tasks there are that have not ended.

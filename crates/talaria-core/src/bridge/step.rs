@@ -46,6 +46,10 @@ pub fn step(event: &Event) -> Option<String> {
         Event::Warning { message } | Event::TerminalsEnded { message } | Event::HostReplaced { message } => {
             message.clone()
         }
+        Event::BackgroundStarted(command) => format!("still runs in the background: {}", command.command),
+        Event::BackgroundEnded { command, end, exit_code, .. } => {
+            format!("background command {}: {command}", end.words(*exit_code))
+        }
         Event::Interrupting { by } => format!("asked to stop by {by}"),
         Event::Escalated { .. } => "Codex did not stop in time".to_owned(),
         Event::Steered { .. } => "further words reached the turn".to_owned(),
@@ -60,6 +64,7 @@ pub fn step(event: &Event) -> Option<String> {
         | Event::TextDelta { .. }
         | Event::ReasoningDelta { .. }
         | Event::OutputDelta { .. }
+        | Event::BackgroundOutput { .. }
         | Event::PlanDelta { .. }
         | Event::PatchUpdated { .. }
         | Event::ItemAbandoned { .. }

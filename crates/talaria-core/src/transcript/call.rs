@@ -26,6 +26,9 @@ pub(super) fn abandoned(why: Option<Abandonment>) -> &'static str {
     }
 }
 
+/// Written for a command that outlived its turn.
+pub(super) const IN_BACKGROUND: &str = "[still running in the background when the turn ended]";
+
 /// Gives the call that a step is; `None` for a step that is none.
 pub(super) fn call(id: &ItemId, body: &ItemBody) -> Option<ToolCall> {
     let (name, arguments) = match body {

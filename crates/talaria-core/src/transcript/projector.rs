@@ -15,7 +15,7 @@
 use std::collections::{HashSet, VecDeque};
 use std::mem;
 
-use super::call::{self, ABANDONED};
+use super::call::{self, ABANDONED, IN_BACKGROUND};
 use super::draft::{Draft, join};
 use super::echo::{Echoes, Sent};
 use super::message::{Message, Role, Source, ToolCall};
@@ -47,6 +47,8 @@ pub struct Projector {
     ended: HashSet<Source>,
     /// Calls that have begun and not ended, oldest first.
     open: Vec<OpenCall>,
+    /// Commands that outlive the turn.
+    background: HashSet<ItemId>,
     /// Counts items that began or ended.
     now: u64,
     /// Who spoke last; nobody in this turn, if `None`.
@@ -77,6 +79,7 @@ impl Projector {
             echoes: Echoes::default(),
             ended: HashSet::new(),
             open: Vec::new(),
+            background: HashSet::new(),
             now: 0,
             last: None,
             heard: None,
@@ -157,13 +160,19 @@ impl Projector {
         }
     }
 
+    /// Takes a command that runs in the background when the turn ends.
+    pub fn leave_in_background(&mut self, item: &ItemId) {
+        self.background.insert(item.clone());
+    }
+
     /// Ends the turn. What is open is told as abandoned, and the last word is the assistant's.
     pub fn finish(&mut self, outcome: &Outcome) {
         if mem::replace(&mut self.is_finished, true) {
             return;
         }
         for open in mem::take(&mut self.open) {
-            self.call(open, ABANDONED.to_owned());
+            let is_running = self.background.contains(&open.source.item);
+            self.call(open, if is_running { IN_BACKGROUND } else { ABANDONED }.to_owned());
         }
         if let Some(mut said) = self.said.take() {
             self.recall(&mut said);
@@ -282,6 +291,23 @@ impl Projector {
     fn push(&mut self, message: Message) {
         self.last = Some(message.role);
         self.messages.push_back(message);
+    }
+}
+
+/// What came of a call whose end was reported after its turn: it replaces what was kept at the end of the turn.
+pub fn late_result(item: &Item, limits: Limits) -> Option<Message> {
+    let call = call::call(&item.id, &item.body)?;
+    let result = call::result(&item.body, limits.output);
+    Some(Message { sources: vec![source(item)], ..Message::tool(call.id, result) })
+}
+
+/// What is known of a background command that ended without a report of Codex: it replaces what was kept at the end of the
+/// turn.
+pub fn late_end(item: &ItemId, words: &str) -> Message {
+    let source = Source { item: item.clone(), kind: "command" };
+    Message {
+        sources: vec![source],
+        ..Message::tool(item.as_str(), format!("[ran in the background and {words}]"))
     }
 }
 

@@ -7,6 +7,7 @@ use super::choosing::FILE_LIMIT;
 use super::deadline::Deadline;
 use super::requests::End;
 use super::{Moment, OpenItem, Output, Phase, Turn};
+use crate::background::{BackgroundCommand, UnendedCommand};
 use crate::event::{Abandonment, Event, Stage};
 use crate::failure;
 use crate::frame::Unknown;
@@ -109,10 +110,48 @@ impl Turn {
     }
 
     fn open_commands(&self) -> Vec<ItemId> {
-        let commands = self.open_items.iter().filter(|(_, kind)| **kind == OpenItem::Command);
-        let mut commands: Vec<_> = commands.map(|(id, _)| id.clone()).collect();
-        commands.sort();
+        self.unended_commands().into_iter().map(|command| command.item).collect()
+    }
+
+    /// The commands whose end Codex has not reported, in the order of their ids.
+    fn unended_commands(&self) -> Vec<UnendedCommand> {
+        let mut commands: Vec<_> = self
+            .open_items
+            .iter()
+            .filter_map(|(item, kind)| match kind {
+                OpenItem::Command { command, cwd } => {
+                    Some(UnendedCommand { item: item.clone(), command: command.clone(), cwd: cwd.clone() })
+                }
+                OpenItem::Other => None,
+            })
+            .collect();
+        commands.sort_by(|a, b| a.item.cmp(&b.item));
         commands
+    }
+
+    /// Asks once which commands of an ended turn still run in the background; says whether it did. Codex must be alive for
+    /// that, and the commands of an interrupted turn have been ended instead.
+    fn search_terminals(&mut self, now: Moment) -> bool {
+        let mut commands = self.unended_commands();
+        // A command that was never approved did not run.
+        commands.retain(|command| !self.approvals.is_missing(&command.item));
+        let Phase::Ending { outcome, waits } = &mut self.phase else { return false };
+        let can_run = matches!(outcome, Outcome::Completed | Outcome::Failed { .. });
+        if !can_run || commands.is_empty() || self.background.is_some() {
+            return false;
+        }
+        self.background = Some(Vec::new());
+        waits.terminals = Some(now + TERMINALS_LIMIT);
+        let thread = self.order.thread.clone();
+        self.outputs.push_back(Output::FindTerminals { thread, commands });
+        true
+    }
+
+    pub(super) fn terminals_found(&mut self, now: Moment, found: Vec<BackgroundCommand>) {
+        let Phase::Ending { waits, .. } = &mut self.phase else { return };
+        waits.terminals = None;
+        self.background = Some(found);
+        self.finish_when_nothing_is_awaited(now);
     }
 
     fn await_children(&mut self, now: Moment) -> Deadline {
@@ -184,7 +223,9 @@ impl Turn {
         }
         if !waits.is_waiting(now) {
             let outcome = outcome.clone();
-            self.finish(outcome);
+            if !self.search_terminals(now) {
+                self.finish(outcome);
+            }
         }
     }
 
@@ -220,6 +261,11 @@ impl Turn {
         self.tell_unanswered(&outcome);
         let is_lost = matches!(outcome, Outcome::Lost { .. });
         self.void_requests(if is_lost { End::Lost } else { End::Ended });
+        for command in self.background.take().unwrap_or_default() {
+            if self.open_items.remove(&command.item).is_some() {
+                self.emit(Event::BackgroundStarted(Box::new(command)));
+            }
+        }
         let mut abandoned: Vec<_> = std::mem::take(&mut self.open_items).into_keys().collect();
         abandoned.sort();
         for item in abandoned {

@@ -104,10 +104,13 @@ impl Turn {
 }
 
 /// What is remembered of a step that has begun.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum OpenItem {
-    /// A command: it can outlive an interrupted turn.
-    Command,
+    /// A command: it can outlive its turn.
+    Command {
+        command: String,
+        cwd: String,
+    },
     Other,
 }
 
@@ -121,7 +124,9 @@ pub(super) struct Ended {
 impl OpenItem {
     pub(super) fn of(body: &ItemBody) -> Self {
         match body {
-            ItemBody::Command { .. } => Self::Command,
+            ItemBody::Command { command, cwd, .. } => {
+                Self::Command { command: command.clone(), cwd: cwd.clone() }
+            }
             _ => Self::Other,
         }
     }

@@ -37,6 +37,24 @@ pub(crate) fn below(leader: i32) -> Vec<Entry> {
     table.into_iter().filter(|entry| found.contains(&entry.pid)).collect()
 }
 
+/// The command lines of everything below `leader`, arguments joined by blanks.
+#[cfg(target_os = "linux")]
+pub(crate) fn command_lines_below(leader: i32) -> Vec<String> {
+    let read = |entry: &Entry| std::fs::read(format!("/proc/{}/cmdline", entry.pid)).ok();
+    let joined = |line: Vec<u8>| String::from_utf8_lossy(&line).trim_end_matches('\0').replace('\0', " ");
+    below(leader).iter().filter_map(read).map(joined).collect()
+}
+
+/// The command lines of everything below `leader`, arguments joined by blanks.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn command_lines_below(leader: i32) -> Vec<String> {
+    let pids: Vec<String> = below(leader).iter().map(|entry| entry.pid.to_string()).collect();
+    if pids.is_empty() {
+        return Vec::new();
+    }
+    ps(&["-ww", "-o", "command=", "-p", &pids.join(",")]).lines().map(str::to_owned).collect()
+}
+
 /// Lists everything that has `variable` (`name=value`) in its environment, whoever is its parent now.
 #[cfg(target_os = "linux")]
 pub(crate) fn carrying(variable: &str) -> Vec<Entry> {

@@ -20,7 +20,7 @@ use super::complaints::Mark;
 use super::connection::{CALL_LIMIT, Connection};
 use super::directory::HostDirectory;
 use super::keeping::Register;
-use super::live_turns::{LiveTurns, TurnGuard};
+use super::live_turns::{BackgroundGuard, LiveTurns, TurnGuard};
 use super::queue::Queue;
 use super::router::Router;
 use super::seats::Seats;
@@ -168,7 +168,12 @@ impl Host {
         self.live_turns.enter(thread)
     }
 
-    /// Does a turn of another thread run here? Then the process must not be ended because of this one.
+    /// Counts the background commands of this thread for as long as the guard lives.
+    pub(crate) fn hold_for_background(&self, thread: &ThreadId) -> BackgroundGuard {
+        self.live_turns.hold(thread)
+    }
+
+    /// Does a turn of another thread run here, or a command of one in the background? Then the process must not be ended because of this one.
     pub fn has_other_turns(&self, thread: &ThreadId) -> bool {
         self.live_turns.has_others(thread)
     }

@@ -14,6 +14,8 @@ pub(crate) struct LiveTurns(Arc<Mutex<Turns>>);
 #[derive(Debug, Default)]
 struct Turns {
     running: HashMap<ThreadId, usize>,
+    /// Threads with commands that outlived their turns.
+    background: HashMap<ThreadId, usize>,
     /// No turn may begin here any more.
     is_retired: bool,
 }
@@ -26,16 +28,31 @@ pub struct TurnGuard {
     thread: ThreadId,
 }
 
+/// Says that commands of a thread run in the background, until it is dropped.
+#[derive(Debug)]
+#[must_use = "they count only as long as this lives"]
+pub struct BackgroundGuard {
+    turns: LiveTurns,
+    thread: ThreadId,
+}
+
 impl LiveTurns {
+    /// Counts a thread with background commands: they end with the process, so it is not idle.
+    pub(crate) fn hold(&self, thread: &ThreadId) -> BackgroundGuard {
+        *self.lock().background.entry(thread.clone()).or_default() += 1;
+        BackgroundGuard { turns: self.clone(), thread: thread.clone() }
+    }
+
     /// Counts a turn of this thread.
     pub(crate) fn enter(&self, thread: &ThreadId) -> TurnGuard {
         *self.lock().running.entry(thread.clone()).or_default() += 1;
         TurnGuard { turns: self.clone(), thread: thread.clone() }
     }
 
-    /// Does a turn of another thread run?
+    /// Does a turn of another thread run, or a command of one in the background?
     pub(crate) fn has_others(&self, thread: &ThreadId) -> bool {
-        self.lock().running.keys().any(|other| other != thread)
+        let turns = self.lock();
+        turns.running.keys().chain(turns.background.keys()).any(|other| other != thread)
     }
 
     /// How many turns run.
@@ -47,7 +64,7 @@ impl LiveTurns {
     /// retired is safe from it.
     pub(crate) fn retire_if_idle(&self) -> bool {
         let mut turns = self.lock();
-        turns.is_retired |= turns.running.is_empty();
+        turns.is_retired |= turns.running.is_empty() && turns.background.is_empty();
         turns.is_retired
     }
 
@@ -58,6 +75,18 @@ impl LiveTurns {
 
     fn lock(&self) -> MutexGuard<'_, Turns> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for BackgroundGuard {
+    fn drop(&mut self) {
+        let mut turns = self.turns.lock();
+        if let Some(count) = turns.background.get_mut(&self.thread) {
+            *count -= 1;
+            if *count == 0 {
+                turns.background.remove(&self.thread);
+            }
+        }
     }
 }
 
@@ -76,6 +105,17 @@ impl Drop for TurnGuard {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_background_command_keeps_its_host_and_is_no_turn() {
+        let (turns, thread) = (LiveTurns::default(), ThreadId::new("t"));
+        let guard = turns.hold(&thread);
+        assert_eq!(turns.count(), 0);
+        assert!(!turns.has_others(&thread) && turns.has_others(&ThreadId::new("other")));
+        assert!(!turns.retire_if_idle());
+        drop(guard);
+        assert!(turns.retire_if_idle());
+    }
 
     #[test]
     fn a_turn_counts_as_long_as_its_guard_lives() {

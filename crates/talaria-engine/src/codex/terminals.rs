@@ -1,14 +1,19 @@
-//! Ends the commands that an interrupted turn left running: an interrupt alone does not.
+//! Commands that outlive their turn: which of them still run, and how they are ended.
 //!
-//! A newer Codex lists what runs in the background, and only what this turn began is ended. An older one can only end
-//! everything of the thread, older commands included; that is told, and not done when the turn left nothing.
+//! An interrupt alone does not end them. A newer Codex lists what runs in the background, and only what this turn began is
+//! ended. An older one can only end everything of the thread, older commands included; that is told, and not done when
+//! the turn left nothing. Both report output and end of such a command after its turn, so on the older one a command whose
+//! end was not reported runs. After a time in which nobody listened to it, the process table is the evidence.
 
 use std::fmt;
 
-use talaria_core::ids::{ItemId, ThreadId};
+use talaria_core::background::{BackgroundCommand, UnendedCommand};
+use talaria_core::ids::{BackgroundId, ItemId, ThreadId};
+use talaria_core::redact::redact;
 use talaria_core::wire::call::{TerminalsClean, TerminalsList, TerminalsTerminate, WireTerminal};
 
 use super::client::CallError;
+use super::descendants;
 use super::host::Host;
 
 /// How many answers are read of a list that goes on and on.
@@ -56,6 +61,75 @@ impl Host {
         Ok(if commands.is_empty() { TerminalsEnded::Nothing } else { TerminalsEnded::Own { commands } })
     }
 
+    /// Says which of these commands still run now that their turn has ended.
+    pub async fn find_terminals(
+        &self,
+        thread: &ThreadId,
+        commands: Vec<UnendedCommand>,
+    ) -> Result<Vec<BackgroundCommand>, CallError> {
+        let listed = match self.version().lists_terminals() {
+            true => Some(self.terminals(thread).await?),
+            false => None,
+        };
+        let found = commands.into_iter().filter_map(|UnendedCommand { item, command, cwd }| {
+            let process = match &listed {
+                Some(listed) => Some(listed.iter().find(|one| one.item_id == item)?.process_id.clone()),
+                None => None,
+            };
+            Some(BackgroundCommand { id: mint_id(), item, command, cwd, process })
+        });
+        Ok(found.collect())
+    }
+
+    /// Says which of these background commands still run, after a time in which nobody listened to Codex.
+    pub async fn still_running(
+        &self,
+        thread: &ThreadId,
+        commands: &[BackgroundCommand],
+    ) -> Result<Vec<BackgroundId>, CallError> {
+        if self.version().lists_terminals() {
+            let listed = self.terminals(thread).await?;
+            let is_listed =
+                |command: &&BackgroundCommand| listed.iter().any(|one| one.item_id == command.item);
+            return Ok(commands.iter().filter(is_listed).map(|command| command.id.clone()).collect());
+        }
+        let pid = self.pid();
+        let lines = tokio::task::spawn_blocking(move || descendants::command_lines_below(pid)).await;
+        let lines = lines.unwrap_or_default();
+        let runs = |command: &&BackgroundCommand| {
+            let script = bare(script_of(&command.command));
+            lines.iter().any(|line| bare(&redact(line)).contains(&script))
+        };
+        Ok(commands.iter().filter(runs).map(|command| command.id.clone()).collect())
+    }
+
+    /// Stops one background command. `others` says whether the thread has further ones: an older Codex can only stop all of
+    /// them, so it then stops none.
+    pub async fn stop_terminal(
+        &self,
+        thread: &ThreadId,
+        command: &BackgroundCommand,
+        others: Others,
+    ) -> Result<TerminalStop, CallError> {
+        match (&command.process, others) {
+            (Some(process), _) => {
+                let end = TerminalsTerminate { thread_id: thread.clone(), process_id: process.clone() };
+                let reply = self.call(&end).await?;
+                Ok(if reply.terminated { TerminalStop::Stopped } else { TerminalStop::EndedBefore })
+            }
+            (None, Others::None) => {
+                self.call(&TerminalsClean { thread_id: thread.clone() }).await?;
+                Ok(TerminalStop::Stopped)
+            }
+            (None, Others::Some) => Ok(TerminalStop::OnlyAll),
+        }
+    }
+
+    /// Stops every background command of a thread.
+    pub async fn stop_terminals(&self, thread: &ThreadId) -> Result<(), CallError> {
+        self.call(&TerminalsClean { thread_id: thread.clone() }).await.map(drop)
+    }
+
     async fn terminals(&self, thread: &ThreadId) -> Result<Vec<WireTerminal>, CallError> {
         let mut all = Vec::new();
         let mut cursor = None;
@@ -69,6 +143,46 @@ impl Host {
         }
         Ok(all)
     }
+}
+
+/// Whether a thread has further commands that would be stopped along with one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Others {
+    /// It has none.
+    None,
+    /// It has.
+    Some,
+}
+
+/// What became of the wish to stop one background command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TerminalStop {
+    /// Codex ended it; its end is reported.
+    Stopped,
+    /// It had ended already.
+    EndedBefore,
+    /// This Codex can only stop all of the thread.
+    OnlyAll,
+}
+
+/// What follows the shell and its flag; the whole line if it is no shell call.
+fn script_of(command: &str) -> &str {
+    let is_flag = |word: &str| word.starts_with('-') && word.ends_with('c');
+    let mut words = command.splitn(3, ' ');
+    match (words.next(), words.next(), words.next()) {
+        (Some(_), Some(flag), Some(script)) if is_flag(flag) => script,
+        _ => command,
+    }
+}
+
+/// A command line without quotes and blanks: Codex quotes it, a process has it in pieces.
+fn bare(line: &str) -> String {
+    line.chars().filter(|c| !c.is_whitespace() && !['\'', '"', '\\'].contains(c)).collect()
+}
+
+fn mint_id() -> BackgroundId {
+    let random = uuid::Uuid::new_v4().simple().to_string();
+    BackgroundId::new(format!("bg-{}", &random[..6]))
 }
 
 impl fmt::Display for TerminalsEnded {

@@ -28,7 +28,9 @@ use super::settings::{Settings, Wanted};
 use super::worktrees::Kept;
 use crate::clock::now_ms;
 use crate::codex::spec::Surroundings;
-use crate::session::{Command, Prompt, Session, Watcher as _, When};
+use crate::session::{BackgroundNews, Command, Prompt, Session, Watcher as _, When};
+
+mod attending;
 
 /// How long a session that does nothing keeps its conversation loaded.
 const PATIENCE: Duration = Duration::from_secs(30 * 60);
@@ -54,6 +56,8 @@ pub(super) struct Actor {
     is_task: bool,
     /// One prompt on the command line, which as a rule is the last.
     is_exec: bool,
+    /// What became of background commands, until a journal can be told.
+    untold: Vec<BackgroundNews>,
     /// The place of a turn that an earlier engine left running, until that is taken up.
     place: Option<Place>,
 }
@@ -75,6 +79,7 @@ impl Actor {
             surroundings,
             is_task: false,
             is_exec: false,
+            untold: Vec::new(),
             place: None,
         }
     }
@@ -82,15 +87,7 @@ impl Actor {
     /// Works until nothing is to be done for a while.
     pub(super) async fn run(mut self) {
         loop {
-            let is_spared = self.session.is_some() && (self.is_task || self.is_exec);
-            let patience = self.patience();
-            let waited = tokio::select! {
-                work = self.inbox.recv() => Some(work),
-                () = tokio::time::sleep(patience) => None,
-                // Nobody has to wait for a conversation that nobody is likely to go on with.
-                () = self.engine.hosts.crowded(), if is_spared => None,
-            };
-            let work = match waited {
+            let work = match self.next_work().await {
                 Some(Some(work)) => work,
                 Some(None) => return,
                 None => {
@@ -104,6 +101,16 @@ impl Actor {
             match work {
                 Work::Turn(surroundings) => self.surroundings = surroundings,
                 Work::Recover(place) => self.place = place,
+                Work::Background => {
+                    if let Err(error) = self.take_up_background().await {
+                        tracing::error!(
+                            "session {}: its background commands are not followed: {error}",
+                            self.id
+                        );
+                    }
+                    self.seat.done();
+                    continue;
+                }
             }
             let mut pause = Duration::from_millis(50);
             while let Err(error) = self.run_what_waits().await {
@@ -218,6 +225,7 @@ impl Actor {
             }
             Purpose::TakeUp => self.open(&row, next).await,
         };
+        std::mem::take(&mut self.untold).into_iter().for_each(|news| journal.background(news));
         let flight = match (opened, next) {
             (Ok(opened), Purpose::Send) => {
                 journal.prompt(&turn.input_text);
@@ -332,6 +340,7 @@ impl Actor {
         let (session, opened) =
             opening::open(&self.engine, row, &settings, options, self.surroundings.clone(), next).await?;
         self.session = Some(session);
+        self.watch_again().await;
         Ok(opened)
     }
 

@@ -18,6 +18,8 @@ use crate::session::Command;
 pub(super) enum Work {
     /// A turn was written down. The surroundings are those of the command that wants it.
     Turn(Surroundings),
+    /// An engine that is gone left commands running in the background.
+    Background,
     /// An engine that is gone left turns without an outcome; the place is that of a task of which one runs.
     Recover(Option<Place>),
 }

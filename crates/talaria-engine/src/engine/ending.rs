@@ -88,7 +88,7 @@ impl Inner {
     }
 
     fn is_busy(&self) -> bool {
-        self.desk.is_busy() || Arc::strong_count(&self.callers) > 1
+        self.desk.is_busy() || !self.shelf.background.is_empty() || Arc::strong_count(&self.callers) > 1
     }
 
     /// Takes no more work, unless somebody just brought some.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use talaria_core::event::{Event, QueuedInput, Stage, Started};
-use talaria_core::ids::{SessionId, TicketId};
+use talaria_core::ids::{SessionId, ThreadId, TicketId};
 use talaria_core::outcome::Outcome;
 use talaria_core::transcript::Message;
 use talaria_core::turn::{Opened, Record};
@@ -19,6 +19,7 @@ use talaria_store::{
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use super::background::{self, BackgroundList};
 use super::feed::{Feed, Line};
 use super::input;
 use super::owed;
@@ -32,7 +33,7 @@ use crate::clock::now_ms;
 use crate::codex::host::Host;
 use crate::faults;
 use crate::permit::{Permits, SendPermit};
-use crate::session::{NotKept, Watcher};
+use crate::session::{BackgroundNews, NotKept, Watcher};
 
 mod requests;
 
@@ -51,6 +52,7 @@ pub(super) struct Shelf {
     pub(super) troubles: Troubles,
     /// Something new is owed to somebody.
     pub(super) nudge: Arc<Notify>,
+    pub(super) background: BackgroundList,
 }
 
 /// A task, as far as its journal knows it.
@@ -248,6 +250,15 @@ impl Watcher for Journal {
             Event::RequestClosed { id, .. } => self.ask(|asking| asking.retain(|open| open != id)),
             Event::Steering { .. } => self.points.push("steering"),
             Event::Queued { .. } => self.points.push("queued"),
+            Event::BackgroundStarted(command) => {
+                let thread = self.started.as_ref().map(|started| started.thread.clone());
+                let thread = thread.unwrap_or_else(|| ThreadId::new(""));
+                let kept = background::keep(command, self.ordinal, thread, self.host.clone());
+                self.changes.push(self.shelf.background.add(&self.session, kept));
+            }
+            Event::BackgroundEnded { id, .. } => {
+                self.changes.push(self.shelf.background.remove(&self.session, id));
+            }
             Event::ItemCompleted { .. } => self.points.push("item"),
             Event::Outcome(report) => {
                 self.points.push("outcome");
@@ -268,6 +279,15 @@ impl Watcher for Journal {
     fn message(&mut self, message: &Message) {
         let message = rows::message(self.ordinal, message, &mut self.unnamed);
         self.changes.push(Change::Message(message));
+    }
+
+    fn background(&mut self, news: BackgroundNews) {
+        if let Some((item, message)) = &news.message {
+            let turn = self.shelf.background.turn_of(&self.session, item).unwrap_or(self.ordinal);
+            let message = rows::message(turn, message, &mut self.unnamed);
+            self.changes.push(Change::Message(message));
+        }
+        self.event(news.event);
     }
 
     fn moved(&mut self, host: &Host, started: &Started) {

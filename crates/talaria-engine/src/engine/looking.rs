@@ -45,6 +45,7 @@ impl Engine {
         Ok(Status {
             engine: self.info(),
             turns: turns.collect(),
+            background: self.background().await?,
             requests: self.requests().await?,
             tasks: self.0.queue.counts(),
             limits: self.0.limits(),

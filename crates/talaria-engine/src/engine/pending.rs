@@ -60,6 +60,7 @@ fn piece(event: &Event) -> Option<(&ItemId, &str)> {
         Event::TextDelta { item, delta }
         | Event::ReasoningDelta { item, delta }
         | Event::OutputDelta { item, delta }
+        | Event::BackgroundOutput { item, delta, .. }
         | Event::PlanDelta { item, delta } => Some((item, delta)),
         _ => None,
     }
@@ -73,8 +74,10 @@ fn join(last: &mut Event, next: &Event) -> bool {
         | (Event::ReasoningDelta { item, delta }, Event::ReasoningDelta { item: same, delta: more })
         | (Event::OutputDelta { item, delta }, Event::OutputDelta { item: same, delta: more })
         | (Event::PlanDelta { item, delta }, Event::PlanDelta { item: same, delta: more })
-            if item == same && delta.len() < ENOUGH =>
-        {
+        | (
+            Event::BackgroundOutput { item, delta, .. },
+            Event::BackgroundOutput { item: same, delta: more, .. },
+        ) if item == same && delta.len() < ENOUGH => {
             delta.push_str(more);
             true
         }

@@ -1,7 +1,7 @@
 //! How an engine begins: it takes the home, and takes up what an engine that is gone left there.
 //!
 //! First the hosts: each one that was written down is adopted if it can be proven to be ours and alive, and ended with
-//! everything below it if not. Then the turns that have no outcome: the task of each session goes on with them.
+//! everything below it if not. Then the commands that ran in the background, and the turns that have no outcome: the task of each session goes on with them.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
@@ -15,6 +15,7 @@ use talaria_store::{RequestFilter, RequestPatch, RequestState, StoreError};
 use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
 
+use super::background::BackgroundList;
 use super::caller;
 use super::copies;
 use super::desk::{Desk, Work};
@@ -121,6 +122,7 @@ impl Engine {
             info,
             hosts: Hosts::new(Arc::new(Hotel(store.clone())), options.limits),
             shelf: Shelf {
+                background: BackgroundList::load(&store).await?,
                 store,
                 epoch,
                 seal,
@@ -152,6 +154,7 @@ impl Engine {
         inner.act_on_identity(&identified).await?;
         faults::point("open:hosts").await;
         inner.adopt_hosts().await?;
+        inner.take_up_background().await?;
         inner.take_up_turns().await?;
         let owner = Identity::owner(inner.owner.clone());
         let engine = Self(inner, Arc::new(owner));

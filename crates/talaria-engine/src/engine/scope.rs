@@ -50,12 +50,8 @@ impl Engine {
                 Err(self.no_session(id))
             }
             Found::Ambiguous(candidates) if !self.principal().is_model() => {
-                let mut names = Vec::new();
-                for candidate in &candidates {
-                    names.push(self.name_like(candidate, id).await?);
-                }
-                let message = format!("more than one session begins with {id:?}: {}", names.join(", "));
-                Err(Problem::new(ProblemCode::Ambiguous, message).try_this("type more of the id"))
+                let message = format!("{id:?} could be any of {}", views::candidates(&candidates));
+                Err(Problem::new(ProblemCode::Ambiguous, message).try_this("type more of the id, or its end"))
             }
             _ => Err(self.no_session(id)),
         }
@@ -68,15 +64,6 @@ impl Engine {
             "see `talaria task list` and `talaria sessions list`"
         };
         Problem::new(ProblemCode::Unknown, format!("there is no session or task {id:?}")).try_this(hint)
-    }
-
-    /// The name of a session that fits what somebody typed: its id, or that of the task that it is.
-    async fn name_like(&self, session: &SessionId, typed: &str) -> Result<String, Problem> {
-        if session.as_str().starts_with(typed.trim()) {
-            return Ok(session.to_string());
-        }
-        let found = self.0.shelf.store.session(session).await.map_err(|error| views::problem(&error))?;
-        Ok(found.and_then(|found| found.alias).unwrap_or_else(|| session.to_string()))
     }
 
     /// May this caller answer this request?

@@ -8,13 +8,14 @@ use talaria_core::api::{
 };
 use talaria_core::escrow::Binding;
 use talaria_core::event::Event;
-use talaria_core::ids::{ItemId, TicketId};
+use talaria_core::ids::{ItemId, TicketId, short_id};
 use talaria_core::item::{ItemBody, Status};
 use talaria_core::outcome::Report;
 use talaria_core::request::{Ask, Decision, Who};
 use talaria_store::legacy::hermes::Origin;
 use talaria_store::{
-    AuditOutcome, AuditRow, Request, RequestState, Session, SessionKind, SessionState, StoreError, Turn,
+    AuditOutcome, AuditRow, Candidate, Request, RequestState, Session, SessionKind, SessionState, StoreError,
+    Turn,
 };
 
 use super::rows;
@@ -279,6 +280,18 @@ fn one_line(text: &str) -> String {
         line.push('…');
     }
     line
+}
+
+/// Sessions to choose from: the end of each id, or the task, with what it is about.
+pub(super) fn candidates(candidates: &[Candidate]) -> String {
+    const TITLE: usize = 40;
+    let one = |candidate: &Candidate| {
+        let name = short_id(&candidate.name);
+        let title = candidate.title.as_deref().unwrap_or_default();
+        let title: String = one_line(title).chars().take(TITLE).collect();
+        if title.is_empty() { name.to_owned() } else { format!("{name} ({title})") }
+    };
+    candidates.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
 /// What the store says, as the API tells it.

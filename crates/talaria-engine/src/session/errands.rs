@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
+use talaria_core::background::UnendedCommand;
 use talaria_core::event::{Escalation, Event, Started};
 use talaria_core::ids::{ItemId, RequestId, ThreadId, TurnId};
 use talaria_core::settle::{Deed, Sent, Settlement, Vantage, settle};
@@ -269,6 +270,19 @@ impl Errands {
             }
             host.terminate("Codex did not stop the turn and was ended").await;
             Done::Input(Input::Escalated(Escalation::HostEnded))
+        });
+    }
+
+    pub(super) fn find_terminals(
+        &mut self,
+        host: Arc<Host>,
+        thread: ThreadId,
+        commands: Vec<UnendedCommand>,
+    ) {
+        self.running.spawn(async move {
+            // A Codex that does not say leaves the end of the commands unknown.
+            let found = host.find_terminals(&thread, commands).await.unwrap_or_default();
+            Done::Input(Input::TerminalsFound(found))
         });
     }
 

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use talaria_core::background::BackgroundEnd;
 use talaria_core::event::{Event, QueuedInput};
 use talaria_core::failure;
 use talaria_core::ids::TicketId;
@@ -205,6 +206,14 @@ impl<'a, W: Watcher> Running<'a, W> {
 
     async fn take_batch(&mut self, mut batch: VecDeque<Delivery<'static>>) -> Option<Report> {
         while let Some(delivery) = batch.pop_front() {
+            if let Some(news) = self.session.overhear(&delivery) {
+                news.into_iter().for_each(|news| self.watcher.background(news));
+                continue;
+            }
+            if matches!(delivery, Delivery::Gone(_)) {
+                let lost = self.session.lose_background(BackgroundEnd::WithCodex);
+                lost.into_iter().for_each(|news| self.watcher.background(news));
+            }
             if may_be_the_login(&delivery) {
                 self.look_for_login_trouble();
             }
@@ -241,6 +250,9 @@ impl<'a, W: Watcher> Running<'a, W> {
             Done::Ready => self.handle(Input::Send),
             Done::Moved(revived, settlement) => {
                 self.tell(Event::HostReplaced { message: revived.how.to_string() });
+                // The commands of the host before ended with it.
+                let lost = self.session.lose_background(BackgroundEnd::WithCodex);
+                lost.into_iter().for_each(|news| self.watcher.background(news));
                 let host = Arc::clone(&revived.host);
                 self.session.move_to(*revived);
                 self.guard = host.enter_turn(&self.session.started.thread);

@@ -43,6 +43,8 @@ pub enum Command {
     Tasks,
     /// Something about a task, in the words of `talaria task`, as they were typed.
     Task(String),
+    /// List background commands, show what one printed, or stop one: the words as they were typed.
+    Ps(Vec<String>),
     /// List what waits for a person.
     Requests,
     /// Say yes to a request.
@@ -152,6 +154,8 @@ enum Shape {
     Word(fn(Option<String>) -> Command),
     /// One of the words that the definition names, or none.
     Choice(fn(Option<String>) -> Command),
+    /// Any number of words.
+    Words(fn(Vec<String>) -> Command),
     /// All of the rest as it was typed, and there must be something.
     Text(fn(String) -> Command),
     /// A request, and for how long.
@@ -233,6 +237,7 @@ pub fn definition(command: &Command) -> Option<&'static Definition> {
         Command::Status => "status",
         Command::Tasks => "tasks",
         Command::Task(_) => "task",
+        Command::Ps(_) => "ps",
         Command::Requests => "requests",
         Command::Approve { .. } => "approve",
         Command::Deny { .. } => "deny",

@@ -158,6 +158,8 @@ pub enum News {
         requests: Vec<RequestInfo>,
         /// Tasks that have not ended.
         tasks: TaskCounts,
+        /// How many commands run in the background.
+        background: usize,
     },
     /// The last turn of a task has ended.
     Ended(TaskLine),

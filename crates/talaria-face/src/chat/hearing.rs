@@ -62,6 +62,7 @@ impl Chat {
                 let is_open = self.lose_turn();
                 // Nobody knows of any: those of turns that went down with it are closed.
                 self.known.tasks = TaskCounts::default();
+                self.known.background = 0;
                 self.requests.waiting(Vec::new());
                 self.close_if_gone();
                 // The first screen says it by itself.
@@ -71,8 +72,9 @@ impl Chat {
                 }
             }
             News::Back => self.known.engine = Engine::There,
-            News::Waiting { requests, tasks } => {
+            News::Waiting { requests, tasks, background } => {
                 self.known.tasks = tasks;
+                self.known.background = background;
                 self.requests.waiting(requests);
                 let listed = self.requests.listed().into_iter();
                 let choices = listed.map(|(text, ticket)| Choice::new(ticket.as_str(), text)).collect();

@@ -84,6 +84,8 @@ pub(super) struct Known {
     pub(super) missing: Vec<Missing>,
     pub(super) engine: Engine,
     pub(super) tasks: TaskCounts,
+    /// How many commands run in the background, in all conversations.
+    pub(super) background: usize,
     pub(super) usage: Usage,
     /// Tokens in the context, and how many fit.
     pub(super) context: Option<(u64, u64)>,

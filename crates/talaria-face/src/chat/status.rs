@@ -111,28 +111,42 @@ fn parts(known: &Known, moment: Moment, paint: Paint) -> Vec<Part> {
         };
         parts.push(Part::new(1, Style::BOLD.color(Color::Yellow), format!("{} {words}: F2", moment.waiting)));
     }
+    parts.extend(background(known.background, paint));
     if let Some(model) = model(known, paint) {
-        parts.push(Part::new(3, Style::PLAIN, model));
+        parts.push(Part::new(4, Style::PLAIN, model));
     }
     parts.extend(rules(known));
     if let Some(percent) = known.context_percent() {
         let style = if percent >= 80 { Style::PLAIN.color(Color::Yellow) } else { Style::DIM };
-        parts.push(Part::new(5, style, format!("context {percent}%")));
+        parts.push(Part::new(6, style, format!("context {percent}%")));
     }
     if let Some((style, limit)) = limit(known.limits.as_ref(), moment.wall) {
-        parts.push(Part::new(7, style, limit));
+        parts.push(Part::new(8, style, limit));
     }
     let tasks = known.tasks;
     if tasks.working + tasks.waiting + tasks.queued > 0 {
         let count = tasks.working + tasks.waiting + tasks.queued;
         let noun = if count == 1 { "task" } else { "tasks" };
-        parts.push(Part::new(6, Style::DIM, format!("{count} {noun}")));
+        parts.push(Part::new(7, Style::DIM, format!("{count} {noun}")));
     }
     if known.usage.total > 0 {
         let whose = if moment.turn.is_idle() { "last turn" } else { "turn" };
-        parts.push(Part::new(8, Style::DIM, format!("{whose} {} tokens", short(known.usage.total))));
+        parts.push(Part::new(9, Style::DIM, format!("{whose} {} tokens", short(known.usage.total))));
     }
     parts
+}
+
+/// Commands that outlived their turns.
+fn background(count: usize, paint: Paint) -> Option<Part> {
+    let gap = paint.sign(" · ", " | ");
+    let words = match count {
+        0 => return None,
+        1 => "1 background command running".to_owned(),
+        count => format!("{count} background commands running"),
+    };
+    let shorter = vec![format!("{count} in background: /ps"), "/ps".to_owned()];
+    let style = Style::PLAIN.color(Color::Cyan);
+    Some(Part { shorter, ..Part::new(3, style, format!("{words}{gap}/ps")) })
 }
 
 /// What is going on, with a sign that turns.
@@ -186,7 +200,7 @@ fn rules(known: &Known) -> Option<Part> {
     let style = if is_open { Style::BOLD.color(Color::Red) } else { Style::DIM };
     let text = one_line(&format!("{sandbox}{approval}")).into_owned();
     let shorter = if is_open { "no sandbox".to_owned() } else { one_line(sandbox).into_owned() };
-    Some(Part { shorter: vec![shorter], ..Part::new(4, style, text) })
+    Some(Part { shorter: vec![shorter], ..Part::new(5, style, text) })
 }
 
 /// The window of which most is used. One that has begun anew since says nothing any more.

@@ -12,6 +12,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use talaria_core::api::Numbered;
 use talaria_core::event::Started;
+use talaria_core::ids::BackgroundId;
 
 use self::cell::{Cell, Folding, Key};
 use self::folding::Round;
@@ -75,6 +76,8 @@ pub struct Transcript {
     is_heard: bool,
     /// What messages that have not said anything yet will be.
     voices: HashMap<Handle, Voice>,
+    /// The cells of commands that run in the background.
+    background: HashMap<BackgroundId, Handle>,
     /// What is said to be missing.
     missed: Vec<Missed>,
     /// What is said to wait for the next turn.
@@ -188,6 +191,7 @@ impl Transcript {
             is_running: false,
             is_heard: true,
             voices: HashMap::new(),
+            background: HashMap::new(),
             missed: Vec::new(),
             waiting: Waiting::default(),
             started: None,

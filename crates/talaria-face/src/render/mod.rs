@@ -61,7 +61,7 @@ pub use talaria_core::plain::one_line as plain_line;
 pub use talaria_core::plain::sanitize as plain;
 pub use terminal::Terminal;
 /// How long something took, in milliseconds, in short; what a request is about.
-pub use tool_line::{about, elapsed};
+pub use tool_line::{about, elapsed, unwrapped};
 
 /// What is wanted next of a person who answers a question line by line, as it stands before the cursor.
 pub fn wanted(dialog: &Dialog, look: Look) -> String {

@@ -65,6 +65,17 @@ pub(crate) fn news(event: &Event, paint: Paint) -> Option<News> {
         Event::Escalated { action: Escalation::Abandoned } => Warning(
             "Codex did not stop in time; other turns run there, so only this one was given up".to_owned(),
         ),
+        Event::BackgroundStarted(command) => Aside(format!(
+            "still running in the background ({}; stop it with `talaria ps stop {}`): {}",
+            command.id,
+            command.id,
+            tool_line::unwrapped(&command.command)
+        )),
+        Event::BackgroundEnded { id, command, end, exit_code, .. } => Aside(format!(
+            "background command {id} {}: {}",
+            end.words(*exit_code),
+            tool_line::unwrapped(command)
+        )),
         Event::TerminalsEnded { message } => Aside(message.clone()),
         Event::HostReplaced { message } => Warning(message.clone()),
         Event::Gap(gap) => Warning(gap.message.clone()),

@@ -166,6 +166,14 @@ impl<W: Write> Terminal<W> {
         self.stage.dim(&format!("{}  {}", step.label, tool_line::left(why)))
     }
 
+    fn tell(&mut self, event: &Event) -> io::Result<()> {
+        match news::news(event, self.paint) {
+            Some(News::Aside(line)) => self.stage.dim(&line),
+            Some(News::Warning(line)) => self.stage.warn(&line),
+            None => Ok(()),
+        }
+    }
+
     fn ask(&mut self, id: &TicketId, ask: &Ask) -> io::Result<()> {
         self.asked = Some(id.clone());
         if let Ask::Patch { item, changes: Some(_), .. } = ask {
@@ -238,6 +246,10 @@ impl<W: Write> Renderer for Terminal<W> {
             Event::ItemStarted { item } => self.begin(&self.nearby_item(item)),
             Event::ItemCompleted { item } => self.end(&self.nearby_item(item)),
             Event::ItemAbandoned { item, why } => self.abandon(item, *why),
+            Event::BackgroundStarted(command) => {
+                self.running.retain(|step| step.item != command.item);
+                self.tell(event)
+            }
             Event::PlanUpdated { explanation, steps } => {
                 if *steps == self.plan {
                     return Ok(());
@@ -267,11 +279,7 @@ impl<W: Write> Renderer for Terminal<W> {
                 let took = self.turn_start.take().map(|start| now.saturating_sub(start));
                 self.finish(report, took)
             }
-            other => match news::news(other, self.paint) {
-                Some(News::Aside(line)) => self.stage.dim(&line),
-                Some(News::Warning(line)) => self.stage.warn(&line),
-                None => Ok(()),
-            },
+            other => self.tell(other),
         }
     }
 

@@ -189,7 +189,7 @@ pub fn about<'a>(ask: Option<&Ask>, summary: &'a str) -> Cow<'a, str> {
 }
 
 /// Takes off the shell that Codex puts around a command, where it is nothing but that. Never used for approvals.
-pub(crate) fn unwrapped(command: &str) -> Cow<'_, str> {
+pub fn unwrapped(command: &str) -> Cow<'_, str> {
     let inner = || {
         let (shell, rest) = command.split_once(' ')?;
         let shell = shell.rsplit_once('/').map_or(shell, |(_, name)| name);

@@ -9,11 +9,11 @@ use schemars::generate::{SchemaGenerator, SchemaSettings};
 use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 use talaria_core::api::{
-    AnswerRequest, Answered, Applied, AuditEntry, AuditQuery, Compact, Discard, Discarded, EngineInfo,
-    Import, Imported, Interrupt, Kind, LookAt, NewSession, NewTask, NewTurn, NoticeInfo, Notify, Numbered,
-    Offers, Problem, Prune, Pruned, RequestInfo, Said, Say, SearchHit, SessionDetail, SessionInfo,
-    SessionQuery, SessionStarted, Shell, ShellNews, Status, Stop, Stopped, StoredMessage, TaskDiff, TaskInfo,
-    TaskLine, TaskQuery, TaskSent, TaskStarted,
+    AnswerRequest, Answered, Applied, AuditEntry, AuditQuery, BackgroundInfo, BackgroundStopped, Compact,
+    Discard, Discarded, EngineInfo, Import, Imported, Interrupt, Kind, LookAt, NewSession, NewTask, NewTurn,
+    NoticeInfo, Notify, Numbered, Offers, Problem, Prune, Pruned, RequestInfo, Said, Say, SearchHit,
+    SessionDetail, SessionInfo, SessionQuery, SessionStarted, Shell, ShellNews, Status, Stop, StopBackground,
+    Stopped, StoredMessage, TaskDiff, TaskInfo, TaskLine, TaskQuery, TaskSent, TaskStarted,
 };
 use talaria_server::route::{self, Route, Verb};
 
@@ -95,6 +95,8 @@ fn shape(route: &Route, schemas: &mut Schemas) -> Shape {
             }
         }
         "prune" => schemas.takes::<Prune, Pruned>(),
+        "background" => schemas.gives::<Vec<BackgroundInfo>>(),
+        "stop_background" => schemas.takes::<StopBackground, BackgroundStopped>(),
         "requests" => schemas.gives::<Vec<RequestInfo>>(),
         "request" => schemas.gives::<RequestInfo>(),
         "answer" => schemas.takes::<AnswerRequest, Answered>(),

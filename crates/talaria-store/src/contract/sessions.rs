@@ -64,6 +64,8 @@ pub async fn a_session_is_found_by_id_alias_and_beginning(store: Store) {
     assert_eq!(one("0199").await, "0199", "a whole id wins over longer ones");
     assert_eq!(one("codex-00aabbccddee").await, "0200-cccc");
     assert_eq!(one("codex-00").await, "0200-cccc");
+    assert_eq!(one("aabb").await, "0199-aabb", "an end is enough");
+    assert_eq!(one("bccddee").await, "0200-cccc", "also of an alias");
     match store.find_session("0199-a").await.unwrap() {
         Found::Ambiguous(ids) => assert_eq!(ids.len(), 2),
         other => panic!("{other:?}"),

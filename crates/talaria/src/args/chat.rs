@@ -9,7 +9,7 @@ pub(super) const EXAMPLES: &str = "\
 Examples:
   talaria                          # a conversation in this directory; /help says what can be typed
   talaria --last                   # go on where you left
-  talaria --resume 0199a
+  talaria --resume 6171dafd
   talaria --plain                  # line by line, for screen readers and slow terminals
   echo \"what is this?\" | talaria   # every line is a turn
   talaria exec \"explain this repo\" # one turn, for scripts
@@ -24,7 +24,7 @@ New here? `talaria demo` runs a real Codex turn without an account.";
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Options of the conversation")]
 pub(crate) struct Chat {
-    /// Go on with this conversation: a session or task id, or the beginning of one
+    /// Go on with this conversation: a session or task id, or a unique beginning or end of one
     #[arg(long, value_name = "ID", conflicts_with_all = ["last", "cwd", "sandbox", "approval", "mode"])]
     pub(crate) resume: Option<String>,
     /// Go on with the conversation that was open here last, in a chat or with `exec`; if none was, with the last one anywhere

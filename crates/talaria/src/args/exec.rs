@@ -11,9 +11,10 @@ const EXAMPLES: &str = "\
 Examples:
   talaria exec \"explain this repo\"
   talaria exec --sandbox workspace-write \"fix the failing test\"
-  git diff | talaria exec --quiet -
-  talaria exec --resume 0199a \"now the tests, too\"
-  talaria exec --attach 0199a      # follow a running turn from here
+  git diff | talaria exec \"review this\"
+  talaria exec - < prompt.txt
+  talaria exec --resume 6171dafd \"now the tests, too\"
+  talaria exec --attach 6171dafd      # follow a running turn from here
   talaria exec --json \"list the open problems\" | jq -r 'select(.type == \"outcome\").text'
 
 The turn runs in Talaria's engine: Ctrl-C stops it, closing the terminal does not.
@@ -24,10 +25,11 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 declined, 4 interrupted, 5 timed out, 6
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Exec {
-    /// What to say to Codex; `-` reads it from standard input
-    #[arg(required_unless_present = "attach", conflicts_with = "attach")]
+    /// What to say to Codex; without it, or as `-`, it is read from standard input. Beside a prompt, what is piped in is
+    /// sent along, marked as standard input
+    #[arg(conflicts_with = "attach")]
     pub(crate) prompt: Option<String>,
-    /// Go on with this conversation: a session or task id, or the beginning of one
+    /// Go on with this conversation: a session or task id, or a unique beginning or end of one
     #[arg(long, value_name = "ID", conflicts_with_all = ["attach", "cwd", "sandbox", "approval", "mode"])]
     pub(crate) resume: Option<String>,
     /// Follow the turn that runs on this conversation, from its beginning
@@ -66,6 +68,9 @@ pub(crate) struct Exec {
     /// Stop the turn after this time, such as 90s or 15m; the time you take to answer does not count
     #[arg(long, value_name = "TIME", value_parser = timeout)]
     pub(crate) timeout: Option<Duration>,
+    /// Wait for standard input however long it takes, instead of going on when a pipe stays silent for 3 seconds
+    #[arg(long, conflicts_with = "attach")]
+    pub(crate) stdin: bool,
     /// Print one JSON object per line
     #[arg(long, conflicts_with = "quiet")]
     pub(crate) json: bool,

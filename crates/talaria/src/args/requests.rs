@@ -6,6 +6,7 @@ use talaria_core::request::Decision;
 const EXAMPLES: &str = "\
 Examples:
   talaria requests list
+  talaria requests show req-1a2b
   talaria requests answer req-1a2b accept
   talaria requests answer req-1a2b decline --reason \"use the staging database\"
   talaria requests answer req-1a2b accept --answers '{\"colour\": \"blue\"}'";
@@ -28,7 +29,16 @@ pub(crate) enum RequestsAction {
         #[arg(long)]
         json: bool,
     },
-    /// Answer a request
+    /// Show a request whole: the command or the diff, where it would run, and how it was answered
+    #[command(after_help = EXAMPLES)]
+    Show {
+        /// The request: its id, or a unique beginning or end of it
+        request: String,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Answer a request; what is answered is shown on standard error
     #[command(after_help = EXAMPLES)]
     Answer(AnswerOptions),
 }
@@ -36,7 +46,7 @@ pub(crate) enum RequestsAction {
 /// Options of `talaria requests answer`.
 #[derive(Debug, Args)]
 pub(crate) struct AnswerOptions {
-    /// The request: its id, or the beginning of it
+    /// The request: its id, or a unique beginning or end of it
     pub(crate) request: String,
     /// What you decide
     #[arg(value_enum)]

@@ -10,11 +10,11 @@ use super::measure::{age, size};
 const EXAMPLES: &str = "\
 Examples:
   talaria sessions list --limit 50
-  talaria sessions show 0199a
+  talaria sessions show 6171dafd
   talaria sessions search cargo test failed
-  talaria sessions export 0199a -o talk.md
+  talaria sessions export 6171dafd -o talk.md
   talaria sessions prune --older-than 30d --keep 100
-  talaria exec --resume 0199a \"go on\"";
+  talaria exec --resume 6171dafd \"go on\"";
 
 /// Options of `talaria sessions`.
 #[derive(Debug, Args)]
@@ -40,7 +40,7 @@ pub(crate) enum SessionsAction {
     /// Show one conversation: its turns and what was said and done
     #[command(after_help = EXAMPLES)]
     Show {
-        /// The conversation: a session or task id, or the beginning of one
+        /// The conversation: a session or task id, or a unique beginning or end of one
         id: String,
         /// Print one JSON object
         #[arg(long)]
@@ -74,7 +74,7 @@ pub(crate) struct Search {
 /// Options of `talaria sessions export`.
 #[derive(Debug, Args)]
 pub(crate) struct Export {
-    /// The conversation: a session or task id, or the beginning of one
+    /// The conversation: a session or task id, or a unique beginning or end of one
     pub(crate) id: String,
     /// What is written: `markdown` to be read, or `jsonl`, one message per line
     #[arg(long, value_enum, default_value_t = Format::Markdown)]

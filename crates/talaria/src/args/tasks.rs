@@ -106,7 +106,7 @@ pub(crate) enum TaskAction {
     /// Follow a task as it works, and answer what it asks
     #[command(after_help = WATCH_EXAMPLES)]
     Watch {
-        /// The task: its id, or the beginning of it
+        /// The task: its id, or a unique beginning or end of it
         id: String,
         /// Print one JSON object per event
         #[arg(long)]
@@ -152,7 +152,7 @@ pub(crate) enum TaskAction {
 /// One task, and how it is told about.
 #[derive(Debug, Args)]
 pub(crate) struct One {
-    /// The task: its id, or the beginning of it
+    /// The task: its id, or a unique beginning or end of it
     pub(crate) id: String,
     /// Print one JSON object
     #[arg(long)]

@@ -53,7 +53,7 @@ fn an_option_that_would_have_no_effect_is_refused() {
     ] {
         assert_eq!(parse(line).unwrap_err(), ErrorKind::ArgumentConflict, "{line}");
     }
-    for line in ["exec", "exec --resume a", "sessions prune", "sessions prune --yes", "sessions search"] {
+    for line in ["sessions prune", "sessions prune --yes", "sessions search"] {
         assert_eq!(parse(line).unwrap_err(), ErrorKind::MissingRequiredArgument, "{line}");
     }
     for line in [

@@ -23,6 +23,7 @@ use talaria_server::client::ClientError;
 
 mod answer;
 mod choice;
+mod ps;
 mod resume;
 mod standing;
 mod task;
@@ -71,6 +72,7 @@ pub(super) async fn run(command: Command, place: &Place) -> Result<Vec<Done>, Tr
             let limit = u32::try_from(limit).unwrap_or(u32::MAX);
             tasks::told(&TaskAction::List { active, limit, json: false }, client, look, Reader::Chat).await?
         }
+        Command::Ps(words) => ps::run(&words, place).await?,
         Command::Requests => answer::list(place).await?,
         Command::Approve { request, decision } => return answer::show(request, decision, place).await,
         Command::Deny { request, reason } => return answer::deny(request, reason, place).await,
@@ -107,15 +109,15 @@ async fn compact(place: &Place) -> Result<Vec<Done>, Trouble> {
     let compact = Compact { caller: place.desk.caller().await? };
     match place.desk.client.compact(id, &compact).await {
         Ok(started) => Ok(vec![Done::Started { started, epoch: place.epoch }]),
-        Err(error) => Err(not_shortened(id, place, &error).await),
+        Err(error) => Err(not_shortened(&error)),
     }
 }
 
-async fn not_shortened(id: &str, place: &Place, error: &ClientError) -> Trouble {
+fn not_shortened(error: &ClientError) -> Trouble {
     let what = "the conversation was not shortened";
     match error {
         ClientError::Broken(_) => not_done(what, error, "look at the conversation before you repeat it"),
-        _ => refused_id(what, id, &place.desk.client, error).await,
+        _ => refused_id(what, error),
     }
 }
 

@@ -144,9 +144,7 @@ impl Desk {
                     let trouble = Trouble::new(exit::FAILED, overtaken);
                     Err(Unstarted::Refused(trouble.try_this("send it again: it goes to that turn")))
                 }
-                Err(error) => {
-                    Err(Unstarted::Refused(refused_id(what, id.as_str(), &self.client, &error).await))
-                }
+                Err(error) => Err(Unstarted::Refused(refused_id(what, &error))),
             };
         }
         let Chosen { model, effort } = chosen.clone();

@@ -20,8 +20,8 @@ const EVERY: Duration = Duration::from_secs(2);
 /// So many tasks are looked at, those first in which something happened last.
 const TASKS: usize = 50;
 
-/// What was told last: the names of what waits, and how many tasks there are.
-type Told = Option<(Vec<String>, TaskCounts)>;
+/// What was told last: the names of what waits, and how many tasks and background commands there are.
+type Told = Option<(Vec<String>, TaskCounts, usize)>;
 
 /// Looks until nobody listens; `again` lets it look at once.
 pub(super) async fn run(desk: Arc<Desk>, again: Arc<Notify>, teller: mpsc::Sender<Done>) {
@@ -58,14 +58,15 @@ fn looked(told: &mut Told, found: Result<Status, ClientError>) -> Vec<Done> {
 }
 
 fn changed(told: &mut Told, status: Status) -> Option<Done> {
-    let Status { requests, tasks, .. } = status;
+    let Status { requests, tasks, background, .. } = status;
+    let background = background.len();
     let name = |request: &RequestInfo| request.id.to_string();
-    let seen = (requests.iter().map(name).collect(), tasks);
+    let seen = (requests.iter().map(name).collect(), tasks, background);
     if told.as_ref() == Some(&seen) {
         return None;
     }
     *told = Some(seen);
-    Some(Done::News(News::Waiting { requests, tasks }))
+    Some(Done::News(News::Waiting { requests, tasks, background }))
 }
 
 #[cfg(test)]

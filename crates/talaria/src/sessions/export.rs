@@ -39,7 +39,7 @@ async fn export(client: &Client, options: &Export, existing: Existing) -> Result
     let detail = match client.session(&options.id).await {
         Ok(detail) => detail,
         Err(error) => {
-            return Err(refused_id("cannot export this conversation", &options.id, client, &error).await);
+            return Err(refused_id("cannot export this conversation", &error));
         }
     };
     let mut target = Target::open(options.output.as_deref(), existing)?;

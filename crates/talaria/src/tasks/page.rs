@@ -227,6 +227,7 @@ mod tests {
             Waiting for an answer:
             REQUEST           KIND     ASKED           FOR                 ABOUT
             req-0a1b2c3d4e5f  command  10 seconds ago  codex-1a2b3c4d5e6f  cargo clean
+            read it whole with: talaria requests show req-0a1b2c3d4e5f
             answer with: talaria requests answer req-0a1b2c3d4e5f accept (or decline, …)
 
             watch it: talaria task watch codex-1a2b3c4d5e6f

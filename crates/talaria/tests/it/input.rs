@@ -10,6 +10,7 @@ use crate::scene::{Scene, both_versions, names, write_program};
 
 both_versions!(
     the_longest_prompt_is_taken_and_a_longer_one_is_not,
+    what_is_piped_in_beside_a_prompt_reaches_the_model_marked,
     nobody_logged_in_is_found_out_before_the_model_is_asked,
     an_unknown_key_is_a_warning_and_the_turn_runs,
     the_codex_on_path_is_used,
@@ -29,6 +30,59 @@ async fn the_longest_prompt_is_taken_and_a_longer_one_is_not(codex: Codex) {
         ended.complains(&["error: the prompt is too long: ", "cause: Codex takes at most 1048576", "hint: "]);
     }
     assert_eq!(scene.model.requests().len(), 1);
+    scene.close().await;
+}
+
+async fn what_is_piped_in_beside_a_prompt_reaches_the_model_marked(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    for _ in 0..3 {
+        scene.model.push(Reply::say("read"));
+    }
+    let ended = scene.run_with_input(&["exec", "--quiet", "summarise"], b"data from a pipe").await.exits(0);
+    ended.prints(&["read"]).complains(&["read 16 bytes from standard input"]);
+    let marked = "summarise\n\nStandard input of the command (16 bytes):\n\n```\ndata from a pipe\n```\n";
+    assert_eq!(scene.model.requests()[0].prompt(), marked);
+    scene.run_with_input(&["exec", "--quiet", "nothing piped"], b"").await.exits(0);
+    assert_eq!(scene.model.requests()[1].prompt(), "nothing piped", "an empty pipe is no input");
+    scene.run_with_input(&["exec", "--quiet"], b"the pipe is the prompt").await.exits(0);
+    assert_eq!(scene.model.requests()[2].prompt(), "the pipe is the prompt");
+    let ended = scene.run_with_input(&["exec", "look"], b"\x89PNG\xff").await.exits(2);
+    ended.complains(&["error: standard input is not text", "byte 1 is not valid UTF-8"]);
+    let ended = scene.run(&["exec"]).await.exits(2);
+    ended.complains(&["error: there is no prompt", "talaria exec -"]);
+    assert_eq!(scene.model.requests().len(), 3);
+    scene.close().await;
+}
+
+#[tokio::test]
+async fn a_pipe_that_stays_silent_does_not_hold_the_turn_up() {
+    let scene = Scene::real(&Codex::v0_166()).await;
+    scene.model.push(Reply::say("begun"));
+    let mut command = scene.command(&["exec", "--quiet", "go"]);
+    let mut child = command
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Open until the command has ended by itself.
+    let _silent = child.stdin.take().unwrap();
+    let ended = child.wait_with_output().await.unwrap();
+    assert_eq!(String::from_utf8(ended.stdout).unwrap(), "begun\n");
+    let told = String::from_utf8(ended.stderr).unwrap();
+    assert!(told.contains("nothing came on standard input for 3 seconds"), "{told}");
+    scene.close().await;
+}
+
+#[tokio::test]
+async fn a_file_that_is_no_image_is_refused_before_anything_is_sent() {
+    let scene = Scene::real(&Codex::v0_166()).await;
+    fs::write(scene.work().join("greeting.txt"), "hello").unwrap();
+    let ended = scene.run(&["exec", "--image", "greeting.txt", "what is this"]).await.exits(2);
+    ended.complains(&["error: cannot use the image greeting.txt", "not a PNG, JPEG, GIF or WebP image"]);
+    let ended = scene.run(&["exec", "--image", "missing.png", "what is this"]).await.exits(2);
+    ended.complains(&["error: cannot use the image missing.png"]);
+    assert_eq!(scene.model.requests().len(), 0);
     scene.close().await;
 }
 
@@ -74,7 +128,7 @@ async fn the_codex_on_path_is_used(codex: Codex) {
 async fn a_command_line_that_makes_no_sense_is_a_usage_error() {
     let scene = Scene::empty().await;
     let cases: [(&[&str], &str); 9] = [
-        (&["exec"], "<PROMPT>"),
+        (&["exec"], "there is no prompt"),
         (&["exec", "go", "--timeout", "abc"], "\"abc\" is not a duration; write 90s, 15m, 1h30m"),
         (&["exec", "go", "--timeout", "0"], "longer than zero"),
         (&["exec", "go", "--sandbox", "none"], "read-only"),

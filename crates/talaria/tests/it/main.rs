@@ -7,6 +7,7 @@
 mod answers;
 mod approvals;
 mod attacks;
+mod background;
 mod chat;
 mod chat_plain;
 mod codex_runtime;

@@ -20,8 +20,8 @@ async fn a_conversation_is_listed_shown_found_and_exported(codex: Codex) {
     let info = &listed.json()[0];
     assert_eq!((&info["title"], &info["running"]), (&"print the number".into(), &false.into()));
     let id = info["id"].as_str().unwrap();
-    scene.run(&["sessions", "list"]).await.exits(0).prints(&[id, "print the number"]);
-    let shown = scene.run(&["sessions", "show", &id[..13]]).await.exits(0);
+    scene.run(&["sessions", "list"]).await.exits(0).prints(&[&id[28..], "print the number"]);
+    let shown = scene.run(&["sessions", "show", &id[28..]]).await.exits(0);
     let shown = shown.prints(&["> print the number", "out-42", "构建成功", "completed", "--resume"]);
     assert!(!shown.stdout.contains('\u{1b}'), "{shown}");
 

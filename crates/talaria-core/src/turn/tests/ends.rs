@@ -259,6 +259,8 @@ fn a_second_end_of_the_same_turn_changes_nothing() {
         < u ends interrupted
         at 400ms
         tick
+          => find the terminals of c1
+        background
           => emit item_abandoned item=c1
           => emit outcome exit=0 outcome=completed
           => finish completed exit 0

@@ -60,6 +60,8 @@ fn dangling_items_are_abandoned_after_the_wait() {
         tick
         at 1400ms
         tick
+          => find the terminals of c1
+        background
           => emit item_abandoned item=c1
           => emit item_abandoned item=m1
           => emit outcome exit=0 outcome=completed
@@ -84,6 +86,8 @@ fn an_item_that_begins_in_the_wait_is_closed_too() {
           => wake 400ms
         at 400ms
         tick
+          => find the terminals of c2
+        background
           => emit item_abandoned item=c2
           => emit outcome exit=0 outcome=completed
           => finish completed exit 0
@@ -122,6 +126,46 @@ fn an_interrupted_turn_does_not_wait_for_items_that_never_come() {
           => emit item_abandoned item=c1
           => emit outcome by=codex exit=4 outcome=interrupted
           => finish interrupted exit 4
+    "#]]);
+}
+
+#[test]
+fn a_command_that_outlives_its_turn_runs_in_the_background() {
+    check(expect![[r#"
+        accepted u
+          => emit turn_started turn=u
+        < u item started command c1
+          => emit item_started item.command=ls item.cwd=/w item.id=c1 item.kind=command item.status=in_progress
+        < u item started command c2
+          => emit item_started item.command=ls item.cwd=/w item.id=c2 item.kind=command item.status=in_progress
+        < u ends completed
+        at 400ms
+        tick
+          => find the terminals of c1, c2
+        background c1
+          => emit background_started command=serve cwd=/w id=bg-c1 item=c1
+          => emit item_abandoned item=c2
+          => emit outcome exit=0 outcome=completed
+          => finish completed exit 0
+    "#]]);
+}
+
+#[test]
+fn a_codex_that_does_not_say_what_still_runs_leaves_the_end_unknown() {
+    check(expect![[r#"
+        accepted u
+          => emit turn_started turn=u
+        < u item started command c1
+          => emit item_started item.command=ls item.cwd=/w item.id=c1 item.kind=command item.status=in_progress
+        < u ends completed
+        at 400ms
+        tick
+          => find the terminals of c1
+        at 10s
+        tick
+          => emit item_abandoned item=c1
+          => emit outcome exit=0 outcome=completed
+          => finish completed exit 0
     "#]]);
 }
 

@@ -96,6 +96,7 @@ pub(super) fn step() -> impl Strategy<Value = String> {
             "escalated host_ended",
             "escalated abandoned",
             "terminals gone",
+            "background c1",
             "unanswered late",
             "taken",
             "settings m high",
@@ -187,7 +188,8 @@ impl Ledger {
             | Output::Read
             | Output::LookUpSettings
             | Output::Escalate
-            | Output::EndTerminals { .. } => {}
+            | Output::EndTerminals { .. }
+            | Output::FindTerminals { .. } => {}
             Output::Record(Record::Opened(opened)) => {
                 self.carried.remove(&opened.ticket);
             }
@@ -227,6 +229,9 @@ impl Ledger {
             }
             Event::ItemAbandoned { item, .. } => {
                 assert!(self.items.remove(item), "abandoned, not open: {item}");
+            }
+            Event::BackgroundStarted(command) => {
+                assert!(self.items.remove(&command.item), "in the background, not open: {}", command.item);
             }
             Event::RequestOpened { id, .. } => {
                 let (_, wire) = tickets.iter().find(|(ticket, _)| ticket == id).expect("a ticket of ours");

@@ -23,7 +23,7 @@
 //! restart without codex                Codex is dead too
 //! stored req-1 accept by user          an answer is written down and the engine dies before it is used
 //! escrow req-0 accept by user for u asks 0 command c1   an answer from before (before anything else), good for 10 s
-//! escalated host_ended | escalated abandoned | terminals WORDS
+//! escalated host_ended | escalated abandoned | terminals WORDS | background ITEM…
 //! < u asks 0 command c1                also: patch p1, network, tool, form, url, permissions, questions, lookup, tokens,
 //!                                      and vague form, permissions, questions; the id keeps its type
 //! < u resolved 0
@@ -45,6 +45,7 @@ use super::super::*;
 use super::store::Store;
 use crate::escrow::{Binding, Escrow, Kept};
 use crate::frame::{Decoded, Frame, decode_text};
+use crate::ids::BackgroundId;
 use crate::place::Bounds;
 use crate::policy::Answers;
 use crate::project;
@@ -284,6 +285,17 @@ fn command(word: &str, rest: &str) -> Option<Input> {
         ("found", ["unreadable", why @ ..]) => Input::Settled(Settlement::Unknown { why: why.join(" ") }),
         ("escalated", ["host_ended"]) => Input::Escalated(Escalation::HostEnded),
         ("escalated", ["abandoned"]) => Input::Escalated(Escalation::Abandoned),
+        ("background", _) => Input::TerminalsFound(
+            rest.split_whitespace()
+                .map(|item| BackgroundCommand {
+                    id: BackgroundId::new(format!("bg-{item}")),
+                    item: ItemId::new(item),
+                    command: "serve".to_owned(),
+                    cwd: "/w".to_owned(),
+                    process: None,
+                })
+                .collect(),
+        ),
         ("terminals", _) => Input::TerminalsEnded((!rest.is_empty()).then(|| rest.to_owned())),
         ("gone", _) => Input::Gone(rest.to_owned()),
         ("unanswered", _) => Input::Unanswered(rest.to_owned()),
@@ -549,6 +561,10 @@ fn show(output: &Output) -> String {
             let items: Vec<&str> = items.iter().map(ItemId::as_str).collect();
             let whose = if thread.as_str() == "t" { String::new() } else { format!(" on {thread}") };
             format!("end the terminals of {}{whose}", items.join(", "))
+        }
+        Output::FindTerminals { commands, .. } => {
+            let items: Vec<&str> = commands.iter().map(|command| command.item.as_str()).collect();
+            format!("find the terminals of {}", items.join(", "))
         }
         Output::Record(Record::Opened(opened)) => {
             format!("opened {} as id={}", opened.ticket, opened.asked.id)

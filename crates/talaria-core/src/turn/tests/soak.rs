@@ -123,6 +123,7 @@ const STEPS: &[&str] = &[
     "escalated host_ended",
     "escalated abandoned",
     "terminals gone",
+    "background c1",
     "unanswered late",
     "refused -32600 no",
     "send",

@@ -256,6 +256,8 @@ fn an_interrupt_after_the_end_is_too_late() {
         interrupt by user
         at 400ms
         tick
+          => find the terminals of c1
+        background
           => emit item_abandoned item=c1
           => emit outcome exit=0 outcome=completed
           => finish completed exit 0

@@ -196,6 +196,8 @@ fn the_deadline_does_not_fire_in_the_wait_for_late_items() {
         tick
         at 490ms
         tick
+          => find the terminals of c1
+        background
           => emit item_abandoned item=c1
           => emit outcome exit=0 outcome=completed
           => finish completed exit 0

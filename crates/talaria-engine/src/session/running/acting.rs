@@ -68,6 +68,9 @@ impl<W: Watcher> Running<'_, W> {
                 }
                 Output::Escalate => self.errands.escalate(host, thread),
                 Output::EndTerminals { thread, items } => self.errands.end_terminals(host, thread, items),
+                Output::FindTerminals { thread, commands } => {
+                    self.errands.find_terminals(host, thread, commands);
+                }
                 // Waited for, since what comes next must come after it; but not for long.
                 Output::Steer { thread, turn, text } => {
                     let told =

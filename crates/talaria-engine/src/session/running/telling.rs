@@ -28,6 +28,10 @@ impl<W: Watcher> Running<'_, W> {
                 session.started.model.clone_from(model);
                 session.started.effort.clone_from(effort);
             }
+            if let Event::BackgroundStarted(command) = &event {
+                projector.leave_in_background(&command.item);
+                session.watch_background((**command).clone());
+            }
             watcher.event(event);
         });
         self.keep_messages();

@@ -17,6 +17,7 @@ impl Definition {
             Shape::Bare(_) => Err(self.misused(format!("/{} takes nothing behind it", self.name))),
             Shape::Word(make) => Ok(make(self.one_word(rest)?)),
             Shape::Choice(make) => Ok(make(self.choice(rest)?)),
+            Shape::Words(make) => Ok(make(self.words(rest)?)),
             Shape::Text(_) if rest.is_empty() => {
                 Err(self.misused(format!("/{} needs something behind it{}", self.name, self.first_words())))
             }

@@ -26,6 +26,8 @@ const TASK_ACTIONS: Source = Source::Words(&[
 /// The actions that are about no task that is there.
 const WITHOUT_TASK: &[&str] = &["list", "start", "notify"];
 
+const PS_ACTIONS: Source = Source::Words(&[("stop", "stop a background command")]);
+
 const RUNTIMES: Source = Source::Words(&[
     ("auto", "Talaria's own choice"),
     ("codex_app_server", "always Codex"),
@@ -52,7 +54,7 @@ pub const TABLE: &[Definition] = &[
         aliases: &[],
         usage: "[SESSION]",
         help: "go on with a conversation, or choose one",
-        example: "/resume 0198c2",
+        example: "/resume 6171dafd",
         needs: Needs::Nothing,
         arguments: &[&[Source::Sessions]],
         shape: Shape::Word(Command::Resume),
@@ -146,6 +148,16 @@ pub const TABLE: &[Definition] = &[
         needs: Needs::Nothing,
         arguments: &[&[TASK_ACTIONS], &[Source::TasksUnless(WITHOUT_TASK)]],
         shape: Shape::Text(Command::Task),
+    },
+    Definition {
+        name: "ps",
+        aliases: &[],
+        usage: "[ID | stop ID [--all]]",
+        help: "list background commands, show or stop one",
+        example: "/ps stop bg-1a2b3c",
+        needs: Needs::Nothing,
+        arguments: &[&[PS_ACTIONS]],
+        shape: Shape::Words(Command::Ps),
     },
     Definition {
         name: "requests",

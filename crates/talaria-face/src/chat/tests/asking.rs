@@ -305,7 +305,7 @@ fn a_request_that_a_list_named_before_older_turns_were_told_is_shown() {
     let mut play = play();
     play.running();
     let request = RequestInfo { session: session(), task: None, ..of_task("r-1", "x") };
-    play.news(News::Waiting { requests: vec![request], tasks: TaskCounts::default() });
+    play.news(News::Waiting { requests: vec![request], tasks: TaskCounts::default(), background: 0 });
     play.event(sample::completed("an older turn"));
     play.event(sample::turn_started());
     play.asked("r-1", sample::ask_command("ls -la")).settle();

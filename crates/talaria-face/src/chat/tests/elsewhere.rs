@@ -12,7 +12,7 @@ fn closed(id: &str, decision: Decision) -> Event {
 }
 
 fn waiting(requests: Vec<RequestInfo>) -> News {
-    News::Waiting { requests, tasks: TaskCounts { working: 0, waiting: 1, queued: 0 } }
+    News::Waiting { requests, tasks: TaskCounts { working: 0, waiting: 1, queued: 0 }, background: 0 }
 }
 
 /// A conversation that was there before.
@@ -271,6 +271,7 @@ fn the_badge_says_whether_it_counts_the_request_that_is_shown() {
     let waiting = |count: usize| News::Waiting {
         requests: (0..count).map(|at| of_task(&format!("r-{at}"), "deploy")).collect(),
         tasks: TaskCounts::default(),
+        background: 0,
     };
     let mut told = String::new();
     for count in [1, 2] {

@@ -15,7 +15,7 @@ fn busy() -> Play {
     let limits = RateLimits { primary: window(12.0), secondary: window(85.0), plan: None, reached: None };
     play.event(Event::RateLimits(Box::new(limits)));
     let tasks = TaskCounts { working: 2, waiting: 1, queued: 0 };
-    play.news(News::Waiting { requests: vec![of_task("r-9", "deploy")], tasks });
+    play.news(News::Waiting { requests: vec![of_task("r-9", "deploy")], tasks, background: 0 });
     play.wait(75_000);
     play
 }

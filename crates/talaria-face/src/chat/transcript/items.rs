@@ -1,5 +1,6 @@
 //! Steps and messages: how they begin, grow and end.
 
+use talaria_core::background::BackgroundEnd;
 use talaria_core::event::Abandonment;
 use talaria_core::ids::ThreadId;
 use talaria_core::item::{Author, FileChange, Item, ItemBody};
@@ -163,6 +164,26 @@ impl Transcript {
                 Body::Patch(patch) => patch.leave(why),
                 _ => {}
             });
+        }
+    }
+
+    /// A command outlived its turn and runs in the background.
+    pub(super) fn stays(&mut self, scene: Scene, handle: &Handle) {
+        if let Reach::Later(key) = self.reach(scene, handle) {
+            self.step(scene, key, |step, _| step.stay());
+        }
+    }
+
+    /// A background command ended.
+    pub(super) fn ended_in_background(
+        &mut self,
+        scene: Scene,
+        handle: &Handle,
+        end: BackgroundEnd,
+        exit_code: Option<i32>,
+    ) {
+        if let Reach::Later(key) = self.reach(scene, handle) {
+            self.step(scene, key, |step, _| step.end_in_background(end, exit_code));
         }
     }
 

@@ -3,6 +3,7 @@
 //! In short: what it is, for how long, how it ended, the last lines of what came out. Unfolded: all of it. It has ended only
 //! when an event says so.
 
+use talaria_core::background::BackgroundEnd;
 use talaria_core::event::Abandonment;
 use talaria_core::item::{ItemBody, Status, ToolResult};
 use talaria_core::request::Decision;
@@ -27,6 +28,9 @@ const SHORTEST_LABEL: usize = 20;
 
 /// Columns that the sign and the end of a step take at most.
 const LONGEST_END: usize = 30;
+
+/// Said of a command that outlived its turn.
+const IN_BACKGROUND: &str = "still running in the background";
 
 /// The name of a step that has none.
 const HEADLESS: &str = "a step whose beginning is not here";
@@ -75,6 +79,8 @@ enum State {
     /// The question went without an answer: it did not run.
     Unanswered,
     Ended(Status, [Option<String>; 2]),
+    /// The turn ended, and this runs in the background.
+    Background,
     /// The turn ended, and no end of this was reported.
     Left(Option<Abandonment>),
     /// Only sub-agents are known, not the call that made them.
@@ -186,6 +192,31 @@ impl Step {
         }
     }
 
+    /// Its turn ended, and it runs in the background.
+    pub(super) fn stay(&mut self) {
+        if self.is_open() || self.state == State::Left {
+            self.state = State::Background;
+        }
+    }
+
+    /// It ended in the background.
+    pub(super) fn end_in_background(&mut self, end: BackgroundEnd, exit_code: Option<i32>) {
+        if self.state != State::Background {
+            return;
+        }
+        let (status, words) = match (end, exit_code) {
+            (BackgroundEnd::Exited, Some(0)) => (Status::Completed, "in the background".to_owned()),
+            (BackgroundEnd::Exited, Some(code)) => {
+                (Status::Failed, format!("exit {code}, in the background"))
+            }
+            (BackgroundEnd::Exited, None) => (Status::Unknown, "in the background".to_owned()),
+            (BackgroundEnd::Stopped, _) => (Status::Interrupted, "stopped in the background".to_owned()),
+            (BackgroundEnd::WithCodex, _) => (Status::Interrupted, "ended with Codex".to_owned()),
+            (BackgroundEnd::Unseen, _) => (Status::Unknown, "while no engine was running".to_owned()),
+        };
+        self.state = State::Ended(status, [Some(words), None]);
+    }
+
     /// Is it under way?
     pub(super) fn is_running(&self) -> bool {
         self.state == State::Running
@@ -193,7 +224,7 @@ impl Step {
 
     /// May an event still change it?
     pub(super) fn is_open(&self) -> bool {
-        matches!(self.state, State::Running | State::Held | State::Refused)
+        matches!(self.state, State::Running | State::Held | State::Refused | State::Background)
     }
 
     /// Has an event said that it ended?
@@ -254,6 +285,11 @@ impl Step {
             State::Ended(status, [end, time]) => {
                 let end = end.clone().or_else(|| self.failure_in_head(page));
                 tool_line::line(label, *status, [end, time.clone()], paper, paint)
+            }
+            State::Background => {
+                let room = page.width.saturating_sub(IN_BACKGROUND.len() + 4).max(8);
+                let words = paint.text(Style::DIM, IN_BACKGROUND);
+                format!("{} {}  {words}", paint.sign("●", "*"), cut(label, room, paint))
             }
             State::Left(why) => {
                 let why = Some(tool_line::left(*why).to_owned());

@@ -81,6 +81,22 @@ impl Transcript {
                 self.look_for_missed(scene.turn);
             }
             Event::ItemAbandoned { item: id, why } => self.abandoned(scene, &item(id), *why),
+            Event::BackgroundStarted(command) => {
+                let handle = item(&command.item);
+                self.background.insert(command.id.clone(), handle.clone());
+                self.stays(scene, &handle);
+            }
+            Event::BackgroundOutput { id, delta, .. } => {
+                if let Some(handle) = self.background.get(id).cloned() {
+                    self.printed(scene, handle, delta);
+                }
+            }
+            Event::BackgroundEnded { id, end, exit_code, .. } => {
+                if let Some(handle) = self.background.remove(id) {
+                    self.ended_in_background(scene, &handle, *end, *exit_code);
+                }
+                self.tell(scene, &event.event);
+            }
             Event::PlanUpdated { explanation, steps } => {
                 let plan = Plan { explanation: explanation.clone(), steps: steps.clone() };
                 self.planned(scene, plan);

@@ -2,19 +2,16 @@
 //!
 //! Nothing is accepted that was not shown whole first, and the answer carries the digest of what was shown.
 
-use std::time::Duration;
-
 use jiff::Timestamp;
-use talaria_core::api::{Numbered, RequestInfo, RequestState};
-use talaria_core::event::Event;
+use talaria_core::api::{RequestInfo, RequestState};
 use talaria_core::request::{Decision, Typed};
 use talaria_face::chat::contract::News;
-use talaria_face::render::{Look, Renderer, Terminal};
+use talaria_face::render::Look;
 use talaria_server::client::ClientError;
 
 use super::super::errand::{Done, Place, reply};
 use crate::engine::{not_done, refused};
-use crate::requests::{build, find, not_answered, table};
+use crate::requests::{build, find, not_answered, question, table};
 use crate::trouble::{Trouble, exit};
 
 /// What waits, in all conversations.
@@ -93,24 +90,7 @@ fn named(id: Option<String>) -> Result<String, Trouble> {
 
 /// The whole question, and what is to be typed for a yes.
 fn page(request: &RequestInfo, decision: Decision, look: Look) -> Option<String> {
-    let opened = Numbered {
-        session: request.session.clone(),
-        seq: 0,
-        at: request.since,
-        turn: None,
-        event: Event::RequestOpened {
-            id: request.id.clone(),
-            ask: Box::new(request.ask.clone()?),
-            place: request.place,
-            digest: request.digest.clone(),
-        },
-    };
-    let mut out = Vec::new();
-    let mut renderer = Terminal::new(&mut out, Look { live: false, ..look });
-    renderer.numbered(Duration::ZERO, &opened).ok()?;
-    renderer.close().ok()?;
-    drop(renderer);
-    let text = String::from_utf8(out).ok()?;
+    let text = question(request, look)?;
     let (id, whose) = (&request.id, request.task.clone().unwrap_or_else(|| request.session.to_string()));
     let word = match decision {
         Decision::AcceptForSession => " session",

@@ -20,7 +20,7 @@ pub(super) async fn run(id: Option<String>, place: &Place) -> Result<Vec<Done>, 
     if let Some(id) = id {
         return match client.session(&id).await {
             Ok(detail) => Ok(vec![Done::Open(Box::new(detail.info))]),
-            Err(error) => Err(refused_id("cannot open this conversation", &id, client, &error).await),
+            Err(error) => Err(refused_id("cannot open this conversation", &error)),
         };
     }
     let query = SessionQuery { limit: OFFERED, ..SessionQuery::default() };

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use talaria_core::api::SessionInfo;
+use talaria_core::event::Event;
 use talaria_face::chat::contract::News;
 use talaria_server::client::ClientError;
 use talaria_server::launch::LaunchError;
@@ -74,6 +75,9 @@ impl Driver {
             Arrived::Event(numbered) => {
                 self.missed(Away { stream: false, ..self.away });
                 self.progress.take(&numbered);
+                if matches!(numbered.event, Event::BackgroundStarted(_) | Event::BackgroundEnded { .. }) {
+                    self.look_again.notify_one();
+                }
                 self.ready.push_back(News::Event(numbered));
                 self.tell_caught_up();
             }

@@ -24,7 +24,7 @@ fn a_slash_lists_commands_with_their_help() {
         |  /model      choose the model from the next turn on
         |  /reasoning  choose how much the model thinks, from the ne…
         |  /compact    shorten what the model keeps in mind
-        |  … 15 more
+        |  … 16 more
     "#]]
     .assert_eq(&screen(&mut typed("/"), 60, 3));
     expect![[r#"
@@ -44,7 +44,7 @@ fn a_slash_lists_commands_with_their_help() {
     .assert_eq(&screen(&mut typed("/ex"), 24, 3));
     expect![[r#"
         › /▏
-        |  … 15 more
+        |  … 16 more
         |  /steer          say something to the …
         |  /queue          say something when th…
         |  /codex-runtime  show or choose who ru…
