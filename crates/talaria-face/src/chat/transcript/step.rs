@@ -194,7 +194,7 @@ impl Step {
 
     /// Its turn ended, and it runs in the background.
     pub(super) fn stay(&mut self) {
-        if self.is_open() || self.state == State::Left {
+        if self.is_open() || matches!(self.state, State::Left(_)) {
             self.state = State::Background;
         }
     }
