@@ -65,9 +65,6 @@ mod system {
 
     use talaria_core::access::{Namespaces, ProcessFacts};
 
-    /// The programs with which Codex makes a sandbox.
-    const HELPERS: [&str; 2] = ["codex-linux-sandbox", "bwrap"];
-
     pub(super) fn facts(pid: i32) -> Result<ProcessFacts, String> {
         let namespace = |name: &str| {
             let link = fs::read_link(format!("/proc/{pid}/ns/{name}"));
@@ -153,9 +150,8 @@ mod system {
     pub(super) fn is_below_sandbox_helper(pid: i32) -> bool {
         let mut at = pid;
         for _ in 0..super::GENERATIONS {
-            let name = fs::read_to_string(format!("/proc/{at}/comm")).unwrap_or_default();
-            // The name of a process is cut after fifteen characters.
-            if HELPERS.iter().any(|helper| name.trim_end() == &helper[..helper.len().min(15)]) {
+            let arguments = fs::read(format!("/proc/{at}/cmdline")).unwrap_or_default();
+            if is_sandbox_helper(&program(at).unwrap_or_default(), &String::from_utf8_lossy(&arguments)) {
                 return true;
             }
             match parent(at) {
@@ -164,6 +160,13 @@ mod system {
             }
         }
         false
+    }
+
+    /// Is a process one of those with which Codex makes a sandbox? Bubblewrap alone says nothing: Flatpak uses it too.
+    pub(super) fn is_sandbox_helper(program: &str, arguments: &str) -> bool {
+        let is_bubblewrap = program.rsplit('/').next() == Some("bwrap");
+        arguments.contains("codex-linux-sandbox")
+            || is_bubblewrap && (program.contains("codex") || arguments.contains("codex"))
     }
 }
 
@@ -283,6 +286,16 @@ mod tests {
         let child = known.child();
         assert_eq!(examine(child, &[]).unwrap().0.codex, None);
         assert_eq!(examine(child, &[known.pid()]).unwrap().0.codex, Some(known.pid()));
+    }
+
+    #[test]
+    fn only_the_sandbox_of_codex_is_taken_for_one() {
+        let is = system::is_sandbox_helper;
+        assert!(is("/x/bin/codex", "codex-linux-sandbox\0--command-cwd\0/w"));
+        assert!(is("/opt/codex/codex-resources/bwrap", "bwrap\0--ro-bind"));
+        assert!(is("/usr/bin/bwrap", "bwrap\0--\0/x/codex-arg0/codex"));
+        assert!(!is("/usr/bin/bwrap", "bwrap\0--args\042\0flatpak-terminal"));
+        assert!(!is("/x/bin/codex", "codex\0app-server"));
     }
 
     #[test]

@@ -2,8 +2,8 @@
 //!
 //! An interrupt alone does not end them. A newer Codex lists what runs in the background, and only what this turn began is
 //! ended. An older one can only end everything of the thread, older commands included; that is told, and not done when
-//! the turn left nothing. Both report output and end of such a command after its turn, so on the older one a command whose
-//! end was not reported runs. After a time in which nobody listened to it, the process table is the evidence.
+//! the turn left nothing. Both report output and end of such a command after its turn. What the older one does not list is
+//! looked for in the process table: a command that cannot be found there is not said to run.
 
 use std::fmt;
 
@@ -67,18 +67,30 @@ impl Host {
         thread: &ThreadId,
         commands: Vec<UnendedCommand>,
     ) -> Result<Vec<BackgroundCommand>, CallError> {
-        let listed = match self.version().lists_terminals() {
-            true => Some(self.terminals(thread).await?),
-            false => None,
+        let background = |UnendedCommand { item, command, cwd }: UnendedCommand, process| BackgroundCommand {
+            id: mint_id(),
+            item,
+            command,
+            cwd,
+            process,
         };
-        let found = commands.into_iter().filter_map(|UnendedCommand { item, command, cwd }| {
-            let process = match &listed {
-                Some(listed) => Some(listed.iter().find(|one| one.item_id == item)?.process_id.clone()),
-                None => None,
-            };
-            Some(BackgroundCommand { id: mint_id(), item, command, cwd, process })
+        if !self.version().lists_terminals() {
+            let lines = self.command_lines().await;
+            let running = commands.into_iter().filter(|command| is_among(&command.command, &lines));
+            return Ok(running.map(|command| background(command, None)).collect());
+        }
+        let listed = self.terminals(thread).await?;
+        let found = commands.into_iter().filter_map(|command| {
+            let process = listed.iter().find(|one| one.item_id == command.item)?.process_id.clone();
+            Some(background(command, Some(process)))
         });
         Ok(found.collect())
+    }
+
+    /// The command lines of everything below this Codex.
+    async fn command_lines(&self) -> Vec<String> {
+        let pid = self.pid();
+        tokio::task::spawn_blocking(move || descendants::command_lines_below(pid)).await.unwrap_or_default()
     }
 
     /// Says which of these background commands still run, after a time in which nobody listened to Codex.
@@ -93,13 +105,8 @@ impl Host {
                 |command: &&BackgroundCommand| listed.iter().any(|one| one.item_id == command.item);
             return Ok(commands.iter().filter(is_listed).map(|command| command.id.clone()).collect());
         }
-        let pid = self.pid();
-        let lines = tokio::task::spawn_blocking(move || descendants::command_lines_below(pid)).await;
-        let lines = lines.unwrap_or_default();
-        let runs = |command: &&BackgroundCommand| {
-            let script = bare(script_of(&command.command));
-            lines.iter().any(|line| bare(&redact(line)).contains(&script))
-        };
+        let lines = self.command_lines().await;
+        let runs = |command: &&BackgroundCommand| is_among(&command.command, &lines);
         Ok(commands.iter().filter(runs).map(|command| command.id.clone()).collect())
     }
 
@@ -173,6 +180,12 @@ fn script_of(command: &str) -> &str {
         (Some(_), Some(flag), Some(script)) if is_flag(flag) => script,
         _ => command,
     }
+}
+
+/// Is a command among these command lines? Both are compared without secrets and quoting.
+fn is_among(command: &str, lines: &[String]) -> bool {
+    let script = bare(script_of(command));
+    lines.iter().any(|line| bare(&redact(line)).contains(&script))
 }
 
 /// A command line without quotes and blanks: Codex quotes it, a process has it in pieces.

@@ -33,6 +33,9 @@ pub(super) struct KeptCommand {
     pub(super) host: Option<String>,
     /// When it was left running, in milliseconds since 1970.
     pub(super) since: i64,
+    /// Was Codex asked to stop it?
+    #[serde(default)]
+    pub(super) stopping: bool,
 }
 
 /// The background commands of every session.
@@ -65,6 +68,20 @@ impl BackgroundList {
             return Change::Background(None);
         }
         Change::Background(serde_json::to_string(commands).ok())
+    }
+
+    /// Remembers that Codex is asked to stop these commands: an end that follows is that stop, whatever its exit code.
+    fn mark_stopping(&self, session: &SessionId, commands: &[KeptCommand]) {
+        let mut list = self.lock();
+        let kept = list.get_mut(session).into_iter().flatten();
+        for one in kept.filter(|one| commands.iter().any(|stopped| stopped.command.id == one.command.id)) {
+            one.stopping = true;
+        }
+    }
+
+    /// Was Codex asked to stop this command?
+    pub(super) fn is_stopping(&self, session: &SessionId, id: &BackgroundId) -> bool {
+        self.lock().get(session).into_iter().flatten().any(|kept| kept.command.id == *id && kept.stopping)
     }
 
     /// The background commands of a session.
@@ -130,6 +147,7 @@ impl Engine {
         for one in &wanted {
             stopped.push(self.0.background_info(&session, one).await?);
         }
+        self.0.shelf.background.mark_stopping(&session, &wanted);
         if stop.all {
             host.stop_terminals(&kept.thread).await.map_err(|error| not_stopped(&error))?;
             return Ok(BackgroundStopped { stopped, ended_before: false });
@@ -226,7 +244,7 @@ pub(super) fn keep(
     thread: ThreadId,
     host: Option<String>,
 ) -> KeptCommand {
-    KeptCommand { command: command.clone(), turn, thread, host, since: now_ms() }
+    KeptCommand { command: command.clone(), turn, thread, host, since: now_ms(), stopping: false }
 }
 
 fn not_stopped(error: &CallError) -> Problem {

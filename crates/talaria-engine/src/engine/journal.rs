@@ -7,6 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use talaria_core::background::BackgroundEnd;
 use talaria_core::event::{Event, QueuedInput, Stage, Started};
 use talaria_core::ids::{SessionId, ThreadId, TicketId};
 use talaria_core::outcome::Outcome;
@@ -281,7 +282,13 @@ impl Watcher for Journal {
         self.changes.push(Change::Message(message));
     }
 
-    fn background(&mut self, news: BackgroundNews) {
+    fn background(&mut self, mut news: BackgroundNews) {
+        if let Event::BackgroundEnded { id, end, exit_code, .. } = &mut news.event
+            && *end == BackgroundEnd::Exited
+            && self.shelf.background.is_stopping(&self.session, id)
+        {
+            (*end, *exit_code) = (BackgroundEnd::Stopped, None);
+        }
         if let Some((item, message)) = &news.message {
             let turn = self.shelf.background.turn_of(&self.session, item).unwrap_or(self.ordinal);
             let message = rows::message(turn, message, &mut self.unnamed);

@@ -128,11 +128,8 @@ impl Session {
             ItemBody::Command { exit_code, .. } => *exit_code,
             _ => None,
         };
-        // Codex reports a command that it killed with the exit code -1, which no program has.
-        let (end, exit_code) = match exit_code {
-            Some(code) if code < 0 => (BackgroundEnd::Stopped, None),
-            code => (BackgroundEnd::Exited, code),
-        };
+        // Codex reports a command that it killed without an exit code.
+        let end = if exit_code.is_some() { BackgroundEnd::Exited } else { BackgroundEnd::Stopped };
         cover_item(&mut item);
         let message = transcript::late_result(&item, Limits::default()).map(|message| (item.id, message));
         news.push(BackgroundNews { event: ended(&command, end, exit_code), message });

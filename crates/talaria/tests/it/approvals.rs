@@ -42,7 +42,7 @@ async fn without_a_terminal_a_request_is_declined_visibly(codex: Codex) {
         "→ declined: there was nobody to ask",
         "Then not.",
         "1 request was declined without asking a person",
-        "hint: in a terminal you are asked",
+        "with --approve wait, what no rule decides stays open for you",
     ]);
     assert!(!scene.work().join("forbidden").exists());
     scene.close().await;

@@ -205,7 +205,7 @@ async fn at_a_terminal_lines_talk_answer_and_steer(codex: Codex) {
     terminal.wait_for("accepted by you").await;
     scene.model.wait_for_requests(2).await;
     terminal.type_keys("leave the tests alone\n").await;
-    terminal.wait_for("input").await;
+    terminal.wait_for("sent to the running turn").await;
     gate.open();
     terminal.wait_for("Steered.").await;
     terminal.wait_for("> ").await;

@@ -30,7 +30,7 @@ async fn the_piped_demo_shows_everything_and_says_who_approved(codex: Codex) {
         "+Hello, and welcome!",
         "the number of words is in `count.txt`",
         "the greeting is friendlier now",
-        "tokens: 6.7k in (4.2k cached), 204 out",
+        "tokens: 6.8k in (4.2k cached), 204 out",
         "Where it is stored:",
         "Try next:",
         " doctor ",

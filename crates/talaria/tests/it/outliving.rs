@@ -105,7 +105,8 @@ async fn of_two_people_who_answer_one_wins_and_the_other_is_told_who(codex: Code
         (Some(1), Some(0)) => (yes, "declined", false),
         _ => panic!("not one of them won: {yes}\n{no}"),
     };
-    second.complains(&["error: the answer was not taken", &format!("was {decided} already, by user")]);
+    second
+        .complains(&["error: the answer was not taken", &format!("was already answered: {decided} by you")]);
     running.end().await.exits(0).prints(&["Done."]);
     assert_eq!(scene.work().join("note").exists(), is_made);
     scene.close().await;

@@ -188,7 +188,7 @@ async fn whoever_leaves_while_a_secret_is_typed_finds_the_terminal_as_it_was() {
     let mut terminal = scene.terminal_then(&["exec", "go"], "stty -a");
     half_typed(&mut terminal).await;
     terminal.ctrl_c().await;
-    terminal.wait_for("stopping the turn").await;
+    terminal.wait_for("stopping").await;
     terminal.ctrl_c().await;
     terminal.wait_for("you left before the turn ended").await;
     left_no_trace(&mut terminal, &installed).await;

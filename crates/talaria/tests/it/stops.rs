@@ -23,7 +23,7 @@ async fn ctrl_c_interrupts_the_turn_and_says_who(codex: Codex) {
     let mut terminal = scene.terminal(&["exec", "talk"]);
     terminal.wait_for("Endless").await;
     terminal.ctrl_c().await;
-    terminal.wait_for("stopping the turn, as you wanted").await;
+    terminal.wait_for("stopping").await;
     terminal.wait_for("interrupted by you").await;
     assert_eq!(terminal.exit_code().await, Some(4), "{}", terminal.transcript());
     scene.close().await;
@@ -98,7 +98,7 @@ async fn a_second_ctrl_c_leaves_although_codex_ignores_the_interrupt() {
     let mut terminal = scene.terminal(&["exec", "talk"]);
     terminal.wait_for("Endless").await;
     terminal.ctrl_c().await;
-    terminal.wait_for("stopping the turn, as you wanted").await;
+    terminal.wait_for("stopping").await;
     terminal.ctrl_c().await;
     terminal.wait_for("you left before the turn ended").await;
     assert_eq!(terminal.exit_code().await, Some(4), "{}", terminal.transcript());

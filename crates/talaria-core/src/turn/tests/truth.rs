@@ -52,6 +52,8 @@ fn a_step_that_was_accepted_or_has_printed_something_ran() {
           => emit request_closed by=codex decision=void id=req-2
         at 1s
         tick
+          => find the terminals of c1, c2
+        background
           => emit item_abandoned item=c1
           => emit item_abandoned item=c2
           => emit outcome exit=0 outcome=completed

@@ -37,7 +37,7 @@ async fn the_live_thread_is_compacted() {
     send(&mut terminal, "Tell").await;
     ended(&mut terminal, "A long story.").await;
     send(&mut terminal, "/compact").await;
-    terminal.wait_shown("the conversation was shortened").await;
+    terminal.wait_shown("the conversation was compacted").await;
     assert_eq!(stage.scene.model.requests().len(), 2);
     quit(terminal).await;
     stage.close().await;

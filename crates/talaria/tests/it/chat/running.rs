@@ -57,7 +57,6 @@ async fn what_is_queued_runs_after_the_turn() {
     send(&mut terminal, "First").await;
     terminal.wait_shown("First answer").await;
     send(&mut terminal, "/queue and then second").await;
-    terminal.wait_shown("it waits for the next turn").await;
     terminal.wait_shown("queued: and then second").await;
     stage.shows("queued", &mut terminal).await;
     assert_eq!(stage.scene.model.requests().len(), 1, "not yet");
