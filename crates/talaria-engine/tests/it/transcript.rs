@@ -194,16 +194,17 @@ fn the_calls_in_the_captures_and_how_they_ended_are_these() {
             assert_eq!(arguments.to_string(), call.function.arguments, "keys are in order");
         }
         let content = message.content.as_deref().filter(|_| message.role == Role::Tool).unwrap_or_default();
-        for word in ["[abandoned", "[declined", "[failed", "[exit code", "[no output]"] {
+        for word in ["[no end", "[did not run", "[declined", "[failed", "[exit code", "[no output]"] {
             *seen.entry(word.to_owned()).or_default() += content.matches(word).count();
         }
     }
     let table: String = seen.iter().map(|(what, count)| format!("{what} {count}\n")).collect();
     expect![[r#"
-        [abandoned 28
         [declined 12
+        [did not run 0
         [exit code 0
         [failed 6
+        [no end 28
         [no output] 14
         apply_patch 17
         close_ticket 2

@@ -241,7 +241,9 @@ async fn what_the_server_answers_fits_the_openapi_document() {
         let id = if *route == route::REQUEST { "req-" } else { started.id.as_str() };
         let (code, value) = get(&(route.path.replace("{id}", id) + "?words=ask")).await;
         assert_eq!(code, "200", "{}", route.name);
-        assert!(!value.as_array().is_some_and(Vec::is_empty), "{} shows nothing", route.name);
+        // Nothing runs in the background here; its shape is tested with the program.
+        let is_empty = value.as_array().is_some_and(Vec::is_empty);
+        assert_eq!(is_empty, *route == route::BACKGROUND, "{} shows nothing", route.name);
         fits(route.name, &schema_of(route.path, "200"), &value);
     }
     let (code, problem) = get("/v1/sessions/none").await;

@@ -120,7 +120,8 @@ async fn a_wait_that_is_given_up_loses_nothing() {
             }
         }
     }
-    let end = begun + 200;
+    // Each is kept, sent to the turn and answered.
+    let end = begun + 300;
     while seen.last() != Some(&end) {
         seen.push(next(&mut follow).await.0);
     }
