@@ -294,7 +294,7 @@ mod tests {
         assert!(is("/x/bin/codex", "codex-linux-sandbox\0--command-cwd\0/w"));
         assert!(is("/opt/codex/codex-resources/bwrap", "bwrap\0--ro-bind"));
         assert!(is("/usr/bin/bwrap", "bwrap\0--\0/x/codex-arg0/codex"));
-        assert!(!is("/usr/bin/bwrap", "bwrap\0--args\042\0flatpak-terminal"));
+        assert!(!is("/usr/bin/bwrap", "bwrap\0--args\0flatpak-terminal"));
         assert!(!is("/x/bin/codex", "codex\0app-server"));
     }
 
