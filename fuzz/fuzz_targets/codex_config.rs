@@ -3,19 +3,22 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use talaria_core::codex_config::{Additions, check, plan, remove};
-use toml_edit::Table;
+use talaria_codex_proto::codex_config::{Additions, check, plan, remove};
+use talaria_core::servers::CodexServer;
 
 fuzz_target!(|text: &str| {
     let additions = Additions {
-        servers: vec![("server".to_owned(), Table::from_iter([("command", "x\n")]))],
+        servers: vec![(
+            "server".to_owned(),
+            CodexServer { command: Some("x\n".to_owned()), ..CodexServer::default() },
+        )],
         plugins: vec!["plugin@market".to_owned()],
         default_permissions: Some(":workspace".to_owned()),
         undecided: Vec::new(),
     };
     // What stands in markers already may be an earlier block, and then does not come back.
     let Ok(first) = plan(text, &additions, None) else { return };
-    check(&first.text).expect("TOML stays TOML");
+    check(text, &first.text).expect("TOML stays TOML");
     let second =
         plan(&first.text, &additions, Some(&first.added)).expect("what was planned can be planned for");
     assert_eq!(second.text, first.text);

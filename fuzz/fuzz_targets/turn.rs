@@ -6,18 +6,18 @@ use std::time::Duration;
 
 use libfuzzer_sys::fuzz_target;
 use serde_json::json;
-use talaria_core::escrow::Kept;
+use talaria_codex_proto::escrow::Kept;
+use talaria_codex_proto::frame::{Decoded, Frame, decode};
+use talaria_codex_proto::gate::Gate;
+use talaria_codex_proto::place::Bounds;
+use talaria_codex_proto::settle::Settlement;
+use talaria_codex_proto::turn::{Choosing, Input, Order, Output, Turn};
 use talaria_core::event::{Escalation, Usage};
-use talaria_core::frame::{Decoded, Frame, decode};
-use talaria_core::gate::Gate;
 use talaria_core::ids::{ThreadId, TicketId, TurnId};
-use talaria_core::place::Bounds;
 use talaria_core::policy::Answers;
 use talaria_core::request::Who;
-use talaria_core::rules::Rules;
-use talaria_core::settle::Settlement;
-use talaria_core::turn::{Input, Order, Output, Turn};
 use talaria_core::version::Version;
+use talaria_guard::rules::Rules;
 
 fuzz_target!(|bytes: &[u8]| {
     let order = Order {
@@ -28,6 +28,7 @@ fuzz_target!(|bytes: &[u8]| {
         limit: Some(Duration::from_secs(3600)),
         quiet_after: Some(Duration::from_secs(60)),
         escrow: Kept::default(),
+        choosing: Choosing::default(),
         gate: Gate::new(
             Bounds::new(&json!({ "type": "readOnly" }), &json!("on-request"), "/w", version()),
             Rules::default(),
@@ -64,11 +65,15 @@ fn input(number: usize, line: &[u8]) -> Option<Input> {
         b"gone" => Input::Gone("killed".to_owned()),
         b"tick" => Input::Tick,
         b"absent" => Input::Settled(Settlement::NotThere),
-        b"running" => Input::Settled(Settlement::Running { turn: TurnId::new("u"), found: Default::default() }),
+        b"running" => {
+            Input::Settled(Settlement::Running { turn: TurnId::new("u"), found: Default::default() })
+        }
         b"ended" => Input::Escalated(Escalation::HostEnded),
         b"terminals" => Input::TerminalsEnded(None),
         _ => match decode(line) {
-            Decoded::Known(Frame::Notification(notification)) => Input::Notification(notification.into_owned()),
+            Decoded::Known(Frame::Notification(notification)) => {
+                Input::Notification(notification.into_owned())
+            }
             Decoded::Known(Frame::Request { id, request }) => {
                 Input::Request { ticket: TicketId::new(format!("req-{number}")), id, request }
             }

@@ -6,8 +6,8 @@
 use std::path::{Component, Path};
 
 use crate::api::{NewTask, NewTurn, Problem, ProblemCode};
+use crate::input::InputPart;
 use crate::policy::{ApprovalPolicy, Sandbox};
-use crate::wire::call::UserInput;
 
 /// The longest prompt, in bytes.
 pub const LONGEST_PROMPT: usize = 1024 * 1024;
@@ -58,11 +58,11 @@ pub fn check(new: &NewTask) -> Result<(), Problem> {
 
 /// Says what is wrong with a turn of a task.
 pub fn check_turn(turn: &NewTurn) -> Result<(), Problem> {
-    let text = |part: &UserInput| match part {
-        UserInput::Text { text } => Some(text.len()),
+    let text = |part: &InputPart| match part {
+        InputPart::Text { text } => Some(text.len()),
         _ => None,
     };
-    let is_blank = |part: &UserInput| matches!(part, UserInput::Text { text } if text.trim().is_empty());
+    let is_blank = |part: &InputPart| matches!(part, InputPart::Text { text } if text.trim().is_empty());
     if turn.input.iter().all(is_blank) {
         return Err(bad("the prompt is empty").try_this("say what the task is to do"));
     }
@@ -106,27 +106,11 @@ fn bad(message: impl Into<String>) -> Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::{Caller, Dirty};
-    use crate::policy::Answers;
+    use crate::api::Dirty;
 
     fn turn(text: &str) -> NewTurn {
-        let caller = Caller {
-            codex: "codex".to_owned(),
-            version: "0.166.0".to_owned(),
-            path_dir: None,
-            codex_home: None,
-            environment: Vec::new(),
-        };
-        let input = vec![UserInput::Text { text: text.to_owned() }];
-        NewTurn {
-            input,
-            model: None,
-            effort: None,
-            limit_ms: None,
-            quiet_after_ms: None,
-            answers: Answers::Person,
-            caller,
-        }
+        let input = vec![InputPart::Text { text: text.to_owned() }];
+        NewTurn { input, ..NewTurn::default() }
     }
 
     fn task() -> NewTask {

@@ -22,9 +22,9 @@ pub use offers::{Account, EffortOffer, LookAt, ModelOffer, Offers};
 pub use problem::{Problem, ProblemCode};
 pub use request::{AnswerRequest, Answered, RequestInfo, RequestState};
 pub use session::{
-    Caller, Compact, Interrupt, Kind, NewSession, NewTurn, Numbered, Prune, Pruned, PrunedSession, Said, Say,
-    SearchHit, SessionDetail, SessionInfo, SessionOrigin, SessionQuery, SessionStarted, StoredMessage,
-    TurnInfo, When,
+    CodexOrigin, CodexProgram, Compact, Interrupt, Kind, LocalCaller, NewSession, NewTurn, Numbered, Prune,
+    Pruned, PrunedSession, Said, Say, SearchHit, SessionDetail, SessionInfo, SessionOrigin, SessionQuery,
+    SessionStarted, StoredMessage, TurnInfo, When,
 };
 pub use shell::{Shell, ShellNews, ShellStream};
 pub use task::{

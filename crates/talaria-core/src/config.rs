@@ -10,7 +10,6 @@ mod chat;
 mod effect;
 mod keys;
 mod notify;
-mod problem;
 mod servers;
 mod setting;
 
@@ -18,22 +17,20 @@ use std::time::Duration;
 
 use toml_edit::{Item, TableLike};
 
-use crate::hiding::HideHome;
 use crate::nearest::nearest;
-use crate::policy::{ApprovalPolicy, Mode, Sandbox, UnknownName};
-use crate::rules::Rules;
+use crate::policy::{ApprovalPolicy, HideHome, Mode, Sandbox, UnknownName};
 use crate::runtime::Choice;
 use crate::servers::Server;
+pub(crate) use crate::toml_problem::article;
+pub use crate::toml_problem::{Problem, Severity, position, read};
 pub use bridge::{BridgeConfig, REQUEST_KINDS, Rights};
 pub use chat::{ChatConfig, Enter, Theme};
 pub use effect::Effect;
-pub(crate) use keys::article;
 use keys::{Meaning, Section};
 pub use notify::{MailSecurity, MailServer, NotReady, NotifyConfig, PrivateHost, SecretPlace};
-pub use problem::{Problem, Severity};
-pub(crate) use problem::{position, read};
 use servers::Found;
 pub use setting::{assign, unread, withdraw};
+use talaria_guard::rules::Rules;
 
 /// Everything that this version reads from `config.toml`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -146,6 +143,8 @@ pub struct ModelConfig {
     pub default: Option<String>,
     /// The reasoning effort to ask for; the model decides which words it knows.
     pub effort: Option<String>,
+    /// Is a model sent although Codex does not list it?
+    pub allow_unlisted: Option<bool>,
     /// Whose models are asked; Codex has its own setting, and this one counts where Talaria's own loop runs.
     pub provider: Option<String>,
     /// Who runs the turns.

@@ -13,7 +13,7 @@ mod place;
 
 use toml_edit::{Item, TableLike, Value};
 
-use crate::config::{Problem, Severity, read};
+use crate::toml_problem::{Problem, Severity, read};
 pub use key_path::{BadKeyPath, KeyPath};
 pub use leaves::{Leaf, leaves};
 pub use literal::literal;
@@ -67,7 +67,7 @@ fn find<'a>(root: &'a dyn TableLike, path: &KeyPath) -> Option<&'a Item> {
 }
 
 fn refused(text: &str, path: &KeyPath, offset: Option<usize>, message: &str) -> Problem {
-    let (line, column) = crate::config::position(text, offset);
+    let (line, column) = crate::toml_problem::position(text, offset);
     Problem {
         line,
         column,

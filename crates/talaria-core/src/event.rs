@@ -9,13 +9,14 @@ use serde_json::value::RawValue;
 use crate::background::{BackgroundCommand, BackgroundEnd};
 use crate::gap::Gap;
 use crate::ids::{BackgroundId, ItemId, ThreadId, TicketId, TurnId};
+use crate::input::InputPart;
 use crate::item::{FileChange, Item};
 use crate::outcome::Report;
-use crate::place::Place;
 use crate::raw;
-use crate::redact::redact;
 use crate::request::{Ask, Decision, Who};
-use crate::wire::call::UserInput;
+pub use crate::usage::{RateLimits, RateWindow, Usage};
+use talaria_guard::place::Place;
+use talaria_guard::redact::redact;
 
 /// Something that happened in a session.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -324,13 +325,12 @@ pub struct QueuedInput {
 
 impl QueuedInput {
     /// What was said, with secrets masked.
-    pub fn of(input: &[UserInput]) -> Self {
+    pub fn of(input: &[InputPart]) -> Self {
         let (mut texts, mut images) = (Vec::new(), Vec::new());
         for part in input {
             match part {
-                UserInput::Text { text } => texts.push(redact(text).into_owned()),
-                UserInput::LocalImage { path } => images.push(path.clone()),
-                UserInput::Other => {}
+                InputPart::Text { text } => texts.push(redact(text).into_owned()),
+                InputPart::LocalImage { path } => images.push(path.clone()),
             }
         }
         Self { text: texts.join("\n"), images }
@@ -409,41 +409,6 @@ pub enum Escalation {
     Abandoned,
 }
 
-/// How much of an account's allowance is used.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct RateLimits {
-    /// The short window.
-    pub primary: Option<RateWindow>,
-    /// The long window.
-    pub secondary: Option<RateWindow>,
-    /// The account's plan.
-    pub plan: Option<String>,
-    /// Which limit is reached, if one is.
-    pub reached: Option<String>,
-}
-
-/// How much of one window is used.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct RateWindow {
-    /// In percent.
-    pub used_percent: f64,
-    /// How long the window is.
-    pub minutes: Option<u64>,
-    /// When it begins anew, in seconds since 1970.
-    pub resets_at: Option<i64>,
-}
-
-impl RateLimits {
-    /// When the limit that holds one up begins anew: the later one of the windows that are used up.
-    pub fn resets_at(&self) -> Option<i64> {
-        let full = |window: &&RateWindow| window.used_percent >= 100.0;
-        let windows = [self.primary.as_ref(), self.secondary.as_ref()];
-        windows.into_iter().flatten().filter(full).filter_map(|window| window.resets_at).max()
-    }
-}
-
 /// One step of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanStep {
@@ -463,49 +428,6 @@ pub enum PlanStatus {
     InProgress,
     /// Done.
     Completed,
-}
-
-/// Tokens spent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Usage {
-    /// Input tokens, cached ones included.
-    pub input: u64,
-    /// The part of the input that came from the provider's cache.
-    pub cached: u64,
-    /// Output tokens, reasoning included.
-    pub output: u64,
-    /// The part of the output spent on reasoning.
-    pub reasoning: u64,
-    /// Everything.
-    pub total: u64,
-}
-
-impl Usage {
-    /// A running total after more was spent.
-    pub fn plus(self, more: Usage) -> Usage {
-        Usage {
-            input: self.input.saturating_add(more.input),
-            cached: self.cached.saturating_add(more.cached),
-            output: self.output.saturating_add(more.output),
-            reasoning: self.reasoning.saturating_add(more.reasoning),
-            total: self.total.saturating_add(more.total),
-        }
-    }
-
-    /// What was spent between two running totals. A total that went down (a new thread) counts from zero.
-    pub fn since(self, earlier: Usage) -> Usage {
-        if self.total < earlier.total {
-            return self;
-        }
-        Usage {
-            input: self.input.saturating_sub(earlier.input),
-            cached: self.cached.saturating_sub(earlier.cached),
-            output: self.output.saturating_sub(earlier.output),
-            reasoning: self.reasoning.saturating_sub(earlier.reasoning),
-            total: self.total - earlier.total,
-        }
-    }
 }
 
 #[cfg(test)]

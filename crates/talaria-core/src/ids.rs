@@ -95,6 +95,13 @@ text_id! {
     BackgroundId
 }
 
+impl SessionId {
+    /// The part of the id that people see and type; see [`short_id`].
+    pub fn short(&self) -> &str {
+        short_id(self.as_str())
+    }
+}
+
 /// The part of an id that people see: the last eight characters of a UUID, because the beginnings of those made within
 /// minutes are alike. Any other id is shown whole.
 pub fn short_id(id: &str) -> &str {

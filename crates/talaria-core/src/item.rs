@@ -10,8 +10,10 @@ use serde_json::value::RawValue;
 use crate::ids::{ItemId, ThreadId};
 use crate::raw;
 
+mod compaction;
 mod parts;
 
+pub use compaction::{Compaction, CompactionCause};
 pub use parts::{
     AgentState, Attachment, Author, CommandSource, FileAction, FileChange, Question, SearchAction, Status,
     ToolResult,
@@ -224,8 +226,15 @@ pub enum ItemBody {
         /// How long.
         duration_ms: u64,
     },
-    /// The conversation was shortened to fit the model's context.
-    Compaction,
+    /// A call of a tool that Codex refused or could not carry out, and has no step for. What the model was told says so.
+    FailedCall {
+        /// The tool, as the model called it.
+        tool: String,
+        /// The first lines of what the model was told.
+        error: String,
+    },
+    /// The conversation was shortened.
+    Compaction(Compaction),
     /// Something else, kept as it came.
     Other {
         /// Codex's name for the kind.
@@ -258,7 +267,8 @@ impl ItemBody {
             Self::ReviewStarted { .. } => "review_started",
             Self::ReviewEnded { .. } => "review_ended",
             Self::Sleep { .. } => "sleep",
-            Self::Compaction => "compaction",
+            Self::FailedCall { .. } => "failed_call",
+            Self::Compaction(_) => "compaction",
             Self::Other { .. } => "other",
         }
     }

@@ -15,9 +15,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::SessionId;
-use crate::redact::redact;
 pub use address::{Reach, reach};
 pub use backoff::{Backoff, Fault, Next};
+use talaria_guard::redact::redact;
 pub use target::{BadTarget, Mailbox, Target, Topic};
 pub use text::one_line;
 

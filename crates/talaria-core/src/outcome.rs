@@ -5,8 +5,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{RateLimits, Usage};
 use crate::request::Who;
+use crate::usage::{RateLimits, Usage};
 
 /// Codex's name for the provider that `codex login` is for.
 const OPENAI: &str = "openai";
@@ -62,7 +62,7 @@ pub enum FailureCode {
     ContextWindow,
     /// The input does not fit; shorten it.
     InputTooLarge,
-    /// The model does not exist, or not for this account.
+    /// The provider does not have the model for this account, or its address is wrong (status 404).
     ModelNotFound,
     /// The request was refused as malformed.
     BadRequest,
@@ -89,7 +89,10 @@ impl FailureCode {
                 "start a new conversation, shorten this one (/compact in the chat), or ask for less at once"
             }
             Self::InputTooLarge => "shorten the prompt, or let Codex read a file instead",
-            Self::ModelNotFound => "choose another model: --model, or /model in the chat",
+            Self::ModelNotFound => {
+                "choose another model (--model, or /model in the chat); if every model fails, check the provider's base_url \
+                 in Codex's config.toml"
+            }
             Self::BadRequest => "check the model and its effort, and the provider in Codex's config.toml",
             Self::Server => "the provider had an error; try again in a moment",
             Self::Connection => "check the network and the provider's address, then try again",
@@ -237,7 +240,8 @@ impl Report {
     /// Fits the hint to the provider: a login at OpenAI does not help with the key of another one.
     #[must_use]
     pub fn at_provider(mut self, provider: &str) -> Self {
-        if self.code == Some(FailureCode::Auth) && provider != OPENAI {
+        let is_login = self.hint.as_deref() == Some(FailureCode::Auth.hint());
+        if is_login && provider != OPENAI {
             self.hint = Some(Cow::Owned(format!(
                 "check the key of the provider {provider} and its entry in Codex's config.toml; `codex login` helps only \
                  if that provider uses it"
@@ -266,5 +270,25 @@ fn exit_code(outcome: &Outcome, declined: u32) -> u8 {
         Outcome::Interrupted { by: Who::Deadline } => 5,
         Outcome::Interrupted { .. } => 4,
         Outcome::Lost { .. } => 7,
+    }
+}
+
+#[cfg(test)]
+mod hints {
+    use super::*;
+
+    #[test]
+    fn a_login_is_advised_only_where_the_provider_takes_one() {
+        let failed = Outcome::Failed { code: FailureCode::Auth, message: "401".to_owned() };
+        let failed = Report::new(failed, None, Usage::default(), 0);
+        let lost = Outcome::Lost { why: "Codex ended".to_owned() };
+        let lost = Report::new(lost, None, Usage::default(), 0);
+        for report in [failed, lost.clone().with_login_hint()] {
+            let hint =
+                |provider: &str| report.clone().at_provider(provider).hint.unwrap_or_default().into_owned();
+            assert_eq!(hint("openai"), FailureCode::Auth.hint());
+            assert!(hint("mock").starts_with("check the key of the provider mock"), "{}", hint("mock"));
+        }
+        assert_eq!(lost.clone().at_provider("mock").hint, lost.hint, "nothing spoke of a login");
     }
 }

@@ -38,6 +38,7 @@ pub enum ApprovalPolicy {
 
 /// How much is done without asking: one word for sandbox, approval policy and what Talaria answers by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
     /// Work in the workspace; a person is asked for what leaves it.
@@ -68,8 +69,38 @@ pub enum Answers {
     /// A person, or whoever stands in for one.
     #[default]
     Person,
-    /// Talaria accepts it, as [`Verdict::accept_all`](crate::rules::Verdict::accept_all) says.
+    /// Talaria accepts it, as [`Verdict::accept_all`](talaria_guard::rules::Verdict::accept_all) says.
     Everything,
+}
+
+/// When Talaria's own files are hidden from the sandbox of a conversation: `codex.hide_home`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HideHome {
+    /// Where that does not change what a person can accept, where the network is open, and where nobody is asked.
+    #[default]
+    Auto,
+    /// Wherever Codex can do it.
+    Always,
+    /// Nowhere.
+    Never,
+}
+
+impl HideHome {
+    /// Every word.
+    pub const NAMES: [&'static str; 3] = ["auto", "always", "never"];
+}
+
+impl FromStr for HideHome {
+    type Err = UnknownName;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            "always" => Ok(Self::Always),
+            "never" => Ok(Self::Never),
+            _ => Err(UnknownName { given: text.to_owned(), allowed: Self::NAMES.to_vec() }),
+        }
+    }
 }
 
 /// Says that a name is none of the allowed ones.

@@ -54,6 +54,9 @@ pub enum Ask {
         permissions: Option<Permissions>,
         /// The rule that Codex proposes: commands that begin with these words would no longer be asked about.
         always: Option<Vec<String>>,
+        /// Why Talaria leaves it to a person, whatever the mode says: what its rules cannot see in the line.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        asked_because: Option<String>,
     },
     /// May this be typed into a command that runs already?
     Stdin {
@@ -153,6 +156,9 @@ pub enum Ask {
         /// How long Codex can remember an acceptance.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         persist: Vec<Persist>,
+        /// The step that waits for it. Codex does not say: it is the call of this server with these arguments.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        item: Option<ItemId>,
     },
     /// Something that Codex wants of the program around it, and that this one does not provide.
     Host {
@@ -211,6 +217,15 @@ impl Ask {
         }
     }
 
+    /// Says why Talaria leaves it to a person.
+    #[must_use]
+    pub fn because(mut self, why: Option<&str>) -> Self {
+        if let (Self::Command { asked_because, .. }, Some(why)) = (&mut self, why) {
+            *asked_because = Some(why.to_owned());
+        }
+        self
+    }
+
     /// Can a person be asked this?
     pub fn is_answerable(&self) -> bool {
         !matches!(self, Self::Host { .. } | Self::Unsupported { .. })
@@ -250,7 +265,7 @@ pub enum Decision {
     Decline,
     /// No, and the turn ends.
     Cancel,
-    /// Nobody decided: the turn or Codex ended first.
+    /// Not decided here: the turn or Codex ended first, or another client of Codex answered.
     Void,
 }
 
@@ -281,7 +296,7 @@ impl fmt::Display for Decision {
 pub enum Who {
     /// The person at the terminal.
     User,
-    /// Nobody could be asked.
+    /// Nobody was asked: there was no terminal, or an option says what to decide.
     Nobody,
     /// The demo, which says so.
     Demo,
@@ -293,6 +308,8 @@ pub enum Who {
     Model,
     /// Codex itself, or another client of it.
     Codex,
+    /// Another client of the same Codex, or Codex itself; what was decided is not known.
+    OtherClient,
     /// This build, because it cannot put the question to a person.
     Talaria,
     /// A rule of the user's.
@@ -307,12 +324,13 @@ impl fmt::Display for Who {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::User => "you",
-            Self::Nobody => "nobody to ask",
+            Self::Nobody => "default, without asking a person",
             Self::Demo => "the demo",
             Self::Deadline => "the deadline",
             Self::Stop => "talaria stop",
             Self::Model => "a model",
             Self::Codex => "Codex",
+            Self::OtherClient => "another client of Codex",
             Self::Talaria => "Talaria",
             Self::Rule => "a rule of yours",
             Self::Mode => "the mode",

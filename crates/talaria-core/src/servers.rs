@@ -15,11 +15,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 pub use codex::CodexServer;
-pub(crate) use codex::Field;
+pub use codex::Field;
 pub use given::Given;
-pub(crate) use given::reference;
-pub(crate) use names::{is_header_name, variable_for};
-pub use names::{is_server_name, is_variable_name};
+pub use given::reference;
+pub(crate) use names::is_header_name;
+pub use names::{is_server_name, is_variable_name, variable_for};
 pub use secret::{holds_secret, looks_secret};
 pub use translate::{Literals, Referred, Translated, translate};
 
@@ -82,7 +82,7 @@ impl std::fmt::Debug for Transport {
                 .finish(),
             Self::Http { url, headers } => f
                 .debug_struct("Http")
-                .field("url", &crate::redact::redact(url))
+                .field("url", &talaria_guard::redact::redact(url))
                 .field("headers", headers)
                 .finish(),
         }
@@ -130,6 +130,3 @@ impl Server {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

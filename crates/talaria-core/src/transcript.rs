@@ -16,26 +16,23 @@
 //! | `sorted_json` | JSON with the keys in order |
 //! | `cap` | the beginning and the end of a long text |
 //! | `digest` | many messages in few characters |
-//! | `markdown` | messages to be read by people |
 
 mod call;
 mod cap;
 mod digest;
 mod draft;
 mod echo;
-pub mod markdown;
 mod message;
 mod note;
 mod patch;
 mod projector;
 mod sorted_json;
-#[cfg(test)]
-mod tests;
 
 pub use cap::cap;
 pub use digest::digest;
 pub use echo::Sent;
-pub(crate) use echo::has_same_words;
+pub use echo::has_same_words;
 pub use message::{CallKind, Function, Message, Role, Source, ToolCall};
+pub use note::failed_call;
 pub use patch::summary as patch_summary;
 pub use projector::{Limits, Projector, late_end, late_result};

@@ -1,10 +1,12 @@
 //! Takes secrets out of events before anybody sees them or they are kept: every text in every event passes here.
 //!
 //! Text that comes in pieces is redacted as a stream, one for each step: what may still become a secret is held back
-//! until it is decided, at the latest when the step ends. Ids, states and numbers are left alone, and three things that
-//! are worthless unless whole: the label of an option (it is the answer), the value of a form's option, and the address
-//! that an MCP server wants a person to visit. Called by the session for each event.
+//! until it is decided, at the latest when the step ends. Ids, names, states, settings, numbers, working directories
+//! and the paths of patches are left alone, and what is worthless unless whole: the label of an option (it is the
+//! answer), the value of a form's option, the default of a form's field, and the address that an MCP server wants a
+//! person to visit. The table in `tests` lists each of these fields. Called by the session for each event.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use serde_json::value::RawValue;
@@ -13,7 +15,7 @@ use crate::event::{Event, PlanStep};
 use crate::ids::ItemId;
 use crate::item::FileChange;
 use crate::outcome::{Outcome, Report};
-use crate::redact::{Stream, redact, redact_json};
+use talaria_guard::redact::{Stream, redact, redact_json};
 
 mod ask;
 mod item;
@@ -115,7 +117,7 @@ fn cover_event(event: &mut Event) {
             steps.iter_mut().for_each(|PlanStep { step, .. }| text(step));
         }
         Event::RequestOpened { ask, .. } => ask::cover(ask),
-        Event::RequestClosed { why, .. } => maybe(why),
+        Event::RequestClosed { why: words, .. } | Event::ModelRerouted { reason: words, .. } => maybe(words),
         Event::DiffUpdated { diff: words }
         | Event::ToolProgress { message: words, .. }
         | Event::Retrying { message: words }
@@ -123,6 +125,7 @@ fn cover_event(event: &mut Event) {
         | Event::TerminalsEnded { message: words }
         | Event::HostReplaced { message: words }
         | Event::Queued { text: words, .. }
+        | Event::BackgroundOutput { delta: words, .. }
         | Event::BackgroundEnded { command: words, .. }
         | Event::Corrupt { reason: words, .. } => text(words),
         Event::Steering { input } => text(&mut input.text),
@@ -137,14 +140,12 @@ fn cover_event(event: &mut Event) {
         | Event::TextDelta { .. }
         | Event::ReasoningDelta { .. }
         | Event::OutputDelta { .. }
-        | Event::BackgroundOutput { .. }
         | Event::PlanDelta { .. }
         | Event::ItemAbandoned { .. }
         | Event::DeliveryUnknown { .. }
         | Event::UsageUpdated { .. }
         | Event::RateLimits(_)
         | Event::SettingsConfirmed { .. }
-        | Event::ModelRerouted { .. }
         | Event::Compacted
         | Event::AgentUpdated { .. }
         | Event::ChildrenRunning { .. }
@@ -159,6 +160,11 @@ fn cover_event(event: &mut Event) {
 pub fn cover_report(report: &mut Report) {
     maybe(&mut report.message);
     maybe(&mut report.text);
+    if let Some(hint) = &mut report.hint
+        && let Cow::Owned(covered) = redact(hint)
+    {
+        *hint = Cow::Owned(covered);
+    }
     match &mut report.outcome {
         Outcome::Failed { message: words, .. } | Outcome::Lost { why: words } => text(words),
         Outcome::Completed | Outcome::Interrupted { .. } => {}
@@ -166,13 +172,14 @@ pub fn cover_report(report: &mut Report) {
 }
 
 fn cover_changes(changes: &mut [FileChange]) {
+    // Paths stay whole: after a restart they decide where the patch would write, and a mask could hide a `..`.
     for change in changes {
         text(&mut change.diff);
     }
 }
 
 fn text(words: &mut String) {
-    if let std::borrow::Cow::Owned(covered) = redact(words) {
+    if let Cow::Owned(covered) = redact(words) {
         *words = covered;
     }
 }
@@ -188,7 +195,7 @@ fn each(words: &mut [String]) {
 }
 
 fn json(raw: &mut Box<RawValue>) {
-    if let std::borrow::Cow::Owned(covered) = redact_json(raw) {
+    if let Cow::Owned(covered) = redact_json(raw) {
         *raw = covered;
     }
 }

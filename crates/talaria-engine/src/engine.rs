@@ -1,102 +1,72 @@
 //! The engine of one home: it owns the store, the hosts and the sessions, and everything that people or programs want of
 //! them comes through here.
 //!
-//! Map: `desk` knows which sessions are at work, `actor` is the task of one, `opening` opens its conversation on a host,
-//! `journal` writes down what happens (`pending`, `rows`) and publishes it (`feed`, `follow`), `recovery` takes up what an
-//! engine that is gone left (`copies` looks whether that was an engine of this home), `background` follows commands that outlive their turns,
-//! `answering`, `looking`, `offering` and `compacting` are what the API asks, `tasks` is the work in
-//! the background (`queue` says when, `standing` how it stands, `worktrees` where, `owed` and `sending` who is told), `scope` says
-//! who may what, `shell` runs commands of a person's own, `importing` takes over tasks of the reference, `seal` keeps what
-//! must survive until it is sent, `ending` ends it. An engine can be killed at any moment: the next one goes on from the store.
+//! Map: `run` runs turns, `journal` writes down what happens and publishes it, `tasks` is the work in the background,
+//! `outbox` sends notifications, `access` says who may do what, `queries` answers what people look at, `lifecycle` begins
+//! and ends it all, `seal` encrypts what must survive until it is sent. An engine can be killed at any moment: the next
+//! one continues from the store.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use talaria_core::access::{Identity, ProcessFacts, StartRight};
-use talaria_core::api::{
-    EngineInfo, Interrupt, NewSession, NewTurn, Problem, ProblemCode, Said, Say, SessionStarted,
-    When as ApiWhen,
-};
+use talaria_codex_proto::escrow::Escrow;
+use talaria_core::access::{Identity, ProcessFacts};
+use talaria_core::api::{EngineInfo, Interrupt, Problem, ProblemCode, Said, Say, When as ApiWhen};
 use talaria_core::config::OnLoss;
-use talaria_core::escrow::Escrow;
 use talaria_core::event::Stage;
-use talaria_core::hiding::HideHome;
 use talaria_core::ids::SessionId;
-use talaria_core::policy::Answers;
+use talaria_core::input::InputPart;
+use talaria_core::policy::HideHome;
 use talaria_core::principal::Principal;
-use talaria_core::rules::Rules;
-use talaria_core::wire::call::UserInput;
+use talaria_guard::rules::Rules;
 use talaria_store::{
-    Batch, Change, Lease, NewAudit, RequestFilter, RequestState, Session, SessionPatch, SessionState, Store,
-    StoreError, Takeover, Turn,
+    Batch, Change, Lease, RequestFilter, RequestState, SessionRow, Store, StoreError, Takeover, TurnRow,
 };
 pub use talaria_store::{Inspection, OpenOptions};
 use tokio::sync::{oneshot, watch};
 use tokio_util::task::TaskTracker;
 
-use crate::clock::now_ms;
-use crate::codex::pool::{Hosts, Limits};
-use crate::faults;
-use crate::home::TalariaHome;
-use crate::identity::HomeRecord;
-use crate::session::{Command, When};
+use talaria_codex::conversation::{Command, When};
+use talaria_codex::identity::HomeRecord;
+use talaria_codex::pool::{Hosts, Limits};
+use talaria_home::clock::now_ms;
+use talaria_home::home::TalariaHome;
 
-mod actor;
-mod answering;
-mod background;
-mod caller;
-mod compacting;
-mod copies;
-mod desk;
-mod ending;
-mod feed;
-mod follow;
-mod forgetting;
-pub(crate) mod importing;
-mod input;
+mod access;
 mod journal;
-mod lock;
-mod looking;
-mod offering;
-mod opening;
-mod owed;
-mod pending;
-mod queue;
-mod recovery;
-mod register;
-pub(crate) mod rest;
-mod rows;
-mod rulebook;
-mod scope;
+mod lifecycle;
+mod outbox;
+mod queries;
+mod run;
 mod seal;
-mod sending;
-mod servers;
-mod settings;
-mod shell;
-mod standing;
 mod tasks;
-mod trouble;
-mod views;
-mod worktrees;
 
-use actor::Actor;
-use caller::Needs;
-use desk::{Desk, Work};
-pub use feed::Line;
-pub use follow::Follow;
-use input::Content;
+pub use lifecycle::leftovers;
+
 use journal::Shelf;
-pub use lock::{Holder, LockError, holder};
-pub(crate) use lock::{Lock, is_locked};
-use queue::Queue;
-pub use recovery::OpenError;
-pub use rest::is_at_rest;
-use rulebook::Rulebook;
-use servers::Servers;
-use settings::{Settings, Wanted};
-pub use shell::ShellRun;
+pub use journal::feed::Line;
+pub use journal::follow::Follow;
+pub use lifecycle::imports::ImportPermit;
+pub use lifecycle::recovery::OpenError;
+pub use lifecycle::rest::is_at_rest;
+use run::actor::Actor;
+use run::desk::{Desk, Work};
+use run::input::Content;
+use run::resolve::Resolver;
+use run::rulebook::Rulebook;
+use run::servers::Servers;
+pub use run::shell::ShellRun;
+pub use talaria_home::lock::{Holder, LockError, holder};
+pub(crate) use talaria_home::lock::{Lock, is_locked};
+use tasks::queue::Queue;
+
+use access::caller;
+use journal::rows;
+use queries::views;
+use run::input;
+use run::opening;
 
 /// How long a lease holds. The lock of the home is what counts; this is for people who read the file.
 const LEASE_MS: i64 = 60_000;
@@ -104,9 +74,13 @@ const LEASE_MS: i64 = 60_000;
 const GETTING_READY: Duration = Duration::from_secs(10);
 const LOOK_AGAIN: Duration = Duration::from_millis(2);
 
-/// The engine of one home, as somebody may use it. Clones are the same engine.
+/// The engine of one home, as one caller may use it. Clones are the same engine.
 #[derive(Clone)]
-pub struct Engine(Arc<Inner>, Arc<Identity>);
+pub struct Engine {
+    inner: Arc<Inner>,
+    /// Who calls.
+    identity: Arc<Identity>,
+}
 
 /// What an engine is told when it starts.
 #[derive(Clone, Debug)]
@@ -145,6 +119,7 @@ struct Inner {
     own_process: Result<ProcessFacts, String>,
     refusals: caller::Refusals,
     rulebook: Rulebook,
+    resolver: Resolver,
     /// Whoever is about to write down a turn holds a clone.
     callers: Arc<()>,
     tasks: TaskTracker,
@@ -166,53 +141,7 @@ enum Phase {
 impl Engine {
     /// Who this is.
     pub fn info(&self) -> EngineInfo {
-        self.0.info.clone()
-    }
-
-    /// Writes down a new conversation with its first turn, and runs it.
-    pub async fn start_session(&self, new: NewSession) -> Result<SessionStarted, Problem> {
-        let _caller = self.0.enter()?;
-        self.require(Needs::StartAnything, "start_session", "start a conversation").await?;
-        check_input(&new.turn.input)?;
-        if !std::path::Path::new(&new.cwd).is_absolute() {
-            return Err(Problem::new(
-                ProblemCode::BadRequest,
-                format!("{:?} is not an absolute path", new.cwd),
-            ));
-        }
-        if new.kind == talaria_core::api::Kind::Task {
-            let message = "a task is started as a task, not as a conversation";
-            return Err(Problem::new(ProblemCode::BadRequest, message));
-        }
-        let started = self.0.create(&new, &Wanted::of(&new), None, self.audit_entry("start_session")).await?;
-        faults::point("after:prepared").await;
-        self.0.give(&started.id, Work::Turn(settings::surroundings(&new.turn.caller)));
-        Ok(started)
-    }
-
-    /// Writes down another turn of a conversation, and runs it. One that runs is not interrupted for it.
-    pub async fn start_turn(&self, id: &str, mut turn: NewTurn) -> Result<SessionStarted, Problem> {
-        let _caller = self.0.enter()?;
-        check_input(&turn.input)?;
-        let session = self.find(id).await?;
-        if self.access().starts != StartRight::Anything {
-            // Nothing is accepted on a model's behalf.
-            turn.answers = Answers::Person;
-        }
-        importing::only_to_be_read(&session)?;
-        let last = self.0.last_turn(&session.id).await?;
-        if last.as_ref().is_some_and(|last| last.settled_at.is_none()) {
-            return Err(busy(&session.id));
-        }
-        let ordinal = last.map_or(1, |last| last.ordinal + 1);
-        faults::point("before:prepared").await;
-        self.0.hold(&session.id).await?;
-        let row = self.0.turn_row(ordinal, &turn)?;
-        let audit = self.audit_entry("start_turn");
-        let started = self.0.prepare(&session, row, Settings::of(&turn), audit).await?;
-        faults::point("after:prepared").await;
-        self.0.give(&session.id, Work::Turn(settings::surroundings(&turn.caller)));
-        Ok(started)
+        self.inner.info.clone()
     }
 
     /// Says something to the turn that runs, or for the next one.
@@ -228,15 +157,17 @@ impl Engine {
     async fn pass_on(
         &self,
         id: &str,
-        input: Vec<UserInput>,
+        input: Vec<InputPart>,
         when: When,
         limit: Option<Duration>,
     ) -> Result<Said, Problem> {
-        self.0.check_open()?;
+        self.inner.check_open()?;
         let session = self.find(id).await?;
-        self.0.ready(&session.id).await;
+        self.check_further_images(&session, &input).await?;
+        self.inner.ready(&session.id).await;
         let (kept, is_kept) = oneshot::channel();
-        let is_told = self.0.desk.tell(&session.id, Command::Say { input, when, limit, kept: Some(kept) });
+        let is_told =
+            self.inner.desk.tell(&session.id, Command::Say { input, when, limit, kept: Some(kept) });
         // Nothing is promised before the turn has taken it upon itself: one that ends meanwhile lets go of it.
         let took = if is_told { is_kept.await.ok() } else { None };
         let took = took.ok_or_else(|| self.no_turn(&session))?;
@@ -249,33 +180,33 @@ impl Engine {
     /// that had completed already is followed by what waits.
     pub async fn interrupt(&self, id: &str, interrupt: Interrupt) -> Result<(), Problem> {
         let session = self.find(id).await?;
-        self.0.ready(&session.id).await;
-        if self.0.desk.tell(&session.id, Command::Interrupt { by: self.who(interrupt.by) }) {
+        self.inner.ready(&session.id).await;
+        if self.inner.desk.tell(&session.id, Command::Interrupt { by: self.who(interrupt.by) }) {
             return Ok(());
         }
         Err(self.no_turn(&session))
     }
 
-    fn no_turn(&self, session: &Session) -> Problem {
+    fn no_turn(&self, session: &SessionRow) -> Problem {
         let hint = match &session.alias {
             Some(_) if self.principal().is_model() => "the action `send` gives it another turn".to_owned(),
             Some(task) => format!("`talaria task send {task} PROMPT` gives it another turn"),
-            None => format!("`talaria exec --resume {} PROMPT` gives it another turn", session.id),
+            None => format!("`talaria exec --resume {} PROMPT` gives it another turn", session.id.short()),
         };
-        let name = session.alias.as_deref().unwrap_or_else(|| session.id.as_str());
+        let name = session.alias.as_deref().unwrap_or_else(|| session.id.short());
         Problem::new(ProblemCode::Conflict, format!("no turn runs on {name}")).try_this(hint)
     }
 
     /// Follows a conversation from a number on.
     pub async fn follow(&self, id: &str, after: i64) -> Result<Follow, Problem> {
         let session = self.find(id).await?;
-        let live = self.0.desk.subscribe(&session.id);
-        Ok(Follow::new(self.0.shelf.store.clone(), session.id, after, live, self.0.ended.subscribe()))
+        let live = self.inner.desk.subscribe(&session.id);
+        Ok(Follow::new(self.inner.shelf.store.clone(), session.id, after, live, self.inner.ended.subscribe()))
     }
 }
 
 impl Inner {
-    async fn last_turn(&self, session: &SessionId) -> Result<Option<Turn>, Problem> {
+    async fn last_turn(&self, session: &SessionId) -> Result<Option<TurnRow>, Problem> {
         let turns = self.shelf.store.last_turns(session, None, 1).await;
         turns.map(|mut turns| turns.pop()).map_err(|error| views::problem(&error))
     }
@@ -306,103 +237,6 @@ impl Inner {
         taken.map_err(|error| views::problem(&error))
     }
 
-    /// Writes a new session down with its first turn, in one: when this returns, it will be run.
-    async fn create(
-        self: &Arc<Self>,
-        new: &NewSession,
-        wanted: &Wanted,
-        task: Option<(String, talaria_store::NewTask)>,
-        audit: NewAudit,
-    ) -> Result<SessionStarted, Problem> {
-        let id = crate::session::new_id();
-        let shown = input::shown(&new.turn.input);
-        let (alias, task) = task.unzip();
-        let row = talaria_store::NewSession {
-            id: id.clone(),
-            kind: views::kept_kind(new.kind),
-            alias: alias.clone(),
-            title: Some(input::title(&shown)),
-            cwd: new.cwd.clone(),
-            runtime: views::RUNTIME.to_owned(),
-            model: new.model.clone(),
-            asked: serde_json::to_string(wanted).ok(),
-            settings: serde_json::to_string(&Settings::of(&new.turn)).ok(),
-            task,
-            first_turn: Some(self.turn_row(1, &new.turn)?),
-            created_at: now_ms(),
-            audit: Some(NewAudit { session: Some(id.to_string()), ..audit }),
-        };
-        faults::point("before:prepared").await;
-        let store = &self.shelf.store;
-        store.create_session(row, self.lease(&id)).await.map_err(|error| views::problem(&error))?;
-        // Only what people look for, so nobody waits for it: the turn is there already, and brings its words along when
-        // it is run.
-        let (inner, session) = (Arc::clone(self), id.clone());
-        self.tasks.spawn(async move {
-            let said = vec![Change::Message(rows::prompt(1, &shown))];
-            if let Err(error) = inner.write(&session, said).await {
-                tracing::warn!("session {session}: its prompt cannot be found by its words yet: {error}");
-            }
-        });
-        Ok(SessionStarted { id, task: alias, turn: 1, after: 0 })
-    }
-
-    /// The row of a turn that is to be sent.
-    fn turn_row(&self, ordinal: i64, turn: &NewTurn) -> Result<talaria_store::NewTurn, Problem> {
-        Ok(talaria_store::NewTurn {
-            input_text: input::shown(&turn.input),
-            limit_ms: turn.limit_ms.and_then(|limit| i64::try_from(limit).ok()),
-            ..self.sealed_row(ordinal, &input::to_json(&turn.input))?
-        })
-    }
-
-    /// The row of a turn that is to send this.
-    fn sealed_row(&self, ordinal: i64, content: &str) -> Result<talaria_store::NewTurn, Problem> {
-        let sealed = self.shelf.seal.close(content).map_err(|error| {
-            Problem::new(ProblemCode::Store, format!("the prompt cannot be sealed: {error}"))
-        })?;
-        let client_id = uuid::Uuid::now_v7().to_string();
-        Ok(talaria_store::NewTurn {
-            ordinal,
-            client_id,
-            input_sealed: Some(sealed),
-            ..talaria_store::NewTurn::default()
-        })
-    }
-
-    /// Writes a turn down. When this returns, it will be run, whatever happens to this engine.
-    async fn prepare(
-        &self,
-        session: &Session,
-        row: talaria_store::NewTurn,
-        settings: Settings,
-        audit: NewAudit,
-    ) -> Result<SessionStarted, Problem> {
-        let earlier = Settings::kept(session);
-        let settings = settings.after(earlier.as_ref());
-        let settings = if session.alias.is_some() { settings.at_home_of(earlier) } else { settings };
-        let ordinal = row.ordinal;
-        self.check_not_left(session, ordinal).await?;
-        let said = rows::prompt(ordinal, &row.input_text);
-        let changes = vec![
-            Change::NewTurn(row),
-            Change::Audit(NewAudit { session: Some(session.id.to_string()), ..audit }),
-            Change::Message(said),
-            Change::Session(SessionPatch {
-                state: Some(SessionState::Running),
-                settings: serde_json::to_string(&settings).ok(),
-                ..SessionPatch::default()
-            }),
-        ];
-        self.write(&session.id, changes).await.map_err(|error| match error {
-            // Somebody else had the same turn written down since the last one was looked for.
-            StoreError::Conflict(_) => busy(&session.id),
-            error => views::problem(&error),
-        })?;
-        let (id, task) = (session.id.clone(), session.alias.clone());
-        Ok(SessionStarted { id, task, turn: ordinal, after: session.last_seq })
-    }
-
     /// Changes rows of a session outside of a turn.
     async fn write(&self, session: &SessionId, changes: Vec<Change>) -> Result<(), StoreError> {
         let (epoch, at) = (self.shelf.epoch, now_ms());
@@ -431,7 +265,7 @@ impl Inner {
     }
 
     fn continues_after_loss(&self) -> bool {
-        self.home.load_config().is_ok_and(|(config, _)| config.codex.on_loss == Some(OnLoss::Continue))
+        self.config().codex.on_loss == Some(OnLoss::Continue)
     }
 
     /// When the home is hidden from sandboxes, as the configuration says now; one that cannot be read says nothing.
@@ -441,7 +275,7 @@ impl Inner {
     }
 
     /// Was the input of a turn provably never written to Codex? Then it is sent now; anything else is looked for.
-    fn is_unwritten(&self, turn: &Turn) -> bool {
+    fn is_unwritten(&self, turn: &TurnRow) -> bool {
         match turn.stage {
             Stage::Prepared => true,
             Stage::Sent => self.shelf.permits.is_unredeemed(&turn.client_id),
@@ -450,7 +284,7 @@ impl Inner {
     }
 
     /// What a turn is to send that Codex does not have yet.
-    fn unseal(&self, turn: &Turn) -> Option<Content> {
+    fn unseal(&self, turn: &TurnRow) -> Option<Content> {
         input::from_json(&self.shelf.seal.reveal(turn.input_sealed.as_deref()?)?)
     }
 
@@ -459,7 +293,7 @@ impl Inner {
         let filter =
             RequestFilter { session: Some(session.clone()), states: Some(vec![RequestState::Escrowed]) };
         let kept = self.shelf.store.requests(&filter).await?;
-        let escrow = |request: &talaria_store::Request| {
+        let escrow = |request: &talaria_store::RequestRow| {
             let answer = self.shelf.seal.reveal(request.answer_sealed.as_deref()?)?;
             Some(Escrow {
                 ticket: request.id.clone(),
@@ -473,21 +307,6 @@ impl Inner {
         };
         Ok(kept.iter().filter_map(escrow).collect())
     }
-}
-
-/// Somebody else's turn runs there.
-fn busy(session: &SessionId) -> Problem {
-    let hint = format!("follow it with `talaria exec --attach {session}`, then send the prompt again");
-    Problem::new(ProblemCode::Busy, "a turn runs on this session already").try_this(hint)
-}
-
-fn check_input(input: &[UserInput]) -> Result<(), Problem> {
-    let is_empty =
-        input.iter().all(|part| matches!(part, UserInput::Text { text } if text.trim().is_empty()));
-    if is_empty {
-        return Err(Problem::new(ProblemCode::BadRequest, "the prompt is empty"));
-    }
-    Ok(())
 }
 
 fn mint_task() -> String {

@@ -6,7 +6,7 @@
 
 use talaria_core::access::{PeerEvidence, ProcessFacts};
 
-use crate::codex::environment::NONCE;
+use talaria_codex::environment::NONCE;
 
 /// How many parents are looked at. A chain that is longer is not believed.
 const GENERATIONS: usize = 128;
@@ -176,7 +176,7 @@ mod system {
 
     use talaria_core::access::ProcessFacts;
 
-    use crate::codex::descendants::ps;
+    use talaria_codex::descendants::ps;
 
     pub(super) fn facts(pid: i32) -> Result<ProcessFacts, String> {
         Ok(ProcessFacts { pid, ..ProcessFacts::default() })
@@ -254,7 +254,7 @@ mod tests {
                     let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
                 }
             };
-            for entry in crate::codex::descendants::below(self.pid()) {
+            for entry in talaria_codex::descendants::below(self.pid()) {
                 kill(entry.pid);
             }
             kill(self.pid());

@@ -6,6 +6,7 @@
 mod error;
 mod event;
 mod follow;
+pub mod launch;
 mod retry;
 mod shell;
 mod wire;
@@ -31,8 +32,8 @@ pub use error::ClientError;
 pub use follow::Follow;
 pub use shell::ShellRun;
 
-use crate::launch::Launcher;
 use crate::route::{self, BODY_LIMIT, Route, Verb, percent_encoded};
+use launch::Launcher;
 use retry::Retries;
 use wire::Question;
 

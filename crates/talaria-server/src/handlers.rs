@@ -12,6 +12,8 @@ use talaria_core::api::{
     Notify, Problem, ProblemCode, Prune, Say, SessionQuery, Shell, Stop, StopBackground, TaskQuery,
 };
 use talaria_engine::engine::Engine;
+use talaria_home::clock::now_ms;
+use talaria_import::Destination;
 
 use crate::reply::{answer, done, lines, refusal};
 use crate::route;
@@ -197,7 +199,14 @@ async fn audit(Of(engine): Of, Asked(mut query): Asked<AuditQuery>) -> Response 
 }
 
 async fn import(Of(engine): Of, Given(import): Given<Import>) -> Response {
-    apart(async move { engine.import(import).await }).await
+    apart(async move {
+        let permit = engine.permit_import().await?;
+        let (store, owner) = (permit.store.clone(), permit.owner.clone());
+        let into = Destination { store, owner, now: now_ms(), new_id: permit.new_id };
+        let imported = talaria_import::import(&import, &into).await;
+        imported.map_err(|error| error.problem(|error| permit.problem(error)))
+    })
+    .await
 }
 
 async fn nothing_here(uri: Uri) -> Response {

@@ -3,12 +3,11 @@
 //! Map: `route` is the table of what can be asked, `bind` makes the socket safely, `peer` says who may use it, `serve`
 //! accepts connections within limits, `taken` reads what is asked, `handlers` call the engine, `reply` writes what it says,
 //! `stream` sends events as they come. On the other side
-//! `client` asks, `sse` reads the event stream, `launch` finds or starts the engine; `socket_path` is where both meet.
+//! `client` asks (`client::launch` finds or starts the engine), `sse` reads the event stream; `socket_path` is where both meet.
 //! `mcp` is the engine for other agents, and a client like any other.
 //! The data itself is `talaria_core::api`. Nothing here decides anything about sessions.
 
 pub mod client;
-pub mod launch;
 pub mod mcp;
 pub mod route;
 pub mod sse;
@@ -23,4 +22,4 @@ mod taken;
 
 pub use bind::{BindError, bind};
 pub use serve::{Notice, serve};
-pub use talaria_engine::socket_path::socket_path;
+pub use talaria_home::socket_path::socket_path;

@@ -25,7 +25,7 @@ use rmcp::service::{ServerInitializeError, serve_server_with_ct};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 
-pub use door::{Door, Ready, Surroundings};
+pub use door::{CodexCheck, Door};
 
 use lines::Lines;
 use service::Bridge;

@@ -1,9 +1,8 @@
 //! Why the store did not do what it was asked. One variant per decision that the caller can take.
 //!
-//! `StoreError` is what an open store says, `OpenError` (in `open_error`) why it could not be opened. Errors are cloned:
-//! when a commit fails, everybody whose write was in it is told.
+//! `StoreError` is what an open store returns, `OpenError` (in `open_error`) why it could not be opened. A backend converts
+//! what its database says. Errors are cloned: a commit that fails fails for every write in it.
 
-use libsqlite3_sys as sqlite;
 use talaria_core::ids::SessionId;
 
 /// Why a write or a read did not happen. After an error nothing of it is kept.
@@ -28,8 +27,8 @@ pub enum StoreError {
     /// The disk is full. Nothing was changed; later writes work when there is room.
     #[error("the disk is full")]
     Full,
-    /// Another program held the database for longer than we wait.
-    #[error("another program keeps the database busy")]
+    /// Another program, or this one, used the database for longer than we wait.
+    #[error("the database is busy")]
     Busy,
     /// The database cannot be written any more.
     #[error("the database is read-only: {0}")]
@@ -37,6 +36,9 @@ pub enum StoreError {
     /// The system failed to read or write.
     #[error("reading or writing the database failed: {0}")]
     Io(String),
+    /// The file was moved, replaced or deleted while it was open. What is written now would be lost.
+    #[error("the file of the database was moved or deleted while it was open")]
+    Moved,
     /// The database is damaged.
     #[error("the database is damaged: {0}")]
     Corrupt(String),
@@ -67,13 +69,17 @@ impl StoreError {
     /// What a person can do about it.
     pub fn next_step(&self) -> &'static str {
         match self {
-            Self::Full => "make room on the disk, for example with `talaria sessions prune`",
-            Self::Busy => "end the program that has the database open, then try again",
+            // To delete rows needs room as well.
+            Self::Full => "make room on the disk, then try again",
+            Self::Busy => "try again; if it stays busy, end other programs that have the database open",
             Self::ReadOnly(_) => {
                 "make the home writable, or set TALARIA_HOME to a directory that you can write"
             }
-            Self::Io(_) => "check the disk, then try again",
-            Self::Corrupt(_) => "run `talaria stop`, then start again: the file is checked and kept aside",
+            Self::Io(_) => "check the disk, the permissions of the home and the free memory, then try again",
+            Self::Moved => "put the file back, then run `talaria stop` and try again",
+            Self::Corrupt(_) => {
+                "run `talaria stop`, then try again: the file is checked, and copied if it is damaged"
+            }
             Self::UnknownSession(_) => "see `talaria sessions list`",
             Self::Fenced { .. } | Self::Closed => "try again: the engine that is in charge answers",
             Self::Conflict(_) | Self::Unreadable(_) | Self::Refused(_) => {
@@ -88,36 +94,5 @@ impl StoreError {
             self,
             Self::Fenced { .. } | Self::UnknownSession(_) | Self::Conflict(_) | Self::Unreadable(_)
         )
-    }
-}
-
-impl From<sqlx::Error> for StoreError {
-    fn from(error: sqlx::Error) -> Self {
-        let code = match &error {
-            sqlx::Error::Database(error) => error.code().and_then(|code| code.parse::<i32>().ok()),
-            sqlx::Error::PoolClosed | sqlx::Error::WorkerCrashed => return Self::Closed,
-            sqlx::Error::PoolTimedOut => return Self::Busy,
-            sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_) | sqlx::Error::ColumnNotFound(_) => {
-                return Self::Unreadable(error.to_string());
-            }
-            sqlx::Error::Io(error) => return Self::Io(error.to_string()),
-            _ => None,
-        };
-        let why = match error.as_database_error() {
-            Some(error) => error.message().to_owned(),
-            None => error.to_string(),
-        };
-        // The lower byte is the primary code, the rest tells more.
-        match code.map(|code| code & 0xff) {
-            Some(sqlite::SQLITE_FULL) => Self::Full,
-            Some(sqlite::SQLITE_BUSY | sqlite::SQLITE_LOCKED) => Self::Busy,
-            Some(sqlite::SQLITE_READONLY | sqlite::SQLITE_PERM) => Self::ReadOnly(why),
-            Some(sqlite::SQLITE_IOERR | sqlite::SQLITE_CANTOPEN) => Self::Io(why),
-            Some(sqlite::SQLITE_CORRUPT | sqlite::SQLITE_NOTADB) => Self::Corrupt(why),
-            Some(sqlite::SQLITE_CONSTRAINT | sqlite::SQLITE_TOOBIG | sqlite::SQLITE_MISMATCH) => {
-                Self::Conflict(why)
-            }
-            _ => Self::Refused(why),
-        }
     }
 }

@@ -94,8 +94,11 @@ impl OpenError {
     /// What a person can do about it.
     pub fn next_step(&self) -> &'static str {
         match self {
-            Self::ReadOnly { .. } | Self::Unreachable { .. } => {
+            Self::ReadOnly { .. } => {
                 "make the place writable, or set TALARIA_HOME to a directory that you can write"
+            }
+            Self::Unreachable { .. } => {
+                "remove the cause and try again, or set TALARIA_HOME to a directory that you can write"
             }
             Self::Full { .. } => "make room on the disk, or set TALARIA_HOME to a directory with room",
             Self::NotAFile(_) | Self::Foreign(_) => {

@@ -1,139 +1,493 @@
-//! What everybody holds: a way to the writer and a pool of connections that only read.
+//! `Store`: what callers hold. Its methods are the interface of every backend; each calls the same method of the backend.
+//!
+//! To add a method: write it here with its promise, in each backend with its SQL, and in `contract` as a test.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
-use sqlx::sqlite::SqlitePool;
-use sqlx::{AssertSqlSafe, Row as _};
+use talaria_core::ids::{SessionId, TicketId};
 
-use crate::batch::{Appended, Batch};
 use crate::error::StoreError;
-use crate::transaction::Work;
-use crate::writer::Writer;
+use crate::model::audit::{AuditRow, NewAudit};
+use crate::model::batch::{Appended, Batch};
+use crate::model::event::EventRow;
+use crate::model::host::{HostProcess, HostRow, NewHost};
+use crate::model::imported::{ImportResult, ImportedSession, OriginRow, UndoneImport};
+use crate::model::inspection::Inspection;
+use crate::model::lease::{Lease, Takeover};
+use crate::model::message::MessageRow;
+use crate::model::open_options::OpenOptions;
+use crate::model::outbox::OutboxRow;
+use crate::model::prune::{Prunable, PrunePolicy, Pruned};
+use crate::model::request::{Answer, AnswerResult, RequestFilter, RequestRow, UnusedAnswer};
+use crate::model::search::Hit;
+use crate::model::session::{Cursor, Found, NewSession, SessionFilter, SessionPage, SessionRow};
+use crate::model::size::{Counts, Size};
+use crate::model::task::{TaskFilter, TaskPage, TaskRow};
+use crate::model::trim::{TrimPolicy, Trimmed};
+use crate::model::turn::TurnRow;
+use crate::open_error::OpenError;
+use crate::sqlite::SqliteStore;
 
 /// Everything that Talaria keeps. Clones are the same store.
 #[derive(Clone, Debug)]
 pub struct Store {
-    inner: Arc<Inner>,
+    backend: Backend,
 }
 
-#[derive(Debug)]
-struct Inner {
-    path: PathBuf,
-    writer: Writer,
-    readers: SqlitePool,
+/// Where the rows are.
+#[derive(Clone, Debug)]
+enum Backend {
+    Sqlite(Arc<SqliteStore>),
 }
 
-/// How much there is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Counts {
-    /// All sessions.
-    pub sessions: i64,
-    /// Turns that are not settled.
-    pub unsettled_turns: i64,
-    /// Requests that wait for a person.
-    pub open_requests: i64,
-    /// Hosts that have not ended.
-    pub living_hosts: i64,
+/// Calls the same method of the backend and waits for it.
+macro_rules! dispatch {
+    ($store:ident.$method:ident($($argument:expr),*)) => {
+        match &$store.backend {
+            Backend::Sqlite(sqlite) => sqlite.$method($($argument),*).await,
+        }
+    };
 }
 
-/// How much room it takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Size {
-    /// The file, without what waits in its log.
-    pub file_bytes: i64,
-    /// The log beside the file.
-    pub log_bytes: i64,
-    /// What is in use in the file.
-    pub used_bytes: i64,
-}
-
+/// Opening, writing, closing.
 impl Store {
-    pub(crate) fn new(path: PathBuf, writer: Writer, readers: SqlitePool) -> Self {
-        Self { inner: Arc::new(Inner { path, writer, readers }) }
+    /// Opens the database at `path`, and creates it with its directory if there is none. `now` names the copy of a
+    /// damaged file.
+    pub async fn open(path: &Path, now: i64, options: &OpenOptions) -> Result<Self, OpenError> {
+        let sqlite = SqliteStore::open(path, now, options).await?;
+        Ok(Self { backend: Backend::Sqlite(Arc::new(sqlite)) })
+    }
+
+    /// Looks at the database at `path` for at most about `limit`. What is wrong with it is the error.
+    pub async fn inspect(path: &Path, limit: Duration) -> Result<Inspection, OpenError> {
+        SqliteStore::inspect(path, limit).await
     }
 
     /// Where the database is.
     pub fn path(&self) -> &Path {
-        &self.inner.path
+        match &self.backend {
+            Backend::Sqlite(sqlite) => sqlite.path(),
+        }
     }
 
     /// Appends events and changes rows, all or nothing. When it returns, they are on the disk. A caller that stops
     /// waiting leaves it open whether they are, but never a part of them.
     pub async fn append(&self, batch: Batch) -> Result<Appended, StoreError> {
-        self.inner.writer.append(batch).await
+        dispatch!(self.append(batch))
     }
 
-    /// Does what waits and closes the file. Every later call is told that the store is closed.
+    /// Finishes pending writes and closes the file. Every later call fails with `Closed`.
     pub async fn close(&self) {
-        // The last connection to be closed tidies the log away, and only one that writes can.
-        self.inner.readers.close().await;
-        self.inner.writer.close().await;
+        dispatch!(self.close());
     }
 
     /// Counts what there is.
     pub async fn counts(&self) -> Result<Counts, StoreError> {
-        let row = sqlx::query(
-            "select (select count(*) from session) as sessions,
-                    (select count(*) from turn where stage <> 'settled') as turns,
-                    (select count(*) from request
-                     where state = 'open' and state in ('open', 'answered', 'delivering', 'escrowed')) as requests,
-                    (select count(*) from host where state <> 'ended') as hosts",
-        )
-        .fetch_one(self.readers())
-        .await?;
-        Ok(Counts {
-            sessions: row.try_get("sessions")?,
-            unsettled_turns: row.try_get("turns")?,
-            open_requests: row.try_get("requests")?,
-            living_hosts: row.try_get("hosts")?,
-        })
+        dispatch!(self.counts())
     }
 
-    /// Says how much room it takes.
+    /// Returns how much room it takes.
     pub async fn size(&self) -> Result<Size, StoreError> {
-        let row = sqlx::query(
-            "select (select page_count from pragma_page_count) as pages,
-                    (select freelist_count from pragma_freelist_count) as free,
-                    (select page_size from pragma_page_size) as size",
-        )
-        .fetch_one(self.readers())
-        .await?;
-        let (pages, free, size): (i64, i64, i64) =
-            (row.try_get("pages")?, row.try_get("free")?, row.try_get("size")?);
-        let length =
-            |path: &Path| std::fs::metadata(path).map_or(0, |file| file.len()).try_into().unwrap_or(0);
-        Ok(Size {
-            file_bytes: length(self.path()),
-            log_bytes: length(&crate::files::log_of(self.path())),
-            used_bytes: (pages - free) * size,
-        })
+        dispatch!(self.size())
     }
 
-    /// Limits the file to so many pages of 4 KiB from now on, to see what a full disk does.
+    /// Limits the file to this many pages of 4 KiB from now on, to see what a full disk does.
     pub async fn limit_pages(&self, pages: u32) -> Result<(), StoreError> {
-        self.run(move |conn| {
-            Box::pin(async move {
-                let limit = format!("pragma max_page_count = {pages}");
-                sqlx::query(AssertSqlSafe(limit)).execute(conn).await?;
-                Ok(())
-            })
-        })
-        .await
+        dispatch!(self.limit_pages(pages))
+    }
+}
+
+/// Sessions and leases.
+impl Store {
+    /// Creates a session and takes its lease. The id and the alias must be new.
+    pub async fn create_session(&self, session: NewSession, lease: Lease) -> Result<(), StoreError> {
+        dispatch!(self.create_session(session, lease))
     }
 
-    /// Connections that read and never wait for the writer.
-    pub(crate) fn readers(&self) -> &SqlitePool {
-        &self.inner.readers
+    /// Returns one session.
+    pub async fn session(&self, id: &SessionId) -> Result<Option<SessionRow>, StoreError> {
+        dispatch!(self.session(id))
     }
 
-    /// Does some work in a transaction of its own.
-    pub(crate) async fn write<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, StoreError> {
-        self.inner.writer.write(work).await
+    /// Finds a session by its id, its alias, or a beginning or an end of one that only one session has.
+    pub async fn find_session(&self, typed: &str) -> Result<Found, StoreError> {
+        dispatch!(self.find_session(typed))
     }
 
-    /// Does some work on the writer's connection that is not one transaction.
-    pub(crate) async fn run<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, StoreError> {
-        self.inner.writer.run(work).await
+    /// Returns up to `limit` sessions after a cursor (or the newest ones), newest first.
+    pub async fn sessions(
+        &self,
+        filter: &SessionFilter,
+        after: Option<&Cursor>,
+        limit: u32,
+    ) -> Result<SessionPage, StoreError> {
+        dispatch!(self.sessions(filter, after, limit))
+    }
+
+    /// Returns the number of an engine that starts: higher than every number before.
+    pub async fn next_epoch(&self) -> Result<i64, StoreError> {
+        dispatch!(self.next_epoch())
+    }
+
+    /// Takes or renews a lease. A lease that another engine keeps is `Fenced`.
+    pub async fn take_lease(&self, lease: Lease, takeover: Takeover) -> Result<(), StoreError> {
+        dispatch!(self.take_lease(lease, takeover))
+    }
+
+    /// Returns the lease of a session.
+    pub async fn lease(&self, session: &SessionId) -> Result<Option<Lease>, StoreError> {
+        dispatch!(self.lease(session))
+    }
+
+    /// Returns what was recorded about the home of this database, as the caller wrote it.
+    pub async fn home_record(&self) -> Result<Option<String>, StoreError> {
+        dispatch!(self.home_record())
+    }
+
+    /// Records the home of this database.
+    pub async fn set_home_record(&self, record: &str) -> Result<(), StoreError> {
+        dispatch!(self.set_home_record(record))
+    }
+
+    /// Ends everything here that the original of a copied home continues: hosts count as ended, notifications are
+    /// abandoned, kept answers expire. Turns and their requests are settled by the caller before. Touches rows only.
+    pub async fn leave_to_original(&self, why: &str, at: i64) -> Result<(), StoreError> {
+        dispatch!(self.leave_to_original(why, at))
+    }
+
+    /// Marks every notification that is still owed as a possible repeat: another home may have sent it. Returns how many.
+    pub async fn mark_owed_as_repeats(&self) -> Result<u64, StoreError> {
+        dispatch!(self.mark_owed_as_repeats())
+    }
+}
+
+/// Turns.
+impl Store {
+    /// Returns one turn.
+    pub async fn turn(&self, session: &SessionId, ordinal: i64) -> Result<Option<TurnRow>, StoreError> {
+        dispatch!(self.turn(session, ordinal))
+    }
+
+    /// Returns up to `limit` turns before the ordinal `before` (or the newest), in order.
+    pub async fn last_turns(
+        &self,
+        session: &SessionId,
+        before: Option<i64>,
+        limit: u32,
+    ) -> Result<Vec<TurnRow>, StoreError> {
+        dispatch!(self.last_turns(session, before, limit))
+    }
+
+    /// Returns the first turn of a session that is not settled.
+    pub async fn next_unsettled(&self, session: &SessionId) -> Result<Option<TurnRow>, StoreError> {
+        dispatch!(self.next_unsettled(session))
+    }
+
+    /// Returns every turn that is not settled, with its session: what an engine resumes when it starts.
+    pub async fn unsettled(&self) -> Result<Vec<(SessionRow, TurnRow)>, StoreError> {
+        dispatch!(self.unsettled())
+    }
+}
+
+/// Events and messages.
+impl Store {
+    /// Returns up to `limit` events after the number `after`, in order. A first number above `after + 1` means that
+    /// older events were removed.
+    pub async fn events(
+        &self,
+        session: &SessionId,
+        after: i64,
+        limit: u32,
+    ) -> Result<Vec<EventRow>, StoreError> {
+        dispatch!(self.events(session, after, limit))
+    }
+
+    /// Returns the last `limit` events that are not of these kinds, in order.
+    pub async fn last_events(
+        &self,
+        session: &SessionId,
+        without: &[&str],
+        limit: u32,
+    ) -> Result<Vec<EventRow>, StoreError> {
+        dispatch!(self.last_events(session, without, limit))
+    }
+
+    /// Returns all events of one turn, in order.
+    pub async fn all_events_of_turn(
+        &self,
+        session: &SessionId,
+        ordinal: i64,
+    ) -> Result<Vec<EventRow>, StoreError> {
+        dispatch!(self.all_events_of_turn(session, ordinal))
+    }
+
+    /// Returns the events of these kinds that one turn has, in order: for example the steps that it completed.
+    pub async fn events_of_turn(
+        &self,
+        session: &SessionId,
+        ordinal: i64,
+        kinds: &[&str],
+    ) -> Result<Vec<EventRow>, StoreError> {
+        dispatch!(self.events_of_turn(session, ordinal, kinds))
+    }
+
+    /// Returns up to `limit` messages after the message `after` (or from the beginning), in order.
+    pub async fn messages(
+        &self,
+        session: &SessionId,
+        after: Option<&MessageRow>,
+        limit: u32,
+    ) -> Result<Vec<MessageRow>, StoreError> {
+        dispatch!(self.messages(session, after, limit))
+    }
+
+    /// Counts the messages of a session.
+    pub async fn count_messages(&self, session: &SessionId) -> Result<i64, StoreError> {
+        dispatch!(self.count_messages(session))
+    }
+
+    /// Returns the last `limit` messages, in order.
+    pub async fn last_messages(
+        &self,
+        session: &SessionId,
+        limit: u32,
+    ) -> Result<Vec<MessageRow>, StoreError> {
+        dispatch!(self.last_messages(session, limit))
+    }
+
+    /// Finds up to `limit` messages with all these words, newest first. Text in quotation marks is one word.
+    /// Nothing else that a person types has a meaning of its own, and upper and lower case are the same.
+    pub async fn search(&self, typed: &str, limit: u32) -> Result<Vec<Hit>, StoreError> {
+        dispatch!(self.search(typed, limit))
+    }
+}
+
+/// Requests.
+impl Store {
+    /// Returns one request.
+    pub async fn request(&self, id: &TicketId) -> Result<Option<RequestRow>, StoreError> {
+        dispatch!(self.request(id))
+    }
+
+    /// Returns requests, oldest first.
+    pub async fn requests(&self, filter: &RequestFilter) -> Result<Vec<RequestRow>, StoreError> {
+        dispatch!(self.requests(filter))
+    }
+
+    /// Answers a request if it is open. Of many answers one wins; the others learn which.
+    pub async fn answer_request(&self, id: &TicketId, answer: Answer) -> Result<AnswerResult, StoreError> {
+        dispatch!(self.answer_request(id, answer))
+    }
+
+    /// Ends the escrow of requests from before the turn `ordinal`. To be called when that turn is over. Returns the answers
+    /// that were not used.
+    pub async fn expire_escrow(
+        &self,
+        session: &SessionId,
+        epoch: i64,
+        ordinal: i64,
+        at: i64,
+    ) -> Result<Vec<UnusedAnswer>, StoreError> {
+        dispatch!(self.expire_escrow(session, epoch, ordinal, at))
+    }
+}
+
+/// Tasks and background commands.
+impl Store {
+    /// Returns what makes a session a task, if it is one.
+    pub async fn task(&self, session: &SessionId) -> Result<Option<TaskRow>, StoreError> {
+        dispatch!(self.task(session))
+    }
+
+    /// Returns up to `limit` tasks after a cursor (or the newest ones), newest first.
+    pub async fn tasks(
+        &self,
+        filter: &TaskFilter,
+        after: Option<&Cursor>,
+        limit: u32,
+    ) -> Result<TaskPage, StoreError> {
+        dispatch!(self.tasks(filter, after, limit))
+    }
+
+    /// Lists every session that has background commands, with what was kept of them.
+    pub async fn background(&self) -> Result<Vec<(SessionId, String)>, StoreError> {
+        dispatch!(self.background())
+    }
+}
+
+/// The outbox.
+impl Store {
+    /// Returns one entry.
+    pub async fn outbox(&self, id: &str) -> Result<Option<OutboxRow>, StoreError> {
+        dispatch!(self.outbox(id))
+    }
+
+    /// Returns all entries of a session, in the order of their ids.
+    pub async fn outbox_of(&self, session: &SessionId) -> Result<Vec<OutboxRow>, StoreError> {
+        dispatch!(self.outbox_of(session))
+    }
+
+    /// Returns up to `limit` entries that are pending, failed and will be retried, or have no target and are not marked
+    /// so; those of one owner, or all. What has been due for the longest time comes first: an entry that failed is sorted
+    /// by its next attempt, so that it does not hide newer ones.
+    pub async fn outbox_open(&self, owner: Option<&str>, limit: u32) -> Result<Vec<OutboxRow>, StoreError> {
+        dispatch!(self.outbox_open(owner, limit))
+    }
+
+    /// Claims up to `limit` entries until `until`: due at `at` and without another claim. An entry without a target is
+    /// never claimed.
+    pub async fn claim_outbox(
+        &self,
+        by: &str,
+        at: i64,
+        until: i64,
+        limit: u32,
+    ) -> Result<Vec<OutboxRow>, StoreError> {
+        dispatch!(self.claim_outbox(by, at, until, limit))
+    }
+
+    /// Records that a claimed entry was delivered. A claim that another deliverer has meanwhile is a conflict.
+    pub async fn finish_outbox(&self, id: &str, by: &str, at: i64) -> Result<(), StoreError> {
+        dispatch!(self.finish_outbox(id, by, at))
+    }
+
+    /// Records that an attempt failed; the entry is claimed again at `due_at` or later.
+    pub async fn retry_outbox(&self, id: &str, by: &str, due_at: i64, error: &str) -> Result<(), StoreError> {
+        dispatch!(self.retry_outbox(id, by, due_at, error))
+    }
+
+    /// Records that a claimed entry cannot be delivered and is not retried.
+    pub async fn abandon_outbox(&self, id: &str, by: &str, at: i64, error: &str) -> Result<(), StoreError> {
+        dispatch!(self.abandon_outbox(id, by, at, error))
+    }
+
+    /// Releases a claimed entry without an attempt to deliver it: the claim does not count.
+    pub async fn release_outbox(&self, id: &str, by: &str, due_at: i64) -> Result<(), StoreError> {
+        dispatch!(self.release_outbox(id, by, due_at))
+    }
+
+    /// Ends all claims except those of `by`, which knows that the other deliverers are gone: their entries can be claimed
+    /// from `at` on, as possible repeats. Returns how many there were.
+    pub async fn end_claims_of_others(&self, by: &str, at: i64) -> Result<u64, StoreError> {
+        dispatch!(self.end_claims_of_others(by, at))
+    }
+
+    /// Makes pending entries due now, also those that failed. Returns how many there were.
+    pub async fn hurry_outbox(&self, ids: &[String], now: i64) -> Result<u64, StoreError> {
+        dispatch!(self.hurry_outbox(ids, now))
+    }
+
+    /// Marks entries without a target: there is no one to notify. Returns how many there were.
+    pub async fn mark_no_target(&self, ids: &[String], at: i64) -> Result<u64, StoreError> {
+        dispatch!(self.mark_no_target(ids, at))
+    }
+
+    /// Returns when the next claim can get something if no new entry comes, so that the deliverer can sleep until then.
+    pub async fn outbox_due_at(&self) -> Result<Option<i64>, StoreError> {
+        dispatch!(self.outbox_due_at())
+    }
+}
+
+/// Hosts.
+impl Store {
+    /// Records that a host is about to be started. The nonce must be new.
+    pub async fn intend_host(&self, host: NewHost) -> Result<(), StoreError> {
+        dispatch!(self.intend_host(host))
+    }
+
+    /// Records which process an intended host became. A repeat with the same process changes nothing; a host that has
+    /// ended is a conflict.
+    pub async fn complete_host(&self, nonce: &str, process: HostProcess) -> Result<(), StoreError> {
+        dispatch!(self.complete_host(nonce, process))
+    }
+
+    /// Records that a host ended, and why. The first reason stays.
+    pub async fn end_host(&self, nonce: &str, why: &str, at: i64) -> Result<(), StoreError> {
+        dispatch!(self.end_host(nonce, why, at))
+    }
+
+    /// Returns one host.
+    pub async fn host(&self, nonce: &str) -> Result<Option<HostRow>, StoreError> {
+        dispatch!(self.host(nonce))
+    }
+
+    /// Returns every host whose end was not recorded, oldest first.
+    pub async fn living_hosts(&self) -> Result<Vec<HostRow>, StoreError> {
+        dispatch!(self.living_hosts())
+    }
+}
+
+/// The audit log.
+impl Store {
+    /// Adds a row that belongs to no other write: a refusal. The oldest refusals are removed beyond `REFUSALS_KEPT`.
+    pub async fn add_audit(&self, entry: NewAudit) -> Result<(), StoreError> {
+        dispatch!(self.add_audit(entry))
+    }
+
+    /// Returns rows, newest first: at most `limit`, older than the row `before`, if that is given.
+    pub async fn audit(&self, before: Option<i64>, limit: u32) -> Result<Vec<AuditRow>, StoreError> {
+        dispatch!(self.audit(before, limit))
+    }
+}
+
+/// Removing what is old.
+impl Store {
+    /// Returns what `prune` would remove at `now`.
+    pub async fn preview_prune(&self, policy: &PrunePolicy, now: i64) -> Result<Prunable, StoreError> {
+        dispatch!(self.preview_prune(policy, now))
+    }
+
+    /// Removes the sessions that the policy names and frees their room. A session that began to run meanwhile stays, and so
+    /// does one with an undelivered entry in the outbox. An entry that was sent or abandoned, or that has no target, does
+    /// not protect its session.
+    pub async fn prune(&self, policy: &PrunePolicy, now: i64) -> Result<Pruned, StoreError> {
+        dispatch!(self.prune(policy, now))
+    }
+
+    /// Removes the oldest events of every session, in small steps. Their room is used again.
+    pub async fn trim(&self, policy: TrimPolicy) -> Result<Trimmed, StoreError> {
+        dispatch!(self.trim(policy))
+    }
+}
+
+/// What was imported from other programs.
+impl Store {
+    /// Imports sessions of another program, all of them or none. The results are in the same order.
+    pub async fn import_sessions(
+        &self,
+        sessions: Vec<ImportedSession>,
+    ) -> Result<Vec<ImportResult>, StoreError> {
+        dispatch!(self.import_sessions(sessions))
+    }
+
+    /// Returns the last message of a conversation that was imported, by its number there; `None` if it is not here.
+    pub async fn imported_up_to(&self, program: &str, name: &str) -> Result<Option<i64>, StoreError> {
+        dispatch!(self.imported_up_to(program, name))
+    }
+
+    /// Returns what a session was before it was imported.
+    pub async fn origin(&self, session: &SessionId) -> Result<Option<OriginRow>, StoreError> {
+        dispatch!(self.origin(session))
+    }
+
+    /// Undoes one page of the import `run`. If that is interrupted, the next call continues.
+    pub async fn undo_import(
+        &self,
+        run: &str,
+        after: Option<&SessionId>,
+        now: i64,
+    ) -> Result<UndoneImport, StoreError> {
+        dispatch!(self.undo_import(run, after, now))
+    }
+
+    /// Returns what `undo_import` would do with a page.
+    pub async fn preview_undo(
+        &self,
+        run: &str,
+        after: Option<&SessionId>,
+    ) -> Result<UndoneImport, StoreError> {
+        dispatch!(self.preview_undo(run, after))
     }
 }

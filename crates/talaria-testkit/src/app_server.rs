@@ -16,6 +16,7 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 
 use crate::program;
+use crate::wait::until;
 
 pub use stage::{THREAD, TURN, agent_delta, complete_turn, start_turn};
 
@@ -45,6 +46,18 @@ impl AppServer {
     /// the directives beside that.
     pub fn ready(directives: impl IntoIterator<Item = Value>) -> Self {
         Self::script(stage::handlers().into_iter().chain(directives))
+    }
+
+    /// Says that another provider than `mock` serves the models.
+    pub fn provider(mut self, name: &str) -> Self {
+        let named = |directive: &Value| {
+            let text = directive
+                .to_string()
+                .replace(r#""modelProvider":"mock""#, &format!(r#""modelProvider":"{name}""#));
+            serde_json::from_str(&text).unwrap_or_else(|_| directive.clone())
+        };
+        self.directives = self.directives.iter().map(named).collect();
+        self
     }
 
     /// Pretends to be another version.
@@ -109,6 +122,12 @@ impl Installed {
         let text = fs::read_to_string(&self.log).unwrap_or_default();
         // The last line may be half written while the program runs.
         text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    }
+
+    /// Waits until it has received a message of this method.
+    pub async fn wait_received(&self, method: &str) {
+        let is_there = || self.received().iter().any(|message| message["method"] == method);
+        until(&format!("{method} is received"), is_there).await;
     }
 }
 

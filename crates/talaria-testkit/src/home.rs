@@ -1,6 +1,6 @@
 //! A private `CODEX_HOME` wired to a scripted model, a work directory beside it, and the environment for both.
 //!
-//! It lies in the build directory, because Codex refuses a home under the temporary directory, and is deleted on drop.
+//! It lies below no temporary directory, where Codex refuses a home (`build_dir::homes`), and is deleted on drop.
 //! With this home and environment Codex speaks to 127.0.0.1 alone: no login, no plugins, no analytics, no update check.
 
 use std::ffi::OsString;
@@ -78,7 +78,7 @@ impl CodexHome {
             ("CODEX_HOME", self.path().into()),
             // Commands run in a login shell: what the machine's owner put into its profile must not take part.
             ("HOME", self.folder.path().join("user").into()),
-            // Not above CODEX_HOME even when the build directory lies under /tmp.
+            // Not above CODEX_HOME.
             ("TMPDIR", self.folder.path().join("tmp").into()),
             // A proxy of this machine must not be asked for the scripted model.
             ("NO_PROXY", loopback()),
@@ -89,7 +89,7 @@ impl CodexHome {
     }
 
     fn create(config: &str) -> Result<Self> {
-        let folder = tempfile::Builder::new().prefix("t").tempdir_in(build_dir::folder("test-homes"))?;
+        let folder = tempfile::Builder::new().prefix("t").tempdir_in(build_dir::homes())?;
         let home = Self { folder };
         for name in ["home", "user", "work", "tmp"] {
             fs::create_dir(home.folder.path().join(name)).context("create a directory")?;

@@ -17,6 +17,9 @@
 //! | [`processes`] | who is still alive of what a test started |
 //! | [`screen`] | what a terminal shows at one moment: text, colours, modes, a snapshot, a picture |
 //! | [`terminal`] | a program in a pseudo-terminal: type, wait, look at the screen |
+//! | [`timing`] | how long tests take, summed up |
+//! | [`both_versions!`] | one test of each scenario and version of Codex |
+//! | [`wait`] | waiting for a state that nothing announces |
 //! | [`wire`] | the captured frames of both versions |
 //! | [`build_dir`] | where all this lives |
 
@@ -37,6 +40,9 @@ mod program;
 pub mod screen;
 pub mod stand_in;
 pub mod terminal;
+pub mod timing;
+mod versions;
+pub mod wait;
 pub mod wire;
 
 pub use app_server::AppServer;
@@ -48,3 +54,4 @@ pub use home::CodexHome;
 pub use processes::Marker;
 pub use screen::Screen;
 pub use terminal::{Key, Terminal};
+pub use wait::{eventually, until};

@@ -46,6 +46,8 @@ fn build(package: &Path, name: &str) -> Result<()> {
     let (root, folder) = (build_dir::root(), build_dir::profile());
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.args(["build", "--quiet", "--offline", "--package", "talaria-testkit", "--bin", name]);
+    // `time-tests` sets it for the test binary; with it, dependencies would be built again.
+    cargo.env_remove("RUSTC_BOOTSTRAP");
     cargo.arg("--target-dir").arg(&root).current_dir(package);
     match folder.file_name().and_then(|name| name.to_str()) {
         Some("debug") | None => {}

@@ -14,7 +14,7 @@ use std::fs::File;
 use std::io::Write;
 use std::os::fd::AsFd;
 use std::process::ExitStatus;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 use std::time::Duration;
 
 use pty_process::OwnedWritePty;
@@ -23,6 +23,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::Child;
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch as channel;
 use tokio::task::JoinHandle;
 
@@ -72,6 +73,7 @@ impl Terminal {
     /// Starts a program in a terminal that is named so by `TERM`; an empty name sets none.
     pub fn spawn_as(name: &str, command: Command, rows: u16, columns: u16) -> Self {
         let command = if name.is_empty() { command.env_remove("TERM") } else { command.env("TERM", name) };
+        stop_ignoring_signals();
         let start = || {
             let (pty, pts) = pty_process::open()?;
             pty.resize(Size::new(rows, columns))?;
@@ -241,6 +243,27 @@ impl Seen {
         self.screen.process(bytes);
         std::mem::take(&mut self.screen.callbacks_mut().replies)
     }
+}
+
+/// Makes programs that are started from now on react to Ctrl-C, Ctrl-\ and a closed window, also if the caller of the tests
+/// ignores these signals, as the shell does for a job in the background: a program would inherit that.
+///
+/// A signal that has a handler here has its default effect in a program that is started. The handler does nothing, so this
+/// process still ignores what it ignored; a signal that it does not ignore is left alone.
+fn stop_ignoring_signals() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+        let ignored = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default();
+        for kind in [SignalKind::interrupt(), SignalKind::quit(), SignalKind::hangup()] {
+            if ignored >> (kind.as_raw_value() - 1) & 1 == 1
+                && let Err(cause) = signal(kind)
+            {
+                panic!("cannot handle a signal that is ignored: {cause}");
+            }
+        }
+    });
 }
 
 fn lock(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {

@@ -17,17 +17,17 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use talaria_core::escrow::Kept;
+use talaria_codex_proto::escrow::Kept;
+use talaria_codex_proto::frame::{Decoded, Frame, decode_text};
+use talaria_codex_proto::gate::Gate;
+use talaria_codex_proto::place::Bounds;
+use talaria_codex_proto::turn::{Choosing, Input, Order, Output, Turn};
+use talaria_codex_proto::wire::notification::Notification;
 use talaria_core::event::{Event, Usage};
-use talaria_core::frame::{Decoded, Frame, decode_text};
-use talaria_core::gate::Gate;
 use talaria_core::ids::{ThreadId, TicketId, TurnId};
-use talaria_core::place::Bounds;
 use talaria_core::policy::Answers;
-use talaria_core::rules::Rules;
 use talaria_core::transcript::{Limits, Projector};
-use talaria_core::turn::{Choosing, Input, Order, Output, Turn};
-use talaria_core::wire::notification::Notification;
+use talaria_guard::rules::Rules;
 use talaria_testkit::wire::Direction;
 use talaria_testkit::{Codex, wire};
 
@@ -248,6 +248,9 @@ fn order() -> Order {
         "0.166.0".parse().unwrap(),
     );
     Order {
+        deed: talaria_codex_proto::settle::Deed::Words,
+        cwd: "/w".to_owned(),
+        has_file: false,
         thread: ThreadId::new(""),
         client_id: None,
         after: None,

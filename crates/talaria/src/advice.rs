@@ -34,10 +34,13 @@ const BEGINNINGS: &[(&str, &str)] = &[
     ("wait for its end, or interrupt it", "wait for its end, or /stop it"),
 ];
 
+/// What `/approve` cannot do: advice that needs it is followed in a shell.
+const ONLY_IN_A_SHELL: &str = " accept --answers ";
+
 impl Reader {
     /// Advice as it can be followed there.
     pub(crate) fn advice(self, text: &str) -> Cow<'_, str> {
-        if self == Self::Shell {
+        if self == Self::Shell || text.contains(ONLY_IN_A_SHELL) {
             return Cow::Borrowed(text);
         }
         BEGINNINGS.iter().fold(Cow::Borrowed(text), |advice, (shell, chat)| {
@@ -61,6 +64,10 @@ mod tests {
             ),
             ("`talaria exec --resume s-1 PROMPT` gives it another turn", "`/resume s-1` goes on with it"),
             ("run `talaria setup`", "run `talaria setup`"),
+            (
+                "talaria requests answer req-1 accept --answers '{…}'",
+                "talaria requests answer req-1 accept --answers '{…}'",
+            ),
         ];
         for (shell, chat) in cases {
             assert_eq!(Reader::Chat.advice(shell), chat);

@@ -17,6 +17,7 @@ mod migrate;
 mod ps;
 mod requests;
 mod sessions;
+mod shell_help;
 mod start_task;
 mod tasks;
 
@@ -32,6 +33,7 @@ pub(crate) use migrate::Migrate;
 pub(crate) use ps::{Ps, PsAction};
 pub(crate) use requests::{AnswerOptions, Requests, RequestsAction};
 pub(crate) use sessions::{Export, Format, Limits, Prune, Search, Sessions, SessionsAction};
+pub(crate) use shell_help::{CompletedShell, Completions, Man};
 pub(crate) use start_task::StartTask;
 pub(crate) use tasks::{NotifyTasks, One, SendTask, TaskAction, Tasks};
 
@@ -104,6 +106,10 @@ pub(crate) enum Command {
     /// Install or update the Codex that Talaria is tested with
     #[command(after_help = SETUP_EXAMPLES)]
     Setup,
+    /// Print a completion script for your shell
+    Completions(Completions),
+    /// Print the manual page, or write one for every command
+    Man(Man),
     /// Give the terminal back when the chat cannot; only the chat starts it
     #[command(name = keeper::NAME, hide = true)]
     KeepTerminal,

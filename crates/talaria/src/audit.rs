@@ -2,7 +2,9 @@
 
 use jiff::Timestamp;
 use talaria_core::api::{AuditEntry, AuditQuery};
-use talaria_face::sheet::Sheet;
+use talaria_core::ids::short_id;
+use talaria_render::Look;
+use talaria_render::sheet::Sheet;
 use talaria_server::client::{Client, ClientError};
 
 use crate::amounts::ago;
@@ -29,7 +31,10 @@ pub(crate) async fn run(options: &Audit) -> Result<u8, Trouble> {
         (true, _) => json_lines(&rows),
         (false, true) if options.refused => "nothing was refused\n".to_owned(),
         (false, true) => "the audit log is empty\n".to_owned(),
-        (false, false) => table(&rows, Timestamp::now()).show(look::of_stdout()),
+        (false, false) => {
+            let look = look::of_stdout();
+            table(&rows, Timestamp::now(), look).show(look)
+        }
     })?;
     Ok(0)
 }
@@ -48,7 +53,7 @@ async fn read(client: &Client, wanted: usize, only_refused: bool) -> Result<Vec<
     Ok(rows)
 }
 
-fn table(rows: &[AuditEntry], now: Timestamp) -> Sheet {
+fn table(rows: &[AuditEntry], now: Timestamp, look: Look) -> Sheet {
     let mut sheet = Sheet::new(&["when", "what", "who", "about", "established"], "established").to_be_read();
     for row in rows {
         let what = match (&row.decision, row.refused) {
@@ -56,7 +61,8 @@ fn table(rows: &[AuditEntry], now: Timestamp) -> Sheet {
             (Some(decision), false) => format!("{} {decision}", row.action),
             (None, false) => row.action.clone(),
         };
-        let about = row.request.as_ref().or(row.session.as_ref()).cloned().unwrap_or_default();
+        let session = row.session.as_deref().map(|id| if look.live { short_id(id) } else { id });
+        let about = row.request.as_deref().or(session).unwrap_or_default().to_owned();
         let established = match &row.reason {
             Some(reason) => format!("{}; {reason}", row.established),
             None => row.established.clone(),
@@ -70,7 +76,7 @@ fn table(rows: &[AuditEntry], now: Timestamp) -> Sheet {
 mod tests {
     use super::*;
     use talaria_core::access::PeerEvidence;
-    use talaria_face::render::Look;
+    use talaria_render::Look;
 
     #[test]
     fn an_answer_and_a_refusal_read_plainly() {
@@ -97,16 +103,12 @@ mod tests {
             reason: Some("it runs in a sandbox".to_owned()),
             ..answer.clone()
         };
+        let look = Look { color: false, width: Some(120), live: false, unicode: true };
         expect_test::expect![[r#"
             WHEN  WHAT            WHO                      ABOUT  ESTABLISHED
             now   answer accept   person:ada               req-1  /dev/pts/1, process 7
             now   answer refused  model:sandboxed-command  req-1  no terminal, process 9; it runs in a sandbox
         "#]]
-        .assert_eq(&table(&[answer, refusal], now).show(Look {
-            color: false,
-            width: Some(120),
-            live: false,
-            unicode: true,
-        }));
+        .assert_eq(&table(&[answer, refusal], now, look).show(look));
     }
 }

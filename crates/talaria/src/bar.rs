@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use talaria_engine::codex::install::Progress;
+use talaria_codex::install::Progress;
 
 const WIDTH: usize = 30;
 

@@ -6,16 +6,15 @@
 use std::io::{self, IsTerminal};
 
 use talaria_core::api::SessionInfo;
+use talaria_core::preferences::Preferences;
 use talaria_server::client::Client;
 
-use crate::args;
 use crate::engine::{self, refused, refused_id};
-use crate::input;
 use crate::last_open::LastOpen;
 use crate::patience::patiently;
 use crate::settings::Settings;
 use crate::trouble::{Trouble, complain, exit};
-use crate::wanted::Wanted;
+use crate::{args, input};
 
 mod commands;
 mod desk;
@@ -51,12 +50,14 @@ pub(crate) async fn run(options: args::Chat) -> Result<u8, Trouble> {
         complain(&format!("{why}; this is the plain mode\n"));
     }
     let args::Chat { model, effort, sandbox, approval, mode, .. } = options;
-    let wanted = Wanted { model, effort, sandbox, approval, mode };
+    let wanted = Preferences { model, effort, sandbox, approval, mode };
     let history = History::in_home(settings.home.root());
-    let signals = Signals::listen()?;
     let said = history.read();
     let replies = if face == Face::Screen { Replies::Drawn } else { Replies::Written };
     let desk = Desk::new(client, settings, wanted, cwd, replies);
+    patiently("asking Codex for its models", desk.check_typed(opened.as_ref())).await?;
+    // Until here Ctrl-C ends the program.
+    let signals = Signals::listen()?;
     let driver = Driver::new(desk, history, opened);
     match face {
         Face::Screen => screen::run(driver, said, signals).await,
@@ -108,7 +109,14 @@ async fn opened(
     let last_open = LastOpen::in_home(settings.home.root());
     let last = patiently("looking for the last conversation", last_open.find(client)).await;
     match last.map_err(|error| refused("cannot find the last conversation", &error))? {
-        Some(info) => Ok(Some(info)),
+        Some(last) => {
+            if !last.is_here && face(options) != Face::Screen {
+                // The screen says itself that it works elsewhere.
+                let at = desk::shown_path(&last.info.cwd);
+                complain(&format!("no conversation in this folder; this is the last one, in {at}\n"));
+            }
+            Ok(Some(last.info))
+        }
         None => Err(Trouble::new(exit::USAGE, "there is no conversation to go on with")
             .try_this("`talaria` begins one")),
     }

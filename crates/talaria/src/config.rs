@@ -11,8 +11,8 @@ use std::path::Path;
 
 use talaria_core::edit::KeyPath;
 use talaria_core::json_line::json_line;
-use talaria_engine::home::TalariaHome;
-use talaria_engine::user_file::{UserFile, UserFileError};
+use talaria_home::home::TalariaHome;
+use talaria_home::user_file::{UserFile, UserFileError};
 
 use crate::args::{self, ConfigAction};
 use crate::output::print;

@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::io;
+use std::time::Duration;
 
 use talaria_core::api::{AnswerRequest, Interrupt, Numbered};
 use talaria_core::event::{Event, Started, Usage};
@@ -19,9 +20,9 @@ use crate::engine::refused;
 use crate::face::{Answerer, Face, TICK, Wish};
 use crate::insist::insist;
 use crate::keyboard::{Lines, Typed};
-use crate::stops::{Stop, Stops};
+use crate::stops::{EndSignal, Stop, Stops};
 use crate::trouble::{Trouble, complain, exit};
-use talaria_face::render::Renderer;
+use talaria_render::Renderer;
 
 pub(crate) mod news;
 
@@ -51,13 +52,15 @@ pub(crate) enum Bond {
     Owner,
     /// Somebody who looks on at this task: leaving changes nothing.
     Onlooker(String),
+    /// The demo, whose engine ends with it: Ctrl-C stops the turn, and so does leaving.
+    Demo,
 }
 
 impl Followed<'_> {
     /// How to come back to it.
     fn again(&self) -> String {
         match &self.bond {
-            Bond::Owner => format!("talaria exec --attach {}", self.session),
+            Bond::Owner | Bond::Demo => format!("talaria exec --attach {}", self.session.short()),
             Bond::Onlooker(task) => format!("talaria task watch {task}"),
         }
     }
@@ -78,6 +81,9 @@ pub(crate) struct End {
     pub(crate) lines: Option<Lines>,
 }
 
+/// How long what is on its way to the engine is waited for when the person leaves.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
 /// Something that was asked of the engine is done, or was refused.
 enum Done {
     Answer(TicketId, Result<(), ClientError>),
@@ -92,6 +98,7 @@ pub(crate) async fn run(
     mut lines: Option<Lines>,
     stops: &mut Stops,
 ) -> Result<End, Trouble> {
+    // Unbounded in type, bounded by use: a line that the person types is one wish at most.
     let (wishes, mut wanted) = mpsc::unbounded_channel();
     let mut face = Face::new(renderer, answerer, followed.past, wishes);
     let mut stream = Stream::follow(followed.client, &followed.session, followed.after);
@@ -119,13 +126,13 @@ pub(crate) async fn run(
                     let answer = AnswerRequest { answer: answer.revealed(), by, digest: face.digest(&ticket) };
                     errands.spawn(deliver(followed.client.clone(), ticket, answer));
                 }
-                Some(Wish::Interrupt) if is_onlooker => break leave(&mut face, followed, Words::Unheard),
+                Some(Wish::Interrupt) if is_onlooker => break leave(&mut face, followed, Parting::Unheard),
                 Some(Wish::Interrupt) => drop(errands.spawn(interrupt(followed.client.clone(), followed.session.clone()))),
-                Some(Wish::Leave) | None => break leave(&mut face, followed, Words::Unheard),
+                Some(Wish::Leave) | None => break leave(&mut face, followed, Parting::Unheard),
             },
             stop = stops.next() => match stop {
-                Stop::HungUp => break leave(&mut face, followed, Words::Unheard),
-                Stop::Asked if asked_to_stop || is_onlooker => break leave(&mut face, followed, Words::Spoken),
+                Stop::Leave(signal) => break leave(&mut face, followed, Parting::Signal { signal, asked_to_stop }),
+                Stop::Asked if asked_to_stop || is_onlooker => break leave(&mut face, followed, Parting::CtrlC),
                 Stop::Asked => {
                     asked_to_stop = true;
                     errands.spawn(interrupt(followed.client.clone(), followed.session.clone()));
@@ -133,6 +140,11 @@ pub(crate) async fn run(
             },
         }
     };
+    if has_left {
+        // What was answered or wished for last may still be on its way.
+        let _ =
+            tokio::time::timeout(LAST_WORDS, async { while errands.join_next().await.is_some() {} }).await;
+    }
     match face.broken() {
         // Whoever read our output has seen enough.
         Some(error) if error.kind() != io::ErrorKind::BrokenPipe => {
@@ -178,7 +190,7 @@ fn take(
                     Some(error) => refused("the turn can no longer be followed", &error),
                     None => Trouble::new(exit::FAILED, "the turn can no longer be followed"),
                 };
-                return Err(trouble.try_this(followed.again()));
+                return Err(trouble.try_this(followed.again()).exiting(exit::LOST));
             }
         }
         next = stream.waiting();
@@ -239,35 +251,88 @@ fn told(face: &mut Face, done: Option<Done>) {
     }
 }
 
-/// Does anybody hear what is said?
+/// Why a turn is left before its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Words {
-    Spoken,
+enum Parting {
+    /// Ctrl-C, which has stopped what it could.
+    CtrlC,
+    /// A signal that means the command and not the turn.
+    Signal { signal: EndSignal, asked_to_stop: bool },
+    /// The terminal is gone, or the output has no reader: no words arrive.
     Unheard,
 }
 
 /// The person goes, the turn stays.
-fn leave(face: &mut Face, followed: &Followed<'_>, words: Words) -> Report {
-    let again = followed.again();
-    let why = format!("you left before the turn ended; it goes on: {again}");
-    let report = Report::new(Outcome::Lost { why }, None, Usage::default(), 0);
-    let report = Report { exit: exit::INTERRUPTED, ..report };
+fn leave(face: &mut Face, followed: &Followed<'_>, parting: Parting) -> Report {
+    let (who, exit) = match parting {
+        Parting::Signal { signal, .. } => (format!("{} ended this command", signal.name()), signal.exit()),
+        Parting::CtrlC | Parting::Unheard => ("you left".to_owned(), exit::INTERRUPTED),
+    };
+    let why = match (&followed.bond, parting) {
+        (Bond::Demo, _) => format!("{who} before the turn ended; the demo ends with it"),
+        // The first Ctrl-C asked the turn to stop.
+        (Bond::Owner, Parting::CtrlC | Parting::Signal { asked_to_stop: true, .. }) => format!(
+            "{who} before the turn ended; it was asked to stop, and continues until it does: {}",
+            followed.again()
+        ),
+        (Bond::Owner | Bond::Onlooker(_), _) => {
+            let questions = questions_left(face);
+            format!("{who} before the turn ended; it continues{questions}: {}", followed.again())
+        }
+    };
+    let report = Report { exit, ..Report::new(Outcome::Lost { why }, None, Usage::default(), 0) };
     face.leave(&report);
-    if words == Words::Spoken {
-        complain(&match &followed.bond {
-            Bond::Owner => format!(
-                "you left before the turn ended; it was asked to stop, and goes on until it does\n\
-                 follow it: {again}\n\
-                 stop it, and everything else: talaria stop\n"
-            ),
-            Bond::Onlooker(task) => format!(
-                "you left; the task goes on\n\
-                 watch it: {again}\n\
-                 stop it:  talaria task interrupt {task}\n"
-            ),
-        });
+    if let Some(words) = parting_words(followed, &who, parting, questions_left(face)) {
+        complain(&words);
     }
     report
+}
+
+/// What becomes of the questions of a turn that continues without this command, if that is not what was asked for: only the
+/// command declined them.
+fn questions_left(face: &Face) -> &'static str {
+    if face.declines_all() {
+        ", and questions that this command would have declined wait for an answer (talaria requests list)"
+    } else {
+        ""
+    }
+}
+
+/// The line that says how to come back; none where it reaches no reader.
+fn parting_words(
+    followed: &Followed<'_>,
+    who: &str,
+    parting: Parting,
+    questions: &'static str,
+) -> Option<String> {
+    let again = followed.again();
+    Some(match (parting, &followed.bond) {
+        (Parting::Unheard, _) => return None,
+        (_, Bond::Demo) => format!("{who} before the turn ended; the demo ends, and the turn with it\n"),
+        (Parting::CtrlC, Bond::Owner) => format!(
+            "you left before the turn ended; it was asked to stop, and goes on until it does\n\
+             follow it: {again}\n\
+             stop it, and everything else: talaria stop\n"
+        ),
+        (Parting::CtrlC, Bond::Onlooker(task)) => format!(
+            "you left; the task goes on\n\
+             watch it: {again}\n\
+             stop it:  talaria task interrupt {task}\n"
+        ),
+        (Parting::Signal { asked_to_stop: true, .. }, Bond::Owner) => {
+            format!("{who}; the turn was asked to stop, and continues until it does. Follow it: {again}\n")
+        }
+        (Parting::Signal { .. }, Bond::Owner) => {
+            format!(
+                "{who}; the turn continues{questions}. Follow it, or stop it there with Ctrl-C: {again}\n"
+            )
+        }
+        (Parting::Signal { .. }, Bond::Onlooker(task)) => {
+            format!(
+                "{who}; the task continues{questions}. Watch it: {again}; stop it: talaria task interrupt {task}\n"
+            )
+        }
+    })
 }
 
 /// A person stopped the engine. The turn may go on without it; this command starts no other to find out.
@@ -279,7 +344,7 @@ fn stopped(face: &mut Face, followed: &Followed<'_>) -> Report {
     let report = Report { exit: exit::INTERRUPTED, hint, ..report };
     face.leave(&report);
     complain(&format!(
-        "{why}: somebody ended it with `talaria stop`, and this command does not start it again\n\
+        "{why}: it was ended with `talaria stop`, and this command does not start it again\n\
          what became of the turn: {again}\n"
     ));
     report

@@ -6,40 +6,42 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use talaria_core::api::{Kind, NewSession, NewTurn, SessionStarted, Stop};
+use talaria_codex::locate::{CodexBinary, CodexOrigin, LocateError, locate};
+use talaria_core::api::{Kind, LocalCaller, NewSession, NewTurn, SessionStarted, Stop};
+use talaria_core::input::InputPart;
 use talaria_core::policy::{Answers, ApprovalPolicy, Sandbox};
-use talaria_core::wire::call::UserInput;
-use talaria_engine::codex::locate::{CodexBinary, LocateError, Origin, locate};
-use talaria_engine::home::{TalariaHome, ensure_dir};
+use talaria_home::home::{TalariaHome, ensure_dir};
 use talaria_scripted::ScriptedModel;
 use talaria_server::client::Client;
 
 use crate::conversation::{self, Bond, End, Followed};
 use crate::exec::person_or;
 use crate::face::Answerer;
-use crate::output::print;
+use crate::output::print_lines;
 use crate::patience::patiently;
 use crate::settings::{Settings, codex_trouble, version_note};
 use crate::setup::install_pinned;
 use crate::stop::wait_until_gone;
-use crate::stops::{Stops, unless_stopped};
+use crate::stops::{Stops, stopped, unless_stopped};
 use crate::trouble::{Trouble, complain, exit};
 use crate::{caller, engine, look};
-use talaria_face::render::Terminal;
+use talaria_render::Terminal;
 
 mod script;
+
+const STOPPED: &str = "the demo was stopped before its turn began";
 
 /// Runs the command.
 pub(crate) async fn run() -> Result<u8, Trouble> {
     let mut stops = Stops::listen()?;
     let settings = Settings::load()?.accept()?;
-    let codex = unless_stopped(&mut stops, find_or_fetch(&settings)).await?;
+    let codex = unless_stopped(&mut stops, find_or_fetch(&settings), stopped(STOPPED)).await?;
     let place = Place::create(&settings.home)?;
     let model = start_model(&place).await?;
     introduce(&codex, &model)?;
     let home = TalariaHome::resolve(Some(place.talaria_home.clone().into_os_string()), None)
         .map_err(|error| cannot_prepare(&error).try_this(error.hint()))?;
-    let client = unless_stopped(&mut stops, engine::reach(&home)).await?;
+    let client = unless_stopped(&mut stops, engine::reach(&home), stopped(STOPPED)).await?;
     let told = tell(&client, &codex, &place, &mut stops).await;
     end(&client).await;
     let End { report, started, .. } = told?;
@@ -61,7 +63,7 @@ async fn end(client: &Client) {
 async fn find_or_fetch(settings: &Settings) -> Result<CodexBinary, Trouble> {
     match locate(&settings.search()).await {
         Ok(codex) => {
-            if let Some(note) = version_note(&codex) {
+            if let Some(note) = version_note(&codex.version) {
                 complain(&format!("warning: {note}\n"));
             }
             Ok(codex)
@@ -84,7 +86,7 @@ struct Place {
 
 impl Place {
     fn create(home: &TalariaHome) -> Result<Self, Trouble> {
-        let root = home.demo_dir().join(talaria_engine::session::new_id().to_string());
+        let root = home.demo_dir().join(talaria_codex::conversation::new_id().to_string());
         let (talaria_home, codex_home) = (root.join("home"), root.join("codex-home"));
         let place = Self { talaria_home, codex_home, work: root.join("work"), root };
         for directory in [&place.talaria_home, &place.codex_home, &place.work] {
@@ -112,11 +114,11 @@ async fn start_model(place: &Place) -> Result<ScriptedModel, Trouble> {
 
 fn introduce(codex: &CodexBinary, model: &ScriptedModel) -> Result<(), Trouble> {
     let origin = match codex.origin {
-        Origin::Configured => "named in the configuration",
-        Origin::Path => "found on PATH",
-        Origin::Installed => "installed by Talaria",
+        CodexOrigin::Configured => "named in the configuration",
+        CodexOrigin::Path => "found on PATH",
+        CodexOrigin::Installed => "installed by Talaria",
     };
-    print(&format!(
+    print_lines(&format!(
         "Talaria demo: a real turn of Codex {}, {origin}.\n\
          The model is scripted: its words were written in advance and come from\n\
          {}. No account is needed, and nothing leaves this machine.\n\n\
@@ -141,22 +143,23 @@ async fn tell(
         sandbox: Some(Sandbox::WorkspaceWrite),
         approval: Some(ApprovalPolicy::Untrusted),
         turn: NewTurn {
-            input: vec![UserInput::Text { text: script::PROMPT.to_owned() }],
-            model: None,
-            effort: None,
-            limit_ms: None,
-            quiet_after_ms: None,
-            answers: Answers::Person,
-            caller: caller::describe(codex, Some(place.codex_home.clone())),
+            input: vec![InputPart::Text { text: script::PROMPT.to_owned() }],
+            answers: Some(Answers::Person),
+            caller: LocalCaller {
+                codex: Some(codex.path.display().to_string()),
+                codex_home: Some(place.codex_home.display().to_string()),
+                ..caller::describe()
+            },
+            ..NewTurn::default()
         },
     };
     let starting = async {
         let started = client.start_session(&new).await;
         started.map_err(|error| engine::refused("cannot start the demo", &error))
     };
-    let started = unless_stopped(stops, patiently("starting Codex", starting)).await?;
+    let started = unless_stopped(stops, patiently("starting Codex", starting), stopped(STOPPED)).await?;
     let SessionStarted { id: session, turn, after, .. } = started;
-    let followed = Followed { client, session, turn, after, past: after, login: None, bond: Bond::Owner };
+    let followed = Followed { client, session, turn, after, past: after, login: None, bond: Bond::Demo };
     let renderer = Box::new(Terminal::new(io::stdout(), look::of_stdout()));
     let (answerer, lines) = person_or(Answerer::Demo, renderer.as_ref());
     conversation::run(&followed, renderer, answerer, lines, stops).await
@@ -183,7 +186,7 @@ fn conclude(place: &Place, transcript: Option<&str>) -> Result<(), Trouble> {
     stored.push(("everything", place.root.display().to_string()));
     let stored: String = stored.iter().map(|(what, path)| format!("  {what:<11} {path}\n")).collect();
     let program = program();
-    print(&format!(
+    print_lines(&format!(
         "\nWhere it is stored:\n{stored}\n\
          Try next:\n  \
          {program} doctor                        check Codex, its login and the sandbox\n  \

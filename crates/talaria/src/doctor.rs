@@ -5,14 +5,14 @@
 use serde::Serialize;
 
 use talaria_core::json_line::json_line;
-use talaria_core::redact::redact;
+use talaria_guard::redact::redact;
 
 use crate::args::Doctor;
 use crate::look;
-use crate::output::print;
-use crate::stops::{Stops, unless_stopped};
+use crate::output::{print, print_lines};
+use crate::stops::{Stops, stopped, unless_stopped};
 use crate::trouble::{Trouble, exit};
-use talaria_face::render::{Look, plain};
+use talaria_render::{Look, in_rows, plain};
 
 mod checks;
 mod engine;
@@ -66,9 +66,9 @@ pub(crate) async fn run(options: &Doctor) -> Result<u8, Trouble> {
         }
         print(&if options.json { json_line(&check) } else { table_row(&check, look) })
     };
-    unless_stopped(&mut stops, checks::run(&mut show)).await?;
+    unless_stopped(&mut stops, checks::run(&mut show), stopped("stopped before the last check")).await?;
     if !options.json {
-        print(conclusion(worst))?;
+        print_lines(conclusion(worst))?;
     }
     Ok(if worst == Status::Problem { exit::FAILED } else { 0 })
 }
@@ -80,13 +80,16 @@ fn table_row(check: &Check, look: Look) -> String {
         Status::Problem => ("problem", "31"),
     };
     let padded = format!("{word:<8}");
-    let status = if look.color { format!("\u{1b}[{color}m{padded}\u{1b}[0m") } else { padded };
     let detail = plain(check.detail.trim_end()).replace('\n', "\n                       ");
-    let mut row = format!("{status} {:<13} {detail}\n", check.check);
+    let mut row = format!("{padded} {:<13} {detail}\n", check.check);
     if let Some(remedy) = &check.remedy {
         row.push_str(&format!("{:22} -> {remedy}\n", ""));
     }
-    row
+    let row = in_rows(&row, look.width);
+    match row.strip_prefix(&padded) {
+        Some(rest) if look.color => format!("\u{1b}[{color}m{padded}\u{1b}[0m{rest}"),
+        _ => row,
+    }
 }
 
 fn conclusion(worst: Status) -> &'static str {

@@ -2,12 +2,12 @@
 
 use std::io;
 
+use talaria_codex::identity::HomeRecord;
 use talaria_core::api::{Problem, ProblemCode};
-use talaria_engine::home::TalariaHome;
-use talaria_engine::identity::HomeRecord;
-use talaria_face::render::plain_line;
+use talaria_home::home::TalariaHome;
+use talaria_render::plain_line;
+use talaria_server::client::launch::{Build, ensure};
 use talaria_server::client::{Client, ClientError};
-use talaria_server::launch::{Build, ensure};
 use talaria_server::socket_path;
 
 use crate::patience::patiently;

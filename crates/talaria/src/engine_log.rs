@@ -7,7 +7,7 @@ use std::backtrace::{Backtrace, BacktraceStatus};
 use std::fmt::Display;
 use std::io::{self, Write};
 
-use talaria_core::redact::redact;
+use talaria_guard::redact::redact;
 
 use crate::trouble::complain;
 

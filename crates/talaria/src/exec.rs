@@ -1,39 +1,35 @@
 //! `talaria exec`: one turn of Codex, streamed. The turn runs in the engine; this sends it there and shows it.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::io;
 use std::time::Duration;
 
 use serde::Serialize;
-use talaria_core::api::{Kind, NewTurn, SessionDetail, SessionStarted};
+use talaria_core::api::{Kind, NewSession, NewTurn, SessionDetail, SessionStarted};
 use talaria_core::event::Usage;
 use talaria_core::ids::SessionId;
+use talaria_core::input::InputPart;
 use talaria_core::json_line::json_line;
 use talaria_core::outcome::{FailureCode, Outcome, Report};
 use talaria_core::policy::Answers;
 use talaria_core::request::Who;
-use talaria_core::wire::call::UserInput;
-use talaria_engine::codex::locate::{CodexBinary, Origin};
-use talaria_server::client::Client;
+use talaria_server::client::{Client, ClientError};
 
 use crate::args::{Approve, Exec};
-use crate::conversation::{self, Bond, Followed};
+use crate::conversation::{self, Bond, End, Followed};
 use crate::engine::{self, refused_id};
 use crate::face::{Answerer, Face};
 use crate::input::Silence;
 use crate::keyboard::{Keyboard, Lines};
 use crate::last_open::LastOpen;
-use crate::output::print;
+use crate::output::{for_people, print};
 use crate::patience::patiently;
-use crate::settings::{Settings, login_hint};
+use crate::settings::{Settings, login_elsewhere, warn_of_program};
 use crate::stops::{Stops, unless_stopped};
 use crate::trouble::{Trouble, complain, exit};
-use crate::wanted::Wanted;
 use crate::{caller, input, look};
-use talaria_face::render::{JsonLines, Quiet, Renderer, Terminal, complaint};
-
-/// After how much silence a person is told for the first time, unless the configuration says otherwise.
-pub(crate) const QUIET: Duration = Duration::from_secs(120);
+use talaria_render::{JsonLines, Quiet, Renderer, complaint};
 
 /// Runs the command. The number is the exit code.
 pub(crate) async fn run(options: Exec) -> Result<u8, Trouble> {
@@ -41,11 +37,9 @@ pub(crate) async fn run(options: Exec) -> Result<u8, Trouble> {
         Some(id) => attach(&options, id).await,
         None => run_turn(&options).await,
     };
-    match &result {
-        Ok(report) if options.quiet => complain(&complaint(report)),
-        // Whoever reads JSON waits for an outcome, also when there was no turn.
-        Err(trouble) if options.json => print(&no_turn(trouble))?,
-        _ => {}
+    // A program that reads JSON waits for an outcome, also when there was no turn.
+    if let (Err(trouble), true) = (&result, options.json) {
+        print(&no_turn(trouble))?;
     }
     result.map(|report| report.exit)
 }
@@ -57,18 +51,20 @@ async fn run_turn(options: &Exec) -> Result<Report, Trouble> {
     let mut stops = Stops::listen()?;
     let cwd = input::working_directory(options.cwd.as_deref())?;
     let settings = Settings::load()?.accept()?;
+    let handed = Cell::new(false);
     let starting = async {
-        let codex = settings.codex().await?;
-        let turn = turn(options, &settings, &codex, input);
         let client = engine::reach(&settings.home).await?;
-        let started = start(&client, options, &settings, cwd, turn).await?;
-        let login = (codex.origin != Origin::Path).then(|| login_hint(&codex));
-        Ok((client, started, login))
+        handed.set(true);
+        let started = start(&client, options, cwd, turn(options, input)).await?;
+        Ok((client, started))
     };
-    let (client, started, login) =
-        unless_stopped(&mut stops, patiently("starting the turn", starting)).await?;
-    let SessionStarted { id: session, turn, after, .. } = started;
+    let (client, started) =
+        unless_stopped(&mut stops, patiently("starting the turn", starting), || stopped(handed.get()))
+            .await?;
+    let SessionStarted { id: session, turn, after, codex, .. } = started;
+    warn_of_program(codex.as_ref());
     LastOpen::in_home(settings.home.root()).note(&session);
+    let login = codex.as_ref().and_then(login_elsewhere);
     let followed = Followed { client: &client, session, turn, after, past: after, login, bond: Bond::Owner };
     follow(options, &followed, &mut stops).await
 }
@@ -88,10 +84,13 @@ async fn attach(options: &Exec, id: &str) -> Result<Report, Trouble> {
             Err(error) => Err(refused_id("cannot follow this conversation", &error)),
         }
     };
-    let (client, detail) = unless_stopped(&mut stops, patiently("looking for the turn", looking)).await?;
+    let looking = patiently("looking for the turn", looking);
+    let stopped = || Trouble::new(exit::INTERRUPTED, "stopped before the conversation was found");
+    let (client, detail) = unless_stopped(&mut stops, looking, stopped).await?;
     let session = detail.info.id.clone();
     LastOpen::in_home(settings.home.root()).note(&session);
-    match detail.turns.iter().rev().find(|turn| turn.outcome.is_none()) {
+    // The first: those after it wait for its end.
+    match detail.turns.iter().find(|turn| turn.outcome.is_none()) {
         Some(turn) => {
             let (turn, past) = (turn.turn, detail.info.last_seq);
             let bond = Bond::Owner;
@@ -104,18 +103,21 @@ async fn attach(options: &Exec, id: &str) -> Result<Report, Trouble> {
 
 /// Nothing runs: says so, and how it ended the last time.
 fn show_last(options: &Exec, detail: &SessionDetail) -> Result<Report, Trouble> {
-    let id = &detail.info.id;
+    let (id, name) = (&detail.info.id, detail.info.id.short());
     let last = detail.turns.last();
-    let took =
-        last.and_then(|turn| Duration::try_from(turn.settled_at?.duration_since(turn.created_at)).ok());
+    let took = last.and_then(|turn| Duration::try_from(turn.settled_at?.duration_since(turn.sent_at?)).ok());
     let Some(report) = last.and_then(|turn| turn.outcome.clone()) else {
-        return Err(Trouble::new(exit::FAILED, format!("nothing runs on {id}, and nothing ever did"))
-            .try_this(format!("talaria exec --resume {id} \"…\" starts a turn")));
+        return Err(Trouble::new(exit::FAILED, format!("no turn runs on {name}, and none ever did"))
+            .try_this(format!("talaria exec --resume {name} \"…\" starts a turn")));
     };
-    complain(&format!("nothing runs on {id}; its last turn ended like this:\n"));
+    complain(&format!("no turn runs on {name}; its last turn ended like this:\n"));
+    // Unbounded in type; without a receiver nothing waits in it.
     let (wishes, _) = tokio::sync::mpsc::unbounded_channel();
     let mut face = Face::new(renderer(options, id), Answerer::Elsewhere, 0, wishes);
     face.show_ended(&report, took);
+    if options.quiet {
+        complain(&complaint(&report));
+    }
     Ok(report)
 }
 
@@ -128,32 +130,30 @@ async fn follow(options: &Exec, followed: &Followed<'_>, stops: &mut Stops) -> R
         Approve::Wait => (Answerer::Elsewhere, None),
         Approve::Decline | Approve::All => (Answerer::Nobody, None),
     };
-    Ok(conversation::run(followed, renderer, answerer, lines, stops).await?.report)
+    let End { report, has_left, .. } = conversation::run(followed, renderer, answerer, lines, stops).await?;
+    // Why it was left has been said, and how the turn ends is not known.
+    if options.quiet && !has_left {
+        complain(&complaint(&report));
+    }
+    Ok(report)
 }
 
-/// What was typed about model and permissions.
-fn wanted(options: &Exec) -> Wanted {
-    let Exec { sandbox, approval, mode, .. } = *options;
-    Wanted { model: options.model.clone(), effort: options.effort.clone(), sandbox, approval, mode }
-}
-
-/// The turn as it was typed and configured.
-fn turn(options: &Exec, settings: &Settings, codex: &CodexBinary, input: Vec<UserInput>) -> NewTurn {
-    let config = &settings.config;
-    let wanted = wanted(options);
+/// The turn as it was typed.
+fn turn(options: &Exec, input: Vec<InputPart>) -> NewTurn {
     let answers = match options.approve {
-        Approve::All => Answers::Everything,
-        Approve::Decline | Approve::Wait => Answers::Person,
-        Approve::Ask => wanted.answers(config),
+        Approve::All => Some(Answers::Everything),
+        Approve::Decline | Approve::Wait => Some(Answers::Person),
+        Approve::Ask => None,
     };
     NewTurn {
         input,
-        model: None,
-        effort: wanted.effort(config),
-        limit_ms: options.timeout.or(config.codex.turn_timeout).map(milliseconds),
-        quiet_after_ms: Some(milliseconds(config.codex.idle_warning.unwrap_or(QUIET))),
+        model: options.model.clone(),
+        effort: options.effort.clone(),
+        limit_ms: options.timeout.map(milliseconds),
+        quiet_after_ms: None,
         answers,
-        caller: caller::describe(codex, settings.codex_home()),
+        mode: options.mode,
+        caller: caller::describe(),
     }
 }
 
@@ -161,28 +161,50 @@ fn turn(options: &Exec, settings: &Settings, codex: &CodexBinary, input: Vec<Use
 async fn start(
     client: &Client,
     options: &Exec,
-    settings: &Settings,
     cwd: String,
     turn: NewTurn,
 ) -> Result<SessionStarted, Trouble> {
     if let Some(id) = &options.resume {
-        // A conversation keeps its model; only what was typed asks for another.
-        let turn = NewTurn { model: options.model.clone(), ..turn };
         return match client.start_turn(id, &turn).await {
             Ok(started) => Ok(started),
+            Err(error @ ClientError::Broken(_)) => Err(not_confirmed("cannot go on with it", &error)),
             Err(error) => Err(refused_id("cannot go on with this conversation", &error)),
         };
     }
-    let new = wanted(options).session(Kind::Exec, cwd, &settings.config, turn);
-    client.start_session(&new).await.map_err(|error| engine::refused("cannot start the turn", &error))
+    let Exec { sandbox, approval, .. } = *options;
+    let new = NewSession { kind: Kind::Exec, cwd, model: None, sandbox, approval, turn };
+    client.start_session(&new).await.map_err(|error| not_confirmed("cannot start the turn", &error))
 }
 
-/// The outcome line of a turn that never began; it belongs to no session.
+/// How to find out whether a turn began that was handed to the engine.
+const LOOK: &str = "`talaria status` shows what runs";
+
+/// The engine did not take the turn, or the connection broke before it said so.
+fn not_confirmed(what: &str, error: &ClientError) -> Trouble {
+    let trouble = engine::not_done(what, error, LOOK);
+    match error {
+        ClientError::Broken(_) => trouble.exiting(exit::LOST),
+        _ => trouble,
+    }
+}
+
+/// The person stopped it before the engine confirmed the turn.
+fn stopped(was_handed: bool) -> Trouble {
+    if !was_handed {
+        return Trouble::new(exit::INTERRUPTED, "stopped before the turn began");
+    }
+    Trouble::new(exit::LOST, "stopped before the engine confirmed the turn")
+        .because("it may have begun")
+        .try_this(LOOK)
+}
+
+/// The outcome line of a turn that never began, or of which nothing more is known; it belongs to no session.
 fn no_turn(trouble: &Trouble) -> String {
-    let outcome = if trouble.exit == exit::INTERRUPTED {
-        Outcome::Interrupted { by: Who::User }
-    } else {
-        Outcome::Failed { code: FailureCode::Other, message: trouble.summary() }
+    let outcome = match trouble.exit {
+        exit::INTERRUPTED => Outcome::Interrupted { by: Who::User },
+        // The engine may have begun it.
+        exit::LOST | exit::TERMINATED | exit::HUNG_UP => Outcome::Lost { why: trouble.summary() },
+        _ => Outcome::Failed { code: FailureCode::Other, message: trouble.summary() },
     };
     let report = Report::new(outcome, None, Usage::default(), 0);
     // The same hint as in the text; where there is none, none is made up.
@@ -206,7 +228,7 @@ fn renderer(options: &Exec, session: &SessionId) -> Box<dyn Renderer + Send> {
     } else if options.quiet {
         Box::new(Quiet::new(io::stdout(), look::of_stdout()))
     } else {
-        Box::new(Terminal::new(io::stdout(), look::of_stdout()))
+        for_people()
     }
 }
 
@@ -221,4 +243,26 @@ pub(crate) fn person_or(otherwise: Answerer, renderer: &dyn Renderer) -> (Answer
 /// A time as the engine is told it.
 pub(crate) fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    #[test]
+    fn a_turn_that_may_have_begun_is_not_said_to_have_failed() {
+        let line = |trouble: &Trouble| serde_json::from_str::<Value>(&no_turn(trouble)).unwrap();
+        let broken = not_confirmed("cannot start the turn", &ClientError::Broken("closed".to_owned()));
+        for unknown in [broken, stopped(true)] {
+            let told = line(&unknown);
+            assert_eq!((&told["outcome"], &told["exit"]), (&"lost".into(), &7.into()), "{told}");
+            assert_eq!(told["hint"], LOOK);
+        }
+        let told = line(&stopped(false));
+        assert_eq!((&told["outcome"], &told["exit"]), (&"interrupted".into(), &4.into()), "{told}");
+        let told = line(&not_confirmed("cannot start the turn", &ClientError::Stopped));
+        assert_eq!((&told["outcome"], &told["exit"]), (&"failed".into(), &1.into()), "{told}");
+    }
 }

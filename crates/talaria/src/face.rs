@@ -20,8 +20,8 @@ use tokio::sync::mpsc;
 use crate::keyboard::{Asked, Keyboard, Keys, Typed};
 use crate::trouble::complain;
 use crate::{echo, look};
-use talaria_face::dialog::{Dialog, Next};
-use talaria_face::render::{Renderer, Shown};
+use talaria_render::dialog::{Dialog, Next};
+use talaria_render::{Renderer, Shown};
 
 /// Who answers when Codex asks.
 #[derive(Debug)]
@@ -215,8 +215,15 @@ impl Face {
     pub(crate) fn refused(&mut self, ticket: &TicketId, error: &ClientError) {
         let is = |code| matches!(error, ClientError::Problem(problem) if problem.code == code);
         let fits = !is(ProblemCode::Misfit);
+        let is_unknown = matches!(error, ClientError::Broken(_));
         match &self.answerer {
+            Answerer::Person(_) if is_unknown => {
+                self.note(&format!("it is not known whether your answer was taken: {error}"));
+            }
             Answerer::Person(_) => self.note(&format!("your answer was not taken: {error}")),
+            _ if is_unknown => {
+                self.note(&format!("it is not known whether the request was answered: {error}"));
+            }
             // Nobody answered here; who did, the turn shows by itself.
             _ if is(ProblemCode::Conflict) => {}
             _ => self.note(&format!("the request could not be answered: {error}")),
@@ -260,6 +267,11 @@ impl Face {
     /// Why nothing more can be shown, if so.
     pub(crate) fn broken(&self) -> Option<&io::Error> {
         self.broken.as_ref()
+    }
+
+    /// Is every question declined here, without a person?
+    pub(crate) fn declines_all(&self) -> bool {
+        matches!(self.answerer, Answerer::Nobody)
     }
 
     /// Gives back who answers.

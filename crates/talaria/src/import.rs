@@ -17,7 +17,7 @@ use crate::patience::patiently;
 use crate::sessions::json_lines;
 use crate::settings::Settings;
 use crate::trouble::{Trouble, exit};
-use talaria_face::render::plain_line;
+use talaria_render::plain_line;
 
 /// Runs the command.
 pub(crate) async fn run(options: &args::Import) -> Result<u8, Trouble> {

@@ -4,7 +4,7 @@
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use talaria_core::wire::call::UserInput;
+use talaria_core::input::InputPart;
 
 mod image;
 mod piped;
@@ -17,7 +17,7 @@ use crate::trouble::{Trouble, exit};
 const INPUT_LIMIT: usize = 1_048_576;
 
 /// Reads the prompt, from standard input if it is `-`, and the images.
-pub(crate) fn read(prompt: &str, images: &[PathBuf]) -> Result<Vec<UserInput>, Trouble> {
+pub(crate) fn read(prompt: &str, images: &[PathBuf]) -> Result<Vec<InputPart>, Trouble> {
     let text = if prompt == "-" { read_prompt()? } else { prompt.to_owned() };
     parts(text, images)
 }
@@ -28,7 +28,7 @@ pub(crate) fn for_exec(
     prompt: Option<&str>,
     silence: Silence,
     images: &[PathBuf],
-) -> Result<Vec<UserInput>, Trouble> {
+) -> Result<Vec<InputPart>, Trouble> {
     let text = match prompt {
         Some("-") => read_prompt()?,
         Some(prompt) => match piped::read(silence)? {
@@ -47,7 +47,7 @@ pub(crate) fn for_exec(
 }
 
 /// Checks a prompt and its images.
-pub(crate) fn parts(text: String, images: &[PathBuf]) -> Result<Vec<UserInput>, Trouble> {
+pub(crate) fn parts(text: String, images: &[PathBuf]) -> Result<Vec<InputPart>, Trouble> {
     if text.trim().is_empty() && images.is_empty() {
         return Err(Trouble::new(exit::USAGE, "the prompt is empty")
             .try_this("say what Codex should do: talaria exec \"explain this repo\""));
@@ -58,10 +58,10 @@ pub(crate) fn parts(text: String, images: &[PathBuf]) -> Result<Vec<UserInput>, 
     }
     let mut input = Vec::new();
     if !text.trim().is_empty() {
-        input.push(UserInput::Text { text });
+        input.push(InputPart::Text { text });
     }
     for image in images {
-        input.push(UserInput::LocalImage { path: image_path(image)? });
+        input.push(InputPart::LocalImage { path: image_path(image)? });
     }
     Ok(input)
 }

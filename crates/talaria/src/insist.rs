@@ -8,22 +8,56 @@ use talaria_server::client::ClientError;
 use crate::engine::may_come_back;
 
 /// How often it is said again, and how long is waited in between.
-const TRIES: u32 = 40;
-const BETWEEN_TRIES: Duration = Duration::from_millis(250);
+const TRIES: u32 = if cfg!(test) { 3 } else { 40 };
+const BETWEEN_TRIES: Duration = Duration::from_millis(if cfg!(test) { 1 } else { 250 });
 
-/// Asks until there is an answer that is not only an absence.
+/// Asks until there is an answer that is not only an absence. If there is none, and the connection broke once, that is the
+/// error: the engine may have heard it then, whatever became of the later tries.
 pub(crate) async fn insist<T, F>(ask: impl Fn() -> F) -> Result<T, ClientError>
 where
     F: Future<Output = Result<T, ClientError>>,
 {
-    let mut tries = 0;
+    let (mut tries, mut broken) = (0, None);
     loop {
         match ask().await {
             Err(error) if may_come_back(&error) && tries < TRIES => {
                 tries += 1;
+                if matches!(error, ClientError::Broken(_)) {
+                    broken = Some(error);
+                }
                 tokio::time::sleep(BETWEEN_TRIES).await;
+            }
+            // Only an engine that answers can say that it was not done.
+            Err(error) if !matches!(error, ClientError::Problem(_)) || may_come_back(&error) => {
+                return Err(broken.unwrap_or(error));
             }
             result => return result,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::collections::VecDeque;
+
+    use talaria_core::api::{Problem, ProblemCode};
+
+    use super::*;
+
+    async fn told(errors: impl IntoIterator<Item = ClientError>) -> Result<(), ClientError> {
+        let errors = RefCell::new(VecDeque::from_iter(errors));
+        insist(|| async { errors.borrow_mut().pop_front().map_or(Err(ClientError::NotRunning), Err) }).await
+    }
+
+    #[tokio::test]
+    async fn what_may_have_been_heard_once_is_not_told_as_not_heard() {
+        let broken = || ClientError::Broken("it ended".to_owned());
+        assert!(matches!(told([]).await, Err(ClientError::NotRunning)));
+        assert!(matches!(told([broken()]).await, Err(ClientError::Broken(_))));
+        let stopped = told([broken(), ClientError::Stopped]).await;
+        assert!(matches!(stopped, Err(ClientError::Broken(_))), "{stopped:?}");
+        let refused = told([broken(), ClientError::Problem(Problem::new(ProblemCode::Conflict, "no"))]).await;
+        assert!(matches!(refused, Err(ClientError::Problem(_))), "the engine answered: {refused:?}");
     }
 }

@@ -1,9 +1,9 @@
 //! What an engine left that is gone, in words: for `talaria stop`, `talaria status` and `talaria doctor`.
 
 use serde_json::{Value, json};
-use talaria_core::redact::redact;
-use talaria_engine::leftovers::{LeftKind, LeftProcess};
-use talaria_face::render::plain_line;
+use talaria_engine::engine::leftovers::{LeftKind, LeftProcess};
+use talaria_guard::redact::redact;
+use talaria_render::plain_line;
 
 /// How many processes of each kind there are: `1 Codex process and 2 commands`.
 pub(crate) fn count(processes: &[LeftProcess]) -> String {

@@ -46,12 +46,12 @@ mod service;
 mod sessions;
 mod settings;
 mod setup;
+mod shell_help;
 mod status;
 mod stop;
 mod stops;
 mod tasks;
 mod trouble;
-mod wanted;
 
 /// How long tasks may take to end after the command did. They wait for nothing, so this is only a net.
 const LAST_TASKS: Duration = Duration::from_secs(2);
@@ -95,6 +95,8 @@ fn run(cli: Cli) -> Result<u8, Trouble> {
             Command::Demo => demo::run().await,
             Command::Doctor(options) => doctor::run(&options).await,
             Command::Setup => setup::run().await,
+            Command::Completions(options) => shell_help::completions(&options),
+            Command::Man(options) => shell_help::man(&options),
             Command::KeepTerminal => keeper::run(),
         }
     });

@@ -5,16 +5,14 @@
 use std::io::{self, IsTerminal, Read, Write};
 use std::os::unix::net::UnixStream as Blocking;
 
-use talaria_core::api::{Problem, ProblemCode};
-use talaria_server::launch::Launcher;
-use talaria_server::mcp::{Door, Ready, Surroundings, serve};
+use talaria_server::client::launch::Launcher;
+use talaria_server::mcp::{CodexCheck, Door, serve};
 use tokio::net::UnixStream;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::args::Mcp;
 use crate::caller;
 use crate::engine::this_build;
-use crate::exec::{QUIET, milliseconds};
 use crate::settings::Settings;
 use crate::trouble::{Trouble, complain, exit};
 
@@ -37,7 +35,7 @@ pub(crate) async fn run(options: &Mcp) -> Result<u8, Trouble> {
         );
     }
     let launcher = Launcher::new(settings.home.root(), &program, build);
-    let door = Door::new(launcher, surroundings(), here).called(options.name.clone());
+    let door = Door::new(launcher, caller::describe(), codex_check(), here).called(options.name.clone());
     let input = input().map_err(|error| cannot(&error))?;
     let stop = stop().map_err(|error| cannot(&error))?;
     serve(door, input, tokio::io::stdout(), stop).await.map_err(|error| cannot(&error))?;
@@ -45,26 +43,15 @@ pub(crate) async fn run(options: &Mcp) -> Result<u8, Trouble> {
 }
 
 /// Looks at the configuration and for Codex whenever it is asked: either may change while a client runs.
-fn surroundings() -> Surroundings {
-    Box::new(|| Box::pin(async { look().await.map_err(|trouble| problem(&trouble)) }))
-}
-
-async fn look() -> Result<Ready, Trouble> {
-    let settings = Settings::load()?;
-    let codex = settings.locate().await?;
-    let config = &settings.config;
-    Ok(Ready {
-        caller: caller::describe(&codex, settings.codex_home()),
-        model: config.model.default.clone(),
-        effort: config.model.effort.clone(),
-        limit_ms: config.codex.turn_timeout.map(milliseconds),
-        quiet_after_ms: Some(milliseconds(config.codex.idle_warning.unwrap_or(QUIET))),
+fn codex_check() -> CodexCheck {
+    Box::new(|| {
+        Box::pin(async {
+            match Settings::load() {
+                Ok(settings) => settings.locate().await.is_ok(),
+                Err(_) => false,
+            }
+        })
     })
-}
-
-fn problem(trouble: &Trouble) -> Problem {
-    let problem = Problem::new(ProblemCode::Codex, trouble.summary());
-    if trouble.hint().is_empty() { problem } else { problem.try_this(trouble.hint()) }
 }
 
 /// Standard input as something that can be waited for and left. A thread reads it, because reading it cannot be stopped;

@@ -5,9 +5,9 @@
 use std::io::{self, BufRead, IsTerminal};
 use std::path::PathBuf;
 
+use talaria_codex::host::HostSpec;
+use talaria_codex::migrate::{Draft, MigrateError, Migration, Plugins, Target, TargetError, discover};
 use talaria_core::config::Problem;
-use talaria_engine::codex::host::HostSpec;
-use talaria_engine::migrate::{Draft, MigrateError, Migration, Plugins, Target, TargetError, discover};
 
 use crate::args;
 use crate::look;
@@ -17,7 +17,7 @@ use crate::sessions::json_lines;
 use crate::settings::Settings;
 use crate::stops::Stops;
 use crate::trouble::{Trouble, complain, exit};
-use talaria_face::render::{Look, Paint, plain_line};
+use talaria_render::{Look, Paint, plain_line};
 
 mod diff;
 mod outcome;
@@ -37,7 +37,7 @@ pub(crate) async fn run(options: &args::Migrate) -> Result<u8, Trouble> {
     tokio::select! {
         done = work => done,
         // The file is replaced without a pause, so whoever is stopped has not begun with it.
-        _ = stops.next() => Err(Trouble::new(exit::INTERRUPTED, "stopped; nothing was changed")),
+        stop = stops.next() => Err(Trouble::new(stop.exit(), "stopped; nothing was changed")),
     }
 }
 

@@ -6,16 +6,15 @@ use std::io::{self, Write as _};
 use jiff::Timestamp;
 use talaria_core::api::{BackgroundInfo, Numbered, StopBackground};
 use talaria_core::event::Event;
-use talaria_core::ids::short_id;
-use talaria_core::plain::sanitize;
-use talaria_face::render::{Look, unwrapped};
-use talaria_face::sheet::Sheet;
+use talaria_guard::plain::sanitize;
+use talaria_render::sheet::Sheet;
+use talaria_render::{Look, unwrapped};
 use talaria_server::client::Client;
 
 use crate::advice::Reader;
 use crate::amounts::since;
 use crate::args::{Ps, PsAction};
-use crate::engine::{self, refused};
+use crate::engine::{self, not_done, refused};
 use crate::look;
 use crate::output::print;
 use crate::patience::patiently;
@@ -25,6 +24,10 @@ use crate::trouble::{Trouble, complain, exit};
 
 /// How many events are read at once.
 const PAGE: usize = 1000;
+
+/// Said of a command of which nothing was heard. Codex does not stream the first output of a command.
+const NO_OUTPUT: &str =
+    "no output reported so far; Codex may report the first lines only when the command ends";
 
 /// Runs the command.
 pub(crate) async fn run(options: &Ps) -> Result<u8, Trouble> {
@@ -61,14 +64,14 @@ pub(crate) fn list(running: &[BackgroundInfo], now: Timestamp, look: Look, reade
         }
         Reader::Chat => "show its output with: /ps 1; stop it with: /ps stop 1\n".to_owned(),
     };
-    table(running, now).show(look) + &how
+    table(running, now, look).show(look) + &how
 }
 
 /// The background commands as a table.
-pub(crate) fn table(running: &[BackgroundInfo], now: Timestamp) -> Sheet {
+pub(crate) fn table(running: &[BackgroundInfo], now: Timestamp, look: Look) -> Sheet {
     let mut sheet = Sheet::new(&["#", "id", "in background", "for", "command"], "command");
     for (at, one) in running.iter().enumerate() {
-        let whose = one.task.clone().unwrap_or_else(|| short_id(one.session.as_str()).to_owned());
+        let whose = one.task.as_deref().unwrap_or_else(|| look::session_id(&one.session, look)).to_owned();
         let number = (at + 1).to_string();
         let command = unwrapped(&one.command).into_owned();
         sheet.row([number, one.id.to_string(), since(one.since, now), whose, command]);
@@ -79,7 +82,8 @@ pub(crate) fn table(running: &[BackgroundInfo], now: Timestamp) -> Sheet {
 /// Stops a background command, and says what was done.
 pub(crate) async fn stop(client: &Client, id: &str, stop: StopBackground) -> Result<String, Trouble> {
     let done = client.stop_background(id, stop).await;
-    let done = done.map_err(|error| refused("nothing was stopped", &error))?;
+    let done =
+        done.map_err(|error| not_done("nothing was stopped", &error, "`talaria ps` shows what still runs"))?;
     let line = |one: &BackgroundInfo| {
         let how = if done.ended_before { "had ended already" } else { "stopped" };
         format!("{how}: {} {}\n", one.id, sanitize(&unwrapped(&one.command)))
@@ -102,9 +106,10 @@ pub(crate) async fn tail(client: &Client, command: &BackgroundInfo, lines: usize
     let shown = &all[all.len().saturating_sub(lines)..];
     let head = match all.len() - shown.len() {
         0 => String::new(),
+        1 => format!("[1 earlier line: talaria ps follow {}]\n", command.id),
         more => format!("[{more} earlier lines: talaria ps follow {}]\n", command.id),
     };
-    let text = if shown.is_empty() { "no output yet".to_owned() } else { shown.join("\n") };
+    let text = if shown.is_empty() { NO_OUTPUT.to_owned() } else { shown.join("\n") };
     Ok(format!("{} {}\n{head}{}\n", command.id, sanitize(&unwrapped(&command.command)), sanitize(&text)))
 }
 

@@ -4,24 +4,23 @@ use std::io::Read;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use talaria_core::api::{AnswerRequest, Answered, ProblemCode, RequestInfo};
+use talaria_core::api::{AnswerRequest, Answered, ProblemCode, RequestInfo, RequestState};
 use talaria_core::event::Event;
-use talaria_core::ids::short_id;
 use talaria_core::request::{Answer, Ask, Typed, Who, Wish};
 use talaria_server::client::{Client, ClientError};
 
 use crate::advice::Reader;
 use crate::amounts::ago;
 use crate::args::{AnswerOptions, Requests, RequestsAction};
-use crate::engine::{self, refused};
+use crate::engine::{self, not_done, refused};
 use crate::look;
 use crate::output::print;
 use crate::patience::patiently;
 use crate::sessions::json_lines;
 use crate::settings::Settings;
 use crate::trouble::{Trouble, complain, exit};
-use talaria_face::render::{Look, Renderer as _, Terminal, about};
-use talaria_face::sheet::Sheet;
+use talaria_render::sheet::Sheet;
+use talaria_render::{Look, Renderer as _, Terminal, about};
 
 pub(crate) mod build;
 mod person;
@@ -46,7 +45,7 @@ pub(crate) async fn run(options: &Requests) -> Result<u8, Trouble> {
             })?;
         }
         RequestsAction::Show { request, json } => {
-            let request = find(&client, request).await?;
+            let request = find("cannot show this request", &client, request).await?;
             print(&if *json { json_lines(&[request]) } else { shown(&request, look::of_stdout()) })?;
         }
         RequestsAction::Answer(options) => answer(&client, options).await?,
@@ -60,14 +59,15 @@ pub(crate) fn open_requests(requests: &[RequestInfo], now: Timestamp, look: Look
     let how = format!(
         "read it whole with: talaria requests show {first}\nanswer with: talaria requests answer {first} accept (or decline, …)\n"
     );
-    table(requests, now).show(look) + &reader.advice(&how)
+    table(requests, now, look).show(look) + &reader.advice(&how)
 }
 
 /// What waits for a person.
-pub(crate) fn table(requests: &[RequestInfo], now: Timestamp) -> Sheet {
+pub(crate) fn table(requests: &[RequestInfo], now: Timestamp, look: Look) -> Sheet {
     let mut sheet = Sheet::new(&["request", "kind", "asked", "for", "about"], "about").to_be_read();
     for request in requests {
-        let whose = request.task.clone().unwrap_or_else(|| short_id(request.session.as_str()).to_owned());
+        let whose =
+            request.task.as_deref().unwrap_or_else(|| look::session_id(&request.session, look)).to_owned();
         sheet.row([
             request.id.to_string(),
             request.kind.clone(),
@@ -83,11 +83,38 @@ pub(crate) fn table(requests: &[RequestInfo], now: Timestamp) -> Sheet {
 fn shown(request: &RequestInfo, look: Look) -> String {
     let question = question(request, look);
     let question = question.unwrap_or_else(|| format!("this request cannot be shown: {}\n", request.summary));
-    let whose = request.task.clone().unwrap_or_else(|| request.session.to_string());
+    let whose = request.task.as_deref().unwrap_or_else(|| request.session.short());
     let asked = ago(request.since, Timestamp::now());
-    let by = request.answered_by.as_deref().map(|by| format!(" by {by}")).unwrap_or_default();
-    let state = format!("{:?}", request.state).to_lowercase();
-    format!("{question}{}, asked {asked} in {whose}: {state}{by}\n", request.id)
+    let standing = standing(request, Timestamp::now());
+    format!("{question}{}, asked {asked} in {whose}: {standing}\n", request.id)
+}
+
+/// How a request stands: what was decided, by whom and when, and whether Codex has the answer.
+pub(crate) fn standing(request: &RequestInfo, now: Timestamp) -> String {
+    let decision = request.decision.map_or_else(|| "answered".to_owned(), |decision| decision.to_string());
+    let by = request.answered_by.as_deref().map(|by| format!(" by {}", answerer(by))).unwrap_or_default();
+    let at = request.answered_at.map(|at| format!(" {}", ago(at, now))).unwrap_or_default();
+    let decided = format!("{decision}{by}{at}");
+    match request.state {
+        RequestState::Open => "open".to_owned(),
+        RequestState::Void => "closed before it was answered here".to_owned(),
+        RequestState::Delivered => decided,
+        RequestState::Answered | RequestState::Delivering => {
+            format!("{decided}; Codex has not confirmed the answer yet")
+        }
+        RequestState::Escrowed => {
+            format!("{decided}; Codex ended before it had the answer, which is kept until it asks again")
+        }
+        RequestState::Undelivered => format!("{decided}; whether Codex had the answer is not known"),
+        RequestState::Expired => format!("{decided}; the answer expired before Codex asked again"),
+    }
+}
+
+/// Who answered, from what the engine wrote down: a word for who, then from where.
+fn answerer(by: &str) -> String {
+    let word = by.split_once(" (").map_or(by, |(word, _)| word);
+    let who: Result<Who, _> = serde_json::from_value(word.into());
+    who.map_or_else(|_| word.to_owned(), |who| who.to_string())
 }
 
 /// The whole question, exactly as the chat shows it; `None` if what is asked is not known.
@@ -107,7 +134,7 @@ pub(crate) fn question(request: &RequestInfo, look: Look) -> Option<String> {
 }
 
 async fn answer(client: &Client, options: &AnswerOptions) -> Result<(), Trouble> {
-    let request = find(client, &options.request).await?;
+    let request = find("the answer was not taken", client, &options.request).await?;
     if !options.json {
         complain(&shown(&request, Look { color: false, live: false, ..look::of_stdout() }));
     }
@@ -124,8 +151,8 @@ fn is_named(id: &str, typed: &str) -> bool {
     !typed.is_empty() && (id.starts_with(typed) || id.ends_with(typed))
 }
 
-/// Finds a request by its id, or an open one by a unique beginning or end of it.
-pub(crate) async fn find(client: &Client, id: &str) -> Result<RequestInfo, Trouble> {
+/// Finds a request by its id, or an open one by a unique beginning or end of it. `what` is what cannot be done without it.
+pub(crate) async fn find(what: &str, client: &Client, id: &str) -> Result<RequestInfo, Trouble> {
     let error = match client.request(id).await {
         Ok(request) => return Ok(request),
         Err(error) => error,
@@ -135,8 +162,8 @@ pub(crate) async fn find(client: &Client, id: &str) -> Result<RequestInfo, Troub
     let matching: Vec<RequestInfo> =
         open.into_iter().filter(|request| is_named(request.id.as_str(), id)).collect();
     match &matching[..] {
-        [] => Err(not_answered(&error)),
-        [one] => client.request(one.id.as_str()).await.map_err(|error| not_answered(&error)),
+        [] => Err(not_found(what, &error)),
+        [one] => client.request(one.id.as_str()).await.map_err(|error| not_found(what, &error)),
         several => {
             let names: Vec<&str> = several.iter().map(|request| request.id.as_str()).collect();
             Err(Trouble::new(exit::USAGE, format!("more than one request is meant by {id}"))
@@ -145,8 +172,19 @@ pub(crate) async fn find(client: &Client, id: &str) -> Result<RequestInfo, Troub
     }
 }
 
+/// An answer did not reach the engine, or was refused. If the connection broke, the engine may have it.
 pub(crate) fn not_answered(error: &ClientError) -> Trouble {
-    let trouble = refused("the answer was not taken", error);
+    let what = "the answer was not taken";
+    match error {
+        ClientError::Broken(_) => {
+            not_done(what, error, "`talaria requests list` shows whether it still waits")
+        }
+        error => not_found(what, error),
+    }
+}
+
+fn not_found(what: &str, error: &ClientError) -> Trouble {
+    let trouble = refused(what, error);
     match error.next_step() {
         Some(_) => trouble,
         None => trouble.try_this("`talaria requests list` shows what waits"),
@@ -215,9 +253,38 @@ mod tests {
 
     fn shown(requests: &[RequestInfo], width: usize) -> String {
         let look = Look { color: false, width: Some(width), live: true, unicode: true };
-        let text = table(requests, "2026-01-01T00:01:00Z".parse().unwrap()).show(look);
+        let text = table(requests, "2026-01-01T00:01:00Z".parse().unwrap(), look).show(look);
         assert!(text.lines().all(|line| line.width() <= width), "{width}:\n{text}");
         text
+    }
+
+    #[test]
+    fn a_request_says_what_was_decided_by_whom_and_whether_codex_has_it() {
+        let mut request = request("req-bb2db58a5365", None, "true");
+        let now = "2026-01-01T00:01:00Z".parse().unwrap();
+        assert_eq!(standing(&request, now), "open");
+        request.answered_by = Some("user (person:unknown, a terminal (process 23))".to_owned());
+        request.answered_at = Some("2026-01-01T00:00:30Z".parse().unwrap());
+        request.decision = Some(talaria_core::request::Decision::Decline);
+        let told = |state| standing(&RequestInfo { state, ..request.clone() }, now);
+        assert_eq!(told(RequestState::Delivered), "declined by you 30 seconds ago");
+        assert_eq!(
+            told(RequestState::Answered),
+            "declined by you 30 seconds ago; Codex has not confirmed the answer yet"
+        );
+        assert_eq!(
+            told(RequestState::Undelivered),
+            "declined by you 30 seconds ago; whether Codex had the answer is not known"
+        );
+        assert_eq!(told(RequestState::Void), "closed before it was answered here");
+    }
+
+    #[test]
+    fn an_answer_whose_connection_broke_is_not_said_to_be_refused() {
+        let broken = not_answered(&ClientError::Broken("closed".to_owned()));
+        assert!(broken.summary().starts_with("it is not known whether the engine heard this"), "{broken:?}");
+        let gone = not_found("cannot show this request", &ClientError::Stopped);
+        assert!(gone.summary().starts_with("cannot show this request: "), "{gone:?}");
     }
 
     #[test]

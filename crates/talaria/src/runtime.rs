@@ -7,10 +7,10 @@ mod look;
 mod page;
 
 use serde_json::json;
+use talaria_codex::locate::{CodexBinary, LocateError, locate};
 use talaria_core::edit::{self, KeyPath};
 use talaria_core::json_line::json_line;
 use talaria_core::runtime::{Choice, Decision, Facts, KEY, decide, needs_codex};
-use talaria_engine::codex::locate::{CodexBinary, LocateError, locate};
 
 use crate::args::CodexRuntime;
 use crate::config::{FIRST_LINE, Form, lock, replace, text_trouble};
@@ -18,14 +18,14 @@ use crate::engine::{self, refused};
 use crate::output::print;
 use crate::patience::patiently;
 use crate::settings::{Settings, codex_trouble};
-use crate::stops::{Stops, unless_stopped};
+use crate::stops::{Stops, stopped, unless_stopped};
 use crate::trouble::{Trouble, exit};
-use talaria_face::render::plain;
+use talaria_render::plain;
 
 /// Runs the command.
 pub(crate) async fn run(options: &CodexRuntime) -> Result<u8, Trouble> {
     let mut stops = Stops::listen()?;
-    print(&unless_stopped(&mut stops, decided(options)).await?)?;
+    print(&unless_stopped(&mut stops, decided(options), stopped("stopped; nothing was changed")).await?)?;
     Ok(0)
 }
 

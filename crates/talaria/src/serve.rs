@@ -5,12 +5,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use talaria_codex::pool::Limits;
 use talaria_core::api::Stop;
 use talaria_core::config::Config;
-use talaria_engine::codex::pool::Limits;
 use talaria_engine::engine::{Engine, EngineOptions, LockError, OpenError, OpenOptions};
 use talaria_engine::peer_process;
-use talaria_server::launch::{Build, HELD};
+use talaria_server::client::launch::{Build, HELD};
 use talaria_server::{Notice, bind, serve, socket_path};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -65,7 +65,7 @@ pub(crate) async fn run(options: &Serve) -> Result<u8, Trouble> {
 
 /// Lets a test see what a panic leaves in the log: a task of its own panics, and the engine goes on.
 fn panic_if_wanted() {
-    if talaria_engine::is_panic_wanted("serve") {
+    if talaria_home::faults::is_panic_wanted("serve") {
         let words = std::env::var("TALARIA_PANIC_WORDS").unwrap_or_default();
         tracing::warn!("a test wants a panic: {words}");
         #[expect(clippy::panic, reason = "a test wants to see it; never in a release")]

@@ -7,12 +7,12 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use talaria_engine::home::TalariaHome;
+use talaria_home::home::TalariaHome;
 
 use crate::args::{Service, ServiceAction};
 use crate::output::print;
 use crate::trouble::{Trouble, complain, exit};
-use talaria_face::render::plain;
+use talaria_render::plain;
 
 mod mark;
 mod unit;
@@ -24,19 +24,23 @@ use unit::{System, Unit};
 pub(crate) fn run(options: &Service) -> Result<u8, Trouble> {
     let place = Place::find()?;
     let words = match options.action {
-        ServiceAction::Install { dry_run: true, .. } => place.preview(),
+        ServiceAction::Install { dry_run: true, force, .. } => place.preview(Insistence::of(force))?,
         ServiceAction::Install { now, force, .. } => {
             let written = place.install(Insistence::of(force))?;
             let next = if now { manage(&place.system.enable(&place.file))? } else { place.how_to_enable() };
             written + &next
         }
-        ServiceAction::Uninstall { dry_run: true, .. } => place.preview_removal()?,
+        ServiceAction::Uninstall { dry_run: true, force, .. } => {
+            place.preview_removal(Insistence::of(force))?
+        }
         ServiceAction::Uninstall { now, force, .. } => {
             place.may_touch(Insistence::of(force))?;
-            if now && place.state()? != State::Absent {
+            let is_there = place.state()? != State::Absent;
+            if now && is_there {
                 complain(&manage(&place.system.disable(&place.file))?);
             }
-            place.remove()?
+            let removed = place.remove()?;
+            if now || !is_there { removed } else { removed + &place.how_to_disable() }
         }
         ServiceAction::Show => place.show()?,
     };
@@ -130,13 +134,14 @@ impl Place {
         format!("To start it now and at every login:\n{commands}To undo: talaria service uninstall\n")
     }
 
-    fn preview(&self) -> String {
+    fn preview(&self, insistence: Insistence) -> Result<String, Trouble> {
+        self.may_touch(insistence)?;
         let commands = spoken(&self.system.enable(&self.file));
-        format!("Would write {}:\n\n{}\nThen to start it:\n{commands}", self.file.display(), self.text)
+        Ok(format!("Would write {}:\n\n{}\nThen to start it:\n{commands}", self.file.display(), self.text))
     }
 
-    fn preview_removal(&self) -> Result<String, Trouble> {
-        self.may_touch(Insistence::No)?;
+    fn preview_removal(&self, insistence: Insistence) -> Result<String, Trouble> {
+        self.may_touch(insistence)?;
         Ok(match self.state()? {
             State::Absent => format!("{} is not there\n", self.file.display()),
             State::There(_) => format!("Would remove {}\n", self.file.display()),
@@ -148,13 +153,17 @@ impl Place {
             return Ok(format!("{} is not there\n", self.file.display()));
         }
         std::fs::remove_file(&self.file).map_err(|error| self.trouble("cannot remove", &error))?;
-        let commands = spoken(&self.system.disable(&self.file));
-        Ok(format!("Removed {}\nIf the service still runs:\n{commands}", self.file.display()))
+        Ok(format!("Removed {}\n", self.file.display()))
+    }
+
+    fn how_to_disable(&self) -> String {
+        format!("If the service still runs:\n{}", spoken(&self.system.disable(&self.file)))
     }
 
     fn show(&self) -> Result<String, Trouble> {
         let file = self.file.display();
-        let installed = match self.state()? {
+        let state = self.state()?;
+        let installed = match state {
             State::Absent => {
                 return Ok(format!("not installed: {file} is not there\n\nIt would be:\n\n{}", self.text));
             }
@@ -164,8 +173,12 @@ impl Place {
         };
         let text =
             std::fs::read_to_string(&self.file).map_err(|error| self.trouble("cannot read", &error))?;
-        let outdated =
-            if text == self.text { "" } else { "\n`talaria service install` would write another one.\n" };
+        let outdated = match state {
+            _ if text == self.text => "",
+            State::There(Author::Us) => "\n`talaria service install` would write another one.\n",
+            State::There(Author::Changed) => "\n`talaria service install --force` would write another one.\n",
+            State::There(Author::Other) | State::Absent => "",
+        };
         Ok(format!("{installed}: {file}\n\n{}{outdated}", plain(&text)))
     }
 

@@ -3,7 +3,6 @@
 use jiff::Timestamp;
 use serde::Serialize;
 use talaria_core::api::{SearchHit, SessionInfo, SessionQuery};
-use talaria_core::ids::short_id;
 use talaria_core::json_line::json_line;
 use talaria_server::client::Client;
 
@@ -16,8 +15,8 @@ use crate::output::print;
 use crate::patience::patiently;
 use crate::settings::Settings;
 use crate::trouble::Trouble;
-use talaria_face::render::{Look, Paint, Style, cut, plain_line};
-use talaria_face::sheet::Sheet;
+use talaria_render::sheet::Sheet;
+use talaria_render::{Look, Paint, Style, cut, plain_line};
 
 mod export;
 mod prune;
@@ -68,12 +67,16 @@ pub(crate) fn json_lines(rows: &[impl Serialize]) -> String {
 /// Conversations as a table.
 pub(crate) fn list(sessions: &[SessionInfo], now: Timestamp, look: Look, reader: Reader) -> String {
     if sessions.is_empty() {
-        return reader.advice("no conversations yet; `talaria exec \"…\"` starts one\n").into_owned();
+        return reader.advice("no conversations; `talaria exec \"…\"` starts one\n").into_owned();
     }
     let mut sheet = Sheet::new(&["id", "", "updated", "title"], "title");
     for info in sessions {
-        let id = info.task.clone().unwrap_or_else(|| short_id(info.id.as_str()).to_owned());
-        let running = if info.running { "running" } else { "" };
+        let id = info.task.clone().unwrap_or_else(|| look::session_id(&info.id, look).to_owned());
+        let running = match (info.running, info.queued) {
+            (_, true) => "queued",
+            (true, false) => "running",
+            (false, false) => "",
+        };
         sheet.row([id, running.to_owned(), ago(info.updated_at, now), info.title.clone()]);
     }
     sheet.show(look)
@@ -96,8 +99,9 @@ pub(crate) fn hits(found: &[SearchHit], words: &str, look: Look) -> String {
     for hit in found {
         if last != Some(&hit.session) {
             let gap = if last.is_some() { "\n" } else { "" };
-            let title = fitted(&hit.title, look, hit.session.as_str().len() + 2, paint);
-            out += &format!("{gap}{}  {title}\n", paint.text(Style::BOLD, hit.session.as_str()));
+            let id = look::session_id(&hit.session, look);
+            let title = fitted(&hit.title, look, id.len() + 2, paint);
+            out += &format!("{gap}{}  {title}\n", paint.text(Style::BOLD, id));
             last = Some(&hit.session);
         }
         let who = format!("  {:<9} ", plain_line(&hit.role));
@@ -133,6 +137,7 @@ mod tests {
             runtime: "codex_app_server".to_owned(),
             updated_at: at(1000),
             running,
+            queued: false,
             kind: Kind::Exec,
             task: None,
             cwd: "/work".to_owned(),

@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
+use talaria_codex::locate::{CodexBinary, CodexOrigin, LocateError, Search, locate};
+use talaria_core::api::CodexProgram;
 use talaria_core::config::{Config, Problem, Severity};
-use talaria_core::version::{PINNED, Support, support};
-use talaria_engine::codex::locate::{CodexBinary, LocateError, Origin, Search, locate};
-use talaria_engine::home::{TalariaHome, user_path};
+use talaria_core::version::{PINNED, Support, Version, support};
+use talaria_home::home::TalariaHome;
 
 use crate::trouble::{Trouble, complain, exit};
 
@@ -20,7 +21,7 @@ pub(crate) struct Settings {
 impl Settings {
     /// Reads the configuration; a file that does not parse ends the command.
     pub(crate) fn load() -> Result<Self, Trouble> {
-        let unusable = |error: talaria_engine::home::HomeError| {
+        let unusable = |error: talaria_home::home::HomeError| {
             Trouble::new(exit::USAGE, "cannot use Talaria's configuration")
                 .because(&error)
                 .try_this(error.hint())
@@ -53,12 +54,12 @@ impl Settings {
 
     /// The directory with Codex's own files, if it is configured.
     pub(crate) fn codex_home(&self) -> Option<PathBuf> {
-        self.config.codex.home.as_deref().map(|path| self.path(path))
+        self.config.codex.home.as_deref().map(|path| self.home.user_path(path))
     }
 
     /// Where to look for Codex.
     pub(crate) fn search(&self) -> Search {
-        let explicit = self.config.codex.bin.as_deref().map(|path| self.path(path));
+        let explicit = self.config.codex.bin.as_deref().map(|path| self.home.user_path(path));
         Search::from_env(explicit, &self.home)
     }
 
@@ -70,16 +71,8 @@ impl Settings {
     /// Finds Codex, and warns about a version that was not tested.
     pub(crate) async fn codex(&self) -> Result<CodexBinary, Trouble> {
         let codex = self.locate().await?;
-        if let Some(note) = version_note(&codex) {
-            complain(&format!("warning: {note}\n"));
-        }
+        warn_of_version(&codex.version);
         Ok(codex)
-    }
-
-    /// A path in the configuration; a relative one is seen from the file's own directory.
-    fn path(&self, text: &str) -> PathBuf {
-        let user_home = std::env::var_os("HOME").map(PathBuf::from);
-        self.home.root().join(user_path(text, user_home.as_deref()))
     }
 }
 
@@ -95,14 +88,32 @@ pub(crate) fn codex_trouble(error: &LocateError) -> Trouble {
 /// How to log in to this Codex: one that is not on PATH has to be named in full.
 pub(crate) fn login_hint(codex: &CodexBinary) -> String {
     match codex.origin {
-        Origin::Path => "run `codex login`".to_owned(),
-        Origin::Configured | Origin::Installed => format!("run `{} login`", codex.path.display()),
+        CodexOrigin::Path => "run `codex login`".to_owned(),
+        CodexOrigin::Configured | CodexOrigin::Installed => format!("run `{} login`", codex.path.display()),
     }
 }
 
-/// What there is to say about the version of Codex, if anything.
-pub(crate) fn version_note(codex: &CodexBinary) -> Option<String> {
-    let version = &codex.version;
+/// How to log in to the Codex that runs a turn, where `codex login` would be another one.
+pub(crate) fn login_elsewhere(codex: &CodexProgram) -> Option<String> {
+    (codex.origin != CodexOrigin::Path).then(|| format!("run `{} login`", codex.path))
+}
+
+/// Warns about a Codex whose version was not tested.
+pub(crate) fn warn_of_version(version: &Version) {
+    if let Some(note) = version_note(version) {
+        complain(&format!("warning: {note}\n"));
+    }
+}
+
+/// The same, for the Codex that the engine chose.
+pub(crate) fn warn_of_program(codex: Option<&CodexProgram>) {
+    if let Some(version) = codex.and_then(|codex| codex.version.parse().ok()) {
+        warn_of_version(&version);
+    }
+}
+
+/// What there is to say about a version of Codex, if anything.
+pub(crate) fn version_note(version: &Version) -> Option<String> {
     match support(version) {
         Support::Newer => Some(format!("Codex {version} is newer than {PINNED}, the newest that was tested")),
         Support::Untested => Some(format!(

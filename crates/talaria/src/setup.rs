@@ -1,20 +1,22 @@
 //! `talaria setup`: installs or updates the Codex that Talaria is tested with.
 
+use talaria_codex::install::{Installed, install};
+use talaria_codex::locate::{CodexBinary, CodexOrigin};
 use talaria_core::version::PINNED;
-use talaria_engine::codex::install::{Installed, install};
-use talaria_engine::codex::locate::{CodexBinary, Origin};
-use talaria_engine::home::TalariaHome;
+use talaria_home::home::TalariaHome;
 
 use crate::bar::Bar;
 use crate::settings::{Settings, login_hint};
-use crate::stops::{Stops, unless_stopped};
+use crate::stops::{Stops, stopped, unless_stopped};
 use crate::trouble::{Trouble, complain, exit};
 
 /// Runs the command.
 pub(crate) async fn run() -> Result<u8, Trouble> {
     let mut stops = Stops::listen()?;
     let settings = Settings::load()?.accept()?;
-    let installed = unless_stopped(&mut stops, install_pinned(&settings.home)).await?;
+    let installing = install_pinned(&settings.home);
+    let installed =
+        unless_stopped(&mut stops, installing, stopped("stopped before Codex was installed")).await?;
     let codex = installed.binary();
     let words = match installed {
         Installed::AlreadyThere(_) => "is already installed",
@@ -23,7 +25,7 @@ pub(crate) async fn run() -> Result<u8, Trouble> {
     complain(&format!("Codex {} {words}: {}\n", codex.version, codex.path.display()));
     // The one that is used may be another one: say so, or the person wonders why nothing changed.
     match settings.codex().await {
-        Ok(used) if used.origin == Origin::Installed => {
+        Ok(used) if used.origin == CodexOrigin::Installed => {
             complain(&format!("Next: {}, then `talaria doctor`.\n", login_hint(&used)));
         }
         Ok(used) => complain(&used_instead(&used)),
@@ -35,8 +37,8 @@ pub(crate) async fn run() -> Result<u8, Trouble> {
 fn used_instead(used: &CodexBinary) -> String {
     let (path, version) = (used.path.display(), &used.version);
     let why = match used.origin {
-        Origin::Configured => "codex.bin in Talaria's configuration names it",
-        Origin::Path | Origin::Installed => "it is on PATH",
+        CodexOrigin::Configured => "codex.bin in Talaria's configuration names it",
+        CodexOrigin::Path | CodexOrigin::Installed => "it is on PATH",
     };
     format!("Talaria uses {path} ({version}) instead, because {why}.\n")
 }

@@ -2,26 +2,23 @@
 //! gone. Starts nothing.
 
 use jiff::Timestamp;
-use serde_json::json;
+use serde_json::{Value, json};
 use talaria_core::api::{HostInfo, Limits, RunningTurn, Status, TaskCounts};
-use talaria_core::ids::short_id;
+use talaria_core::event::Stage;
 use talaria_core::json_line::json_line;
-use talaria_engine::leftovers;
+use talaria_engine::engine::leftovers;
 
 use crate::advice::Reader;
 use crate::amounts::{bytes, since};
-use crate::args;
 use crate::engine::{self, refused};
-use crate::left;
-use crate::look;
 use crate::output::print;
 use crate::patience::patiently;
-use crate::ps;
 use crate::requests::open_requests;
 use crate::settings::Settings;
 use crate::trouble::Trouble;
-use talaria_face::render::{Look, plain_line};
-use talaria_face::sheet::Sheet;
+use crate::{args, left, look, ps};
+use talaria_render::sheet::Sheet;
+use talaria_render::{Look, in_rows, plain_line};
 
 /// Runs the command.
 pub(crate) async fn run(options: &args::Status) -> Result<u8, Trouble> {
@@ -34,23 +31,26 @@ pub(crate) async fn run(options: &args::Status) -> Result<u8, Trouble> {
     };
     let status = patiently("asking the engine", asking).await;
     let status = status.map_err(|error| refused("cannot ask the engine", &error))?;
+    let was_held = leftovers::is_held(&settings.home);
     let left = if status.is_none() { leftovers::find(&settings.home) } else { Vec::new() };
+    let is_held = was_held || leftovers::is_held(&settings.home);
     print(&match (&status, options.json) {
         (Some(status), true) => json_line(status),
         (None, true) => {
-            let tasks = TaskCounts::default();
-            let left = left::json(&left);
-            json_line(
-                &json!({ "engine": null, "hosts": [], "turns": [], "background": [], "requests": [], "tasks": tasks, "left": left }),
-            )
+            // While an engine starts or ends, what belongs to it cannot be told from what was left.
+            let left = if left.is_empty() && is_held { Value::Null } else { left::json(&left) };
+            json_line(&without_an_engine(&left))
         }
-        (Some(status), false) => page(status, Timestamp::now(), look::of_stdout(), Reader::Shell),
+        (Some(status), false) => {
+            let look = look::of_stdout();
+            in_rows(&page(status, Timestamp::now(), look, Reader::Shell), look.width)
+        }
         (None, false) if left.is_empty() => match leftovers::original_in_use(&settings.home) {
             Some(original) => format!(
                 "no engine is running; this home is a copy of {}, which is in use\n",
                 plain_line(&original.display().to_string())
             ),
-            None if leftovers::is_held(&settings.home) => {
+            None if is_held => {
                 "the engine is starting or ending: it holds this home and does not answer\n".to_owned()
             }
             None => "no engine is running; `talaria exec` starts one\n".to_owned(),
@@ -63,6 +63,22 @@ pub(crate) async fn run(options: &args::Status) -> Result<u8, Trouble> {
         ),
     })?;
     Ok(0)
+}
+
+/// The fields of a status of which only an engine knows something, and the processes that were found. An empty list would be
+/// a false state: turns, requests and queued tasks may wait in the database, and Codex may run.
+fn without_an_engine(left: &Value) -> Value {
+    json!({
+        "engine": null,
+        "hosts": null,
+        "turns": null,
+        "background": null,
+        "requests": null,
+        "tasks": null,
+        "limits": null,
+        "notes": null,
+        "left": left,
+    })
 }
 
 /// The status for people.
@@ -81,7 +97,14 @@ pub(crate) fn page(status: &Status, now: Timestamp, look: Look, reader: Reader) 
         out += &format!("note      {}\n", plain_line(note));
     }
     out += &section("Codex", &hosts(&status.hosts, now), status.hosts.len(), look);
-    out += &section("Running turns", &turns(&status.turns, now), status.turns.len(), look);
+    // One that Codex was not given does not run: it waits for a place, or for the turn before it.
+    let is_sent = |turn: &RunningTurn| turn.stage != Stage::Prepared;
+    let (running, queued): (Vec<RunningTurn>, Vec<RunningTurn>) =
+        status.turns.iter().cloned().partition(is_sent);
+    out += &section("Running turns", &turns(&running, now, look), running.len(), look);
+    if !queued.is_empty() {
+        out += &section("Turns that have not started", &turns(&queued, now, look), queued.len(), look);
+    }
     if !status.background.is_empty() {
         out += &format!("\nBackground commands:\n{}", ps::list(&status.background, now, look, reader));
     }
@@ -147,10 +170,10 @@ fn hosts(hosts: &[HostInfo], now: Timestamp) -> Sheet {
     sheet
 }
 
-fn turns(turns: &[RunningTurn], now: Timestamp) -> Sheet {
+fn turns(turns: &[RunningTurn], now: Timestamp, look: Look) -> Sheet {
     let mut sheet = Sheet::new(&["id", "turn", "for", "title"], "title");
     for turn in turns {
-        let id = turn.task.clone().unwrap_or_else(|| short_id(turn.session.as_str()).to_owned());
+        let id = turn.task.as_deref().unwrap_or_else(|| look::session_id(&turn.session, look)).to_owned();
         sheet.row([id, turn.turn.to_string(), since(turn.since, now), turn.title.clone()]);
     }
     sheet
@@ -160,7 +183,6 @@ fn turns(turns: &[RunningTurn], now: Timestamp) -> Sheet {
 mod tests {
     use expect_test::expect;
     use talaria_core::api::{EngineInfo, RequestInfo, RequestState};
-    use talaria_core::event::Stage;
     use talaria_core::ids::{SessionId, TicketId};
 
     use super::*;
@@ -241,6 +263,14 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_turn_that_waits_is_not_said_to_run() {
+        let mut status = busy();
+        status.turns[0].stage = Stage::Prepared;
+        let text = shown(&status, 100);
+        assert!(text.contains("Running turns: none\n\nTurns that have not started:\nID"), "{text}");
+    }
+
     fn shown(status: &Status, width: usize) -> String {
         let look = Look { color: false, width: Some(width), live: false, unicode: true };
         page(status, at(3600), look, Reader::Shell)
@@ -319,7 +349,7 @@ mod tests {
 
     #[test]
     fn json_has_the_promised_fields() {
-        let value: serde_json::Value = serde_json::from_str(&json_line(&busy())).unwrap();
+        let value: Value = serde_json::from_str(&json_line(&busy())).unwrap();
         assert!(value["engine"]["pid"].is_u64() && value["engine"]["version"].is_string());
         let host = &value["hosts"][0];
         for field in ["pid", "codex", "threads", "memory_kib"] {

@@ -7,18 +7,17 @@ use std::time::Duration;
 
 use talaria_core::api::{Stop, Stopped};
 use talaria_engine::engine::Holder;
-use talaria_engine::home::TalariaHome;
-use talaria_engine::leftovers::{self, LeftEnded};
+use talaria_engine::engine::leftovers::{self, LeftEnded};
+use talaria_home::home::TalariaHome;
+use talaria_server::client::launch::is_running;
 use talaria_server::client::{Client, ClientError};
-use talaria_server::launch::is_running;
 
-use crate::args;
-use crate::engine::{self, refused};
-use crate::left;
+use crate::engine::{self, not_done, refused};
 use crate::output::print;
 use crate::patience::patiently;
 use crate::settings::Settings;
 use crate::trouble::{Trouble, exit};
+use crate::{args, left};
 
 /// How long the engine may take to be gone after it said that it ends.
 const LIMIT: Duration = Duration::from_secs(15);
@@ -35,10 +34,10 @@ pub(crate) async fn run(options: &args::Stop) -> Result<u8, Trouble> {
         return end_leftovers(&settings.home, options.keep_turns).await;
     };
     let stopping = async {
-        let stopped = client
-            .stop(Stop { keep_turns: options.keep_turns, stay_down: true })
-            .await
-            .map_err(|error| cannot(&error))?;
+        let stopped =
+            client.stop(Stop { keep_turns: options.keep_turns, stay_down: true }).await.map_err(|error| {
+                not_done("cannot stop the engine", &error, "`talaria status` shows whether it runs")
+            })?;
         Ok((stopped, wait_until_gone(&client).await))
     };
     let (stopped, end): (Stopped, End) = patiently("stopping the engine", stopping).await?;
@@ -123,6 +122,10 @@ fn words(pid: u32, stopped: Stopped) -> String {
     if stopped.interrupted > 0 {
         text += &format!("{} interrupted\n", turns(stopped.interrupted));
     }
+    if stopped.unsettled > 0 {
+        let what = turns(stopped.unsettled);
+        text += &format!("{what} did not stop in time; the next engine says what became of it\n");
+    }
     if stopped.kept > 0 {
         let go = if stopped.kept == 1 { "goes" } else { "go" };
         text += &format!("{} {go} on without it; the next command takes up what runs\n", turns(stopped.kept));
@@ -159,7 +162,9 @@ mod tests {
 
     #[test]
     fn it_is_said_what_became_of_the_turns() {
-        let told = |interrupted, kept| words(7, Stopped { interrupted, kept });
+        let told = |interrupted, kept| words(7, Stopped { interrupted, unsettled: 0, kept });
+        let late = words(7, Stopped { interrupted: 1, unsettled: 1, kept: 0 });
+        assert!(late.contains("1 turn interrupted\n1 turn did not stop in time; "), "{late}");
         assert_eq!(told(0, 0), "the engine (process 7) has ended\n");
         assert_eq!(told(2, 0), "the engine (process 7) has ended\n2 turns interrupted\n");
         let kept = "the engine (process 7) has ended\n1 turn goes on without it; the next command takes up what runs\n";

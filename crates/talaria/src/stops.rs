@@ -1,4 +1,5 @@
-//! The ways in which a person or the system says stop: Ctrl-C, a request to end, a terminal that hangs up.
+//! Signals. SIGINT (Ctrl-C) means the work: a turn is stopped. SIGTERM and SIGHUP mean the command: it ends, and a turn
+//! continues in the engine. Every command that listens for signals keeps to this.
 //!
 //! A task of its own listens, because the loop that shows a turn may be held up by an output that nobody reads. If that
 //! loop does not end by itself after being told to stop, the program leaves; the turn is the engine's, and goes on.
@@ -14,40 +15,83 @@ use crate::trouble::{Trouble, exit};
 
 /// How long a turn may take to end after the first wish: longer than its beginning and an interrupt are waited for.
 const AFTER_THE_FIRST: Duration = Duration::from_secs(30);
-/// How long the program may take to leave after the second.
+/// How long the program may take to leave after the second, or after a signal to end.
 const AFTER_THE_SECOND: Duration = Duration::from_secs(4);
 /// How long the last words may take: whoever does not read the output may not read the complaints either.
 const LAST_WORDS: Duration = Duration::from_millis(300);
+/// How many wishes may wait. Each signal that comes also ends the program after a while, so that more need not.
+const WAITING: usize = 16;
 
 /// Wishes to stop, one after another.
 #[derive(Debug)]
 pub(crate) struct Stops {
-    wishes: mpsc::UnboundedReceiver<Stop>,
+    wishes: mpsc::Receiver<Stop>,
 }
 
 /// A wish to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
-    /// Somebody wants it: Ctrl-C, or a signal to end.
+    /// SIGINT: a person wants the work to stop.
     Asked,
-    /// The terminal is gone. Nobody said anything about the turn.
-    HungUp,
+    /// The command is to end. The signal says nothing about the turn.
+    Leave(EndSignal),
+}
+
+impl Stop {
+    /// The exit code of a command that stops because of it.
+    pub(crate) fn exit(self) -> u8 {
+        match self {
+            Self::Asked => exit::INTERRUPTED,
+            Self::Leave(signal) => signal.exit(),
+        }
+    }
+}
+
+/// A signal that ends the command and leaves the turn alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EndSignal {
+    /// SIGTERM.
+    Terminate,
+    /// SIGHUP: the terminal is gone.
+    HangUp,
+}
+
+impl EndSignal {
+    /// The exit code of a command that it ends.
+    pub(crate) fn exit(self) -> u8 {
+        match self {
+            Self::Terminate => exit::TERMINATED,
+            Self::HangUp => exit::HUNG_UP,
+        }
+    }
+
+    /// Its name.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Terminate => "SIGTERM",
+            Self::HangUp => "SIGHUP",
+        }
+    }
 }
 
 impl Stops {
     /// From now on signals no longer end the program by themselves.
     pub(crate) fn listen() -> Result<Self, Trouble> {
         let mut signals = Vec::new();
-        for kind in [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()] {
+        let kinds = [
+            (SignalKind::interrupt(), Stop::Asked),
+            (SignalKind::terminate(), Stop::Leave(EndSignal::Terminate)),
+            (SignalKind::hangup(), Stop::Leave(EndSignal::HangUp)),
+        ];
+        for (kind, stop) in kinds {
             // Whoever started us with `nohup` or in the background means it; a person at the keyboard means Ctrl-C.
             if io::stdin().is_terminal() || !is_ignored(kind) {
                 let listening = signal(kind)
                     .map_err(|error| Trouble::new(exit::FAILED, "cannot listen for Ctrl-C").because(error))?;
-                let stop = if kind == SignalKind::hangup() { Stop::HungUp } else { Stop::Asked };
                 signals.push((stop, listening));
             }
         }
-        let (sender, wishes) = mpsc::unbounded_channel();
+        let (sender, wishes) = mpsc::channel(WAITING);
         tokio::spawn(pass_on(signals, sender));
         Ok(Self { wishes })
     }
@@ -61,13 +105,16 @@ impl Stops {
     }
 }
 
-async fn pass_on(mut signals: Vec<(Stop, Signal)>, wishes: mpsc::UnboundedSender<Stop>) {
+async fn pass_on(mut signals: Vec<(Stop, Signal)>, wishes: mpsc::Sender<Stop>) {
     let mut patience = AFTER_THE_FIRST;
     loop {
         let stop = any(&mut signals).await;
-        // Nobody listens any more when the program is about to end anyway.
-        let _ = wishes.send(stop);
-        tokio::spawn(leave_after(patience));
+        // No one listens when the program is about to end; a wish that does not fit comes after others of the same kind.
+        let _ = wishes.try_send(stop);
+        if stop != Stop::Asked {
+            patience = AFTER_THE_SECOND;
+        }
+        tokio::spawn(leave_after(patience, stop));
         patience = AFTER_THE_SECOND;
     }
 }
@@ -83,17 +130,17 @@ async fn any(signals: &mut [(Stop, Signal)]) -> Stop {
 }
 
 /// The last resort: ends the program, whatever the rest of it waits for.
-async fn leave_after(patience: Duration) {
+async fn leave_after(patience: Duration, stop: Stop) {
     tokio::time::sleep(patience).await;
-    let words = tokio::task::spawn_blocking(|| {
-        Trouble::new(exit::INTERRUPTED, "left before the turn ended")
-            .because("the output could not be written, or the turn did not end")
-            .try_this("the engine goes on with it; `talaria status` shows what runs")
+    let words = tokio::task::spawn_blocking(move || {
+        Trouble::new(stop.exit(), "left before it ended")
+            .because("the output could not be written, or what was asked to stop did not")
+            .try_this("`talaria status` shows what still runs")
             .tell();
     });
     let _ = tokio::time::timeout(LAST_WORDS, words).await;
     echo::show();
-    std::process::exit(exit::INTERRUPTED.into());
+    std::process::exit(stop.exit().into());
 }
 
 /// Was the signal ignored already when we were started?
@@ -116,15 +163,25 @@ pub(crate) fn is_ignored(_kind: SignalKind) -> bool {
     false
 }
 
-/// Does `work` unless somebody says stop first; then the work is dropped.
+/// Does `work` unless somebody says stop first; then the work is dropped, and `stopped` says what that means.
 pub(crate) async fn unless_stopped<T>(
     stops: &mut Stops,
     work: impl Future<Output = Result<T, Trouble>>,
+    stopped: impl FnOnce() -> Trouble,
 ) -> Result<T, Trouble> {
     tokio::select! {
         done = work => done,
-        _ = stops.next() => Err(Trouble::new(exit::INTERRUPTED, "stopped before the turn began")),
+        stop = stops.next() => Err(match stop {
+            Stop::Asked => stopped(),
+            Stop::Leave(signal) => Trouble::new(stop.exit(), format!("ended by {}", signal.name()))
+                .try_this("`talaria status` shows what runs in the engine"),
+        }),
     }
+}
+
+/// Stopped by the person, in these words.
+pub(crate) fn stopped(what: &'static str) -> impl FnOnce() -> Trouble {
+    move || Trouble::new(exit::INTERRUPTED, what)
 }
 
 #[cfg(all(test, target_os = "linux"))]

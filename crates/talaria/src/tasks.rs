@@ -18,7 +18,7 @@ use crate::patience::patiently;
 use crate::sessions::json_lines;
 use crate::settings::Settings;
 use crate::trouble::{Trouble, exit};
-use talaria_face::render::{Look, plain_line};
+use talaria_render::{Look, plain_line};
 
 mod attend;
 mod list;

@@ -3,9 +3,10 @@
 use std::fmt::Display;
 use std::io::{self, Write};
 
-use talaria_core::redact::redact;
+use talaria_guard::redact::redact;
 
-use talaria_face::render::plain;
+use crate::look;
+use talaria_render::{in_rows, plain};
 
 /// The exit codes that are not those of a turn.
 pub(crate) mod exit {
@@ -21,6 +22,10 @@ pub(crate) mod exit {
     pub(crate) const CODEX: u8 = 6;
     /// What became of it is not known.
     pub(crate) const LOST: u8 = 7;
+    /// SIGHUP ended the command, as a shell counts: 128 and the number of the signal.
+    pub(crate) const HUNG_UP: u8 = 129;
+    /// SIGTERM ended the command.
+    pub(crate) const TERMINATED: u8 = 143;
 }
 
 /// Why a command ended early.
@@ -91,9 +96,11 @@ impl Trouble {
 }
 
 /// Writes to standard error, which is a log for an engine in the background. Part of the text may be of others, so nothing
-/// in it reaches the terminal as a command, and secrets are masked. A closed standard error is nobody's problem.
+/// in it reaches the terminal as a command, and secrets are masked. On a terminal lines break between words. A closed
+/// standard error is nobody's problem.
 pub(crate) fn complain(text: &str) {
-    let _ = io::stderr().write_all(redact(&plain(text)).as_bytes());
+    let text = in_rows(&redact(&plain(text)), look::of_stderr().width);
+    let _ = io::stderr().write_all(text.as_bytes());
 }
 
 #[cfg(test)]

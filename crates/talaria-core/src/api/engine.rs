@@ -112,7 +112,7 @@ pub struct RunningTurn {
     pub stage: Stage,
     /// What the conversation is about.
     pub title: String,
-    /// When it was asked for.
+    /// When it was sent to Codex, or asked for if it has not been.
     pub since: Timestamp,
     /// The process that runs it, if that is known.
     pub host: Option<i32>,
@@ -136,6 +136,9 @@ pub struct Stop {
 pub struct Stopped {
     /// Turns that were interrupted.
     pub interrupted: usize,
+    /// Turns that were asked to stop and did not in time: the next engine finds out what became of them.
+    #[serde(default)]
+    pub unsettled: usize,
     /// Turns that go on without the engine.
     pub kept: usize,
 }

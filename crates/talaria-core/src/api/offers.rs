@@ -4,15 +4,16 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Caller;
+use super::LocalCaller;
 use crate::event::RateLimits;
 
 /// The Codex and the folder that are asked about.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LookAt {
-    /// The Codex that the caller means.
-    pub caller: Caller,
+    /// What only a client on this machine knows.
+    #[serde(default)]
+    pub caller: LocalCaller,
     /// The folder; absolute.
     pub cwd: String,
 }
@@ -27,6 +28,12 @@ pub struct Offers {
     pub account: Account,
     /// The models to choose from, in Codex's order.
     pub models: Vec<ModelOffer>,
+    /// Models that can be chosen although Codex does not show them.
+    #[serde(default)]
+    pub hidden_models: Vec<ModelOffer>,
+    /// Are these all models of the provider? True for OpenAI's own; of any other provider Codex knows no list.
+    #[serde(default)]
+    pub lists_every_model: bool,
     /// The model that the user's configuration names.
     pub model: Option<String>,
     /// The effort that the user's configuration names.
@@ -71,6 +78,9 @@ pub struct ModelOffer {
     pub efforts: Vec<EffortOffer>,
     /// How much it thinks if nothing is said.
     pub default_effort: Option<String>,
+    /// Can it see images? `None` where Codex does not say.
+    #[serde(default)]
+    pub takes_images: Option<bool>,
     /// Is it the one that Codex takes if nothing is said?
     pub is_default: bool,
 }

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::ids::{SessionId, TicketId};
-use crate::place::Place;
 use crate::request::{Ask, Decision, Who};
+use talaria_guard::place::Place;
 
 /// A question that was put to a person.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -66,7 +66,7 @@ pub enum RequestState {
     Delivering,
     /// Codex has the answer.
     Delivered,
-    /// Nobody decided: the turn or Codex ended first.
+    /// Not decided here: the turn or Codex ended first, or another client of Codex answered.
     Void,
     /// Codex died before it could have the answer, which is kept for the same question in the next turn.
     Escrowed,

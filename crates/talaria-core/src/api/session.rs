@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::{Event, Stage, Usage};
 use crate::ids::SessionId;
+use crate::input::InputPart;
 use crate::outcome::Report;
-use crate::policy::{Answers, ApprovalPolicy, Sandbox};
+use crate::policy::{Answers, ApprovalPolicy, Mode, Sandbox};
 use crate::request::Who;
 use crate::transcript::Message;
-use crate::wire::call::UserInput;
 
 /// What a conversation was started for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,23 +24,53 @@ pub enum Kind {
     Task,
 }
 
-/// The Codex that the caller means, and the environment it is to run in. Kept in memory only.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+/// What only a client on the engine's machine knows. A client elsewhere (a web page, a chat platform) sends none of it:
+/// the engine then uses its own environment and the configured Codex. Kept in memory only.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Caller {
-    /// The program.
-    pub codex: String,
-    /// Its version, as found by the caller.
-    pub version: String,
-    /// A directory to put in front of `PATH`.
-    #[serde(default)]
-    pub path_dir: Option<String>,
-    /// Where Codex keeps its things; `None` leaves it to the environment.
-    #[serde(default)]
+#[serde(default)]
+pub struct LocalCaller {
+    /// A Codex program to run instead of the configured one; absolute. Only a person may name one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub codex: Option<String>,
+    /// The `CODEX_HOME` to use instead of the configured one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub codex_home: Option<String>,
-    /// The environment; variables that are not UTF-8 cannot be told.
-    #[serde(default)]
+    /// The environment that Codex runs in, except variables that are not UTF-8. Empty: the engine's own.
     pub environment: Vec<(String, String)>,
+}
+
+impl LocalCaller {
+    /// The value of an environment variable, if it is set and not empty.
+    pub fn variable(&self, name: &str) -> Option<&str> {
+        let found = self.environment.iter().find(|(existing, _)| existing == name);
+        found.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
+    }
+}
+
+/// The Codex program that runs a turn.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CodexProgram {
+    /// The file.
+    pub path: String,
+    /// The version that it reported.
+    pub version: String,
+    /// How it was found.
+    pub origin: CodexOrigin,
+}
+
+/// How a Codex program was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum CodexOrigin {
+    /// The user named it.
+    Configured,
+    /// It is the first on PATH.
+    Path,
+    /// `talaria setup` installed it.
+    Installed,
 }
 
 /// A new conversation, with its first turn.
@@ -64,12 +94,12 @@ pub struct NewSession {
     pub turn: NewTurn,
 }
 
-/// One turn to be run.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+/// One turn to be run. The configuration decides what is left out.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NewTurn {
     /// What is said.
-    pub input: Vec<UserInput>,
+    pub input: Vec<InputPart>,
     /// The model, for this turn and those after it; without it, the one before goes on.
     #[serde(default)]
     pub model: Option<String>,
@@ -82,11 +112,15 @@ pub struct NewTurn {
     /// After how much silence a person is told, in milliseconds.
     #[serde(default)]
     pub quiet_after_ms: Option<u64>,
-    /// Who answers what neither floor nor rules decide.
+    /// Who answers what neither floor nor rules decide; without it, the mode says so, and for a task it is a person.
     #[serde(default)]
-    pub answers: Answers,
-    /// The Codex that the caller means.
-    pub caller: Caller,
+    pub answers: Option<Answers>,
+    /// The mode. A new conversation takes its sandbox and approval policy from it where none are named.
+    #[serde(default)]
+    pub mode: Option<Mode>,
+    /// What only a client on this machine knows.
+    #[serde(default)]
+    pub caller: LocalCaller,
 }
 
 /// A turn was written down and will be run.
@@ -101,6 +135,9 @@ pub struct SessionStarted {
     pub turn: i64,
     /// Events of this turn have greater numbers.
     pub after: i64,
+    /// The Codex that runs it.
+    #[serde(default)]
+    pub codex: Option<CodexProgram>,
 }
 
 /// More input for a conversation.
@@ -148,8 +185,9 @@ pub struct Interrupt {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Compact {
-    /// The Codex that the caller means.
-    pub caller: Caller,
+    /// What only a client on this machine knows.
+    #[serde(default)]
+    pub caller: LocalCaller,
 }
 
 /// An event with its place in the conversation: one line of `--json`, one message of the event stream.
@@ -216,8 +254,11 @@ pub struct SessionInfo {
     pub runtime: String,
     /// When something happened last.
     pub updated_at: Timestamp,
-    /// Does a turn run?
+    /// Does a turn run, or is one to run?
     pub running: bool,
+    /// Does that turn wait for a place among the tasks that run?
+    #[serde(default)]
+    pub queued: bool,
     /// What it was started for.
     pub kind: Kind,
     /// The task that it is, if it is one.
@@ -268,6 +309,11 @@ pub struct SessionOrigin {
     pub parent_session: Option<SessionId>,
 }
 
+impl SessionOrigin {
+    /// The `program` of conversations that were imported from Hermes.
+    pub const HERMES: &str = "hermes";
+}
+
 /// A message with its place in the conversation.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -294,6 +340,9 @@ pub struct TurnInfo {
     pub prompt: String,
     /// When it was asked for.
     pub created_at: Timestamp,
+    /// When it was sent to Codex; one that waits for another turn or for a place has not been.
+    #[serde(default)]
+    pub sent_at: Option<Timestamp>,
     /// When it had an outcome.
     pub settled_at: Option<Timestamp>,
     /// What it cost.

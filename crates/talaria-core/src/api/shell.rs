@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Caller;
+use super::LocalCaller;
 use crate::policy::Sandbox;
 
 /// A command line to be run, outside of every turn: the model does not hear of it, and nothing of it is kept. It is run by
@@ -21,8 +21,9 @@ pub struct Shell {
     /// The sandbox if there is no conversation; without one it is what Codex's configuration says.
     #[serde(default)]
     pub sandbox: Option<Sandbox>,
-    /// The Codex that the caller means.
-    pub caller: Caller,
+    /// What only a client on this machine knows.
+    #[serde(default)]
+    pub caller: LocalCaller,
     /// After how many milliseconds it is ended; without it, never.
     #[serde(default)]
     pub limit_ms: Option<u64>,

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{NewTurn, RequestInfo};
+use super::{CodexProgram, NewTurn, RequestInfo};
 use crate::event::Usage;
 use crate::ids::SessionId;
 use crate::outcome::Report;
@@ -131,6 +131,9 @@ pub struct TaskStarted {
     pub branch: Option<String>,
     /// Events of its first turn have greater numbers.
     pub after: i64,
+    /// The Codex that runs it.
+    #[serde(default)]
+    pub codex: Option<CodexProgram>,
 }
 
 /// A follow-up was written down.
@@ -184,7 +187,7 @@ pub struct TaskLine {
     pub cwd: String,
     /// How many requests wait for a person.
     pub open_requests: u32,
-    /// When it was started.
+    /// When it was asked for; it may have waited for a place.
     pub created_at: Timestamp,
     /// When something happened last.
     pub updated_at: Timestamp,
@@ -220,10 +223,13 @@ pub struct TaskInfo {
     pub queued: Vec<String>,
     /// What it waits for.
     pub requests: Vec<RequestInfo>,
-    /// What it cost.
+    /// What all its turns cost.
     pub usage: Option<Usage>,
-    /// When it was started.
+    /// When it was asked for; it may have waited for a place.
     pub created_at: Timestamp,
+    /// When the turn that runs, or else the last one, was sent to Codex.
+    #[serde(default)]
+    pub started_at: Option<Timestamp>,
     /// When it had an outcome.
     pub completed_at: Option<Timestamp>,
     /// When something happened last.
@@ -245,7 +251,7 @@ pub struct TaskInfo {
     /// May its commands use the network?
     #[serde(default)]
     pub network: bool,
-    /// How many turns it has had.
+    /// How many turns it has, those included that are queued.
     pub turns: i64,
     /// How many tasks come before it, while it waits for a place.
     #[serde(default)]

@@ -9,7 +9,7 @@ use super::parameter::{ALL, Parameter, Takes, refused};
 use super::{Action, Mistake};
 use crate::admission::{LONGEST_PROMPT, MOST_ROOTS};
 use crate::nearest::nearest;
-use crate::plain;
+use talaria_guard::plain;
 
 /// The longest id.
 const LONGEST_ID: usize = 64;

@@ -6,8 +6,11 @@
 use serde_json::{Map, Value, json};
 
 use super::{Mistake, snapshot, step};
-use crate::api::{Answered, NoticeInfo, Numbered, Problem, TaskInfo, TaskLine, TaskSent, TaskStarted};
-use crate::plain;
+use crate::api::{
+    Answered, NoticeInfo, NoticeState, Numbered, Problem, TaskInfo, TaskLine, TaskSent, TaskStarted,
+    TaskStatus,
+};
+use talaria_guard::plain;
 
 /// Why a wait ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +19,7 @@ pub enum Waited {
     Ended,
     /// The task needs a person.
     ForPerson,
-    /// The time is over; the task goes on.
+    /// The time is over; the task has not ended.
     TimeOver,
 }
 
@@ -62,16 +65,13 @@ impl Reply {
 
     /// A task was started.
     pub fn started(task: &TaskInfo) -> Self {
-        let message = format!(
-            "Codex works on {} in the background; `wait` with this task_id tells when it has ended or needs a person",
-            task.id
-        );
-        Self::of_task(message, task)
+        let how = "`wait` with this task_id returns when it has ended or needs a person";
+        Self::of_task(format!("{}; {how}", begun(&task.id, task.status)), task)
     }
 
     /// A task was started, and more cannot be told now.
     pub fn only_started(started: &TaskStarted) -> Self {
-        let message = format!("{} was started; how it stands cannot be told now", started.id);
+        let message = format!("{}; how it stands now is not known", begun(&started.id, started.status));
         let task = json!({ "task_id": started.id, "status": started.status, "cwd": started.cwd });
         Self::success(Some(message), [("task", task)])
     }
@@ -91,7 +91,7 @@ impl Reply {
         let what = if sent.waits {
             "the follow-up waits until the turn that runs has ended"
         } else {
-            "the follow-up was given to Codex"
+            "the follow-up is the next turn of the task"
         };
         Self::done(what, task)
     }
@@ -107,7 +107,7 @@ impl Reply {
             Waited::TimeOver if task.status.is_waiting() => {
                 format!("{}: the person has not answered yet; `wait` again", standing(task))
             }
-            Waited::TimeOver => format!("{}, and it goes on; `wait` again", standing(task)),
+            Waited::TimeOver => format!("{}: it has not ended yet; `wait` again", standing(task)),
         };
         Self::of_task(message, task)
     }
@@ -161,8 +161,14 @@ impl Reply {
     pub fn notified(notices: &[NoticeInfo], dry_run: bool) -> Self {
         let message = match (notices.len(), dry_run) {
             (0, _) => "nothing is owed to anybody".to_owned(),
-            (count, true) => format!("{count} would be sent; nothing was sent or marked"),
-            (count, false) => format!("{count} were gone through"),
+            (_, true) => {
+                let count = notices.iter().filter(|notice| notice.target.is_some()).count();
+                format!("{count} would be sent; nothing was sent or marked")
+            }
+            (_, false) => {
+                let count = notices.iter().filter(|notice| notice.state == NoticeState::Sent).count();
+                format!("{count} of {} sent", notices.len())
+            }
         };
         let all: Vec<Value> = notices.iter().map(snapshot::notice).collect();
         let fields =
@@ -182,6 +188,14 @@ impl Reply {
     /// The object as text, as tools of the reference give it.
     pub fn text(&self) -> String {
         self.value.to_string()
+    }
+}
+
+/// That a task was taken, in a sentence: one that waits for a place has not begun.
+fn begun(id: &str, status: TaskStatus) -> String {
+    match status {
+        TaskStatus::Queued => format!("{id} is queued; it starts when another task has ended"),
+        _ => format!("{id} was started in the background"),
     }
 }
 

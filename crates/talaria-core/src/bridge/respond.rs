@@ -161,6 +161,57 @@ mod tests {
     }
 
     #[test]
+    fn a_cancel_of_a_model_is_a_no_that_stops() {
+        for (word, decision) in [
+            ("accept", Decision::Accept),
+            ("acceptForSession", Decision::AcceptForSession),
+            ("decline", Decision::Decline),
+            ("cancel", Decision::Cancel),
+        ] {
+            let made = respond(json!({ "decision": word })).unwrap().to(Some(&command())).unwrap();
+            assert_eq!(made.decision, decision, "{word}");
+            assert_eq!(super::word(decision), Some(word));
+        }
+        for ask in [questions(), form(), permissions()] {
+            assert_eq!(answer(&ask, json!({ "decision": "cancel" })).unwrap()["decision"], "cancel");
+        }
+    }
+
+    #[test]
+    fn each_mistake_has_its_own_hint() {
+        let hints: Vec<String> = [
+            (command(), json!({ "decision": "accept", "answers": { "q": ["x"] } })),
+            (command(), json!({ "decision": "decline", "answers": { "q": ["x"] } })),
+            (command(), json!({ "decision": "accept", "reason": "x" })),
+            (command(), json!({ "answers": {}, "content": {} })),
+            (questions(), json!({ "decision": "accept" })),
+            (
+                questions(),
+                json!({ "decision": "acceptForSession", "answers": { "colour": ["Red"], "pin": ["1"] } }),
+            ),
+            (form(), json!({ "content": { "user": "x" } })),
+            (permissions(), json!({ "content": { "grant": "x" } })),
+            (permissions(), json!({ "decision": "acceptForSession", "content": { "scope": "turn" } })),
+        ]
+        .into_iter()
+        .map(|(ask, more)| {
+            let mistake = answer(&ask, more.clone()).expect_err(&more.to_string());
+            format!("{} / {}", mistake.message, mistake.hint.unwrap_or_default())
+        })
+        .collect();
+        expect_test::expect![[r#"
+            this request takes no answers, only a decision / give a decision and nothing else
+            answers go with a yes / leave answers and content out, or accept
+            a reason says why not: it goes with a no / leave reason out, or decline
+            answers and content do not go together / answers is for questions of Codex, content for forms and permissions
+            the answer does not fit the request: the answer does not bring what was asked for / write answers: {"question id": ["answer"]}
+            this is not offered for the request / offered: accept, decline, cancel
+            the answer does not fit the request: the field "password" does not fit: this must be filled in / write content: {"field": value}
+            a grant is "all", "network" or "files" / write content: {"grant": "network", "scope": "turn"}
+            the scope contradicts the decision / accept lasts for the turn, acceptForSession for the session"#]].assert_eq(&hints.join("\n"));
+    }
+
+    #[test]
     fn what_does_not_fit_is_refused_without_repeating_it() {
         let cases = [
             (command(), json!({ "decision": "accept", "answers": { "q": ["hunter2"] } })),

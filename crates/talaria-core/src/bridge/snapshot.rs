@@ -58,7 +58,9 @@ pub(super) fn snapshot(task: &TaskInfo) -> Map<String, Value> {
         ("model", task.model.as_deref().into()),
         ("sandbox", json!(task.sandbox)),
         ("approval_policy", json!(task.approval)),
-        ("turns", task.turns.into()),
+        // One that waits for the end of another has not been.
+        ("turns", task.turns.saturating_sub(i64::try_from(task.queued.len()).unwrap_or(i64::MAX)).into()),
+        ("turns_queued", json!(Some(task.queued.len()).filter(|&count| count > 0))),
         ("tasks_ahead", json!(task.ahead)),
         ("last_progress_summary", task.events.last().map(|event| event.text.as_str()).into()),
         ("recent_events", events.into()),

@@ -3,7 +3,8 @@
 
 use crate::event::{AgentPhase, Event};
 use crate::item::{Item, ItemBody, Status};
-use crate::transcript::patch_summary;
+use crate::request::{Decision, Who};
+use crate::transcript::{failed_call, patch_summary};
 
 /// The longest line, in characters.
 const LONGEST: usize = 300;
@@ -27,6 +28,12 @@ pub fn step(event: &Event) -> Option<String> {
         },
         Event::ToolProgress { message, .. } => message.clone(),
         Event::RequestOpened { id, ask, .. } => format!("asks ({id}): {}", ask.label()),
+        Event::RequestClosed { id, decision: Decision::Void, by: by @ Who::OtherClient, .. } => {
+            format!("{id} is no longer open: {by} answered it, or Codex withdrew it")
+        }
+        Event::RequestClosed { id, decision: Decision::Void, .. } => {
+            format!("{id} was closed before it was answered")
+        }
         Event::RequestClosed { id, decision, by, .. } => format!("{id} {decision} by {by}"),
         Event::DeliveryUnknown { id } => format!("it is not known whether Codex had the answer to {id}"),
         Event::PlanUpdated { steps, .. } => {
@@ -40,6 +47,8 @@ pub fn step(event: &Event) -> Option<String> {
         },
         Event::ModelRerouted { from, to, .. } => format!("{to} answers instead of {from}"),
         Event::Compacted => "the conversation was shortened".to_owned(),
+        Event::ChildrenRunning { count: 0 } => return None,
+        Event::ChildrenRunning { count: 1 } => "1 sub-agent has not ended".to_owned(),
         Event::ChildrenRunning { count } => format!("{count} sub-agents have not ended"),
         Event::Quiet { seconds, .. } => format!("nothing was heard for {seconds} seconds"),
         Event::Retrying { message } => format!("Codex tries again: {message}"),
@@ -52,9 +61,10 @@ pub fn step(event: &Event) -> Option<String> {
         }
         Event::Interrupting { by } => format!("asked to stop by {by}"),
         Event::Escalated { .. } => "Codex did not stop in time".to_owned(),
-        Event::Steered { .. } => "further words reached the turn".to_owned(),
+        Event::Steered { .. } => "further input was sent to the running turn".to_owned(),
+        Event::Queued { waiting: 1, .. } => "1 message waits for the next turn".to_owned(),
         Event::Queued { waiting, .. } => format!("{waiting} messages wait for the next turn"),
-        Event::Unqueued { inputs, .. } => format!("{} messages that waited were taken back", inputs.len()),
+        Event::Unqueued { inputs, was_sent } => unread(inputs.len(), *was_sent),
         Event::Outcome(report) => match &report.message {
             Some(message) => format!("{}: {message}", report.outcome.word()),
             None => report.outcome.word().to_owned(),
@@ -77,11 +87,20 @@ pub fn step(event: &Event) -> Option<String> {
     Some(short(&line))
 }
 
-/// Only what takes time is worth a line when it begins.
+/// That messages will not be answered by this turn.
+fn unread(count: usize, was_sent: bool) -> String {
+    let what = match count {
+        1 => "1 message was".to_owned(),
+        _ => format!("{count} messages were"),
+    };
+    if was_sent { format!("{what} sent, but never read by the model") } else { format!("{what} not sent") }
+}
+
+/// Only what takes time is worth a line when it is announced. Whether it runs is not known: a person may be asked first.
 fn begun(item: &Item) -> Option<String> {
     Some(match &item.body {
-        ItemBody::Command { command, .. } => format!("runs {command}"),
-        ItemBody::Tool { server, tool, .. } => format!("calls {server}.{tool}"),
+        ItemBody::Command { command, .. } => format!("command: {command}"),
+        ItemBody::Tool { server, tool, .. } => format!("tool: {server}.{tool}"),
         ItemBody::WebSearch { query, .. } => format!("searches the web: {query}"),
         _ => return None,
     })
@@ -101,6 +120,8 @@ fn ended(item: &Item) -> Option<String> {
         }
         ItemBody::Tool { server, tool, status, .. } => format!("{} {server}.{tool}", verb(*status, "called")),
         ItemBody::ClientTool { tool, status, .. } => format!("{} {tool}", verb(*status, "called")),
+        ItemBody::FailedCall { tool, error } => failed_call(tool, error),
+        ItemBody::Compaction(facts) => facts.words(),
         ItemBody::AgentMessage { text, .. } => format!("said: {text}"),
         ItemBody::WebSearch { query, .. } => format!("searched the web: {query}"),
         ItemBody::ImageView { path } => format!("looked at {path}"),
@@ -108,15 +129,15 @@ fn ended(item: &Item) -> Option<String> {
         | ItemBody::HookPrompt { .. }
         | ItemBody::Reasoning { .. }
         | ItemBody::ToolOutput { .. }
-        | ItemBody::Sleep { .. }
-        | ItemBody::Compaction => return None,
+        | ItemBody::Sleep { .. } => return None,
         other => other.kind().replace('_', " "),
     })
 }
 
 fn verb(status: Status, done: &'static str) -> &'static str {
     match status {
-        Status::Completed | Status::Unknown => done,
+        Status::Completed => done,
+        Status::Unknown => "ended in an unknown way:",
         Status::Failed => "failed:",
         Status::Declined => "was not allowed:",
         Status::Interrupted => "was stopped:",
@@ -133,4 +154,20 @@ pub(super) fn short(text: &str) -> String {
         return line;
     }
     line.chars().take(LONGEST - 1).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_line_ends_with_an_ellipsis_and_only_its_beginning_is_looked_at() {
+        assert_eq!(short(" a\n\tb "), "a b");
+        assert_eq!(short(&"x".repeat(LONGEST)), "x".repeat(LONGEST));
+        assert_eq!(short(&"x".repeat(LONGEST + 1)), format!("{}…", "x".repeat(LONGEST - 1)));
+        assert_eq!(short(&"é".repeat(LONGEST + 1)), format!("{}…", "é".repeat(LONGEST - 1)));
+        // Words after a long gap are beyond what is looked at.
+        assert_eq!(short(&format!("a{}b", " ".repeat(8 * LONGEST))), "a…");
+        assert_eq!(short(&format!("a{}b", " ".repeat(7 * LONGEST))), "a b");
+    }
 }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::*;
 use crate::api::{
     Changes, Dirty, NoticeInfo, NoticeState, Numbered, Problem, ProblemCode, RequestInfo, RequestState,
-    TaskEvent, TaskInfo, TaskStatus, WorktreeInfo,
+    TaskEvent, TaskInfo, TaskLine, TaskSent, TaskStatus, WorktreeInfo,
 };
 use crate::event::{Event, Usage};
 use crate::ids::{ItemId, SessionId, TicketId, TurnId};
@@ -70,6 +70,7 @@ fn task(status: TaskStatus) -> TaskInfo {
         requests: Vec::new(),
         usage: None,
         created_at: at(0),
+        started_at: None,
         completed_at: None,
         updated_at: at(90),
         owner: Principal::model("claude-code"),
@@ -181,6 +182,94 @@ fn everything_that_can_be_said_with_a_start_arrives() {
 }
 
 #[test]
+fn what_becomes_of_uncommitted_changes_is_as_written() {
+    for (written, expected) in [
+        (json!("copy"), Dirty::Copy),
+        (json!("leave"), Dirty::Leave),
+        (json!("refuse"), Dirty::Refuse),
+        (json!(null), Dirty::Refuse),
+    ] {
+        for worktree in [true, false] {
+            let value =
+                json!({ "action": "start", "prompt": "x", "worktree": worktree, "uncommitted": written });
+            let Call::Start(start) = call(value) else { panic!("no start") };
+            assert_eq!(start.worktree, worktree.then_some(expected), "{written}");
+        }
+    }
+}
+
+#[test]
+fn a_list_has_a_line_for_each_task() {
+    let line = TaskLine {
+        id: "codex-1a2b3c4d5e6f".to_owned(),
+        session: SessionId::new("0199a000"),
+        status: TaskStatus::Working,
+        title: "x".repeat(1000),
+        owner: Principal::model("claude-code"),
+        cwd: "/work".to_owned(),
+        open_requests: 2,
+        created_at: at(0),
+        updated_at: at(90),
+        completed_at: None,
+    };
+    let ended = TaskLine {
+        status: TaskStatus::Completed,
+        title: "a\nb".to_owned(),
+        completed_at: Some(at(120)),
+        ..line.clone()
+    };
+    let value = Reply::list(&[line, ended]).value;
+    assert_eq!(value["count"], 2);
+    let told = json!({ "task_id": "codex-1a2b3c4d5e6f", "status": "working", "prompt_summary": format!("{}…", "x".repeat(299)),
+        "cwd": "/work", "open_requests": 2, "created_at": "1970-01-01T00:00:00Z",
+        "updated_at": "1970-01-01T00:01:30Z", "completed_at": null });
+    assert_eq!(value["tasks"][0], told);
+    let second = &value["tasks"][1];
+    assert_eq!((&second["status"], &second["prompt_summary"]), (&json!("completed"), &json!("a b")));
+    assert_eq!(second["completed_at"], "1970-01-01T00:02:00Z");
+}
+
+#[test]
+fn a_long_question_is_shortened_wherever_it_is_long() {
+    let long = || "q".repeat(20_000);
+    let mut ask = samples::questions();
+    let Ask::Input { questions, .. } = &mut ask else { panic!("no questions") };
+    questions[0].question = long();
+    questions[0].options[0].description = long();
+    let mut waiting = task(TaskStatus::WaitingForUserInput);
+    waiting.requests = vec![request(ask)];
+    let details = Reply::status(&waiting).value["task"]["pending_requests"][0]["details"].clone();
+    let question = &details["questions"][0];
+    for text in [&question["question"], &question["options"][0]["description"]] {
+        let text = text.as_str().unwrap();
+        assert!(text.len() < 9 * 1024 && text.contains("[11808 bytes left out]"), "{}", text.len());
+    }
+    assert_eq!(details["questions"][1]["question"], "PIN?");
+    for name in ["kind", "thread", "item", "approval"] {
+        assert_eq!(details.get(name), None, "{name}");
+    }
+}
+
+#[test]
+fn at_most_the_last_twenty_events_are_told() {
+    let event =
+        |seq| TaskEvent { seq, at: at(seq), kind: "warning".to_owned(), text: format!("event {seq}") };
+    let seqs = |count: i64| {
+        let mut told = task(TaskStatus::Working);
+        told.events = (1..=count).map(event).collect();
+        let value = Reply::status(&told).value["task"].clone();
+        let events = value["recent_events"].as_array().unwrap().iter();
+        (
+            events.map(|event| event["seq"].as_i64().unwrap()).collect::<Vec<_>>(),
+            value["last_progress_summary"].clone(),
+        )
+    };
+    assert_eq!(seqs(25), ((6..=25).collect(), json!("event 25")));
+    assert_eq!(seqs(20).0, (1..=20).collect::<Vec<_>>());
+    assert_eq!(seqs(1).0, [1]);
+}
+
+#[test]
 fn the_id_of_a_request_may_stand_where_the_reference_has_it() {
     for value in [
         json!({ "action": "respond", "instruction": "req-1", "decision": "accept" }),
@@ -202,6 +291,22 @@ fn what_does_not_go_with_the_action_is_left_out_and_told_but_checked() {
         reply.value,
         json!({ "success": true, "count": 0, "tasks": [], "ignored": ["dry_run", "prompt"] })
     );
+}
+
+#[test]
+fn a_blank_target_is_none() {
+    for target in [json!(""), json!(" \n"), json!(null)] {
+        let call = call(json!({ "action": "start", "prompt": "x", "notify_target": target }));
+        assert!(matches!(&call, Call::Start(start) if start.notify.is_none()), "{call:?}");
+    }
+}
+
+#[test]
+fn ten_pending_notifications_are_sent_unless_a_limit_is_given() {
+    let usual = call(json!({ "action": "notify_completed" }));
+    assert!(matches!(usual, Call::NotifyCompleted { limit: 10, dry_run: false }), "{usual:?}");
+    let chosen = call(json!({ "action": "notify_completed", "limit": 3, "dry_run": true }));
+    assert!(matches!(chosen, Call::NotifyCompleted { limit: 3, dry_run: true }), "{chosen:?}");
 }
 
 #[test]
@@ -426,7 +531,7 @@ fn pieces_of_text_are_no_events() {
         .collect();
     expect![[r#"
         1 turn_started Codex began to work
-        2 item_started runs cargo test
+        2 item_started command: cargo test
         5 item_completed ran cargo test (exit code 1)
         6 item_completed was not allowed: files: no files
         7 interrupting asked to stop by you
@@ -458,5 +563,44 @@ fn only_the_address_of_a_transcript_is_one() {
         "talaria://tasks/..%2f/transcript",
     ] {
         assert_eq!(transcript_of(other), None, "{other}");
+    }
+}
+
+#[test]
+fn a_queued_task_is_not_said_to_be_worked_on() {
+    let message = |reply: Reply| reply.value["message"].as_str().unwrap().to_owned();
+    let queued = message(Reply::started(&task(TaskStatus::Queued)));
+    assert!(queued.starts_with("codex-1a2b3c4d5e6f is queued; it starts when"), "{queued}");
+    let started = message(Reply::started(&task(TaskStatus::Starting)));
+    assert!(started.starts_with("codex-1a2b3c4d5e6f was started in the background; "), "{started}");
+    let waited = message(Reply::waited(Waited::TimeOver, &task(TaskStatus::Queued)));
+    assert_eq!(waited, "codex-1a2b3c4d5e6f is queued: it has not ended yet; `wait` again");
+    let sent =
+        message(Reply::sent(TaskSent { turn: Some(2), waits: false, after: 1 }, &task(TaskStatus::Queued)));
+    assert!(!sent.contains("Codex"), "{sent}");
+    let two = TaskInfo { turns: 2, queued: vec!["more".to_owned()], ..task(TaskStatus::Working) };
+    let snapshot = Reply::status(&two).value["task"].clone();
+    assert_eq!((&snapshot["turns"], &snapshot["turns_queued"]), (&json!(1), &json!(1)));
+}
+
+#[test]
+fn a_line_about_an_event_claims_no_more_than_is_known() {
+    let line = |event: Value| step(&serde_json::from_value(event).unwrap()).unwrap_or_default();
+    let closed = json!({ "type": "request_closed", "id": "req-1", "decision": "void", "by": "codex" });
+    assert_eq!(line(closed), "req-1 was closed before it was answered");
+    let closed = json!({ "type": "request_closed", "id": "req-1", "decision": "void", "by": "other_client" });
+    assert_eq!(
+        line(closed),
+        "req-1 is no longer open: another client of Codex answered it, or Codex withdrew it"
+    );
+    let steered = json!({ "type": "steered", "turn": "t-1" });
+    // The turn may have shown the input before Codex confirmed it.
+    assert_eq!(line(steered), "further input was sent to the running turn");
+    let command = json!({ "id": "c", "kind": "command", "command": "make", "cwd": "/w", "status": "unknown",
+        "exit_code": null, "duration_ms": null, "output": null });
+    let ended = json!({ "type": "item_completed", "item": command });
+    assert_eq!(line(ended), "ended in an unknown way: make");
+    for (count, words) in [(1, "1 sub-agent has not ended"), (2, "2 sub-agents have not ended"), (0, "")] {
+        assert_eq!(line(json!({ "type": "children_running", "count": count })), words);
     }
 }

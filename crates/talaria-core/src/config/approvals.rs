@@ -6,9 +6,10 @@
 use toml_edit::{Item, TableLike, Value};
 
 use super::Config;
-use super::keys::{Wrong, article};
+use super::article;
+use super::keys::Wrong;
 use crate::nearest::nearest;
-use crate::rules::{BadPattern, Reach, Rule};
+use talaria_guard::rules::{BadPattern, Reach, Rule};
 
 const KEYS: [&str; 3] = ["command", "tool", "outside"];
 

@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use toml_edit::{Item, TableLike};
 
 use super::Config;
-use super::keys::{Wrong, article};
+use super::article;
+use super::keys::Wrong;
 use crate::nearest::nearest;
 
 /// The kinds of request, as they are written everywhere.

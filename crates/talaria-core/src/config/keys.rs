@@ -5,11 +5,11 @@
 
 use toml_edit::Item;
 
+use super::article;
 use super::{Config, Enter, OnLoss, Theme, approvals, bridge, notify};
 use crate::duration::{from_seconds, parse_duration};
-use crate::hiding::HideHome;
 use crate::nearest::nearest;
-use crate::policy::{ApprovalPolicy, Mode, Sandbox, UnknownName};
+use crate::policy::{ApprovalPolicy, HideHome, Mode, Sandbox, UnknownName};
 use crate::runtime::Choice;
 
 /// What this version does with a key.
@@ -143,6 +143,7 @@ const KEYS: &[(&str, Meaning)] = &[
     ("chat.theme", Meaning::Read(|item, config| set(&mut config.chat.theme, one_of(item, &Theme::NAMES)))),
     ("model.default", Meaning::Read(|item, config| set(&mut config.model.default, text(item)))),
     ("model.effort", Meaning::Read(|item, config| set(&mut config.model.effort, text(item)))),
+    ("model.allow_unlisted", Meaning::Read(|item, config| set(&mut config.model.allow_unlisted, flag(item)))),
     ("model.provider", Meaning::Read(|item, config| set(&mut config.model.provider, text(item)))),
     (
         "model.openai_runtime",
@@ -217,12 +218,6 @@ pub(super) fn with_last_part(part: &str) -> Option<&'static str> {
     all().find(|name| last(name) == found)
 }
 
-/// Puts the article before the name of a TOML type.
-pub(crate) fn article(type_name: &str) -> String {
-    let article = if type_name.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
-    format!("{article} {type_name}")
-}
-
 fn set<T>(field: &mut Option<T>, value: Result<T, Wrong>) -> Result<(), Wrong> {
     *field = Some(value?);
     Ok(())
@@ -237,6 +232,10 @@ pub(super) fn text(item: &Item) -> Result<String, Wrong> {
         Some(text) => Ok(text.to_owned()),
         None => Err(wrong_type(item, "a string")),
     }
+}
+
+fn flag(item: &Item) -> Result<bool, Wrong> {
+    item.as_bool().ok_or_else(|| wrong_type(item, "true or false"))
 }
 
 fn one_of<T: std::str::FromStr<Err = UnknownName>>(

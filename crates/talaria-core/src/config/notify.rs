@@ -9,7 +9,8 @@ use toml_edit::Item;
 use url::{Host, Url};
 
 use super::Config;
-use super::keys::{Wrong, article};
+use super::article;
+use super::keys::Wrong;
 use crate::notice::{Mailbox, Target};
 
 /// The section `[notify]`.

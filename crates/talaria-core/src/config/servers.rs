@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 
 use toml_edit::{Item, TableLike};
 
-use super::keys::{Wrong, article};
+use super::article;
+use super::keys::Wrong;
 use super::{Severity, did_you_mean, start_of};
 use crate::nearest::nearest;
 use crate::servers::{Given, Offered, Server, Skipped, Transport, is_server_name};

@@ -4,8 +4,8 @@ mod notify;
 mod servers;
 
 use super::*;
-use crate::rules::{Reach, Rule};
 use expect_test::{Expect, expect};
+use talaria_guard::rules::{Reach, Rule};
 
 fn check(text: &str, expected: &Expect) -> Config {
     let (config, problems) = match parse(text) {

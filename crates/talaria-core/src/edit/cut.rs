@@ -9,7 +9,7 @@ use toml_edit::{Document, InlineTable, Item, Table, Value};
 use super::key_path::KeyPath;
 use super::place::{Holder, holders, written_in};
 use super::{find, refused, unset};
-use crate::config::Problem;
+use crate::toml_problem::Problem;
 use crate::toml_text::{Piece, TomlText};
 
 /// The text without what is at `path`.

@@ -4,8 +4,8 @@ use serde_json::Value as Json;
 use toml_edit::{Item, Value};
 
 use super::{KeyPath, find, literal};
-use crate::config::Problem;
-use crate::config::read;
+use crate::toml_problem::Problem;
+use crate::toml_problem::read;
 
 /// One value of a text.
 #[derive(Debug, Clone)]

@@ -7,7 +7,7 @@ use toml_edit::{Document, InlineTable, Item, Table, TableLike, Value};
 
 use super::key_path::{KeyPath, dotted};
 use super::refused;
-use crate::config::Problem;
+use crate::toml_problem::Problem;
 use crate::toml_text::{Piece, TomlText};
 
 /// A table on the way to a key.
@@ -71,7 +71,7 @@ pub(super) fn holders<'a>(
             Item::Value(Value::InlineTable(table)) => Holder::Inline(table),
             other => {
                 let above = dotted(&path.parts()[..=depth]);
-                let what = crate::config::article(other.type_name());
+                let what = crate::toml_problem::article(other.type_name());
                 let message = format!("{above} is {what}, not a section");
                 return Err(refused(text, path, other.span().map(|span| span.start), &message));
             }

@@ -6,7 +6,7 @@
 
 use super::neutral::{block, cut, line};
 use super::{Notice, NoticeKind};
-use crate::redact::redact;
+use talaria_guard::redact::redact;
 
 /// The longest summary, in characters.
 const SUMMARY: usize = 700;

@@ -133,7 +133,7 @@ impl Given {
     }
 
     /// The thing itself: for the wire and for checks only.
-    pub(crate) fn reveal(&self) -> &Value {
+    pub fn reveal(&self) -> &Value {
         &self.value
     }
 }

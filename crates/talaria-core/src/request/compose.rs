@@ -168,6 +168,7 @@ pub(crate) mod tests {
             reason: None,
             permissions: None,
             always: None,
+            asked_because: None,
         }
     }
 

@@ -140,6 +140,7 @@ mod tests {
             reason: reason.map(str::to_owned),
             permissions: None,
             always: None,
+            asked_because: None,
         }
     }
 

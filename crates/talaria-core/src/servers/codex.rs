@@ -49,18 +49,24 @@ pub struct CodexServer {
 /// The value of one key.
 #[derive(Clone, Copy, Serialize)]
 #[serde(untagged)]
-pub(crate) enum Field<'a> {
+pub enum Field<'a> {
+    /// A string.
     Text(&'a str),
+    /// A boolean.
     Is(bool),
+    /// An integer.
     Whole(i64),
+    /// A float.
     Real(f64),
+    /// An array of strings.
     List(&'a [String]),
+    /// A table of strings.
     Named(&'a BTreeMap<String, String>),
 }
 
 impl CodexServer {
     /// The keys that are set, in the order in which they are written.
-    pub(crate) fn fields(&self) -> impl Iterator<Item = (&'static str, Field<'_>)> {
+    pub fn fields(&self) -> impl Iterator<Item = (&'static str, Field<'_>)> {
         let fields = [
             ("command", self.command.as_deref().map(Field::Text)),
             ("args", list(&self.args)),

@@ -57,7 +57,7 @@ impl fmt::Debug for Given {
 }
 
 /// Where the first reference in `text` begins.
-pub(crate) fn reference(text: &str) -> Option<usize> {
+pub fn reference(text: &str) -> Option<usize> {
     let start = text.find("${")?;
     text[start..].contains('}').then_some(start)
 }

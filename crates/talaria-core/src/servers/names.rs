@@ -23,7 +23,7 @@ pub(crate) fn is_header_name(name: &str) -> bool {
 }
 
 /// The name of the variable into which a secret of a server belongs.
-pub(crate) fn variable_for(server: &str, place: &str) -> String {
+pub fn variable_for(server: &str, place: &str) -> String {
     let word = |text: &str| -> String {
         let sign = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
         text.chars().map(sign).collect()

@@ -4,7 +4,7 @@
 //! report names; the other mistake copies a secret. Owns the words that are decisive in the names of variables and
 //! headers; shapes and everything else is the knowledge of `redact`.
 
-use crate::redact::redact;
+use talaria_guard::redact::redact;
 
 /// Last words of names whose values are secret.
 const WORDS: &[&str] = &[

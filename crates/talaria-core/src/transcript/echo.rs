@@ -3,7 +3,7 @@
 //! Codex reports every input as an item, whoever sent it. What the caller sent itself it has recorded already. 0.166
 //! echoes the id that the client gave; 0.130 does not, so there the text decides, each input once.
 
-use crate::wire::call::UserInput;
+use crate::input::InputPart;
 
 /// An input that the caller sent and has recorded itself.
 #[derive(Clone, Debug)]
@@ -14,9 +14,9 @@ pub struct Sent {
 
 impl Sent {
     /// Notes an input as it was sent; the id is the `clientUserMessageId` that went with it.
-    pub fn new(client_id: Option<String>, input: &[UserInput]) -> Self {
+    pub fn new(client_id: Option<String>, input: &[InputPart]) -> Self {
         let texts = input.iter().filter_map(|part| match part {
-            UserInput::Text { text, .. } => Some(text.as_str()),
+            InputPart::Text { text, .. } => Some(text.as_str()),
             _ => None,
         });
         Self { client_id, text: texts.collect() }
@@ -29,7 +29,7 @@ impl Sent {
 }
 
 /// Are these the same words, whatever the space between them?
-pub(crate) fn has_same_words(one: &str, other: &str) -> bool {
+pub fn has_same_words(one: &str, other: &str) -> bool {
     let is_sign = |c: &char| !c.is_whitespace();
     one.chars().filter(is_sign).eq(other.chars().filter(is_sign))
 }
@@ -69,9 +69,9 @@ mod tests {
     use super::*;
 
     fn sent(client_id: Option<&str>, texts: &[&str]) -> Sent {
-        let part = |text: &&str| UserInput::Text { text: (*text).to_owned() };
-        let image = UserInput::LocalImage { path: "/a.png".to_owned() };
-        let input: Vec<UserInput> = texts.iter().map(part).chain([image]).collect();
+        let part = |text: &&str| InputPart::Text { text: (*text).to_owned() };
+        let image = InputPart::LocalImage { path: "/a.png".to_owned() };
+        let input: Vec<InputPart> = texts.iter().map(part).chain([image]).collect();
         Sent::new(client_id.map(str::to_owned), &input)
     }
 

@@ -52,7 +52,8 @@ pub(super) fn note(body: &ItemBody, limit: usize) -> Option<String> {
         ItemBody::Sleep { duration_ms } => {
             format!("[waited {}.{} s]", duration_ms / 1000, duration_ms % 1000 / 100)
         }
-        ItemBody::Compaction => "[the conversation so far was compacted]".to_owned(),
+        ItemBody::FailedCall { tool, error } => format!("[✗ {}]", failed_call(tool, &cap(error, limit))),
+        ItemBody::Compaction(facts) => format!("[{}]", facts.words()),
         ItemBody::Other { name, .. } => format!("[step of a kind that is not known: {name}]"),
         ItemBody::UserMessage { .. }
         | ItemBody::AgentMessage { .. }
@@ -62,6 +63,14 @@ pub(super) fn note(body: &ItemBody, limit: usize) -> Option<String> {
         | ItemBody::Tool { .. }
         | ItemBody::ClientTool { .. } => return None,
     })
+}
+
+/// A call that failed, in words; Codex often names the tool itself.
+pub fn failed_call(tool: &str, error: &str) -> String {
+    match error.strip_prefix(tool) {
+        Some(rest) if rest.starts_with(' ') => error.to_owned(),
+        _ => format!("{tool} failed: {error}"),
+    }
 }
 
 /// The note for what Talaria told the model.

@@ -1,11 +1,12 @@
 //! The texts of a question. What is masked is seen as its kind and length; the answer goes to the question as it was.
 
 use super::{cover_changes, each, maybe, text};
-use crate::request::{Ask, Permissions, Wish};
+use crate::request::{Ask, FieldKind, PathAccess, Permissions, Place, Wish};
 
 pub(super) fn cover(ask: &mut Ask) {
     match ask {
-        Ask::Command { command, actions, reason, permissions, always, .. } => {
+        Ask::Command { command, actions, reason, permissions, always, asked_because, .. } => {
+            maybe(asked_because);
             text(command);
             each(actions);
             maybe(reason);
@@ -16,13 +17,16 @@ pub(super) fn cover(ask: &mut Ask) {
             text(command);
             maybe(reason);
         }
-        Ask::Network { command, reason, .. } => {
+        Ask::Network { host, command, reason, always, .. } => {
+            text(host);
             maybe(command);
             maybe(reason);
+            maybe(always);
         }
-        Ask::Patch { changes, reason, .. } => {
+        Ask::Patch { changes, reason, grant_root, .. } => {
             changes.iter_mut().for_each(|changes| cover_changes(changes));
             maybe(reason);
+            maybe(grant_root);
         }
         Ask::Permissions { reason, permissions, .. } => {
             maybe(reason);
@@ -41,6 +45,9 @@ pub(super) fn cover(ask: &mut Ask) {
                 for field in &mut form.fields {
                     maybe(&mut field.title);
                     maybe(&mut field.description);
+                    if let FieldKind::One { options } | FieldKind::Many { options, .. } = &mut field.kind {
+                        options.iter_mut().for_each(|option| maybe(&mut option.title));
+                    }
                 }
             }
         }
@@ -54,5 +61,10 @@ pub(super) fn cover(ask: &mut Ask) {
 }
 
 fn cover_permissions(permissions: &mut Permissions) {
+    for PathAccess { access: _, place } in &mut permissions.files {
+        match place {
+            Place::Path(words) | Place::Pattern(words) | Place::Special(words) => text(words),
+        }
+    }
     each(&mut permissions.unknown);
 }

@@ -6,9 +6,17 @@ use crate::item::{Item, ItemBody, SearchAction, ToolResult};
 /// Covers the secrets of a step.
 pub fn cover_item(item: &mut Item) {
     match &mut item.body {
-        ItemBody::UserMessage { text: words, .. }
-        | ItemBody::HookPrompt { text: words }
+        ItemBody::UserMessage { text: words, attachments, .. } => {
+            text(words);
+            attachments.iter_mut().for_each(|attachment| maybe(&mut attachment.name));
+        }
+        ItemBody::FailedCall { tool, error } => {
+            text(tool);
+            text(error);
+        }
+        ItemBody::HookPrompt { text: words }
         | ItemBody::Plan { text: words }
+        | ItemBody::ImageView { path: words }
         | ItemBody::ReviewStarted { review: words }
         | ItemBody::ReviewEnded { review: words } => text(words),
         ItemBody::AgentMessage { text: words, questions, .. } => {
@@ -53,15 +61,13 @@ pub fn cover_item(item: &mut Item) {
                 Some(SearchAction::Other) | None => {}
             }
         }
-        ItemBody::ImageGeneration { prompt, failure, .. } => {
+        ItemBody::ImageGeneration { prompt, path, failure, .. } => {
             maybe(prompt);
+            maybe(path);
             maybe(failure);
         }
         ItemBody::Other { raw, .. } => json(raw),
-        ItemBody::AgentActivity { .. }
-        | ItemBody::ImageView { .. }
-        | ItemBody::Sleep { .. }
-        | ItemBody::Compaction => {}
+        ItemBody::AgentActivity { .. } | ItemBody::Sleep { .. } | ItemBody::Compaction(_) => {}
     }
 }
 

@@ -7,68 +7,71 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use talaria_codex_proto::turn::{Opened, Record};
 use talaria_core::background::BackgroundEnd;
 use talaria_core::event::{Event, QueuedInput, Stage, Started};
 use talaria_core::ids::{SessionId, ThreadId, TicketId};
+use talaria_core::input::InputPart;
 use talaria_core::outcome::Outcome;
 use talaria_core::transcript::Message;
-use talaria_core::turn::{Opened, Record};
-use talaria_core::wire::call::UserInput;
 use talaria_store::{
-    Batch, Change, NewEvent, NewTurn, RequestPatch, RequestState, SessionPatch, Store, StoreError, Turn,
+    Batch, Change, NewEvent, NewTurn, RequestPatch, RequestState, SessionPatch, Store, StoreError, TurnRow,
 };
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::background::{self, BackgroundList};
-use super::feed::{Feed, Line};
-use super::input;
-use super::owed;
-use super::pending::Pending;
-use super::queue::Place;
-use super::rows;
-use super::seal::Seal;
-use super::trouble::Troubles;
-use super::worktrees::Kept;
-use crate::clock::now_ms;
-use crate::codex::host::Host;
-use crate::faults;
-use crate::permit::{Permits, SendPermit};
-use crate::session::{BackgroundNews, NotKept, Watcher};
+use crate::engine::journal::feed::{Feed, Line};
+use crate::engine::journal::pending::Pending;
+use crate::engine::lifecycle::trouble::Troubles;
+use crate::engine::outbox::notices;
+use crate::engine::run::background::{self, BackgroundList};
+use crate::engine::run::input;
+use crate::engine::seal::Seal;
+use crate::engine::tasks::queue::Place;
+use crate::engine::tasks::worktrees::Kept;
+use talaria_codex::conversation::{BackgroundNews, NotKept, Watcher};
+use talaria_codex::host::Host;
+use talaria_codex::permit::{Permits, SendPermit};
+use talaria_home::clock::now_ms;
+use talaria_home::faults;
 
+pub(crate) mod feed;
+pub(crate) mod follow;
+pub(crate) mod pending;
 mod requests;
+pub(crate) mod rows;
 
-pub(super) use requests::void;
+pub(crate) use requests::void;
 
 /// The longest pause between two tries to write.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// What a journal needs of the engine.
 #[derive(Clone)]
-pub(super) struct Shelf {
-    pub(super) store: Store,
-    pub(super) epoch: i64,
-    pub(super) seal: Seal,
-    pub(super) permits: Permits,
-    pub(super) troubles: Troubles,
+pub(crate) struct Shelf {
+    pub(crate) store: Store,
+    pub(crate) epoch: i64,
+    pub(crate) seal: Seal,
+    pub(crate) permits: Permits,
+    pub(crate) troubles: Troubles,
     /// Something new is owed to somebody.
-    pub(super) nudge: Arc<Notify>,
-    pub(super) background: BackgroundList,
+    pub(crate) nudge: Arc<Notify>,
+    pub(crate) background: BackgroundList,
 }
 
 /// A task, as far as its journal knows it.
 #[derive(Clone, Debug)]
-pub(super) struct Card {
-    pub(super) id: String,
-    pub(super) owner: String,
+pub(crate) struct Card {
+    pub(crate) id: String,
+    pub(crate) owner: String,
     /// Whom to tell.
-    pub(super) notify: Vec<String>,
+    pub(crate) notify: Vec<String>,
     /// Its own worktree, if it has one.
-    pub(super) worktree: Option<Kept>,
+    pub(crate) worktree: Option<Kept>,
 }
 
 /// The journal of one turn.
-pub(super) struct Journal {
+pub(crate) struct Journal {
     shelf: Shelf,
     feed: Feed,
     session: SessionId,
@@ -101,7 +104,13 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    pub(super) fn new(shelf: Shelf, feed: Feed, session: SessionId, turn: &Turn, task: Option<Card>) -> Self {
+    pub(crate) fn new(
+        shelf: Shelf,
+        feed: Feed,
+        session: SessionId,
+        turn: &TurnRow,
+        task: Option<Card>,
+    ) -> Self {
         Self {
             shelf,
             feed,
@@ -126,7 +135,7 @@ impl Journal {
     }
 
     /// Says what was written down behind this turn before it began.
-    pub(super) fn follow_up(&mut self, waiting: Vec<QueuedInput>) {
+    pub(crate) fn follow_up(&mut self, waiting: Vec<QueuedInput>) {
         self.waiting = waiting;
     }
 
@@ -142,19 +151,19 @@ impl Journal {
     }
 
     /// Holds a place until the turn is over.
-    pub(super) fn take(&mut self, place: Place) {
+    pub(crate) fn take(&mut self, place: Place) {
         self.place = Some(place);
     }
 
     /// Says where the turn runs.
-    pub(super) fn on(&mut self, host: &Host, started: &Started) {
+    pub(crate) fn on(&mut self, host: &Host, started: &Started) {
         self.host = host.nonce().map(str::to_owned);
         self.started = Some(started.clone());
     }
 
     /// Tells model and effort if the conversation that was taken up has others than those that were written down: Codex
     /// took a choice that nobody heard of.
-    pub(super) fn confirm(&mut self, row: &talaria_store::Session, started: &Started) {
+    pub(crate) fn confirm(&mut self, row: &talaria_store::SessionRow, started: &Started) {
         let known: Option<Started> = row.started.as_deref().and_then(|json| serde_json::from_str(json).ok());
         let is_known =
             |known: Started| (known.model, known.effort) == (started.model.clone(), started.effort.clone());
@@ -165,13 +174,13 @@ impl Journal {
     }
 
     /// Says what the person said first. What waited for its turn becomes part of the conversation only now.
-    pub(super) fn prompt(&mut self, text: &str) {
+    pub(crate) fn prompt(&mut self, text: &str) {
         let prompt = rows::prompt(self.ordinal, text);
         self.changes.push(Change::Message(talaria_store::NewMessage { event: Some(0), ..prompt }));
     }
 
     /// Nothing can be written down any more.
-    pub(super) fn is_broken(&self) -> bool {
+    pub(crate) fn is_broken(&self) -> bool {
         self.broken
     }
 
@@ -268,7 +277,7 @@ impl Watcher for Journal {
                     self.take_back();
                 }
                 if let Some(task) = &self.task {
-                    self.changes.extend(owed::outcome(task, self.ordinal).map(Change::Outbox));
+                    self.changes.extend(notices::outcome(task, self.ordinal).map(Change::Outbox));
                 }
             }
             _ => {}
@@ -315,7 +324,7 @@ impl Watcher for Journal {
         }
     }
 
-    fn queue(&mut self, input: Vec<UserInput>, limit: Option<Duration>) -> Result<usize, Vec<UserInput>> {
+    fn queue(&mut self, input: Vec<InputPart>, limit: Option<Duration>) -> Result<usize, Vec<InputPart>> {
         let Ok(sealed) = self.shelf.seal.close(&input::to_json(&input)) else {
             return Err(input);
         };

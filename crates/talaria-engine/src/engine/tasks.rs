@@ -1,25 +1,34 @@
 //! Tasks: how one is started, given its next turn, listed and shown. A task is a session; what it is beyond one stands
 //! in its own row, and how it stands follows from its turns and requests.
 
-use std::time::Duration;
+pub(crate) mod queue;
+pub(crate) mod status;
+pub(crate) mod worktrees;
 
 use talaria_core::admission;
 use talaria_core::api::{
     Kind, NewSession, NewTask, NewTurn, Problem, ProblemCode, SessionStarted, TaskEvent, TaskInfo, TaskLine,
     TaskQuery, TaskSent, TaskStarted,
 };
+use talaria_core::event::Usage;
 use talaria_core::policy::{ApprovalPolicy, Sandbox};
+use talaria_core::preferences::Preferences;
 use talaria_core::principal::Principal;
-use talaria_store::{Cursor, RequestFilter, RequestState, Session, StoreError, TaskFilter, TaskRow, Turn};
+use talaria_store::{
+    Cursor, RequestFilter, RequestState, SessionRow, StoreError, TaskFilter, TaskRow, TurnRow,
+};
 
-use super::desk::Work;
-use super::settings::{self, Wanted};
-use super::standing::{self, Standing};
-use super::worktrees::Kept;
-use super::{Engine, views};
-use crate::faults;
-use crate::session::When;
+use crate::engine::Engine;
+use crate::engine::queries::views;
+use crate::engine::run::catalog::CheckedTurn;
+use crate::engine::run::desk::Work;
+use crate::engine::run::resolve::ResolvedTurn;
+use crate::engine::run::settings::Wanted;
+use crate::engine::tasks::status::Standing;
+use crate::engine::tasks::worktrees::Kept;
 use crate::worktree::{Force, Made};
+use talaria_codex::conversation::When;
+use talaria_home::faults;
 
 /// How many of the last events are shown.
 const EVENTS: u32 = 20;
@@ -31,19 +40,33 @@ const PIECES: [&str; 4] = ["text_delta", "reasoning_delta", "output_delta", "pla
 /// Events that say which commands run.
 const STEPS: [&str; 5] =
     ["item_started", "item_completed", "item_abandoned", "request_opened", "request_closed"];
-/// So many of the last turns are looked at for what is queued.
-const QUEUED: u32 = 50;
 
 impl Engine {
     /// Writes down a new task, and runs it when there is a place.
     pub async fn start_task(&self, mut new: NewTask) -> Result<TaskStarted, Problem> {
-        let _caller = self.0.enter()?;
+        let _caller = self.inner.enter()?;
         admission::check(&new)?;
+        let config = self.inner.config();
+        let codex_home = self.inner.codex_home(&new.turn.caller, &config);
+        new.turn.caller.codex_home = codex_home.map(|home| home.to_string_lossy().into_owned());
         self.bound(&mut new).await?;
+        let wanted = Preferences { model: new.model.clone(), ..Preferences::of_turn(&new.turn) };
+        new.model = wanted.model(&config);
+        new.turn.model = None;
+        let turn = self.resolve_turn(&new.turn, Kind::Task).await?;
+        self.check_choice(CheckedTurn {
+            cwd: &new.cwd,
+            model: new.model.as_deref(),
+            effort: turn.settings.effort(),
+            input: &new.turn.input,
+            codex: &turn.codex,
+            session: None,
+        })
+        .await?;
         let notify = self.kept_targets(&new.notify)?;
-        let task = super::mint_task();
+        let task = crate::engine::mint_task();
         let made = self.make_worktree(&new, &task).await?;
-        let started = self.write_task(&new, &task, made.as_ref(), notify).await;
+        let started = self.write_task(&new, &turn, &task, made.as_ref(), notify).await;
         let started = match (started, &made) {
             (Ok(started), _) => started,
             (Err(problem), None) => return Err(problem),
@@ -55,23 +78,25 @@ impl Engine {
                 return Err(problem);
             }
         };
-        self.0.queue.stand(&started.id, &self.principal().to_string());
+        self.inner.queue.stand(&started.id, &self.principal().to_string());
         faults::point("after:prepared").await;
-        self.0.give(&started.id, Work::Turn(settings::surroundings(&new.turn.caller)));
-        let waits = self.0.queue.ahead(&started.id).is_some();
+        self.inner.give(&started.id, Work::Turn(turn.codex.surroundings.clone()));
+        let waits = self.inner.queue.ahead(&started.id).is_some();
         Ok(TaskStarted {
             id: task,
             session: started.id,
-            status: standing::before_it_is_sent(waits),
+            status: status::before_it_is_sent(waits),
             cwd: made.as_ref().map_or(new.cwd, |made| made.cwd.to_string_lossy().into_owned()),
             branch: made.map(|made| made.branch),
             after: started.after,
+            codex: Some(turn.codex.program()),
         })
     }
 
     async fn write_task(
         &self,
         new: &NewTask,
+        turn: &ResolvedTurn,
         task: &str,
         made: Option<&Made>,
         notify: Vec<String>,
@@ -97,7 +122,9 @@ impl Engine {
             notify,
             origin: None,
         };
-        self.0.create(&session, &wanted, Some((task.to_owned(), row)), self.audit_entry("start_task")).await
+        self.inner
+            .create(&session, turn, &wanted, Some((task.to_owned(), row)), self.audit_entry("start_task"))
+            .await
     }
 
     /// Gives a task its next turn; while one runs, it waits.
@@ -112,7 +139,7 @@ impl Engine {
         if let Some(problem) = Kept::of(&row).and_then(|kept| kept.problem("it cannot go on")) {
             return Err(problem);
         }
-        let limit = turn.limit_ms.map(Duration::from_millis);
+        let limit = self.inner.limit_of(&turn);
         match self.pass_on(session.id.as_str(), turn.input.clone(), When::Next, limit).await {
             Ok(_) => return Ok(TaskSent { turn: None, waits: true, after: session.last_seq }),
             Err(problem) if problem.code == ProblemCode::Conflict => {}
@@ -133,17 +160,17 @@ impl Engine {
         };
         let filter = TaskFilter { owner: self.only_owner(), active: query.active.then_some(true) };
         let limit = u32::try_from(query.limit.clamp(1, MOST)).unwrap_or(u32::MAX);
-        let page = self.0.shelf.store.tasks(&filter, behind.as_ref(), limit).await;
+        let page = self.inner.shelf.store.tasks(&filter, behind.as_ref(), limit).await;
         let page = page.map_err(|error| views::problem(&error))?;
         Ok(page.tasks.into_iter().map(|line| self.line(line)).collect())
     }
 
     fn line(&self, line: talaria_store::TaskLine) -> TaskLine {
         let standing = Standing {
-            turn: line.turn.as_ref().map(standing::of_line),
+            turn: line.turn.as_ref().map(status::of_line),
             open_requests: line.open_requests,
             wants_words: line.wants_input,
-            is_queued: self.0.queue.ahead(&line.id).is_some(),
+            is_queued: self.inner.queue.ahead(&line.id).is_some(),
         };
         TaskLine {
             id: line.alias.unwrap_or_default(),
@@ -167,55 +194,54 @@ impl Engine {
     }
 
     /// The row of a task, and its name.
-    pub(super) async fn task_row(&self, session: &Session) -> Result<(String, TaskRow), Problem> {
-        let row = self.0.shelf.store.task(&session.id).await.map_err(|error| views::problem(&error))?;
+    pub(crate) async fn task_row(&self, session: &SessionRow) -> Result<(String, TaskRow), Problem> {
+        let row = self.inner.shelf.store.task(&session.id).await.map_err(|error| views::problem(&error))?;
         session.alias.clone().zip(row).ok_or_else(|| {
-            let message = format!("{} is a session, but no task", session.id);
-            Problem::new(ProblemCode::Unknown, message)
-                .try_this(format!("see `talaria sessions show {}`", session.id))
+            let id = session.id.short();
+            let message = format!("{id} is a session, but no task");
+            Problem::new(ProblemCode::Unknown, message).try_this(format!("see `talaria sessions show {id}`"))
         })
     }
 
-    async fn show(&self, session: &Session, alias: String, row: TaskRow) -> Result<TaskInfo, Problem> {
-        let store = &self.0.shelf.store;
+    async fn show(&self, session: &SessionRow, alias: String, row: TaskRow) -> Result<TaskInfo, Problem> {
+        let store = &self.inner.shelf.store;
         let read = async {
             // Before the turn: whoever follows what comes after the last of them must not miss how the turn ended.
             let events = store.last_events(&session.id, &PIECES, EVENTS).await?;
-            let last = store.last_turns(&session.id, None, 1).await?.pop();
-            let turn = store.next_unsettled(&session.id).await?.or_else(|| last.clone());
+            let turns = store.last_turns(&session.id, None, u32::MAX).await?;
+            let turn = turns.iter().find(|turn| turn.settled_at.is_none()).or(turns.last()).cloned();
             let filter =
                 RequestFilter { session: Some(session.id.clone()), states: Some(vec![RequestState::Open]) };
             let requests = store.requests(&filter).await?;
             let mut steps = Vec::new();
-            for ordinal in 1..=last.as_ref().map_or(0, |last| last.ordinal) {
+            for ordinal in 1..=turns.last().map_or(0, |last| last.ordinal) {
                 steps.extend(store.events_of_turn(&session.id, ordinal, &["item_completed"]).await?);
             }
             let notices = store.outbox_of(&session.id).await?;
-            let is_open = |turn: &&Turn| turn.settled_at.is_none();
+            let is_open = |turn: &&TurnRow| turn.settled_at.is_none();
             let running = match turn.as_ref().filter(is_open) {
                 Some(turn) => store.events_of_turn(&session.id, turn.ordinal, &STEPS).await?,
                 None => Vec::new(),
             };
-            let mut queued = store.last_turns(&session.id, None, QUEUED).await?;
-            queued.retain(|later| {
-                later.settled_at.is_none() && turn.as_ref().is_some_and(|turn| later.ordinal > turn.ordinal)
-            });
-            queued.sort_by_key(|turn| turn.ordinal);
-            Ok::<_, StoreError>((last, turn, requests, steps, events, notices, running, queued))
+            Ok::<_, StoreError>((turns, turn, requests, steps, events, notices, running))
         };
-        let (last, turn, requests, steps, events, notices, running, queued) =
+        let (turns, turn, requests, steps, events, notices, running) =
             read.await.map_err(|error| views::problem(&error))?;
+        let is_queued = |later: &&TurnRow| {
+            later.settled_at.is_none() && turn.as_ref().is_some_and(|turn| later.ordinal > turn.ordinal)
+        };
+        let queued = turns.iter().filter(is_queued).map(|turn| turn.input_text.clone()).collect();
         let (mut files, commands) = views::work_of(&steps);
         let worktree = self.worktree_of(&row).await;
         if let Some(changes) = worktree.as_ref().and_then(|worktree| worktree.changes.as_ref()) {
             files = changes.files.iter().map(|file| file.path.clone()).collect();
         }
         let report = turn.as_ref().and_then(views::report);
-        let ahead = self.0.queue.ahead(&session.id);
+        let ahead = self.inner.queue.ahead(&session.id);
         let standing = Standing {
-            turn: turn.as_ref().map(standing::of_turn),
+            turn: turn.as_ref().map(status::of_turn),
             open_requests: i64::try_from(requests.len()).unwrap_or(i64::MAX),
-            wants_words: requests.iter().any(|request| standing::is_words(&request.kind)),
+            wants_words: requests.iter().any(|request| status::is_words(&request.kind)),
             is_queued: ahead.is_some(),
         };
         let wanted: Option<Wanted> =
@@ -224,17 +250,18 @@ impl Engine {
             status: standing.status(),
             title: session.title.clone().unwrap_or_default(),
             answer: report.as_ref().and_then(|report| report.text.clone()),
-            usage: report.as_ref().map(|report| report.usage),
+            usage: turns.iter().filter_map(|turn| views::turn(turn).usage).reduce(Usage::plus),
             outcome: report,
             files,
             commands,
             running: views::commands_that_run(&running),
-            queued: queued.into_iter().map(|turn| turn.input_text).collect(),
+            queued,
             requests: requests
                 .iter()
-                .map(|request| views::request(request, Some(session), &self.0.shelf.seal))
+                .map(|request| views::request(request, Some(session), &self.inner.shelf.seal))
                 .collect(),
             created_at: views::time(session.created_at),
+            started_at: turn.as_ref().and_then(|turn| turn.sent_at).map(views::time),
             completed_at: completed_at(turn.as_ref()),
             updated_at: views::time(session.updated_at),
             owner: owner(&row.owner),
@@ -244,7 +271,7 @@ impl Engine {
             approval: wanted.as_ref().and_then(Wanted::approval),
             network: wanted.as_ref().is_some_and(Wanted::network),
             writable_roots: wanted.map(Wanted::into_writable_roots).unwrap_or_default(),
-            turns: last.map_or(0, |last| last.ordinal),
+            turns: turns.last().map_or(0, |last| last.ordinal),
             ahead,
             worktree,
             notices: notices.iter().map(|owed| self.notice_info(owed, &alias)).collect(),
@@ -256,7 +283,7 @@ impl Engine {
     }
 }
 
-fn completed_at(turn: Option<&Turn>) -> Option<jiff::Timestamp> {
+fn completed_at(turn: Option<&TurnRow>) -> Option<jiff::Timestamp> {
     turn.and_then(|turn| turn.settled_at).map(views::time)
 }
 
@@ -264,7 +291,7 @@ fn owner(text: &str) -> Principal {
     text.parse().unwrap_or_else(|_| Principal::person(text))
 }
 
-fn told(event: &talaria_store::Event) -> Option<TaskEvent> {
+fn told(event: &talaria_store::EventRow) -> Option<TaskEvent> {
     let text = views::told(&serde_json::from_str(&event.json).ok()?)?;
     Some(TaskEvent { seq: event.seq, at: views::time(event.at), kind: event.kind.clone(), text })
 }

@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 
 use super::program::{Program, Ran};
 use super::{Deliver, NotifyError, Parcel, Receipt, json};
-use crate::home::user_path;
+use talaria_home::home::user_path;
 
 /// The way to one program.
 #[derive(Debug)]

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::attempt::{Fate, attempt, fate};
 use super::outbox::{Outbox, OutboxError, Owed};
 use super::{NotifyError, Receipt, Senders};
-use crate::clock::now_ms;
+use talaria_home::clock::now_ms;
 
 /// How many attempts run at once.
 const AT_ONCE: usize = 4;

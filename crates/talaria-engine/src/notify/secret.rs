@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use talaria_core::config::SecretPlace;
 
 use super::NotifyError;
-use crate::home::user_path;
+use talaria_home::home::user_path;
 
 /// A longer file is the wrong file.
 const LONGEST: u64 = 64 * 1024;

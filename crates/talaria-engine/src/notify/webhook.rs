@@ -12,7 +12,7 @@ use url::Url;
 use super::http::{Post, Poster};
 use super::secret::Secret;
 use super::{Deliver, NotifyError, Parcel, Receipt, json};
-use crate::clock::now_ms;
+use talaria_home::clock::now_ms;
 
 /// The way to one webhook.
 #[derive(Debug)]

@@ -15,7 +15,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
 
 use super::WorktreeError;
-use crate::codex::locate::leash::Leash;
+use talaria_codex::locate::leash::Leash;
 
 /// The first git that takes attributes from a commit instead of from files that a task can write (`GIT_ATTR_SOURCE`).
 pub(super) const OLDEST: &str = "2.41";

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use serde_json::{Value, json};
+use talaria_codex_proto::wire::call::ThreadStart;
 use talaria_core::policy::{ApprovalPolicy, Sandbox};
 use talaria_core::request::{Answer, Ask, Content, Decision, Given, Grant, Persist, Who, Wish};
-use talaria_core::wire::call::ThreadStart;
 use talaria_scripted::Reply;
 use talaria_testkit::Codex;
 
@@ -15,9 +15,10 @@ use crate::stage::{Real, Turn, begin, both_versions};
 
 both_versions!(
     permissions_are_granted_for_as_long_as_was_said,
+    always_becomes_the_rule_that_codex_proposed;
+    newest:
     questions_of_the_model_are_answered,
     a_reason_reaches_the_model_together_with_the_refusal,
-    always_becomes_the_rule_that_codex_proposed,
     a_command_with_a_wider_sandbox_says_what_it_would_get,
     a_tool_of_a_server_is_accepted_once_or_for_the_session,
     a_form_and_an_address_of_a_server_are_answered,

@@ -2,16 +2,16 @@
 //! further connection, and what is offered again.
 
 use serde_json::{Value, json};
+use talaria_codex::attach::AttachThreadError;
+use talaria_codex::client::CallError;
+use talaria_codex_proto::wire::call::ThreadStart;
+use talaria_codex_proto::wire::history::{HistoryItem, ThreadStatus};
+use talaria_codex_proto::wire::item::WireBody;
+use talaria_codex_proto::wire::notification::TurnStatus;
 use talaria_core::ids::ThreadId;
 use talaria_core::policy::{ApprovalPolicy, Sandbox};
-use talaria_core::wire::call::ThreadStart;
-use talaria_core::wire::history::{HistoryItem, ThreadStatus};
-use talaria_core::wire::item::WireBody;
-use talaria_core::wire::notification::TurnStatus;
-use talaria_engine::codex::attach::AttachThreadError;
-use talaria_engine::codex::client::CallError;
 use talaria_scripted::{Gate, Reply};
-use talaria_testkit::Codex;
+use talaria_testkit::{Codex, eventually};
 
 use crate::bare::Bare;
 use crate::keeping::Kept;
@@ -22,7 +22,8 @@ both_versions!(
     an_open_approval_is_offered_again_after_the_answer_and_the_turn_completes,
     a_half_spoken_answer_goes_on_and_comes_whole_when_it_is_complete,
     what_is_asked_for_while_a_thread_is_loaded_is_not_looked_at,
-    a_running_turn_is_told_with_what_it_did_and_the_command_that_runs,
+    a_running_turn_is_told_with_what_it_did_and_the_command_that_runs;
+    newest:
     a_thread_that_is_not_loaded_is_not_taken_up_as_it_is,
     a_thread_that_never_had_a_turn_cannot_be_taken_up,
 );
@@ -53,11 +54,11 @@ impl Kept {
         let is_asking =
             |told: &Value| told["thread"]["status"]["activeFlags"] == json!(["waitingOnApproval"]);
         // Reading is refused for a moment while the first turn of a thread begins.
-        while !bare
-            .call("thread/read", json!({ "threadId": thread }))
-            .await
-            .is_ok_and(|told| is_asking(&told))
-        {}
+        eventually("an approval is waited for", async || {
+            let told = bare.call("thread/read", json!({ "threadId": thread })).await;
+            told.is_ok_and(|told| is_asking(&told)).then_some(())
+        })
+        .await;
     }
 
     async fn bare(&self) -> Bare {

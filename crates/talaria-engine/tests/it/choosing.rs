@@ -1,13 +1,17 @@
 //! Another model for a conversation that goes on, and what there is to choose from, with the real Codex.
 
 use serde_json::json;
-use talaria_core::api::{Account, Kind, LookAt, NewSession, NewTurn, ProblemCode, SessionStarted};
+use talaria_core::api::{
+    Account, Kind, LookAt, NewSession, NewTurn, ProblemCode, Say, SessionQuery, SessionStarted, When,
+};
 use talaria_core::event::{Event, Started};
+use talaria_core::input::InputPart;
 use talaria_core::outcome::Outcome;
 use talaria_core::policy::ApprovalPolicy;
 use talaria_core::principal::Principal;
 use talaria_scripted::{Gate, Reply};
 use talaria_testkit::app_server::directive::{expect, on, reply, reply_error};
+use talaria_testkit::app_server::{complete_turn, start_turn};
 use talaria_testkit::{AppServer, Codex};
 
 use crate::home::{Home, calling};
@@ -16,9 +20,10 @@ use crate::stage::both_versions;
 both_versions!(
     a_chosen_model_is_confirmed_by_codex_and_the_rows_follow,
     where_codex_names_no_effort_the_model_is_asked_for_its_usual_one,
+    what_there_is_to_choose_is_asked_of_the_host_that_would_run_it;
+    newest:
     a_chosen_model_stays_on_another_host,
     an_engine_that_comes_later_finds_out_which_model_is_in_force,
-    what_there_is_to_choose_is_asked_of_the_host_that_would_run_it,
     where_nothing_is_said_codex_does_what_was_told_before,
     a_missing_login_and_a_broken_configuration_are_told,
 );
@@ -251,7 +256,7 @@ async fn a_missing_login_and_a_broken_configuration_are_told(codex: Codex) {
     assert_eq!(offers.model, None);
     assert!(!offers.models.is_empty(), "the rest is told");
 
-    home.caller.codex = "/nowhere/codex".to_owned();
+    home.caller.codex = Some("/nowhere/codex".to_owned());
     let problem = look(&home).await.unwrap_err();
     assert_eq!(problem.code, ProblemCode::Codex, "{problem:?}");
     home.close().await;
@@ -333,4 +338,83 @@ async fn a_key_has_no_allowance_to_ask_for_and_a_permission_profile_is_what_is_i
     assert!(!program.received().iter().any(|message| message["method"] == "account/rateLimits/read"));
     assert_eq!(offers.sandbox.as_deref(), Some(":workspace"));
     home.close().await;
+}
+
+/// No model of the tested versions is without images.
+#[tokio::test(flavor = "multi_thread")]
+async fn images_for_a_model_that_cannot_see_them_are_refused_before_anything_is_written() {
+    let model = |id: &str, modalities: &[&str]| json!({ "id": id, "model": id, "inputModalities": modalities, "isDefault": id == "sees" });
+    let list = json!({
+        "data": [model("gpt-5.5", &["text"]), model("sees", &["text", "image"])], "nextCursor": null,
+    });
+    let directives =
+        [start_turn(), vec![expect("turn/steer"), reply(json!({}))], complete_turn("done")].concat();
+    let handlers = [on("model/list", [reply(list)])];
+    let (mut home, program) = Home::scripted(AppServer::ready(handlers.into_iter().chain(directives))).await;
+    home.open().await;
+    let path = home.codex_home.work().join("picture.png").to_str().unwrap().to_owned();
+    std::fs::write(&path, "a picture").unwrap();
+    let seen = |text: &str| {
+        let image = InputPart::LocalImage { path: path.clone() };
+        NewTurn { input: vec![InputPart::Text { text: text.to_owned() }, image], ..home.turn("") }
+    };
+    let begin = |model: Option<&str>, turn: NewTurn| {
+        let cwd = home.codex_home.work().to_str().unwrap().to_owned();
+        let model = model.map(str::to_owned);
+        let new = NewSession { kind: Kind::Chat, cwd, model, sandbox: None, approval: None, turn };
+        home.on(|engine| async move { engine.start_session(new).await })
+    };
+    let refused = |problem: talaria_core::api::Problem| {
+        assert_eq!(
+            (problem.code, problem.message.as_str()),
+            (ProblemCode::BadRequest, "gpt-5.5 cannot see images")
+        );
+        assert!(problem.hint.unwrap().contains("such as sees:"));
+    };
+    refused(begin(Some("gpt-5.5"), seen("look")).await.unwrap_err());
+    let sessions = home.engine().sessions(SessionQuery::default()).await.unwrap();
+    assert_eq!(sessions.len(), 0, "{sessions:#?}");
+
+    // The scripted Codex opens every thread with this model.
+    let started = begin(Some("gpt-5.5"), home.turn("only words")).await.unwrap();
+    home.events(&started, 0).await.is(|event| matches!(event, Event::TurnStarted { .. })).await;
+    let say = |when, images| Say { text: "more".to_owned(), when, images };
+    for when in [When::Now, When::Next] {
+        let said = home.engine().say(started.id.as_str(), say(when, vec![path.clone()])).await;
+        refused(said.map(drop).unwrap_err());
+    }
+    home.engine().say(started.id.as_str(), say(When::Now, Vec::new())).await.unwrap();
+    assert_eq!(home.events(&started, 0).await.outcome().await.outcome, Outcome::Completed);
+    let (id, further) = (started.id.clone(), seen("and now"));
+    refused(
+        home.on(|engine| async move { engine.start_turn(id.as_str(), further).await }).await.unwrap_err(),
+    );
+    assert_eq!(home.detail(&started).await.turns.len(), 1);
+    assert!(!program.received().iter().any(|message| message.to_string().contains("picture.png")));
+    home.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn images_are_sent_to_a_model_of_which_nothing_is_known() {
+    let list = json!({ "data": [{ "id": "gpt-5.5", "model": "gpt-5.5" }], "nextCursor": null });
+    for list in [reply(list), reply_error(json!({ "code": -32603, "message": "no list" }))] {
+        let directives = [start_turn(), complete_turn("done")].concat();
+        let handlers = [on("model/list", [list])];
+        let (mut home, program) =
+            Home::scripted(AppServer::ready(handlers.into_iter().chain(directives))).await;
+        home.open().await;
+        let image = InputPart::LocalImage { path: "/picture.png".to_owned() };
+        let new = NewSession {
+            kind: Kind::Chat,
+            cwd: home.codex_home.work().to_str().unwrap().to_owned(),
+            model: Some("gpt-5.5".to_owned()),
+            sandbox: None,
+            approval: None,
+            turn: NewTurn { input: vec![image], ..home.turn("") },
+        };
+        let started = home.on(|engine| async move { engine.start_session(new).await }).await.unwrap();
+        assert_eq!(home.events(&started, 0).await.outcome().await.outcome, Outcome::Completed);
+        assert!(program.received().iter().any(|message| message.to_string().contains("picture.png")));
+        home.close().await;
+    }
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 use talaria_core::api::{Compact, Interrupt, Problem, ProblemCode, SessionStarted};
 use talaria_core::event::{Event, Stage};
-use talaria_core::item::ItemBody;
+use talaria_core::item::{CompactionCause, ItemBody};
 use talaria_core::outcome::Outcome;
 use talaria_core::policy::ApprovalPolicy;
 use talaria_core::request::Who;
@@ -18,7 +18,8 @@ use crate::stage::both_versions;
 both_versions!(
     a_conversation_is_shortened_and_goes_on,
     a_compaction_that_fails_says_why_and_the_conversation_goes_on,
-    a_compaction_can_be_interrupted,
+    a_compaction_can_be_interrupted;
+    newest:
     a_compaction_is_refused_while_a_turn_runs,
     words_for_a_compaction_wait_for_the_next_turn,
     a_compaction_goes_on_without_its_engine,
@@ -49,7 +50,7 @@ async fn go_on(home: &Home, started: &SessionStarted) {
 
 /// How often the conversation was shortened, as far as the steps tell.
 fn shortened(events: &[Event]) -> usize {
-    let is_it = |event: &&Event| matches!(event, Event::ItemCompleted { item } if matches!(item.body, ItemBody::Compaction));
+    let is_it = |event: &&Event| matches!(event, Event::ItemCompleted { item } if matches!(item.body, ItemBody::Compaction(_)));
     events.iter().filter(is_it).count()
 }
 
@@ -62,6 +63,16 @@ async fn a_conversation_is_shortened_and_goes_on(codex: Codex) {
     let report = events.outcome().await;
     assert_eq!(report.outcome, Outcome::Completed, "{:#?}", events.seen);
     assert_eq!(shortened(&events.seen), 1);
+    let facts = events.seen.iter().find_map(|event| match event {
+        Event::ItemCompleted { item } => match &item.body {
+            ItemBody::Compaction(facts) => Some(*facts),
+            _ => None,
+        },
+        _ => None,
+    });
+    let facts = facts.unwrap();
+    assert_eq!((facts.by, facts.before), (Some(CompactionCause::User), Some(1050)), "{facts:?}");
+    assert!(facts.after.is_some_and(|after| after > 0), "{facts:?}");
     assert!(report.usage.total > 0, "it costs what it costs: {report:?}");
     let turns = home.detail(&started).await.turns;
     assert_eq!((turns[1].prompt.as_str(), turns[1].stage), ("/compact", Stage::Settled));

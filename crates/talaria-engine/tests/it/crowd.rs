@@ -4,23 +4,24 @@ use std::sync::{Arc, mpsc as blocking};
 use std::{fs, iter};
 
 use serde_json::{Value, json};
+use talaria_codex::client::CallError;
+use talaria_codex::conversation::Watcher;
+use talaria_codex::host::Host;
 use talaria_core::event::Event;
+use talaria_core::input::InputPart;
 use talaria_core::item::ItemBody;
 use talaria_core::outcome::Outcome;
 use talaria_core::policy::ApprovalPolicy;
-use talaria_core::wire::call::UserInput;
-use talaria_engine::codex::client::CallError;
-use talaria_engine::codex::host::Host;
-use talaria_engine::session::Watcher;
 use talaria_scripted::{Gate, ModelRequest, Reply};
 use talaria_testkit::app_server::directive::{expect, expect_answer, on, send};
-use talaria_testkit::{AppServer, Codex};
+use talaria_testkit::{AppServer, Codex, eventually};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use crate::stage::{Ended, PATIENCE, Real, Scripted, begin, both_versions};
 
 both_versions!(
+    newest:
     twenty_turns_at_once_get_their_own_text_and_all_of_it,
     twenty_turns_at_once_get_their_own_commands,
     a_watcher_that_blocks_holds_up_neither_the_others_nor_the_socket,
@@ -137,7 +138,7 @@ async fn a_watcher_that_blocks_holds_up_neither_the_others_nor_the_socket(codex:
     let (let_go, release) = blocking::channel();
     let mut session = real.session_with(real.unconfined(ApprovalPolicy::Never)).await;
     let slow = tokio::spawn(async move {
-        let input = vec![UserInput::Text { text: "turn number 99".to_owned() }];
+        let input = vec![InputPart::Text { text: "turn number 99".to_owned() }];
         let mut watcher = Stubborn { blocked, release, text: String::new() };
         let (_commands, mut none) = mpsc::unbounded_channel();
         let report = session.run_turn(input, None, &mut none, &mut watcher).await;
@@ -178,13 +179,10 @@ async fn at_most_64_requests_are_in_flight() {
     let scripted = Scripted::start(AppServer::ready(play), "0.166.0").await;
     let calls: Vec<_> = (0..200).map(|_| spawn_call(&scripted.host)).collect();
     let is_answer = |message: &Value| message["id"] == "now";
-    let received = loop {
-        let received = scripted.program.received();
-        if received.iter().any(is_answer) {
-            break received;
-        }
-        tokio::task::yield_now().await;
-    };
+    let received = eventually("the answer", async || {
+        Some(scripted.program.received()).filter(|received| received.iter().any(is_answer))
+    })
+    .await;
     let before = received.iter().take_while(|message| !is_answer(message));
     assert_eq!(before.filter(|message| message["method"] == "account/read").count(), 64);
     scripted.close().await;

@@ -11,7 +11,10 @@ use talaria_testkit::Codex;
 use crate::home::Home;
 use crate::stage::both_versions;
 
-both_versions!(an_answer_to_another_question_that_looks_the_same_is_refused);
+both_versions!(
+    newest:
+    an_answer_to_another_question_that_looks_the_same_is_refused,
+);
 
 struct Shown {
     started: SessionStarted,

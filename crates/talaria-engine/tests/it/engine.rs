@@ -13,15 +13,16 @@ use talaria_engine::engine::{Engine, LockError, OpenError};
 use talaria_scripted::{Gate, Reply};
 use talaria_testkit::app_server::directive::{notify, on, reply, reply_error, send};
 use talaria_testkit::app_server::{THREAD, TURN, complete_turn, start_turn};
-use talaria_testkit::{AppServer, Codex};
+use talaria_testkit::{AppServer, Codex, eventually};
 
 use crate::home::{Home, completed_once, options};
 use crate::stage::{PATIENCE, both_versions};
 
 both_versions!(
+    a_conversation_goes_on_on_its_thread_after_everything_was_stopped;
+    newest:
     a_session_runs_and_its_rows_say_what_its_events_say,
     a_conversation_is_followed_from_any_number_while_a_turn_runs,
-    a_conversation_goes_on_on_its_thread_after_everything_was_stopped,
     what_runs_when_the_engine_is_stopped_is_interrupted_and_told_so,
 );
 
@@ -251,9 +252,7 @@ async fn a_turn_is_stopped_while_codex_does_not_say_whether_it_opens_the_convers
     let (mut home, silent) = Home::scripted(AppServer::ready([on("account/read", [])])).await;
     home.open().await;
     let started = home.start(ApprovalPolicy::Never, "go").await;
-    while !silent.received().iter().any(|message| message["method"] == "account/read") {
-        tokio::task::yield_now().await;
-    }
+    silent.wait_received("account/read").await;
     home.engine().interrupt(started.id.as_str(), Interrupt { by: Who::User }).await.unwrap();
     let asked = std::time::Instant::now();
     let report = home.events(&started, 0).await.outcome().await;
@@ -326,9 +325,7 @@ async fn an_answer_that_a_dying_codex_may_have_had_is_shown_as_undelivered() {
     let second = home.answer(&ticket, "decline").await.unwrap_err();
     assert!(second.message.contains("already answered"), "{}", second.message);
     let is = async |state| home.engine().request(ticket.as_str()).await.unwrap().state == state;
-    while !is(RequestState::Delivering).await {
-        tokio::task::yield_now().await;
-    }
+    eventually("the answer is on its way", async || is(RequestState::Delivering).await.then_some(())).await;
     home.kill_codex(&home.hosts().await).await;
     assert!(matches!(events.outcome().await.outcome, Outcome::Lost { .. }));
     assert!(is(RequestState::Undelivered).await);

@@ -8,7 +8,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use talaria_core::place::Place;
+use talaria_guard::place::Place;
 use talaria_scripted::{Reply, ScriptedModel};
 use talaria_testkit::client::thread_id;
 use talaria_testkit::{Client, Codex, CodexHome};

@@ -1,14 +1,14 @@
 //! Events are written as JSON and read back by other processes: nothing may be lost on the way.
 
 use serde_json::Value;
+use talaria_codex_proto::frame::{Decoded, Frame as Message, decode_text};
+use talaria_codex_proto::project;
+use talaria_codex_proto::wire::notification::Notification;
 use talaria_core::event::{Event, Usage};
-use talaria_core::frame::{Decoded, Frame as Message, decode_text};
 use talaria_core::ids::TicketId;
 use talaria_core::outcome::{FailureCode, Outcome, Report};
-use talaria_core::place::Place;
-use talaria_core::project;
 use talaria_core::request::Who;
-use talaria_core::wire::notification::Notification;
+use talaria_guard::place::Place;
 use talaria_testkit::wire::{Direction, frames};
 
 fn assert_read_back(event: &Event) {

@@ -1,12 +1,12 @@
 //! What the real Codex will not do: garbage, strangers, frames out of place, a sudden end. Over both transports.
 
 use serde_json::{Value, json};
+use talaria_codex::conversation::Command;
 use talaria_core::event::Event;
 use talaria_core::ids::{ItemId, ThreadId};
 use talaria_core::item::{ItemBody, Status};
 use talaria_core::outcome::Outcome;
 use talaria_core::request::{Ask, Decision, Who};
-use talaria_engine::session::Command;
 use talaria_testkit::AppServer;
 use talaria_testkit::app_server::directive::{
     close, exit, expect, expect_answer, huge, notify, on, raw, raw_bytes, repeat, reply, reply_error, send,
@@ -390,7 +390,7 @@ async fn a_request_that_somebody_else_resolved_is_void(version: &str) {
     let (scripted, ended) = one_turn(version, [approval(json!(5), THREAD), resolved]).await;
     completed(&ended);
     let void = |event: &&Event| {
-        matches!(event, Event::RequestClosed { decision: Decision::Void, by: Who::Codex, .. })
+        matches!(event, Event::RequestClosed { decision: Decision::Void, by: Who::OtherClient, .. })
     };
     assert_eq!(ended.events.iter().filter(void).count(), 1, "{:#?}", ended.events);
     assert_eq!(answers(&scripted, &json!(5)), [] as [Value; 0], "nothing is sent for it");
@@ -563,9 +563,7 @@ async fn a_codex_that_ignores_an_interrupt_is_ended_unless_others_need_it() {
         let mut turn = begin(scripted.session().await, "go");
         turn.until(|event| matches!(event, Event::TurnStarted { .. }).then_some(())).await;
         turn.command(Command::Interrupt { by: Who::User }).await;
-        while !scripted.program.received().iter().any(|message| message["method"] == "turn/interrupt") {
-            tokio::task::yield_now().await;
-        }
+        scripted.program.wait_received("turn/interrupt").await;
         tokio::time::pause();
         // The limit, and then what is done about it, which takes real time.
         turn.until(|event| matches!(event, Event::Escalated { .. }).then_some(())).await;

@@ -8,12 +8,12 @@ mod told;
 use std::fs;
 use std::time::{Duration, Instant};
 
+use talaria_codex::conversation::{Command, Options};
 use talaria_core::event::{Event, Stage};
 use talaria_core::item::{ItemBody, Status};
 use talaria_core::outcome::Outcome;
 use talaria_core::policy::ApprovalPolicy;
 use talaria_core::request::{Decision, Who};
-use talaria_engine::session::{Command, Options};
 use talaria_scripted::{Gate, Phase, Reply};
 use talaria_testkit::Codex;
 
@@ -22,6 +22,7 @@ use crate::stage::{Ended, Real, begin, begin_within, both_versions};
 use crate::threads::runs;
 
 both_versions!(
+    newest:
     an_interrupted_turn_then_another_returns_its_own_answer,
     an_interrupt_at_the_very_beginning_of_a_command_leaves_no_process,
     a_command_that_streams_for_longer_than_the_quiet_warning_is_not_killed,

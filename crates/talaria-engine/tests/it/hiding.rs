@@ -91,7 +91,7 @@ async fn a_task_commits_in_its_worktree_and_sees_nothing_else_of_the_home(codex:
         ..home.writing_task(&format!("{}; {commit}", probe.script(&home)))
     };
     let task = home.on(|engine| async move { engine.start_task(new).await }).await.unwrap();
-    let started = SessionStarted { id: task.session.clone(), task: None, turn: 1, after: 0 };
+    let started = SessionStarted { id: task.session.clone(), task: None, turn: 1, after: 0, codex: None };
     home.events(&started, 0).await.outcome().await;
     assert_eq!(probe.seen(&home), format!("{HIDDEN}{USABLE}committed\n"));
     let (id, turn) = (task.id.clone(), home.turn(&probe.script(&home)));

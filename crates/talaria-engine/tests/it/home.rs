@@ -8,21 +8,21 @@ use std::path::Path;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
+use talaria_codex::pool::Limits;
 use talaria_core::access::Identity;
 use talaria_core::api::{
-    AnswerRequest, Caller, Kind, NewSession, NewTurn, Numbered, Say, SessionDetail, SessionStarted, Stop,
-    When,
+    AnswerRequest, Kind, LocalCaller, NewSession, NewTurn, Numbered, Say, SessionDetail, SessionStarted,
+    Stop, When,
 };
 use talaria_core::event::Event;
 use talaria_core::ids::TicketId;
+use talaria_core::input::InputPart;
 use talaria_core::outcome::Report;
-use talaria_core::policy::{Answers, ApprovalPolicy, Sandbox};
+use talaria_core::policy::{ApprovalPolicy, Sandbox};
 use talaria_core::principal::Principal;
 use talaria_core::request::Who;
-use talaria_core::wire::call::UserInput;
-use talaria_engine::codex::pool::Limits;
 use talaria_engine::engine::{Engine, EngineOptions, Follow, LockError, OpenError, OpenOptions};
-use talaria_engine::home::TalariaHome;
+use talaria_home::home::TalariaHome;
 use talaria_scripted::ScriptedModel;
 use talaria_testkit::app_server::{AppServer, Installed};
 use talaria_testkit::{Codex, CodexHome, Marker, stand_in};
@@ -35,7 +35,7 @@ pub(crate) struct Home {
     pub(crate) model: ScriptedModel,
     pub(crate) codex_home: CodexHome,
     pub(crate) marker: Marker,
-    pub(crate) caller: Caller,
+    pub(crate) caller: LocalCaller,
     /// How many tasks the next engine lets work at once.
     pub(crate) max_tasks: usize,
     /// What its hosts may take.
@@ -46,25 +46,25 @@ pub(crate) struct Home {
 impl Home {
     /// A home whose Codex is a real one.
     pub(crate) async fn real(codex: &Codex) -> Self {
-        Self::with(&codex.native, codex.version).await
+        Self::with(&codex.native).await
     }
 
     /// A home whose Codex plays a script.
     pub(crate) async fn scripted(server: AppServer) -> (Self, Installed) {
-        let mut home = Self::with(Path::new("codex"), "0.166.0").await;
+        let mut home = Self::with(Path::new("codex")).await;
         let installed = home.install(server);
         (home, installed)
     }
 
     /// A home whose Codex is the one that starts in milliseconds and has a model inside.
     pub(crate) async fn standing_in() -> Self {
-        let mut home = Self::with(Path::new("codex"), stand_in::VERSION).await;
+        let mut home = Self::with(Path::new("codex")).await;
         let program = stand_in::install(&home.codex_home.root().join("bin"));
-        program.to_str().unwrap().clone_into(&mut home.caller.codex);
+        home.use_codex(&program);
         home
     }
 
-    async fn with(program: &Path, version: &str) -> Self {
+    async fn with(program: &Path) -> Self {
         let model = ScriptedModel::start().await.unwrap();
         let (codex_home, marker) = (CodexHome::new(&model), Marker::new());
         let text = |path: &Path| path.to_str().unwrap().to_owned();
@@ -76,20 +76,25 @@ impl Home {
         // What begins with TALARIA_ does not reach Codex.
         environment.push(("SCENE".to_owned(), marker.environment().1.to_owned()));
         environment.push(("PATH".to_owned(), std::env::var("PATH").unwrap()));
-        let caller = Caller {
-            codex: text(program),
-            version: version.to_owned(),
-            path_dir: None,
-            codex_home: Some(text(&codex_home.path())),
-            environment,
-        };
-        Self { model, codex_home, marker, caller, max_tasks: 64, limits: Limits::default(), running: None }
+        let caller = LocalCaller { codex: None, codex_home: Some(text(&codex_home.path())), environment };
+        let limits = Limits::default();
+        let mut home = Self { model, codex_home, marker, caller, max_tasks: 64, limits, running: None };
+        home.use_codex(program);
+        home
+    }
+
+    /// Names the Codex to use, and puts it first on PATH: a model may not name one.
+    fn use_codex(&mut self, program: &Path) {
+        self.caller.codex = Some(program.to_str().unwrap().to_owned());
+        let path = self.caller.environment.iter_mut().find(|(name, _)| name == "PATH");
+        let (path, directory) = (&mut path.unwrap().1, program.parent().unwrap().to_str().unwrap());
+        *path = format!("{directory}:{path}");
     }
 
     /// Puts a script in the place of Codex.
     pub(crate) fn install(&mut self, server: AppServer) -> Installed {
         let installed = server.version("0.166.0").install(&self.codex_home.root().join("bin"));
-        installed.codex.to_str().unwrap().clone_into(&mut self.caller.codex);
+        self.use_codex(&installed.codex);
         installed
     }
 
@@ -163,13 +168,9 @@ impl Home {
 
     pub(crate) fn turn(&self, text: &str) -> NewTurn {
         NewTurn {
-            input: vec![UserInput::Text { text: text.to_owned() }],
-            model: None,
-            effort: None,
-            limit_ms: None,
-            quiet_after_ms: None,
-            answers: Answers::default(),
+            input: vec![InputPart::Text { text: text.to_owned() }],
             caller: self.caller.clone(),
+            ..NewTurn::default()
         }
     }
 

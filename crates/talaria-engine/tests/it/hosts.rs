@@ -8,22 +8,21 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
-use talaria_core::wire::call::ThreadStart;
-use talaria_engine::codex::host::{Host, HostError};
-use talaria_engine::session::{Options, Session};
+use talaria_codex::conversation::{Options, Session};
+use talaria_codex::host::{Host, HostError};
+use talaria_codex_proto::wire::call::ThreadStart;
 use talaria_scripted::{Gate, Reply};
 use talaria_testkit::app_server::directive::{exit, expect, hang, ignore_signals, spawn, stderr};
 use talaria_testkit::app_server::{AppServer, complete_turn, start_turn};
-use talaria_testkit::{Codex, CodexHome, Marker, build_dir};
+use talaria_testkit::{Codex, CodexHome, Marker, build_dir, until};
 
-use crate::stage::{
-    PATIENCE, Real, Scripted, begin, both_transports, both_versions, real_spec, scripted_spec,
-};
+use crate::stage::{Real, Scripted, begin, both_transports, both_versions, real_spec, scripted_spec};
 
 both_versions!(
-    a_configuration_of_codex_that_does_not_parse_is_an_error_with_its_place,
+    a_configuration_of_codex_that_does_not_parse_is_an_error_with_its_place;
+    newest:
     a_real_host_that_is_dropped_leaves_nothing_behind,
-    a_host_has_a_private_directory_that_goes_with_it
+    a_host_has_a_private_directory_that_goes_with_it,
 );
 
 both_transports!(
@@ -37,19 +36,12 @@ both_transports!(
 );
 
 fn folder() -> tempfile::TempDir {
-    tempfile::tempdir_in(build_dir::folder("test-homes")).unwrap()
+    tempfile::tempdir_in(build_dir::homes()).unwrap()
 }
 
 /// Waits until at least this many processes carry the mark.
 async fn grown_to(marker: &Marker, count: usize) {
-    let grown = async {
-        while marker.survivors().len() < count {
-            tokio::task::yield_now().await;
-        }
-    };
-    let Ok(()) = tokio::time::timeout(PATIENCE, grown).await else {
-        panic!("only {:?}", marker.survivors());
-    };
+    until(&format!("{count} processes"), || marker.survivors().len() >= count).await;
 }
 
 async fn gone(marker: &Marker) {
@@ -153,12 +145,7 @@ async fn closing_reaps_what_detached_itself_from_codex() {
         let all = scripted.marker.survivors();
         all.len() == 2 && all.iter().any(|process| process.command.starts_with("sleep 600"))
     };
-    let detached = async {
-        while !is_detached() {
-            tokio::task::yield_now().await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, detached).await.unwrap();
+    until("the sleeper detached itself", is_detached).await;
     scripted.close().await;
 }
 
@@ -218,9 +205,7 @@ async fn a_codex_that_never_greets_back_is_given_up_and_ended() {
     let program = AppServer::script([hang()]).install(&folder.path().join("bin"));
     let spec = scripted_spec(&program.codex, "0.166.0", folder.path(), &marker);
     let starting = tokio::spawn(Host::start(spec));
-    while program.received().is_empty() {
-        tokio::task::yield_now().await;
-    }
+    until("Codex is greeted", || !program.received().is_empty()).await;
     tokio::time::pause();
     let error = starting.await.unwrap().unwrap_err();
     tokio::time::resume();
@@ -235,9 +220,7 @@ async fn a_start_that_is_given_up_leaves_nothing_behind() {
         let program = AppServer::script([hang()]).install(&folder.path().join("bin"));
         let spec = scripted_spec(&program.codex, version, folder.path(), &marker);
         let starting = tokio::spawn(Host::start(spec));
-        while program.received().is_empty() {
-            tokio::task::yield_now().await;
-        }
+        until("Codex is greeted", || !program.received().is_empty()).await;
         starting.abort();
         assert!(starting.await.unwrap_err().is_cancelled());
         gone(&marker).await;

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use talaria_codex::install::{Installed, Progress, install, installed};
+use talaria_codex::locate::{CodexOrigin, Search, locate};
 use talaria_core::version::PINNED;
-use talaria_engine::codex::install::{Installed, Progress, install, installed};
-use talaria_engine::codex::locate::{Origin, Search, locate};
-use talaria_engine::home::TalariaHome;
+use talaria_home::home::TalariaHome;
 
 #[tokio::test]
 async fn the_pinned_codex_is_installed_once_by_two_at_the_same_time_and_then_found() {
@@ -33,7 +33,7 @@ async fn the_pinned_codex_is_installed_once_by_two_at_the_same_time_and_then_fou
 
     let search = Search { explicit: None, path: None, installed: home.codex_root() };
     let found = locate(&search).await.unwrap();
-    assert_eq!((found.origin, &found.version), (Origin::Installed, &PINNED));
+    assert_eq!((found.origin, &found.version), (CodexOrigin::Installed, &PINNED));
     assert_eq!(Some(&found.path), installed(&home, &PINNED).as_ref());
     assert_ne!(found.launcher.as_ref(), Some(&found.path), "the native program, not the launcher");
     assert!(found.path.starts_with(home.codex_dir(&PINNED).canonicalize().unwrap()));

@@ -11,20 +11,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
-use talaria_core::wire::notification::TurnStatus;
-use talaria_engine::codex::host::{AttachError, Host, HostError, HostSpec, reap_strays};
-use talaria_engine::codex::keeping::{Birth, Record, Register};
+use talaria_codex::host::{AttachError, Host, HostError, HostSpec, reap_strays};
+use talaria_codex::keeping::{Birth, Record, Register};
+use talaria_codex_proto::wire::notification::TurnStatus;
 use talaria_scripted::{Gate, Reply, ScriptedModel};
 use talaria_testkit::app_server::directive::{hang, spawn, stderr};
-use talaria_testkit::{AppServer, Codex, CodexHome, Marker, build_dir};
+use talaria_testkit::{AppServer, Codex, CodexHome, Marker, build_dir, until};
 use tokio_util::sync::CancellationToken;
 
 use crate::ledger::{Ledger, Step};
-use crate::stage::{PATIENCE, both_versions, real_spec, scripted_spec};
+use crate::stage::{both_versions, real_spec, scripted_spec};
 use crate::threads::{exchange, runs, say, turn_that_is};
 
 both_versions!(
-    a_turn_outlives_its_owner_and_completes_under_the_next,
+    a_turn_outlives_its_owner_and_completes_under_the_next;
+    newest:
     the_end_of_an_adopted_codex_is_noticed_and_everything_below_it_goes,
 );
 
@@ -84,7 +85,7 @@ async fn a_turn_outlives_its_owner_and_completes_under_the_next(codex: Codex) {
     let gate = Gate::new();
     kept.model.push(Reply::new().text("half ").gate(&gate).text("whole"));
     let cwd = kept.home.work().to_str().unwrap().to_owned();
-    let asked = talaria_core::wire::call::ThreadStart { cwd, ..Default::default() };
+    let asked = talaria_codex_proto::wire::call::ThreadStart { cwd, ..Default::default() };
     let thread = kept.host().start_thread(&asked).await.unwrap().started.thread;
     let turn = say(kept.host(), &thread, "go").await;
     gate.reached().await;
@@ -102,7 +103,7 @@ async fn a_turn_outlives_its_owner_and_completes_under_the_next(codex: Codex) {
 async fn the_end_of_an_adopted_codex_is_noticed_and_everything_below_it_goes(codex: Codex) {
     let mut kept = Kept::start(&codex).await;
     kept.model.push(Reply::new().command("sleep 9107"));
-    let asked = talaria_core::wire::call::ThreadStart {
+    let asked = talaria_codex_proto::wire::call::ThreadStart {
         cwd: kept.home.work().to_str().unwrap().to_owned(),
         sandbox: Some(talaria_core::policy::Sandbox::DangerFullAccess),
         approval_policy: Some(talaria_core::policy::ApprovalPolicy::Never),
@@ -113,12 +114,7 @@ async fn the_end_of_an_adopted_codex_is_noticed_and_everything_below_it_goes(cod
     runs(&kept.marker, "sleep 9107", true).await;
     kept.change_owner().await;
     kill_process(Pid::from_raw(kept.host().pid()).unwrap(), Signal::KILL).unwrap();
-    let noticed = async {
-        while kept.host().is_alive() || kept.host().gone().is_none() {
-            tokio::task::yield_now().await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, noticed).await.unwrap();
+    until("its end is noticed", || !kept.host().is_alive() && kept.host().gone().is_some()).await;
     assert!(kept.host().gone().unwrap().starts_with("Codex ended unexpectedly"), "{:?}", kept.host().gone());
     kept.close().await;
 }
@@ -134,7 +130,7 @@ struct Orphan {
 
 impl Orphan {
     async fn leave(server: AppServer) -> Self {
-        let folder = tempfile::tempdir_in(build_dir::folder("test-homes")).unwrap();
+        let folder = tempfile::tempdir_in(build_dir::homes()).unwrap();
         let program = server.install(&folder.path().join("bin"));
         let (marker, ledger) = (Marker::new(), Ledger::new());
         let spec = scripted_spec(&program.codex, "0.166.0", folder.path(), &marker);
@@ -211,7 +207,7 @@ async fn an_intent_is_written_down_before_the_spawn_and_completed_after_it() {
 #[tokio::test]
 async fn a_host_that_cannot_be_written_down_does_not_run() {
     for (step, starts) in [(Step::Intend, 0), (Step::Complete, 1)] {
-        let folder = tempfile::tempdir_in(build_dir::folder("test-homes")).unwrap();
+        let folder = tempfile::tempdir_in(build_dir::homes()).unwrap();
         let program = AppServer::ready([]).install(&folder.path().join("bin"));
         let (marker, ledger) = (Marker::new(), Ledger::broken(step));
         let spec = scripted_spec(&program.codex, "0.166.0", folder.path(), &marker);
@@ -227,7 +223,7 @@ async fn a_host_that_cannot_be_written_down_does_not_run() {
 
 #[tokio::test]
 async fn a_kept_start_that_is_given_up_leaves_no_process() {
-    let folder = tempfile::tempdir_in(build_dir::folder("test-homes")).unwrap();
+    let folder = tempfile::tempdir_in(build_dir::homes()).unwrap();
     let program = AppServer::script([hang()]).install(&folder.path().join("bin"));
     let (marker, ledger) = (Marker::new(), Ledger::new());
     let spec = scripted_spec(&program.codex, "0.166.0", folder.path(), &marker);
@@ -236,9 +232,7 @@ async fn a_kept_start_that_is_given_up_leaves_no_process() {
         Arc::clone(&ledger) as Arc<dyn Register>,
         CancellationToken::new(),
     ));
-    while program.received().is_empty() {
-        tokio::task::yield_now().await;
-    }
+    until("Codex is greeted", || !program.received().is_empty()).await;
     starting.abort();
     assert!(starting.await.unwrap_err().is_cancelled());
     marker.wait_gone(Duration::from_secs(5)).await.unwrap();
@@ -430,7 +424,7 @@ async fn keeper_that_another_test_kills() {
 
 #[tokio::test]
 async fn a_kept_host_survives_the_death_of_its_owner_and_is_adopted() {
-    let (folder, marker) = (tempfile::tempdir_in(build_dir::folder("test-homes")).unwrap(), Marker::new());
+    let (folder, marker) = (tempfile::tempdir_in(build_dir::homes()).unwrap(), Marker::new());
     let (variable, mark) = marker.environment();
     let mut owner = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "keeping::keeper_that_another_test_kills", "--nocapture"])

@@ -5,10 +5,10 @@
 use std::fs;
 
 use serde_json::{Map, Value, json};
-use talaria_core::frame::{Decoded, Frame, decode_text};
+use talaria_codex_proto::frame::{Decoded, Frame, decode_text};
+use talaria_codex_proto::project;
+use talaria_codex_proto::wire::notification::Notification;
 use talaria_core::item::{Item, ItemBody, SearchAction};
-use talaria_core::project;
-use talaria_core::wire::notification::Notification;
 use talaria_scripted::Reply;
 use talaria_testkit::Codex;
 

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use rustix::process::{Pid, Signal, kill_process_group};
-use talaria_engine::codex::host::{Host, HostSpec};
-use talaria_engine::codex::keeping::{Birth, Intent, Record, Register, RegisterError};
+use talaria_codex::host::{Host, HostSpec};
+use talaria_codex::keeping::{Birth, Intent, Record, Register, RegisterError};
 use tokio_util::sync::CancellationToken;
 
 /// What is written down.

@@ -8,7 +8,8 @@ use talaria_testkit::Codex;
 use crate::stage::{Ended, Real, begin, both_versions};
 
 both_versions!(
-    limits_of_the_account_are_told_and_an_idle_conversation_does_not_repeat_old_ones,
+    limits_of_the_account_are_told_and_an_idle_conversation_does_not_repeat_old_ones;
+    newest:
     a_limit_that_is_reached_says_until_when_to_wait,
 );
 

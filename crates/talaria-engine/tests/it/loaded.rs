@@ -1,14 +1,17 @@
 //! Conversations that are over do not fill the hosts: what is loaded stays within the limits, and is resumed when it goes on.
 
+use talaria_codex::pool::Limits;
 use talaria_core::outcome::Outcome;
-use talaria_engine::codex::pool::Limits;
 use talaria_scripted::Reply;
 use talaria_testkit::Codex;
 
 use crate::home::Home;
 use crate::stage::both_versions;
 
-both_versions!(finished_conversations_make_room_and_go_on_elsewhere,);
+both_versions!(
+    newest:
+    finished_conversations_make_room_and_go_on_elsewhere,
+);
 
 /// The most conversations that a host has loaded, as the engine says.
 async fn most_loaded(home: &Home) -> usize {

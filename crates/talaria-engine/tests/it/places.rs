@@ -1,6 +1,6 @@
 //! What Codex asks about, and where what is accepted then happens: one table for each version, on the real Codex.
 //!
-//! `talaria_core::place` is held against it. A cell reads: asked or not; where it then happened (`ran` where there is no
+//! `talaria_codex_proto::place` is held against it. A cell reads: asked or not; where it then happened (`ran` where there is no
 //! sandbox to leave); and, of what was asked, what `place` said before the answer. Everything is accepted.
 
 // What a sandbox keeps in, and how one sees it, differs from system to system.
@@ -13,10 +13,11 @@ use std::path::{Path, PathBuf};
 
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};
-use talaria_core::frame::{Decoded, Frame, decode_text};
-use talaria_core::place::{Bounds, Place, Subject, Wishes};
-use talaria_core::wire::notification::Notification;
-use talaria_core::wire::server_request::ServerRequest;
+use talaria_codex_proto::frame::{Decoded, Frame, decode_text};
+use talaria_codex_proto::place::{Bounds, Subject, Wishes};
+use talaria_codex_proto::wire::notification::Notification;
+use talaria_codex_proto::wire::server_request::ServerRequest;
+use talaria_guard::place::Place;
 use talaria_scripted::{Reply, ScriptedModel};
 use talaria_testkit::client::thread_id;
 use talaria_testkit::{Client, Codex, CodexHome};

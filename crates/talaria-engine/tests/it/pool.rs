@@ -6,24 +6,25 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
+use talaria_codex::conversation::{Options, Session};
+use talaria_codex::current::CurrentHost;
+use talaria_codex::host::{Host, HostError, HostSpec};
+use talaria_codex::keeping::Register;
+use talaria_codex::pool::{Hosts, Limits};
+use talaria_codex_proto::wire::call::ThreadStart;
+use talaria_codex_proto::wire::notification::TurnStatus;
 use talaria_core::event::Event;
 use talaria_core::policy::{ApprovalPolicy, Sandbox};
-use talaria_core::wire::call::ThreadStart;
-use talaria_core::wire::notification::TurnStatus;
-use talaria_engine::codex::current::CurrentHost;
-use talaria_engine::codex::host::{Host, HostError, HostSpec};
-use talaria_engine::codex::keeping::Register;
-use talaria_engine::codex::pool::{Hosts, Limits};
-use talaria_engine::session::{Options, Session};
 use talaria_scripted::{Gate, Reply, ScriptedModel};
 use talaria_testkit::app_server::directive::hang;
-use talaria_testkit::{AppServer, Codex, CodexHome, Marker, build_dir};
+use talaria_testkit::{AppServer, Codex, CodexHome, Marker, build_dir, until};
 
 use crate::ledger::Ledger;
 use crate::stage::{Ended, Turn, begin, both_versions, real_spec, scripted_spec};
 use crate::threads::{say, turn_that_is};
 
 both_versions!(
+    newest:
     conversations_that_shared_a_dead_host_share_its_successor,
     a_host_that_is_too_large_is_replaced_between_turns_and_the_conversation_goes_on,
     a_host_on_which_a_turn_runs_is_never_idle,
@@ -52,7 +53,7 @@ struct Scripted {
 
 impl Scripted {
     fn new(limits: Limits) -> Self {
-        let folder = tempfile::tempdir_in(build_dir::folder("test-homes")).unwrap();
+        let folder = tempfile::tempdir_in(build_dir::homes()).unwrap();
         let program = AppServer::ready([]).install(&folder.path().join("bin"));
         let (marker, ledger) = (Marker::new(), Ledger::new());
         let spec = scripted_spec(&program.codex, "0.166.0", folder.path(), &marker);
@@ -132,9 +133,7 @@ async fn a_caller_that_goes_away_does_not_undo_the_start_that_others_wait_for() 
     let pool = Scripted::new(quiet());
     let (hosts, spec) = (pool.hosts.clone(), pool.spec.clone());
     let impatient = tokio::spawn(async move { hosts.get(&spec).await.map(drop) });
-    while pool.ledger.records().is_empty() {
-        tokio::task::yield_now().await;
-    }
+    until("a start is written down", || !pool.ledger.records().is_empty()).await;
     impatient.abort();
     assert!(impatient.await.unwrap_err().is_cancelled());
     pool.get().await;
@@ -149,9 +148,7 @@ async fn a_pool_that_is_closed_while_a_host_starts_leaves_nothing() {
     let spec = HostSpec { binary: silent.codex, ..pool.spec.clone() };
     let hosts = pool.hosts.clone();
     let waiting = tokio::spawn(async move { hosts.get(&spec).await.map(drop) });
-    while pool.marker.survivors().is_empty() {
-        tokio::task::yield_now().await;
-    }
+    until("Codex runs", || !pool.marker.survivors().is_empty()).await;
     let Scripted { hosts, ledger, .. } = &pool;
     hosts.close().await;
     assert_eq!((pool.marker.survivors(), ledger.records()), (vec![], vec![]));
@@ -199,9 +196,7 @@ async fn a_dead_host_is_buried_and_not_given_to_anybody() {
     let pool = Scripted::new(quiet());
     let first = pool.get().await;
     kill_process(Pid::from_raw(first.pid()).unwrap(), Signal::KILL).unwrap();
-    while first.gone().is_none() {
-        tokio::task::yield_now().await;
-    }
+    until("its end is noticed", || first.gone().is_some()).await;
     let second = pool.get().await;
     assert_ne!(second.pid(), first.pid());
     assert!(
@@ -215,7 +210,7 @@ async fn a_dead_host_is_buried_and_not_given_to_anybody() {
 /// Versions that talk over stdio end with their owner; they are shared all the same.
 #[tokio::test]
 async fn a_version_that_cannot_be_kept_is_shared_and_ends_with_the_pool() {
-    let folder = tempfile::tempdir_in(build_dir::folder("test-homes")).unwrap();
+    let folder = tempfile::tempdir_in(build_dir::homes()).unwrap();
     let program = AppServer::ready([]).version("0.126.0").install(&folder.path().join("bin"));
     let (marker, ledger) = (Marker::new(), Ledger::new());
     let spec = scripted_spec(&program.codex, "0.126.0", folder.path(), &marker);
@@ -297,9 +292,7 @@ async fn conversations_that_shared_a_dead_host_share_its_successor(codex: Codex)
     let first = one.host().get();
     assert_eq!(two.host().get().pid(), first.pid());
     kill_process(Pid::from_raw(first.pid()).unwrap(), Signal::KILL).unwrap();
-    while first.is_alive() {
-        tokio::task::yield_now().await;
-    }
+    until("it has ended", || !first.is_alive()).await;
     pool.model.route(|request| {
         let heard =
             request.assistant_texts().into_iter().find(|text| text.starts_with("The word"))?.to_owned();

@@ -18,10 +18,11 @@ use crate::stage::both_versions;
 
 both_versions!(
     a_turn_that_ran_when_the_engine_died_goes_on_in_the_next,
-    a_turn_that_was_left_running_goes_on_in_the_next,
     a_turn_that_ended_while_no_engine_was_there_has_its_outcome,
     an_open_approval_is_answered_after_the_restart,
-    codex_that_died_while_no_engine_was_there_loses_the_turn_and_its_request,
+    codex_that_died_while_no_engine_was_there_loses_the_turn_and_its_request;
+    newest:
+    a_turn_that_was_left_running_goes_on_in_the_next,
     what_was_lost_is_continued_once_if_that_is_wanted,
 );
 
@@ -220,9 +221,7 @@ async fn left_as_sent(is_redeemed: bool) -> (Vec<serde_json::Value>, talaria_cor
     let (mut home, silent) = Home::scripted(AppServer::ready([on("thread/start", [])])).await;
     home.open().await;
     let started = home.start(ApprovalPolicy::Never, "wait for it").await;
-    while !silent.received().iter().any(|message| message["method"] == "thread/start") {
-        tokio::task::yield_now().await;
-    }
+    silent.wait_received("thread/start").await;
     let pids = home.hosts().await;
     home.crash().await;
     home.kill_codex(&pids).await;
@@ -276,9 +275,7 @@ async fn a_prepared_turn_is_sent_by_the_next_engine_once() {
     let (mut home, silent) = Home::scripted(AppServer::ready([on("thread/start", [])])).await;
     home.open().await;
     let started = home.start(ApprovalPolicy::Never, "wait for it").await;
-    while !silent.received().iter().any(|message| message["method"] == "thread/start") {
-        tokio::task::yield_now().await;
-    }
+    silent.wait_received("thread/start").await;
     let pids = home.hosts().await;
     home.crash().await;
     home.kill_codex(&pids).await;

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
+use talaria_codex::host::HostSpec;
+use talaria_codex::revival::{Revival, RevivalError, Revived, revive};
+use talaria_codex::threads::{RawEvents, ThreadError};
+use talaria_codex_proto::wire::call::ThreadStart;
+use talaria_codex_proto::wire::notification::TurnStatus;
 use talaria_core::event::Started;
 use talaria_core::ids::ThreadId;
 use talaria_core::policy::{ApprovalPolicy, Sandbox};
-use talaria_core::wire::call::ThreadStart;
-use talaria_core::wire::notification::TurnStatus;
-use talaria_engine::codex::host::HostSpec;
-use talaria_engine::codex::threads::{RawEvents, ThreadError};
-use talaria_engine::revival::{Revival, RevivalError, Revived, revive};
 use talaria_scripted::{ModelRequest, Reply};
 use talaria_testkit::app_server::directive::{on, reply, reply_error};
 use talaria_testkit::app_server::{THREAD, write_program};
@@ -24,7 +24,8 @@ use crate::threads::{exchange, runs, say, turn_that_is};
 both_versions!(
     a_conversation_whose_codex_was_killed_in_a_command_remembers_itself,
     what_was_asked_for_is_in_force_again,
-    what_the_users_configuration_decided_is_in_force_again,
+    what_the_users_configuration_decided_is_in_force_again;
+    newest:
     a_conversation_whose_file_is_gone_is_told_a_digest,
     a_conversation_that_never_began_starts_anew,
 );
@@ -196,7 +197,7 @@ struct Place {
 
 impl Place {
     fn new() -> Self {
-        let folder = tempfile::tempdir_in(build_dir::folder("test-homes")).unwrap();
+        let folder = tempfile::tempdir_in(build_dir::homes()).unwrap();
         Self { folder, marker: Marker::new() }
     }
 
@@ -343,9 +344,7 @@ async fn a_revival_that_is_given_up_leaves_no_process() {
     let spec = place.spec(&installed.codex);
     let reviving =
         tokio::spawn(async move { revive(&spec, &asked(), &before("0.166.0"), "").await.map(drop) });
-    while !installed.received().iter().any(|message| message["method"] == "thread/resume") {
-        tokio::task::yield_now().await;
-    }
+    installed.wait_received("thread/resume").await;
     reviving.abort();
     assert!(reviving.await.unwrap_err().is_cancelled());
     place.marker.wait_gone(std::time::Duration::from_secs(5)).await.unwrap();

@@ -12,27 +12,27 @@ use std::time::Duration;
 
 use jsonschema::Validator;
 use serde_json::{Map, Value, json};
-use talaria_core::confine::Trust;
-use talaria_core::event::Event;
-use talaria_core::frame::{Decoded, Frame, decode_text};
-use talaria_core::hiding::{ExpectedSandbox, HiddenPaths, HideHome, HidingStart};
-use talaria_core::ids::ThreadId;
-use talaria_core::policy::{ApprovalPolicy, Sandbox};
-use talaria_core::project;
-use talaria_core::request::{Answer, Ask, Content, Decision, Field, FieldKind, Grant, Question, Who, Wish};
-use talaria_core::version::Version;
-use talaria_core::wire::call::{
+use talaria_codex::commands::{Happened, Line};
+use talaria_codex::conversation::{Command, Options, Session, When};
+use talaria_codex::host::Host;
+use talaria_codex_proto::confine::Trust;
+use talaria_codex_proto::frame::{Decoded, Frame, decode_text};
+use talaria_codex_proto::hiding::{ExpectedSandbox, HiddenPaths, HidingStart};
+use talaria_codex_proto::project;
+use talaria_codex_proto::wire::call::{
     ApprovalsReviewer, Call, CommandExec, CommandTerminate, DynamicTool, DynamicToolKind, EffectiveConfig,
     InjectedMessage, METHODS, ModelList, NEWER_METHODS, PluginList, RateLimitsRead, SandboxPolicy,
     TerminalsClean, TerminalsList, TerminalsTerminate, ThreadArchive, ThreadCompact, ThreadInjectItems,
     ThreadLoadedList, ThreadRead, ThreadResume, ThreadStart, ThreadUnsubscribe, TurnStart, UserConfigRead,
-    UserInput,
 };
-use talaria_core::wire::reply::{self, ToolContent, ToolResult};
-use talaria_core::wire::server_request::ServerRequest;
-use talaria_engine::codex::commands::{Happened, Line};
-use talaria_engine::codex::host::Host;
-use talaria_engine::session::{Command, Options, Session, When};
+use talaria_codex_proto::wire::reply::{self, ToolContent, ToolResult};
+use talaria_codex_proto::wire::server_request::ServerRequest;
+use talaria_core::event::Event;
+use talaria_core::ids::ThreadId;
+use talaria_core::input::InputPart;
+use talaria_core::policy::{ApprovalPolicy, HideHome, Sandbox};
+use talaria_core::request::{Answer, Ask, Content, Decision, Field, FieldKind, Grant, Question, Who, Wish};
+use talaria_core::version::Version;
 use talaria_testkit::app_server::directive::{expect, expect_answer, on, reply as answer, send};
 use talaria_testkit::app_server::{AppServer, THREAD, TURN, complete_turn, start_turn};
 use talaria_testkit::{Codex, build_dir};
@@ -58,7 +58,7 @@ pub(crate) struct Schema {
 
 impl Schema {
     pub(crate) fn generate(codex: &Codex) -> Self {
-        let folder = tempfile::tempdir_in(build_dir::folder("test-homes")).unwrap();
+        let folder = tempfile::tempdir_in(build_dir::homes()).unwrap();
         let (home, out) = (folder.path().join("home"), folder.path().join("out"));
         fs::create_dir(&home).unwrap();
         let mut program = Program::new(&codex.native);
@@ -209,7 +209,7 @@ async fn send_the_rest(host: &Arc<Host>) {
     host.call(&ThreadLoadedList {}).await.unwrap();
     host.call(&ThreadCompact { thread_id: thread_id.clone() }).await.unwrap();
     for cursor in [None, Some("next".to_owned())] {
-        host.call(&ModelList { cursor }).await.unwrap();
+        host.call(&ModelList { cursor, include_hidden: true }).await.unwrap();
     }
     host.call(&RateLimitsRead).await.unwrap();
     host.call(&TerminalsClean { thread_id: thread_id.clone() }).await.unwrap();
@@ -283,8 +283,8 @@ async fn everything_that_we_send(version: &str) -> Vec<Value> {
     }
     send_the_rest(&host).await;
 
-    let image = UserInput::LocalImage { path: "/w/picture.png".to_owned() };
-    let input = vec![UserInput::Text { text: "look".to_owned() }, image];
+    let image = InputPart::LocalImage { path: "/w/picture.png".to_owned() };
+    let input = vec![InputPart::text("look"), image];
     let mut turn = begin_with(session.unwrap(), input, None, Vec::new());
     turn.answer(Decision::Accept, Who::User).await;
     // The refusal of the stranger leaves before it is shown, so the server is ready for what comes next.
@@ -384,7 +384,7 @@ fn samples() -> Vec<Sample> {
 }
 
 /// The requests of which the core's tests show every answer.
-const REQUESTS: &str = include_str!("../../../talaria-core/src/wire/reply/requests.jsonl");
+const REQUESTS: &str = include_str!("../../../talaria-codex-proto/src/wire/reply/requests.jsonl");
 
 /// Everything that may go with a yes to this question.
 fn contents(ask: &Ask) -> Vec<Content> {

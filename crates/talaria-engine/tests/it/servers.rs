@@ -14,6 +14,7 @@ use talaria_core::event::Event;
 use talaria_core::ids::SessionId;
 use talaria_core::outcome::Outcome;
 use talaria_core::policy::ApprovalPolicy;
+use talaria_core::request::Ask;
 use talaria_scripted::Reply;
 use talaria_testkit::{Codex, mcp_server};
 
@@ -22,7 +23,8 @@ use crate::stage::both_versions;
 
 both_versions!(
     a_tool_is_approved_through_talaria_and_its_result_reaches_the_model,
-    a_secret_in_the_file_reaches_only_a_codex_that_keeps_it_to_itself,
+    a_secret_in_the_file_reaches_only_a_codex_that_keeps_it_to_itself;
+    newest:
     a_task_has_the_servers_as_well,
     headers_by_reference_reach_an_address,
     a_changed_file_reaches_the_next_conversation_and_a_restart_brings_the_servers_back,
@@ -140,6 +142,12 @@ async fn a_tool_is_approved_through_talaria_and_its_result_reaches_the_model(cod
     let started = home.start(ApprovalPolicy::Untrusted, "ask the birds").await;
     let mut events = home.events(&started, 0).await;
     let ticket = events.request().await;
+    // Codex does not say which call it asks about; without the step, waiting would count as running.
+    let is_bound = |event: &Event| match event {
+        Event::RequestOpened { ask, .. } => matches!(&**ask, Ask::Tool { item: Some(_), .. }),
+        _ => false,
+    };
+    assert!(events.seen.iter().any(is_bound), "{:#?}", events.seen);
     home.answer(&ticket, "accept").await.unwrap();
     assert_eq!(events.outcome().await.outcome, Outcome::Completed, "{:#?}", events.seen);
     let told = format!("ask ran, NEST has 5, OTHER_KEY has {}, ABSENT is not set", REFERRED.len());
@@ -182,8 +190,13 @@ async fn a_task_has_the_servers_as_well(codex: Codex) {
     home.model.play([call(&codex, "birds", "ask", json!({})), Reply::say("done")]);
     let new = home.writing_task("ask the birds");
     let task: TaskStarted = home.on(|engine| async move { engine.start_task(new).await }).await.unwrap();
-    let conversation =
-        SessionStarted { id: SessionId::new(task.session.as_str()), task: None, turn: 1, after: 0 };
+    let conversation = SessionStarted {
+        id: SessionId::new(task.session.as_str()),
+        task: None,
+        turn: 1,
+        after: 0,
+        codex: None,
+    };
     let mut events = home.events(&conversation, 0).await;
     let ticket = events.request().await;
     home.answer(&ticket, "accept").await.unwrap();

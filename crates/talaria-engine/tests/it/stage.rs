@@ -9,41 +9,27 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use talaria_codex::conversation::{Command, Options, Session, Watcher};
+use talaria_codex::host::{Host, HostError, HostSpec};
+use talaria_codex::locate::{CodexBinary, CodexOrigin};
+use talaria_codex_proto::wire::call::ThreadStart;
 use talaria_core::event::Event;
 use talaria_core::ids::TicketId;
+use talaria_core::input::InputPart;
 use talaria_core::item::{Item, ItemBody};
 use talaria_core::outcome::Report;
 use talaria_core::policy::{ApprovalPolicy, Sandbox};
 use talaria_core::request::{Answer, Ask, Who};
-use talaria_core::wire::call::{ThreadStart, UserInput};
-use talaria_engine::codex::host::{Host, HostError, HostSpec};
-use talaria_engine::codex::locate::{CodexBinary, Origin};
-use talaria_engine::session::{Command, Options, Session, Watcher};
 use talaria_scripted::ScriptedModel;
 use talaria_testkit::app_server::{AppServer, Installed};
 use talaria_testkit::{Codex, CodexHome, Marker};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
+pub(crate) use talaria_testkit::both_versions;
+
 /// How long anything may take before the test gives up. Far more than needed: it only ends a test that hangs.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
-
-/// Makes one test of each scenario and version, so that a failure names the version.
-macro_rules! both_versions {
-    ($($scenario:ident),* $(,)?) => {
-        mod v0_130 {
-            $(#[tokio::test(flavor = "multi_thread")] async fn $scenario() {
-                super::$scenario(talaria_testkit::Codex::v0_130()).await;
-            })*
-        }
-        mod v0_166 {
-            $(#[tokio::test(flavor = "multi_thread")] async fn $scenario() {
-                super::$scenario(talaria_testkit::Codex::v0_166()).await;
-            })*
-        }
-    };
-}
-pub(crate) use both_versions;
 
 /// Makes one test of each scenario and transport; the version decides which one is used.
 macro_rules! both_transports {
@@ -126,7 +112,7 @@ fn binary(path: &Path, version: &str) -> CodexBinary {
         path: path.to_owned(),
         launcher: None,
         path_dir: None,
-        origin: Origin::Configured,
+        origin: CodexOrigin::Configured,
         version: version.parse().unwrap(),
         passed_over: None,
     }
@@ -151,7 +137,7 @@ impl Scripted {
     }
 
     pub(crate) async fn try_start(server: AppServer, version: &str) -> Result<Self, HostError> {
-        let folder = tempfile::tempdir_in(talaria_testkit::build_dir::folder("test-homes")).unwrap();
+        let folder = tempfile::tempdir_in(talaria_testkit::build_dir::homes()).unwrap();
         let program = server.version(version).install(&folder.path().join("bin"));
         let marker = Marker::new();
         let host = Host::start(scripted_spec(&program.codex, version, folder.path(), &marker)).await?;
@@ -209,18 +195,18 @@ impl Ended {
 
 /// Starts a turn that says `prompt`.
 pub(crate) fn begin(session: Session, prompt: &str) -> Turn {
-    begin_with(session, vec![UserInput::Text { text: prompt.to_owned() }], None, Vec::new())
+    begin_with(session, vec![InputPart::Text { text: prompt.to_owned() }], None, Vec::new())
 }
 
 /// Starts a turn that may take this long.
 pub(crate) fn begin_within(session: Session, prompt: &str, limit: Duration) -> Turn {
-    begin_with(session, vec![UserInput::Text { text: prompt.to_owned() }], Some(limit), Vec::new())
+    begin_with(session, vec![InputPart::Text { text: prompt.to_owned() }], Some(limit), Vec::new())
 }
 
 /// Starts a turn for which commands are waiting already.
 pub(crate) fn begin_with(
     mut session: Session,
-    input: Vec<UserInput>,
+    input: Vec<InputPart>,
     limit: Option<Duration>,
     waiting: Vec<Command>,
 ) -> Turn {
@@ -349,6 +335,6 @@ pub(crate) fn repository(at: &Path) -> PathBuf {
 }
 
 /// Words as input.
-pub(crate) fn said(text: &str) -> Vec<UserInput> {
-    vec![UserInput::Text { text: text.to_owned() }]
+pub(crate) fn said(text: &str) -> Vec<InputPart> {
+    vec![InputPart::Text { text: text.to_owned() }]
 }

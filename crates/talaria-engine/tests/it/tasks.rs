@@ -11,9 +11,7 @@ mod trees;
 mod wishes;
 
 use std::fs;
-use std::future::Future;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use serde_json::Value;
 use talaria_core::api::{
@@ -27,9 +25,9 @@ use talaria_core::principal::Principal;
 use talaria_core::request::Who;
 use talaria_engine::engine::Engine;
 use talaria_testkit::app_server::write_program;
+use talaria_testkit::eventually;
 
 use crate::home::{Events, Home, calling};
-use crate::stage::PATIENCE;
 
 impl Home {
     /// A task in the tightest sandbox.
@@ -164,7 +162,7 @@ impl Listener {
 }
 
 fn conversation(session: &SessionId) -> SessionStarted {
-    SessionStarted { id: session.clone(), task: None, turn: 1, after: 0 }
+    SessionStarted { id: session.clone(), task: None, turn: 1, after: 0, codex: None }
 }
 
 fn yes() -> AnswerRequest {
@@ -173,19 +171,6 @@ fn yes() -> AnswerRequest {
 
 async fn accept(engine: &Engine, ticket: &TicketId) {
     engine.answer(ticket.as_str(), yes()).await.unwrap();
-}
-
-/// Waits for a state that no event tells of.
-async fn eventually<T, F: Future<Output = Option<T>>>(what: &str, look: impl Fn() -> F) -> T {
-    let looking = async {
-        loop {
-            if let Some(found) = look().await {
-                return found;
-            }
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, looking).await.unwrap_or_else(|_| panic!("it did not come: {what}"))
 }
 
 fn is_turn_start(event: &Event) -> bool {

@@ -7,23 +7,24 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
+use talaria_codex::client::CallError;
+use talaria_codex::host::{Host, HostError, Probe};
+use talaria_codex::terminals::TerminalsEnded;
+use talaria_codex::threads::ThreadError;
+use talaria_codex_proto::power::{Setting, Weight};
+use talaria_codex_proto::settle::{Deed, Sent, Settlement, Vantage, settle};
+use talaria_codex_proto::wire::call::{DynamicTool, ThreadStart, TurnInterrupt, TurnStart, UserInput};
+use talaria_codex_proto::wire::history::{HistoryItem, HistoryTurn, ThreadStatus};
+use talaria_codex_proto::wire::item::WireBody;
+use talaria_codex_proto::wire::notification::TurnStatus;
 use talaria_core::event::Event;
 use talaria_core::ids::{ItemId, ThreadId, TurnId};
+use talaria_core::input::InputPart;
 use talaria_core::policy::{ApprovalPolicy, Sandbox};
-use talaria_core::power::{Setting, Weight};
-use talaria_core::settle::{Deed, Sent, Settlement, Vantage, settle};
-use talaria_core::wire::call::{DynamicTool, ThreadStart, TurnInterrupt, TurnStart, UserInput};
-use talaria_core::wire::history::{HistoryItem, HistoryTurn, ThreadStatus};
-use talaria_core::wire::item::WireBody;
-use talaria_core::wire::notification::TurnStatus;
-use talaria_engine::codex::client::CallError;
-use talaria_engine::codex::host::{Host, HostError, Probe};
-use talaria_engine::codex::terminals::TerminalsEnded;
-use talaria_engine::codex::threads::ThreadError;
 use talaria_scripted::{Gate, Reply};
 use talaria_testkit::app_server::directive::{expect, freeze, hang, on, reply, reply_error};
 use talaria_testkit::app_server::{AppServer, THREAD, start_turn};
-use talaria_testkit::{Codex, Marker};
+use talaria_testkit::{Codex, Marker, until};
 
 use crate::stage::{PATIENCE, Real, Scripted, begin, both_transports, both_versions, real_spec};
 
@@ -35,7 +36,8 @@ both_versions!(
     input_whose_answer_was_lost_is_found_while_its_turn_runs_and_when_it_ended,
     input_that_never_arrived_is_not_there,
     input_whose_codex_was_killed_is_found_with_its_end,
-    a_stop_ends_what_the_turn_left_running,
+    a_stop_ends_what_the_turn_left_running;
+    newest:
     a_stopped_codex_is_silent_and_can_be_ended_although_others_hold_it,
     a_closed_host_refuses_and_starts_nothing,
 );
@@ -102,22 +104,20 @@ pub(crate) async fn exchange(host: &Host, thread: &ThreadId, text: &str) -> Hist
 /// Waits until a process whose command line ends like this is there, or is not.
 pub(crate) async fn runs(marker: &Marker, command: &str, wanted: bool) {
     let is_there = || marker.survivors().iter().any(|process| process.command.trim().ends_with(command));
-    let look = async {
-        while is_there() != wanted {
-            tokio::task::yield_now().await;
-        }
-    };
-    let Ok(()) = tokio::time::timeout(PATIENCE, look).await else {
-        panic!("{command} (wanted: {wanted}): {:?}", marker.survivors());
-    };
+    until(&format!("{command} runs: {wanted}"), || is_there() == wanted).await;
 }
 
 /// What became of input that was sent after turn `last`.
 async fn settled(host: &Host, sent: &TurnStart, last: Option<&TurnId>, vantage: Vantage) -> Settlement {
     let history = host.read_thread(&sent.thread_id).await.unwrap();
     let client_id = sent.client_user_message_id.as_deref();
+    let part = |part: &UserInput| match part {
+        UserInput::Text { text } => InputPart::text(text),
+        UserInput::LocalImage { path } => InputPart::LocalImage { path: path.clone() },
+    };
+    let input: Vec<InputPart> = sent.input.iter().map(part).collect();
     settle(
-        &Sent { deed: Deed::Words, client_id, last_turn: last, input: &sent.input, turn: None },
+        &Sent { deed: Deed::Words, client_id, last_turn: last, input: &input, turn: None },
         &history,
         vantage,
     )
@@ -141,12 +141,7 @@ async fn stop(host: &Host) {
             .unwrap();
         String::from_utf8_lossy(&states.stdout).lines().all(|state| state.trim().starts_with('T'))
     };
-    let look = async {
-        while !stands_still() {
-            tokio::task::yield_now().await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, look).await.unwrap();
+    until("every thread stands still", stands_still).await;
 }
 
 /// What the model said, message by message.

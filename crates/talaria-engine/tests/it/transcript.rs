@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use expect_test::expect;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use talaria_core::frame::{Decoded, Frame as Message, decode_text};
+use talaria_codex_proto::frame::{Decoded, Frame as Message, decode_text};
+use talaria_codex_proto::project;
+use talaria_codex_proto::wire::notification::{Notification, TurnStatus};
+use talaria_core::input::InputPart;
 use talaria_core::outcome::{FailureCode, Outcome};
-use talaria_core::project;
 use talaria_core::request::Who;
 use talaria_core::transcript::{self, Limits, Projector, Role, Sent, digest};
-use talaria_core::wire::call::UserInput;
-use talaria_core::wire::notification::{Notification, TurnStatus};
 use talaria_testkit::wire::{Direction, Frame, frames};
 
 /// One turn of a capture, as a caller follows it who records its own inputs.
@@ -26,7 +26,7 @@ struct Capture {
     /// By thread and turn.
     turns: BTreeMap<(String, String), Turn>,
     /// Inputs that were sent and belong to a turn that has not begun, by thread.
-    sent: BTreeMap<String, Vec<Vec<UserInput>>>,
+    sent: BTreeMap<String, Vec<Vec<InputPart>>>,
 }
 
 #[derive(Deserialize)]
@@ -39,11 +39,11 @@ struct Input {
 #[serde(rename_all = "camelCase")]
 struct InputParams {
     thread_id: String,
-    input: Vec<UserInput>,
+    input: Vec<InputPart>,
 }
 
 impl Turn {
-    fn record(&mut self, input: &[UserInput]) {
+    fn record(&mut self, input: &[InputPart]) {
         self.projector.sent(Sent::new(None, input));
         self.drain();
         self.messages.push(transcript::Message::user("(the caller's own)"));

@@ -4,15 +4,16 @@ use std::fs;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
+use talaria_codex::Transport;
+use talaria_codex::conversation::{Command, Options, Session, When};
+use talaria_codex::host::Host;
+use talaria_codex_proto::wire::call::ThreadStart;
 use talaria_core::event::{Event, PlanStatus, Usage};
+use talaria_core::input::InputPart;
 use talaria_core::item::{FileAction, ItemBody, Status};
 use talaria_core::outcome::{FailureCode, Outcome};
 use talaria_core::policy::{ApprovalPolicy, Sandbox};
 use talaria_core::request::{Ask, Decision, Who};
-use talaria_core::wire::call::{ThreadStart, UserInput};
-use talaria_engine::codex::Transport;
-use talaria_engine::codex::host::Host;
-use talaria_engine::session::{Command, Options, Session, When};
 use talaria_scripted::{Gate, Phase, PlanStatus as Step, Reply, ScriptedModel, Usage as Tokens};
 use talaria_testkit::{Codex, CodexHome, Marker};
 
@@ -20,30 +21,31 @@ use crate::stage::{Real, begin, begin_with, begin_within, both_versions, real_sp
 
 both_versions!(
     a_text_turn_streams_its_text_and_counts_its_tokens,
+    a_plan_is_shown_with_its_steps,
+    an_accepted_command_runs_and_the_model_sees_its_output,
+    a_declined_command_does_not_run_and_the_turn_goes_on,
+    cancelling_a_request_interrupts_the_turn,
+    a_patch_is_shown_before_it_is_answered_and_then_made,
+    an_interrupt_before_the_turn_is_accepted_ends_it,
+    steering_reaches_the_model_in_the_running_turn,
+    faults_of_the_model_fail_the_turn_with_their_class_and_not_the_thread,
+    an_input_over_the_limit_is_refused_and_the_thread_goes_on,
+    a_writable_sandbox_of_the_users_configuration_is_kept_and_nothing_is_written;
+    newest:
     a_turn_works_over_stdio_too,
     a_second_turn_remembers_the_first_and_pays_only_for_itself,
     reasoning_is_streamed_and_the_answer_is_the_final_message,
-    a_plan_is_shown_with_its_steps,
-    an_accepted_command_runs_and_the_model_sees_its_output,
     a_command_accepted_for_the_session_is_not_asked_again,
-    a_declined_command_does_not_run_and_the_turn_goes_on,
-    cancelling_a_request_interrupts_the_turn,
     a_request_that_nobody_answers_is_declined_and_the_exit_code_says_so,
-    a_patch_is_shown_before_it_is_answered_and_then_made,
     a_declined_patch_changes_nothing_and_the_turn_goes_on,
     an_interrupt_ends_a_streaming_answer,
-    an_interrupt_before_the_turn_is_accepted_ends_it,
     an_interrupt_closes_the_open_request,
-    steering_reaches_the_model_in_the_running_turn,
     input_that_no_running_turn_can_take_waits_for_the_next,
-    faults_of_the_model_fail_the_turn_with_their_class_and_not_the_thread,
-    an_input_over_the_limit_is_refused_and_the_thread_goes_on,
     a_killed_codex_loses_the_turn_with_the_signal_named,
     a_killed_codex_leaves_no_command_behind,
     the_deadline_interrupts_the_turn,
     the_deadline_stands_still_while_somebody_is_asked,
     the_users_configuration_is_not_written,
-    a_writable_sandbox_of_the_users_configuration_is_kept_and_nothing_is_written,
     a_level_of_trust_that_the_user_recorded_is_kept,
 );
 
@@ -298,7 +300,7 @@ async fn an_interrupt_before_the_turn_is_accepted_ends_it(codex: Codex) {
     real.model.route(move |request| {
         (request.prompt() == "never mind").then(|| Reply::new().gate(&held).text("no"))
     });
-    let input = vec![UserInput::Text { text: "never mind".to_owned() }];
+    let input = vec![InputPart::Text { text: "never mind".to_owned() }];
     let interrupt = Command::Interrupt { by: Who::User };
     let ended = begin_with(real.session().await, input, None, vec![interrupt]).end().await;
     assert_eq!(ended.report.outcome, Outcome::Interrupted { by: Who::User }, "{:#?}", ended.events);
@@ -366,7 +368,7 @@ async fn steering_reaches_the_model_in_the_running_turn(codex: Codex) {
 async fn input_that_no_running_turn_can_take_waits_for_the_next(codex: Codex) {
     let real = Real::start(&codex).await;
     real.model.push(Reply::say("unmoved"));
-    let input = vec![UserInput::Text { text: "go".to_owned() }];
+    let input = vec![InputPart::Text { text: "go".to_owned() }];
     let steer =
         Command::Say { input: crate::stage::said("too early"), when: When::Now, limit: None, kept: None };
     let mut ended = begin_with(real.session().await, input, None, vec![steer]).end().await;

@@ -13,12 +13,13 @@ use crate::home::{Events, Home};
 use crate::stage::both_versions;
 
 both_versions!(
+    images_go_with_what_is_said_to_a_turn_and_with_what_waits,
+    what_codex_took_and_the_model_never_got_is_taken_back;
+    newest:
     stopping_a_turn_takes_back_what_waits_and_says_what_it_was,
     what_waits_for_a_turn_that_fails_or_runs_out_of_time_is_returned,
     what_waits_for_a_turn_that_is_lost_is_returned_by_the_next_engine_too,
-    images_go_with_what_is_said_to_a_turn_and_with_what_waits,
     what_is_said_in_the_moment_in_which_a_turn_ends_is_not_lost,
-    what_codex_took_and_the_model_never_got_is_taken_back,
 );
 
 const PICTURE: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x02\0\0\0\x90wS\xde\0\0\0\x0cIDATx\x9cc\xf8\xcf\xc0\0\0\x03\x01\x01\0\xc9\xfe\x92\xef\0\0\0\0IEND\xaeB`\x82";

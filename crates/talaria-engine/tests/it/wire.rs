@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use expect_test::expect;
-use talaria_core::frame::{Decoded, decode, decode_text};
-use talaria_core::project;
-use talaria_core::wire::notification::Notification;
-use talaria_core::wire::server_request::ServerRequest;
+use talaria_codex_proto::frame::{Decoded, decode, decode_text};
+use talaria_codex_proto::project;
+use talaria_codex_proto::wire::notification::Notification;
+use talaria_codex_proto::wire::server_request::ServerRequest;
 use talaria_testkit::wire::{Direction, Frame, frames};
 
 fn captured(direction: Direction) -> impl Iterator<Item = Frame> {
@@ -26,11 +26,13 @@ fn no_frame_of_codex_is_corrupt_and_every_method_in_the_tables_fits() {
             Decoded::Known(message) => {
                 known += 1;
                 match message {
-                    talaria_core::frame::Frame::Notification(notification) => {
+                    talaria_codex_proto::frame::Frame::Notification(notification) => {
                         methods.insert(notification.method())
                     }
-                    talaria_core::frame::Frame::Request { request, .. } => methods.insert(request.method()),
-                    talaria_core::frame::Frame::Response { .. } => false,
+                    talaria_codex_proto::frame::Frame::Request { request, .. } => {
+                        methods.insert(request.method())
+                    }
+                    talaria_codex_proto::frame::Frame::Response { .. } => false,
                 };
             }
             Decoded::Unknown(unknown) => {
@@ -69,7 +71,8 @@ fn the_methods_that_this_build_does_not_know_are_these() {
 fn every_question_that_was_captured_can_be_put_to_a_person() {
     let mut kinds = BTreeSet::new();
     for frame in captured(Direction::FromCodex) {
-        if let Decoded::Known(talaria_core::frame::Frame::Request { request, .. }) = decode_text(&frame.text)
+        if let Decoded::Known(talaria_codex_proto::frame::Frame::Request { request, .. }) =
+            decode_text(&frame.text)
         {
             let ask = project::ask(&request, None);
             let is_call = matches!(request, ServerRequest::ToolCall(_));

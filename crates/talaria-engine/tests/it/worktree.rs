@@ -23,7 +23,7 @@ struct Place {
 
 impl Place {
     fn empty() -> Self {
-        let homes = talaria_testkit::build_dir::folder("test-homes");
+        let homes = talaria_testkit::build_dir::homes();
         let folder = tempfile::Builder::new().prefix("w").tempdir_in(homes).unwrap();
         Self { folder }
     }

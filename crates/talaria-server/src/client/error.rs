@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use talaria_core::api::Problem;
 
-use crate::launch::LaunchError;
+use crate::client::launch::LaunchError;
 
 /// Why a command did not get what it asked for; one variant for each thing that it would do next.
 #[derive(Debug, thiserror::Error)]

@@ -7,12 +7,12 @@ use talaria_core::api::{
     TaskQuery, When,
 };
 use talaria_core::bridge::{Call, Reply, Response, Start, step};
+use talaria_core::input::InputPart;
 use talaria_core::policy::Answers;
 use talaria_core::request::Who;
-use talaria_core::wire::call::UserInput;
 use tokio_util::sync::CancellationToken;
 
-use super::door::{Door, Ready};
+use super::door::Door;
 use super::service::refused;
 use super::waiting::{Progress, Told, settle};
 use crate::client::{Client, ClientError};
@@ -63,16 +63,25 @@ impl Caller<'_> {
         }
     }
 
+    fn turn(&self, prompt: String, deadline: Option<Duration>) -> NewTurn {
+        NewTurn {
+            input: vec![InputPart::Text { text: prompt }],
+            limit_ms: deadline.map(|deadline| u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX)),
+            answers: Some(Answers::Person),
+            caller: self.door.caller().clone(),
+            ..NewTurn::default()
+        }
+    }
+
     async fn task(&self, id: &str) -> Result<TaskInfo, Reply> {
         self.engine.task(id).await.map_err(told)
     }
 
     async fn start(&self, start: Start) -> Done {
-        let ready = self.door.ready().await.map_err(|problem| Reply::problem(&problem))?;
         let Start { prompt, cwd, model, sandbox, approval, writable_roots, network, worktree, .. } = start;
         let new = NewTask {
             cwd: self.door.path(cwd.as_deref().unwrap_or_default()),
-            model: model.or_else(|| ready.model.clone()),
+            model,
             sandbox: Some(sandbox),
             approval: Some(approval),
             writable_roots: writable_roots.iter().map(|root| self.door.path(root)).collect(),
@@ -82,7 +91,7 @@ impl Caller<'_> {
             started_in: Some(self.door.started_in().to_string_lossy().into_owned()),
             terminal: None,
             codex_home: start.codex_home.map(|home| self.door.path(&home)),
-            turn: turn(ready, prompt, start.deadline),
+            turn: self.turn(prompt, start.deadline),
         };
         let started = self.engine.start_task(&new).await.map_err(told)?;
         match self.engine.task(&started.id).await {
@@ -93,8 +102,7 @@ impl Caller<'_> {
     }
 
     async fn send(&self, id: &str, prompt: String, deadline: Option<Duration>) -> Done {
-        let ready = self.door.ready().await.map_err(|problem| Reply::problem(&problem))?;
-        let sent = self.engine.send(id, &turn(ready, prompt, deadline)).await.map_err(told)?;
+        let sent = self.engine.send(id, &self.turn(prompt, deadline)).await.map_err(told)?;
         Ok(Reply::sent(sent, &self.task(id).await?))
     }
 
@@ -103,8 +111,12 @@ impl Caller<'_> {
         if task.status.is_terminal() {
             return Err(over(&task, "there is no turn to steer", "`send` gives it a follow-up"));
         }
-        self.engine.say(id, &Say { text, images: Vec::new(), when: When::Now }).await.map_err(told)?;
-        let what = "the task was told; a turn that cannot take it yet leaves it to the next one";
+        let said = self.engine.say(id, &Say { text, images: Vec::new(), when: When::Now }).await;
+        let what = if said.map_err(told)?.to_running_turn {
+            "sent to the running turn, and not read yet"
+        } else {
+            "the running turn cannot use it; it is queued for the next turn"
+        };
         Ok(Reply::done(what, &self.task(id).await?))
     }
 
@@ -160,20 +172,6 @@ impl Caller<'_> {
             }
         }
         Ok(Reply::events(id, &found, Some(last)))
-    }
-}
-
-fn turn(ready: Ready, prompt: String, deadline: Option<Duration>) -> NewTurn {
-    let Ready { caller, effort, limit_ms, quiet_after_ms, .. } = ready;
-    let deadline = deadline.map(|deadline| u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX));
-    NewTurn {
-        input: vec![UserInput::Text { text: prompt }],
-        model: None,
-        effort,
-        limit_ms: deadline.or(limit_ms),
-        quiet_after_ms,
-        answers: Answers::Person,
-        caller,
     }
 }
 

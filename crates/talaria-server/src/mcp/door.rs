@@ -7,43 +7,33 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 
-use talaria_core::api::{Caller, Problem};
+use talaria_core::api::LocalCaller;
 use talaria_core::principal::Principal;
 
+use crate::client::launch::Launcher;
 use crate::client::{Client, ClientError};
-use crate::launch::Launcher;
 
-/// What holds for a new turn where `talaria mcp` was started.
-#[derive(Clone, Debug)]
-pub struct Ready {
-    /// The Codex to use, and its environment.
-    pub caller: Caller,
-    /// The user's model.
-    pub model: Option<String>,
-    /// How much it thinks.
-    pub effort: Option<String>,
-    /// The user's limit for a turn, in milliseconds.
-    pub limit_ms: Option<u64>,
-    /// After how much silence a person is told, in milliseconds.
-    pub quiet_after_ms: Option<u64>,
-}
-
-/// Looks at the configuration and for Codex, as they are now.
-pub type Surroundings =
-    Box<dyn Fn() -> Pin<Box<dyn Future<Output = Result<Ready, Problem>> + Send>> + Send + Sync>;
+/// Finds out whether there is a Codex that can be used.
+pub type CodexCheck = Box<dyn Fn() -> Pin<Box<dyn Future<Output = bool> + Send>> + Send + Sync>;
 
 /// The way to the engine.
 pub struct Door {
     launcher: Launcher,
-    surroundings: Surroundings,
+    caller: LocalCaller,
+    codex_check: CodexCheck,
     started_in: PathBuf,
     name: Option<String>,
 }
 
 impl Door {
     /// A door to the engine that `launcher` brings up, in the directory that the client was started in.
-    pub fn new(launcher: Launcher, surroundings: Surroundings, started_in: PathBuf) -> Self {
-        Self { launcher, surroundings, started_in, name: None }
+    pub fn new(
+        launcher: Launcher,
+        caller: LocalCaller,
+        codex_check: CodexCheck,
+        started_in: PathBuf,
+    ) -> Self {
+        Self { launcher, caller, codex_check, started_in, name: None }
     }
 
     /// Whoever comes is called this, whatever it says.
@@ -60,9 +50,14 @@ impl Door {
         Ok(client.on_behalf_of(Principal::model(name)))
     }
 
-    /// What holds for a new turn; a problem if there is no Codex.
-    pub(super) async fn ready(&self) -> Result<Ready, Problem> {
-        (self.surroundings)().await
+    /// Is there a Codex that can be used now?
+    pub(super) async fn has_codex(&self) -> bool {
+        (self.codex_check)().await
+    }
+
+    /// The environment that the client was started in.
+    pub(super) fn caller(&self) -> &LocalCaller {
+        &self.caller
     }
 
     /// Where the client was started.

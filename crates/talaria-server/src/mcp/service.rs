@@ -16,7 +16,7 @@ use talaria_core::bridge::{
     Call, DESCRIPTION, INSTRUCTIONS, Reply, TOOL, TRANSCRIPT_TEMPLATE, input_schema, transcript_of,
     transcript_uri,
 };
-use talaria_core::plain;
+use talaria_guard::plain;
 use tokio_util::sync::CancellationToken;
 
 use super::calls::Caller;
@@ -77,9 +77,10 @@ impl ServerHandler for Bridge {
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         // Without a Codex there is nothing that the tool could do.
-        let tools = match self.door.ready().await {
-            Ok(_) => vec![Tool::new(TOOL, DESCRIPTION, Arc::new(input_schema()))],
-            Err(_) => Vec::new(),
+        let tools = if self.door.has_codex().await {
+            vec![Tool::new(TOOL, DESCRIPTION, Arc::new(input_schema()))]
+        } else {
+            Vec::new()
         };
         Ok(ListToolsResult::with_all_items(tools))
     }

@@ -2,8 +2,9 @@
 
 use std::collections::VecDeque;
 
-use talaria_core::plain;
-use talaria_core::transcript::{cap, markdown};
+use talaria_core::export as markdown;
+use talaria_core::transcript::cap;
+use talaria_guard::plain;
 
 use crate::client::{Client, ClientError};
 

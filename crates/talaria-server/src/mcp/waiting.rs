@@ -12,7 +12,7 @@ use rmcp::service::Peer;
 use talaria_core::api::TaskInfo;
 use talaria_core::bridge::{Reply, Waited, step};
 use talaria_core::event::Event;
-use talaria_core::plain;
+use talaria_guard::plain;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep_until};
 use tokio_util::sync::CancellationToken;
 
@@ -21,7 +21,9 @@ use crate::client::{Client, ClientError, Follow};
 
 /// A client that hears nothing for a while may give the call up.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
-/// So many requests are remembered.
+/// How long reading the last steps of a task that has ended may take.
+const REST: Duration = Duration::from_secs(2);
+/// The most requests that are remembered.
 const REMEMBERED: usize = 10_000;
 
 /// The requests that a waiting caller was told of.
@@ -78,6 +80,7 @@ pub(super) async fn settle(
     let until = Instant::now() + timeout;
     let mut task = engine.task(id).await.map_err(told_why)?;
     let mut follow: Option<Follow> = None;
+    let mut is_outcome_read = false;
     let mut signs = interval_at(Instant::now() + SIGN_OF_LIFE, SIGN_OF_LIFE);
     signs.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -87,6 +90,9 @@ pub(super) async fn settle(
             () => None,
         };
         if let Some(why) = why {
+            if let (Waited::Ended, false, Some(events)) = (why, is_outcome_read, &mut follow) {
+                report_rest(events, progress).await;
+            }
             told.tell(task.requests.iter().map(|request| request.id.to_string()));
             return Ok(Reply::waited(why, &task));
         }
@@ -110,6 +116,7 @@ pub(super) async fn settle(
                             Event::Outcome(_) | Event::RequestOpened { .. } | Event::RequestClosed { .. }
                         );
                         if is_turning_point {
+                            is_outcome_read = matches!(event.event, Event::Outcome(_));
                             break true;
                         }
                     }
@@ -128,4 +135,21 @@ pub(super) async fn settle(
             return Ok(Reply::waited(why, &task));
         }
     }
+}
+
+/// Reports the steps that came before the outcome and were not read yet: the task may have ended since its last turning
+/// point.
+async fn report_rest(events: &mut Follow, progress: &mut Progress) {
+    let rest = async {
+        while let Some(Ok(event)) = events.next().await {
+            if let Some(step) = step(&event.event) {
+                progress.say(&step).await;
+            }
+            if matches!(event.event, Event::Outcome(_)) {
+                return;
+            }
+        }
+    };
+    // The events are stored already; only a broken connection takes longer.
+    let _ = tokio::time::timeout(REST, rest).await;
 }

@@ -3,6 +3,7 @@
 use talaria_core::api::ProblemCode;
 use talaria_server::client::ClientError;
 use talaria_server::sse::Decoder;
+use talaria_testkit::eventually;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 
@@ -75,9 +76,7 @@ async fn a_flood_of_connections_is_told_that_there_is_no_room_until_there_is() {
     assert_eq!(told.code, ProblemCode::Overloaded);
     assert!(scene.notices.lock().unwrap().iter().any(|notice| notice.contains("there are 256 already")));
     drop(flood);
-    while client.status().await.is_err() {
-        tokio::task::yield_now().await;
-    }
+    eventually("there is room again", async || client.status().await.ok()).await;
 }
 
 #[tokio::test]

@@ -9,9 +9,10 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use talaria_core::api::Stop;
 use talaria_engine::engine::{LockError, OpenError};
+use talaria_server::client::launch::{Build, HELD, LaunchError, Launcher};
 use talaria_server::client::{Client, ClientError};
-use talaria_server::launch::{Build, HELD, LaunchError, Launcher};
 use talaria_server::{bind, serve, socket_path};
+use talaria_testkit::eventually;
 use tempfile::TempDir;
 
 use crate::foreign::Foreign;
@@ -164,9 +165,10 @@ async fn whoever_only_looks_on_starts_an_engine_that_died_and_none_that_was_stop
     let stop = async |client: &Client, stay_down| {
         let engine = Client::knock(client.socket()).await.unwrap();
         engine.stop(Stop { keep_turns: false, stay_down }).await.unwrap();
-        while !matches!(Client::knock(client.socket()).await, Err(ClientError::NotRunning)) {
-            tokio::task::yield_now().await;
-        }
+        eventually("no engine listens", async || {
+            matches!(Client::knock(client.socket()).await, Err(ClientError::NotRunning)).then_some(())
+        })
+        .await;
     };
     stop(&client, true).await;
     for _ in 0..2 {
@@ -188,12 +190,11 @@ async fn a_command_goes_on_when_its_engine_was_killed() {
     let pid = client.engine().pid;
     kill_process(Pid::from_raw(i32::try_from(pid).unwrap()).unwrap(), Signal::KILL).unwrap();
     // The socket may accept for as long as the process is dying.
-    let status = loop {
-        match client.status().await {
-            Err(ClientError::Broken(_)) => tokio::task::yield_now().await,
-            status => break status.unwrap(),
-        }
-    };
+    let status = eventually("another engine answers", async || match client.status().await {
+        Err(ClientError::Broken(_)) => None,
+        status => Some(status.unwrap()),
+    })
+    .await;
     assert_ne!(status.engine.pid, pid);
     end(&client).await;
 }

@@ -4,6 +4,7 @@
 use proptest::prelude::*;
 use talaria_core::event::Event;
 use talaria_server::client::{Client, ClientError};
+use talaria_testkit::eventually;
 
 use crate::scene::{Scene, Talk, next, say, until};
 
@@ -77,9 +78,11 @@ async fn a_stream_goes_on_when_the_engine_was_restarted_meanwhile() {
         scene.start_again().await;
         // The turn goes on: it was asked how it stands, and what was missed is told.
         until(&mut other, |event| matches!(event, Event::Gap(_))).await;
-        while scene.client().await.status().await.unwrap().turns.is_empty() {
-            tokio::task::yield_now().await;
-        }
+        eventually("the turn runs", async || {
+            let status = scene.client().await.status().await.unwrap();
+            (!status.turns.is_empty()).then_some(())
+        })
+        .await;
         client.say(id, &say("after the restart")).await.unwrap();
         let end = until(&mut other, is_told).await;
         while last < end {

@@ -174,7 +174,7 @@ async fn the_server_ends_with_the_engine_and_says_so_first() {
     let mut follow = client.follow(id.as_str(), 0).await.unwrap();
     next(&mut follow).await;
     let stopped = client.stop(Stop::default()).await.unwrap();
-    assert_eq!(stopped, Stopped { interrupted: 1, kept: 0 });
+    assert_eq!(stopped, Stopped { interrupted: 1, unsettled: 0, kept: 0 });
     scene.server().await.unwrap();
     assert!(!scene.socket.exists());
     assert!(matches!(client.status().await, Err(ClientError::NotRunning)));

@@ -8,14 +8,13 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-use talaria_core::api::{Caller, Kind, NewSession, NewTask, NewTurn, Say, SessionStarted, Stop, When};
+use talaria_codex::pool::Limits;
+use talaria_core::api::{Kind, LocalCaller, NewSession, NewTask, NewTurn, Say, SessionStarted, Stop, When};
 use talaria_core::event::Event;
 use talaria_core::ids::{SessionId, TicketId};
-use talaria_core::policy::Answers;
-use talaria_core::wire::call::UserInput;
-use talaria_engine::codex::pool::Limits;
+use talaria_core::input::InputPart;
 use talaria_engine::engine::{Engine, EngineOptions, LockError, OpenError, OpenOptions};
-use talaria_engine::home::TalariaHome;
+use talaria_home::home::TalariaHome;
 use talaria_server::client::{Client, Follow};
 use talaria_testkit::app_server::directive::{expect, notify, on, repeat, reply, send};
 use talaria_testkit::app_server::{AppServer, Installed, THREAD};
@@ -116,19 +115,13 @@ impl Scene {
         // What begins with TALARIA_ does not reach Codex.
         let mark = ("SCENE".to_owned(), self.marker.environment().1.to_owned());
         NewTurn {
-            input: vec![UserInput::Text { text: text.to_owned() }],
-            model: None,
-            effort: None,
-            limit_ms: None,
-            quiet_after_ms: None,
-            answers: Answers::default(),
-            caller: Caller {
-                codex: self.codex.codex.to_str().unwrap().to_owned(),
-                version: "0.166.0".to_owned(),
-                path_dir: None,
+            input: vec![InputPart::Text { text: text.to_owned() }],
+            caller: LocalCaller {
+                codex: Some(self.codex.codex.to_str().unwrap().to_owned()),
                 codex_home: None,
                 environment: vec![("PATH".to_owned(), "/usr/bin:/bin".to_owned()), mark],
             },
+            ..NewTurn::default()
         }
     }
 

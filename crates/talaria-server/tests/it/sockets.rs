@@ -6,6 +6,7 @@ use std::path::Path;
 
 use talaria_server::client::{Client, ClientError};
 use talaria_server::{BindError, bind};
+use talaria_testkit::eventually;
 use tokio::net::{UnixListener, UnixStream};
 
 use crate::foreign::Foreign;
@@ -95,8 +96,7 @@ async fn where_nobody_listens_nobody_is_found() {
 
 /// Waits until nobody listens. What another test starts just now may have the listener until it is another program.
 async fn left_over(socket: &Path) {
-    let gone = async { while UnixStream::connect(socket).await.is_ok() {} };
-    tokio::time::timeout(PATIENCE, gone).await.unwrap();
+    eventually("nobody listens", async || UnixStream::connect(socket).await.err()).await;
 }
 
 #[tokio::test]

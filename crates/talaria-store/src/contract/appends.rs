@@ -1,7 +1,11 @@
 //! Events and rows are written together, in order, wholly or not at all.
 
+use talaria_core::ids::TicketId;
+
 use super::scene::{self, EPOCH};
-use crate::{Appended, Batch, Change, NewEvent, SessionPatch, SessionState, Store, StoreError, TurnPatch};
+use crate::{
+    Appended, Batch, Change, NewEvent, NewOutbox, SessionPatch, SessionState, Store, StoreError, TurnPatch,
+};
 
 /// Numbers are given by the store, per session, from 1.
 pub async fn numbers_count_from_one_without_a_gap(store: Store) {
@@ -18,6 +22,25 @@ pub async fn numbers_count_from_one_without_a_gap(store: Store) {
     assert_eq!((session.first_seq, session.last_seq, session.updated_at), (1, 3, 13));
 }
 
+fn owed(id: &str) -> NewOutbox {
+    let (id, kind, payload) = (id.to_owned(), "outcome".to_owned(), "{}".to_owned());
+    NewOutbox { id, kind, payload, target: Some("local".to_owned()), due_at: 1 }
+}
+
+/// An outcome and what is owed for it are kept together.
+pub async fn an_outcome_comes_with_what_is_owed_for_it(store: Store) {
+    let id = scene::session(&store, "one").await;
+    store.append(scene::change(&id, 1, Change::NewTurn(scene::turn(1)))).await.unwrap();
+    let ended = TurnPatch { ordinal: 1, outcome: Some("{}".to_owned()), ..TurnPatch::default() };
+    let changes = vec![Change::Turn(ended), Change::Outbox(owed("entry"))];
+    store.append(Batch { changes: changes.clone(), ..scene::batch(&id, 2, &["end"]) }).await.unwrap();
+    let again = store.append(Batch { changes, ..scene::batch(&id, 3, &["again"]) }).await;
+    assert!(matches!(again, Err(StoreError::Conflict(_))), "an entry is owed once: {again:?}");
+    assert_eq!(store.outbox_of(&id).await.unwrap().len(), 1);
+    assert_eq!(store.last_turns(&id, None, 1).await.unwrap()[0].outcome.as_deref(), Some("{}"));
+    assert_eq!(store.session(&id).await.unwrap().unwrap().last_seq, 1);
+}
+
 /// A batch that fails in its last change leaves nothing.
 pub async fn rows_change_with_their_events_or_not_at_all(store: Store) {
     let id = scene::session(&store, "one").await;
@@ -27,12 +50,19 @@ pub async fn rows_change_with_their_events_or_not_at_all(store: Store) {
     let bad = vec![
         Change::Message(scene::message("k", "never kept")),
         Change::NewTurn(scene::turn(2)),
+        Change::Turn(TurnPatch { ordinal: 1, outcome: Some("completed".to_owned()), ..TurnPatch::default() }),
+        Change::Outbox(owed("never")),
+        Change::NewRequest(scene::request("req-never", "b")),
         Change::Turn(TurnPatch { ordinal: 99, ..TurnPatch::default() }),
     ];
     let refused = store.append(Batch { changes: bad, ..scene::batch(&id, 2, &["b"]) }).await;
     assert!(matches!(refused, Err(StoreError::Conflict(_))), "{refused:?}");
     assert_eq!(store.events(&id, 0, 10).await.unwrap().len(), 1);
     assert_eq!(store.last_turns(&id, None, 10).await.unwrap().len(), 1);
+    let turn = &store.last_turns(&id, None, 10).await.unwrap()[0];
+    assert_eq!(turn.outcome, None, "no outcome without what is owed for it");
+    assert_eq!(store.outbox_of(&id).await.unwrap(), []);
+    assert_eq!(store.request(&TicketId::new("req-never")).await.unwrap(), None);
     assert_eq!(store.messages(&id, None, 10).await.unwrap(), []);
     let session = store.session(&id).await.unwrap().unwrap();
     assert_eq!((session.state, session.last_seq, session.updated_at), (SessionState::Running, 1, 1));

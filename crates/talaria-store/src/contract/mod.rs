@@ -1,6 +1,6 @@
 //! The promises of a store, each as a function that takes an empty store and fails the test that calls it.
 //!
-//! `contract_tests!` makes a test of each. A second kind of store is held to the same list by giving another factory.
+//! `contract_tests!` makes a test of each. Another backend is held to the same list with another factory.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a broken promise fails the test that called")]
 
@@ -11,6 +11,7 @@ pub mod escrow;
 pub mod forgetting;
 pub mod homes;
 pub mod hosts;
+pub mod imports;
 pub mod leases;
 pub mod outbox;
 pub mod scene;
@@ -28,6 +29,7 @@ macro_rules! contract_tests {
             appends: [
                 numbers_count_from_one_without_a_gap,
                 rows_change_with_their_events_or_not_at_all,
+                an_outcome_comes_with_what_is_owed_for_it,
                 a_bad_batch_does_not_spoil_its_neighbours,
                 many_callers_at_once_get_numbers_of_their_own,
                 a_message_written_twice_is_one_message_with_the_newer_text,
@@ -94,6 +96,11 @@ macro_rules! contract_tests {
             ],
             hosts: [
                 a_host_is_kept_before_it_exists_and_until_it_ends,
+            ],
+            imports: [
+                a_task_comes_once_and_never_under_a_name_that_is_taken,
+                a_conversation_grows_and_knows_where_it_came_from,
+                an_import_is_undone_unless_its_sessions_were_used_since,
             ],
             outbox: [
                 an_entry_is_claimed_by_one_at_a_time,

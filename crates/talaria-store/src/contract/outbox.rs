@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use talaria_core::ids::SessionId;
 
 use super::scene::{self, EPOCH};
-use crate::{Change, NewOutbox, Outbox, OutboxState, Store, StoreError};
+use crate::{Change, NewOutbox, OutboxRow, OutboxState, Store, StoreError};
 
 /// Keeps entries: their ids, their targets and when they are due.
 async fn owe(store: &Store, session: &SessionId, entries: &[(&str, Option<&str>, i64)]) {
@@ -21,11 +21,11 @@ async fn owe(store: &Store, session: &SessionId, entries: &[(&str, Option<&str>,
     }
 }
 
-async fn kept(store: &Store, id: &str) -> Outbox {
+async fn kept(store: &Store, id: &str) -> OutboxRow {
     store.outbox(id).await.unwrap().unwrap()
 }
 
-fn ids(entries: &[Outbox]) -> Vec<&str> {
+fn ids(entries: &[OutboxRow]) -> Vec<&str> {
     entries.iter().map(|entry| entry.id.as_str()).collect()
 }
 
@@ -93,7 +93,7 @@ pub async fn every_entry_has_a_fate(store: Store) {
     store.finish_outbox("sent", "x", 11).await.unwrap();
     store.retry_outbox("failed", "x", 50, "refused").await.unwrap();
     store.abandon_outbox("abandoned", "x", 12, "gone").await.unwrap();
-    let fate = |entry: &Outbox| (entry.state, entry.error.clone(), entry.sent_at, entry.done_at);
+    let fate = |entry: &OutboxRow| (entry.state, entry.error.clone(), entry.sent_at, entry.done_at);
     assert_eq!(fate(&kept(&store, "sent").await), (OutboxState::Sent, None, Some(11), Some(11)));
     let failed = kept(&store, "failed").await;
     assert_eq!(fate(&failed), (OutboxState::Failed, Some("refused".to_owned()), None, None));

@@ -70,6 +70,17 @@ pub async fn a_session_is_found_by_id_alias_and_beginning(store: Store) {
         Found::Ambiguous(ids) => assert_eq!(ids.len(), 2),
         other => panic!("{other:?}"),
     }
+    task(&store, "0200-dddd", "codex-00ffffffffff", 2).await.unwrap();
+    for (typed, expected) in [
+        ("codex-", ["codex-00aabbccddee", "codex-00ffffffffff"]),
+        ("0200", ["0200-cccc", "0200-dddd"]),
+        ("0199-a", ["0199-aaaa", "0199-aabb"]),
+    ] {
+        let Found::Ambiguous(found) = store.find_session(typed).await.unwrap() else { panic!("{typed}") };
+        let mut names: Vec<_> = found.into_iter().map(|candidate| candidate.name).collect();
+        names.sort();
+        assert_eq!(names, expected, "only names that match {typed}");
+    }
     for typed in ["0300", "", " ", "%", "_199", "0199-aaaa-", "'; drop table session; --", "0199*", "é"] {
         assert_eq!(store.find_session(typed).await.unwrap(), Found::Unknown, "{typed:?}");
     }
@@ -86,7 +97,7 @@ pub async fn a_patch_changes_only_what_it_names(store: Store) {
         ..SessionPatch::default()
     };
     store.append(scene::change(&id, 9, Change::Session(patch))).await.unwrap();
-    let expected = crate::Session {
+    let expected = crate::SessionRow {
         thread: Some(ThreadId::new("thread")),
         host: Some("nonce".to_owned()),
         archived: true,

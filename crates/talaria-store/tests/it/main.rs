@@ -10,9 +10,7 @@
 mod contract;
 mod faults;
 mod files;
-mod hermes;
 mod killed;
-mod legacy;
 mod lines;
 mod properties;
 

@@ -1,7 +1,7 @@
 //! The directions of dependencies that ARCHITECTURE.md draws are those that hold.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
@@ -64,27 +64,180 @@ fn every_dependency_between_our_crates_is_drawn_in_the_architecture() {
     }
 }
 
+/// The crates that decide, and what they may use: nothing that reads files, sockets, clocks or the environment.
+const PURE: [(&str, &[&str]); 3] = [
+    ("talaria-guard", &["memchr", "schemars", "serde", "serde_json", "thiserror"]),
+    (
+        "talaria-core",
+        &[
+            "jiff",
+            "memchr",
+            "schemars",
+            "serde",
+            "serde_json",
+            "talaria-guard",
+            "thiserror",
+            "toml_edit",
+            "url",
+        ],
+    ),
+    (
+        "talaria-codex-proto",
+        &[
+            "base64",
+            "memchr",
+            "serde",
+            "serde_json",
+            "sha2",
+            "talaria-core",
+            "talaria-guard",
+            "thiserror",
+            "toml",
+            "toml_edit",
+        ],
+    ),
+];
+
 #[test]
-fn the_pure_centre_uses_nothing_that_acts() {
+fn the_pure_crates_use_nothing_that_acts() {
     let packages = packages();
-    let core = packages.iter().find(|package| name(package) == "talaria-core").unwrap();
-    let dependencies = core["dependencies"].as_array().unwrap();
-    let ordinary = dependencies.iter().filter(|dependency| dependency["kind"].is_null()).map(name);
-    let allowed = BTreeSet::from([
-        "base64",
-        "jiff",
-        "memchr",
-        "schemars",
-        "serde",
-        "serde-saphyr",
-        "serde_json",
-        "sha2",
-        "thiserror",
-        "toml",
-        "toml_edit",
-        "url",
-    ]);
-    for dependency in ordinary {
-        assert!(allowed.contains(dependency), "talaria-core must stay pure, but uses {dependency}");
+    for (pure, allowed) in PURE {
+        let package = packages.iter().find(|package| name(package) == pure).unwrap();
+        let dependencies = package["dependencies"].as_array().unwrap();
+        for dependency in dependencies.iter().filter(|dependency| dependency["kind"].is_null()).map(name) {
+            assert!(allowed.contains(&dependency), "{pure} must stay pure, but uses {dependency}");
+        }
     }
+}
+
+/// The modules of a crate that name each other: the first folder or file below `src`, without tests.
+fn module_edges(package: &str) -> Edges {
+    let src = root().join("crates").join(package).join("src");
+    let mut edges = Edges::new();
+    let mut folders = vec![src.clone()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()) {
+            let inside = entry.strip_prefix(&src).unwrap().to_str().unwrap();
+            if inside.contains("tests") {
+                continue;
+            } else if entry.is_dir() {
+                folders.push(entry);
+            } else if let Some(inside) = inside.strip_suffix(".rs") {
+                let module = inside.split('/').next().unwrap().to_owned();
+                let source = std::fs::read_to_string(&entry).unwrap();
+                let is_module = |name: &str| {
+                    name != module
+                        && (src.join(name).is_dir() || src.join(name).with_extension("rs").is_file())
+                };
+                let named = named_modules(&source, inside == module);
+                edges.entry(module.clone()).or_default().extend(named.filter(|name| is_module(name)));
+            }
+        }
+    }
+    edges.remove("lib");
+    edges.remove("main");
+    edges
+}
+
+/// What follows `crate::`, and in a module at the top `super::`, outside of comments and unit tests.
+fn named_modules(source: &str, is_top: bool) -> impl Iterator<Item = String> {
+    let code = source.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    let lines = code.lines().map(|line| line.split("//").next().unwrap_or_default());
+    let roots = if is_top { &["crate::", "super::"][..] } else { &["crate::"] };
+    let named: Vec<String> = lines
+        .flat_map(|line| roots.iter().flat_map(move |root| line.split(root).skip(1)))
+        .map(|rest| {
+            rest.chars()
+                .take_while(|char| char.is_ascii_lowercase() || "_0123456789".contains(*char))
+                .collect()
+        })
+        .collect();
+    named.into_iter()
+}
+
+/// Removes modules that depend on nothing that is left; what remains is in a circle, or leads into one.
+fn circular(mut edges: Edges) -> Edges {
+    loop {
+        let left: BTreeSet<String> = edges.keys().cloned().collect();
+        let is_free = |needs: &BTreeSet<String>| needs.is_disjoint(&left);
+        let free: Vec<String> =
+            edges.iter().filter(|(_, needs)| is_free(needs)).map(|(module, _)| module.clone()).collect();
+        if free.is_empty() {
+            return edges;
+        }
+        free.iter().for_each(|module| drop(edges.remove(module)));
+    }
+}
+
+#[test]
+fn modules_of_a_crate_do_not_depend_on_each_other_in_a_circle() {
+    for package in &packages() {
+        let name = name(package);
+        let circle = circular(module_edges(name));
+        assert!(circle.is_empty(), "{name}: {circle:#?}");
+    }
+}
+
+#[test]
+fn a_circle_of_modules_is_seen() {
+    let edges = |list: &[(&str, &[&str])]| -> Edges {
+        list.iter()
+            .map(|(from, to)| ((*from).to_owned(), to.iter().map(|to| (*to).to_owned()).collect()))
+            .collect()
+    };
+    assert!(circular(edges(&[("a", &["b"]), ("b", &["c"]), ("c", &[])])).is_empty());
+    assert_eq!(circular(edges(&[("a", &["b"]), ("b", &["a"]), ("c", &[])])).len(), 2);
+    let source = "//! crate::not\nuse crate::one::X;\nuse super::two;\n#[cfg(test)]\nmod tests {\n use crate::three;\n}";
+    assert_eq!(named_modules(source, true).collect::<Vec<_>>(), ["one", "two"]);
+}
+
+/// The Rust files below a directory.
+fn sources(directory: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    let below = |path: PathBuf| match path.is_dir() {
+        true => sources(&path),
+        false => vec![path],
+    };
+    entries.flat_map(below).filter(|path| path.extension().is_some_and(|ext| ext == "rs")).collect()
+}
+
+/// The lines that make an unbounded channel without a comment above them that says why.
+fn unexplained_channels(source: &str) -> Vec<usize> {
+    let lines: Vec<&str> = source.lines().map(str::trim).collect();
+    let makes = |line: &&str| line.contains("unbounded_channel()");
+    let is_explained = |at: usize| {
+        let above = lines[..at].iter().copied().rev().skip_while(makes);
+        above.take_while(|line| line.starts_with("//")).any(|line| line.contains("Unbounded"))
+    };
+    let made = lines.iter().enumerate().filter(|(_, line)| makes(line));
+    made.filter(|(at, _)| !is_explained(*at)).map(|(at, _)| at + 1).collect()
+}
+
+#[test]
+fn every_queue_is_bounded_or_says_why_not() {
+    let mut found = Vec::new();
+    for package in std::fs::read_dir(root().join("crates")).unwrap() {
+        let package = package.unwrap().path();
+        // Tools for tests run for the length of a test.
+        if ["talaria-testkit", "talaria-scripted"].iter().any(|tool| package.ends_with(tool)) {
+            continue;
+        }
+        for file in sources(&package.join("src")) {
+            let lines = unexplained_channels(&std::fs::read_to_string(&file).unwrap());
+            found.extend(lines.into_iter().map(|line| format!("{}:{line}", file.display())));
+        }
+    }
+    assert!(found.is_empty(), "unbounded without a reason: {found:#?}");
+    let made =
+        "// Unbounded in type, bounded by use.\nlet a = unbounded_channel();\nlet b = unbounded_channel();\n";
+    assert_eq!(unexplained_channels(made), [] as [usize; 0]);
+    assert_eq!(unexplained_channels("// So.\nlet a = unbounded_channel();\n"), [2]);
+}
+
+#[test]
+fn every_file_opens_with_what_it_owns() {
+    let all = sources(&root().join("crates"));
+    let opens = |path: &PathBuf| std::fs::read_to_string(path).unwrap().starts_with("//!");
+    let silent: Vec<_> = all.iter().filter(|path| !opens(path)).collect();
+    assert!(silent.is_empty(), "without a first line that says what they own: {silent:#?}");
 }

@@ -23,7 +23,7 @@ fn racing_installs_make_one_whole_folder() {
     // What is installed already is linked into npm's place by a stand-in: the race is ours, the download is not.
     let real = Codex::v0_166();
     let modules = real.launcher.ancestors().nth(2).unwrap().to_owned();
-    let root = tempfile::tempdir_in(build_dir::folder("test-homes")).unwrap();
+    let root = tempfile::tempdir_in(build_dir::homes()).unwrap();
     let install = || {
         let mut said = Vec::new();
         let npm = |folder: &Path| Ok(symlink(&modules, folder.join("node_modules"))?);
@@ -43,7 +43,7 @@ fn racing_installs_make_one_whole_folder() {
 
 #[test]
 fn a_failed_install_leaves_nothing_behind_that_could_be_used() {
-    let root = tempfile::tempdir_in(build_dir::folder("test-homes")).unwrap();
+    let root = tempfile::tempdir_in(build_dir::homes()).unwrap();
     let half = |folder: &Path| {
         std::fs::create_dir_all(folder.join("node_modules/@openai/codex"))?;
         Ok(())

@@ -5,7 +5,7 @@ use std::os::unix::process::ExitStatusExt;
 use expect_test::expect;
 use rustix::process::Signal;
 use talaria_testkit::screen::{Color, Modes};
-use talaria_testkit::terminal::{Command, Discipline};
+use talaria_testkit::terminal::{Command, Discipline, LIMIT};
 use talaria_testkit::{Key, Terminal};
 
 fn shell(script: &str) -> Command {
@@ -32,6 +32,22 @@ async fn ctrl_c_is_a_signal_to_the_program() {
     terminal.ctrl_c().await;
     terminal.wait_for("caught").await;
     assert_eq!(terminal.exit_code().await, Some(7));
+}
+
+/// The shell makes a job in the background ignore Ctrl-C; a test run may be one.
+#[tokio::test]
+async fn signals_that_the_caller_ignores_reach_the_program() {
+    let tests =
+        ["terminal::ctrl_c_is_a_signal_to_the_program", "terminal::a_closed_window_is_told_to_the_program"];
+    let run = tokio::process::Command::new("sh")
+        .args(["-c", r#"trap '' INT QUIT HUP; exec "$@""#, "sh"])
+        .arg(std::env::current_exe().unwrap())
+        .arg("--exact")
+        .args(tests)
+        .output();
+    let output = tokio::time::timeout(LIMIT, run).await.unwrap().unwrap();
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && printed.contains("2 passed"), "{printed}");
 }
 
 #[tokio::test]

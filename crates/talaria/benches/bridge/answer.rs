@@ -1,11 +1,11 @@
 //! From an answer that is stored until Codex has it. The engine is in this process: its call returns when the answer was
 //! committed, and what is between that and the arrival is the figure.
 
+use talaria_codex::pool::Limits;
 use talaria_core::api::{AnswerRequest, Stop};
 use talaria_core::request::{Answer, Decision, Who};
-use talaria_engine::codex::pool::Limits;
 use talaria_engine::engine::{Engine, EngineOptions, OpenOptions};
-use talaria_engine::home::TalariaHome;
+use talaria_home::home::TalariaHome;
 
 use crate::arrivals::now;
 use crate::samples::Samples;

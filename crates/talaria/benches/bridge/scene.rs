@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use talaria_core::api::{Caller, NewTask, NewTurn, TaskLine, TaskQuery};
+use talaria_core::api::{LocalCaller, NewTask, NewTurn, TaskLine, TaskQuery};
+use talaria_core::input::InputPart;
 use talaria_core::policy::Answers;
-use talaria_core::wire::call::UserInput;
 use talaria_server::client::Client;
 use talaria_server::socket_path;
 use talaria_testkit::app_server::write_program;
@@ -116,21 +116,16 @@ impl Scene {
         let text = |text: &OsString| text.to_str().unwrap().to_owned();
         let mut environment: Vec<(String, String)> = std::env::vars().collect();
         environment.extend(self.environment.iter().map(|(name, value)| (text(name), text(value))));
-        let caller = Caller {
-            codex: self.codex.display().to_string(),
-            version: codex::VERSION.to_owned(),
-            path_dir: None,
-            codex_home: None,
-            environment,
-        };
         let turn = NewTurn {
-            input: vec![UserInput::Text { text: prompt.to_owned() }],
-            model: None,
-            effort: None,
-            limit_ms: None,
+            input: vec![InputPart::Text { text: prompt.to_owned() }],
             quiet_after_ms: Some(60_000),
-            answers: Answers::Person,
-            caller,
+            answers: Some(Answers::Person),
+            caller: LocalCaller {
+                codex: Some(self.codex.display().to_string()),
+                codex_home: None,
+                environment,
+            },
+            ..NewTurn::default()
         };
         NewTask {
             cwd: self.codex_home.work().display().to_string(),

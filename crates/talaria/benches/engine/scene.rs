@@ -7,9 +7,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use talaria_core::api::{Caller, Kind, NewSession, NewTask, NewTurn, Status};
+use talaria_core::api::{Kind, LocalCaller, NewSession, NewTask, NewTurn, Status};
+use talaria_core::input::InputPart;
 use talaria_core::policy::{Answers, ApprovalPolicy, Sandbox};
-use talaria_core::wire::call::UserInput;
 use talaria_scripted::ScriptedModel;
 use talaria_server::client::Client;
 use talaria_server::socket_path;
@@ -37,25 +37,24 @@ pub(crate) struct Scene {
     guard: EngineGuard,
     environment: Vec<(OsString, OsString)>,
     codex: PathBuf,
-    version: String,
     engine: Option<Child>,
     directories: AtomicUsize,
 }
 
 impl Scene {
     pub(crate) async fn real(codex: &Codex, layout: Layout) -> Self {
-        Self::new(layout, |_| (codex.native.clone(), codex.version.to_owned())).await
+        Self::new(layout, |_| codex.native.clone()).await
     }
 
     pub(crate) async fn scripted(server: &AppServer, layout: Layout) -> Self {
-        let install = |root: &Path| (server.install(&root.join("scripted")).codex, "0.166.0".to_owned());
+        let install = |root: &Path| server.install(&root.join("scripted")).codex;
         Self::new(layout, install).await
     }
 
-    async fn new(layout: Layout, codex: impl FnOnce(&Path) -> (PathBuf, String)) -> Self {
+    async fn new(layout: Layout, codex: impl FnOnce(&Path) -> PathBuf) -> Self {
         let model = ScriptedModel::start().await.unwrap();
         let codex_home = CodexHome::new(&model);
-        let (codex, version) = codex(codex_home.root());
+        let codex = codex(codex_home.root());
         let home = codex_home.root().join("talaria");
         fs::create_dir(&home).unwrap();
         let Layout { hosts, threads } = layout;
@@ -78,7 +77,6 @@ impl Scene {
             guard,
             environment,
             codex,
-            version,
             engine: None,
             directories: AtomicUsize::new(0),
         }
@@ -168,21 +166,16 @@ impl Scene {
         let text = |text: &OsString| text.to_str().unwrap().to_owned();
         let mut environment: Vec<(String, String)> = std::env::vars().collect();
         environment.extend(self.environment.iter().map(|(name, value)| (text(name), text(value))));
-        let caller = Caller {
-            codex: self.codex.display().to_string(),
-            version: self.version.clone(),
-            path_dir: None,
-            codex_home: None,
-            environment,
-        };
         NewTurn {
-            input: vec![UserInput::Text { text: "do it".to_owned() }],
-            model: None,
-            effort: None,
-            limit_ms: None,
+            input: vec![InputPart::Text { text: "do it".to_owned() }],
             quiet_after_ms: Some(60_000),
-            answers: Answers::Person,
-            caller,
+            answers: Some(Answers::Person),
+            caller: LocalCaller {
+                codex: Some(self.codex.display().to_string()),
+                codex_home: None,
+                environment,
+            },
+            ..NewTurn::default()
         }
     }
 

@@ -16,7 +16,7 @@ Examples:
 
 Exit codes with input from a pipe, of the last turn or shell command: 0 done or no input, 1 failed,
 2 usage, 3 declined, 4 interrupted or left while it ran, 5 timed out, 6 Codex missing or not logged
-in, 7 lost; at a terminal 0
+in, 7 lost; at a terminal 0. SIGTERM (143) and SIGHUP (129) end the chat; the turn continues.
 
 New here? `talaria demo` runs a real Codex turn without an account.";
 
@@ -27,7 +27,8 @@ pub(crate) struct Chat {
     /// Go on with this conversation: a session or task id, or a unique beginning or end of one
     #[arg(long, value_name = "ID", conflicts_with_all = ["last", "cwd", "sandbox", "approval", "mode"])]
     pub(crate) resume: Option<String>,
-    /// Go on with the conversation that was open here last, in a chat or with `exec`; if none was, with the last one anywhere
+    /// Continue a conversation of this folder: the one that waits for your answer, else one with a running turn, else the
+    /// most recently active one; without any, the last one anywhere
     #[arg(long, conflicts_with_all = ["cwd", "sandbox", "approval", "mode"])]
     pub(crate) last: bool,
     /// Line by line, without redrawing: for screen readers, pipes and slow terminals
@@ -36,7 +37,8 @@ pub(crate) struct Chat {
     /// Work in this directory instead of the current one
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
-    /// Use this model
+    /// Use this model. A name that OpenAI's list in Codex does not have is refused, unless `model.allow_unlisted` in
+    /// config.toml is true
     #[arg(long, short)]
     pub(crate) model: Option<String>,
     /// How much the model thinks: minimal, low, medium, high, … as the model offers

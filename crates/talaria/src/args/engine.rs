@@ -15,7 +15,7 @@ Examples:
 const STATUS_EXAMPLES: &str = "\
 Examples:
   talaria status
-  talaria status --json | jq '.requests[].id'";
+  talaria status --json | jq '.requests[]?.id'";
 
 const SERVICE_EXAMPLES: &str = "\
 Examples:
@@ -45,7 +45,7 @@ pub(crate) struct Stop {
 #[derive(Debug, Args)]
 #[command(after_help = STATUS_EXAMPLES)]
 pub(crate) struct Status {
-    /// Print one JSON object
+    /// Print one JSON object; without an engine, `left` lists the processes that the last one left, and all else is null
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -15,11 +15,19 @@ Examples:
   talaria exec - < prompt.txt
   talaria exec --resume 6171dafd \"now the tests, too\"
   talaria exec --attach 6171dafd      # follow a running turn from here
+  answer=$(talaria exec \"name this repo in one word\")
   talaria exec --json \"list the open problems\" | jq -r 'select(.type == \"outcome\").text'
 
-The turn runs in Talaria's engine: Ctrl-C stops it, closing the terminal does not.
+On a terminal everything is shown as it happens. If standard output is a pipe or a file, it gets the final answer \
+alone, as the model wrote it; the account of the turn goes to standard error. A turn that does not complete has no \
+answer.
 
-Exit codes: 0 done, 1 failed, 2 usage, 3 declined, 4 interrupted, 5 timed out, 6 Codex missing or not logged in, 7 lost";
+The turn runs in Talaria's engine. Ctrl-C (SIGINT) stops it. SIGTERM, SIGHUP and closing the terminal end this \
+command only: the turn continues, what it asks waits, and one line says how to come back. To limit a turn, use \
+--timeout, not timeout(1).
+
+Exit codes: 0 done, 1 failed, 2 usage, 3 declined, 4 interrupted, 5 timed out, 6 Codex missing or not logged in, \
+7 lost, 129 ended by SIGHUP, 143 ended by SIGTERM";
 
 /// Options of `talaria exec`.
 #[derive(Debug, Args)]
@@ -42,7 +50,8 @@ pub(crate) struct Exec {
     /// Work in this directory instead of the current one
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
-    /// Use this model
+    /// Use this model. A name that OpenAI's list in Codex does not have is refused, unless `model.allow_unlisted` in
+    /// config.toml is true
     #[arg(long, short)]
     pub(crate) model: Option<String>,
     /// How much the model thinks: minimal, low, medium, high, … as the model offers
@@ -57,8 +66,8 @@ pub(crate) struct Exec {
     /// How much is done without you: auto, approval-required or unrestricted (also: yolo)
     #[arg(long)]
     pub(crate) mode: Option<Mode>,
-    /// What happens when Codex asks: `ask` you (on a terminal, without --json and --quiet), `decline`, accept `all`
-    /// that stays inside the sandbox and that neither the hard floor nor your deny rules forbid, or `wait` until
+    /// What happens when Codex asks: `ask` you (if standard output is a terminal, without --json and --quiet), `decline`,
+    /// accept `all` that stays inside the sandbox and that neither the hard floor nor your deny rules forbid, or `wait` until
     /// somebody answers with `talaria requests answer`. Without a terminal `ask` declines; with --attach it waits
     #[arg(long, value_enum, default_value_t = Approve::Ask)]
     pub(crate) approve: Approve,

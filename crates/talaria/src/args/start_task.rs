@@ -21,7 +21,7 @@ requests list`. With --worktree it works on a branch of its own; `talaria task a
 checkout, `talaria task discard` throws it away.
 
 Exit codes with --wait: 0 completed, 1 failed, 3 completed, but something was declined, 4 cancelled (or you left), \
-5 out of time, 6 not logged in, 7 lost";
+5 out of time, 6 not logged in, 7 lost, 129 ended by SIGHUP, 143 ended by SIGTERM (the task continues)";
 
 /// Options of `talaria task start`.
 #[derive(Debug, Args)]
@@ -42,7 +42,8 @@ pub(crate) struct StartTask {
         value_parser = dirty,
     )]
     pub(crate) worktree: Option<Dirty>,
-    /// Use this model
+    /// Use this model. A name that OpenAI's list in Codex does not have is refused, unless `model.allow_unlisted` in
+    /// config.toml is true
     #[arg(long, short)]
     pub(crate) model: Option<String>,
     /// How much the model thinks: minimal, low, medium, high, … as the model offers

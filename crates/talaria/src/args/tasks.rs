@@ -30,9 +30,11 @@ Examples:
   talaria task watch codex-1a2b
   talaria task watch codex-1a2b --json | jq -r 'select(.type == \"outcome\").text'
 
-Ctrl-C stops the watching; the task goes on.
+Ctrl-C, SIGTERM and SIGHUP stop the watching; the task continues. If standard output is a pipe or a file, it gets \
+the final answers alone, and the account of the task goes to standard error.
 
-Exit codes: those of the task, as with `talaria task start --wait`; 4 also if you left before it ended";
+Exit codes: those of the task, as with `talaria task start --wait`; 4 also if you left before it ended, \
+129 ended by SIGHUP, 143 ended by SIGTERM";
 
 const STEER_EXAMPLES: &str = "\
 Examples:

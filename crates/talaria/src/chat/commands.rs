@@ -7,14 +7,15 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use talaria_core::api::{Compact, SessionQuery, TaskQuery};
-use talaria_face::chat::commands::{self, Command};
-use talaria_face::chat::contract::News;
-use talaria_face::render::plain_line;
+use talaria_render::plain_line;
+use talaria_tui::chat::commands::{self, Command};
+use talaria_tui::chat::contract::News;
 
 use super::desk::typed_path;
 use super::errand::{Done, Place};
 use crate::advice::Reader;
 use crate::args::{CodexRuntime, TaskAction};
+use crate::caller;
 use crate::engine::{not_done, refused, refused_id};
 use crate::trouble::{Trouble, exit};
 use crate::{runtime, sessions, tasks};
@@ -106,7 +107,7 @@ fn session(place: &Place) -> Result<&SessionId, Trouble> {
 
 async fn compact(place: &Place) -> Result<Vec<Done>, Trouble> {
     let id = session(place)?.as_str();
-    let compact = Compact { caller: place.desk.caller().await? };
+    let compact = Compact { caller: caller::describe() };
     match place.desk.client.compact(id, &compact).await {
         Ok(started) => Ok(vec![Done::Started { started, epoch: place.epoch }]),
         Err(error) => Err(not_shortened(&error)),

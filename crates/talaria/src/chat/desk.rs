@@ -4,20 +4,22 @@
 
 use std::path::{Path, PathBuf};
 
-use talaria_core::api::{Caller, Kind, LookAt, NewTurn, Offers, ProblemCode, SessionStarted};
+use talaria_codex::locate::CodexBinary;
+use talaria_core::api::{
+    Kind, LookAt, NewSession, NewTurn, Offers, Problem, ProblemCode, SessionInfo, SessionStarted,
+};
 use talaria_core::ids::SessionId;
-use talaria_engine::codex::locate::CodexBinary;
-use talaria_face::chat::contract::Prompt;
-use talaria_face::chat::{Asked, folder};
-use talaria_face::render::Look;
+use talaria_core::model_choice::{ModelChoice, UnlistedModel, check_choice};
+use talaria_core::preferences::Preferences;
+use talaria_render::Look;
 use talaria_server::client::{Client, ClientError};
+use talaria_tui::chat::contract::Prompt;
+use talaria_tui::chat::{Asked, folder};
 use tokio::sync::OnceCell;
 
 use crate::engine::{refused, refused_id};
-use crate::exec::{QUIET, milliseconds};
 use crate::settings::Settings;
 use crate::trouble::{Trouble, exit};
-use crate::wanted::Wanted;
 use crate::{caller, input, look};
 
 /// What every errand needs.
@@ -29,7 +31,7 @@ pub(crate) struct Desk {
     pub(crate) onlooker: Client,
     pub(crate) settings: Settings,
     /// What was typed on the command line.
-    pub(crate) wanted: Wanted,
+    pub(crate) wanted: Preferences,
     /// Where a new conversation works.
     pub(crate) cwd: String,
     replies: Replies,
@@ -66,7 +68,7 @@ impl Desk {
     pub(crate) fn new(
         client: Client,
         settings: Settings,
-        wanted: Wanted,
+        wanted: Preferences,
         cwd: String,
         replies: Replies,
     ) -> Self {
@@ -100,29 +102,55 @@ impl Desk {
         self.codex.get_or_try_init(|| self.settings.locate()).await
     }
 
-    /// Describes this program to the engine.
-    pub(crate) async fn caller(&self) -> Result<Caller, Trouble> {
-        Ok(caller::describe(self.codex().await?, self.settings.codex_home()))
-    }
-
     /// What a conversation in this directory would begin with.
     pub(crate) async fn offers(&self, cwd: &str) -> Result<Offers, Trouble> {
-        let look_at = LookAt { caller: self.caller().await?, cwd: cwd.to_owned() };
-        self.client.offers(&look_at).await.map_err(|error| refused("cannot ask Codex what it offers", &error))
+        let look_at = LookAt { caller: caller::describe(), cwd: cwd.to_owned() };
+        self.client.offers(&look_at).await.map_err(|error| match &error {
+            // It says all there is to say: there is no Codex to ask.
+            ClientError::Problem(problem) if problem.code == ProblemCode::Codex => {
+                quoted(problem, exit::CODEX)
+            }
+            error => refused("cannot ask Codex what it offers", error),
+        })
     }
 
-    /// A turn, as it is configured and chosen.
-    pub(crate) async fn turn(&self, prompt: &Prompt, chosen: &Chosen) -> Result<NewTurn, Trouble> {
+    /// What happens to a model that Codex does not list, as the configuration says now.
+    pub(crate) fn unlisted_model(&self) -> UnlistedModel {
+        match self.settings.home.load_config() {
+            Ok((config, _)) if config.model.allow_unlisted == Some(true) => UnlistedModel::Accept,
+            _ => UnlistedModel::Refuse,
+        }
+    }
+
+    /// Refuses a model or an effort that was typed on the command line and that Codex would not run. A Codex that
+    /// cannot be asked refuses nothing; the first screen says what is wrong with it.
+    pub(crate) async fn check_typed(&self, session: Option<&SessionInfo>) -> Result<(), Trouble> {
+        let Preferences { model, effort, .. } = &self.wanted;
+        if model.is_none() && effort.is_none() {
+            return Ok(());
+        }
+        let cwd = session.map_or(&self.cwd, |info| &info.cwd);
+        let Ok(offers) = self.offers(cwd).await else { return Ok(()) };
+        let configured = self.settings.config.model.default.as_deref().filter(|_| session.is_none());
+        let choice = ModelChoice {
+            model: model.as_deref(),
+            effort: effort.as_deref(),
+            in_use: session.and_then(|info| info.model.as_deref()).or(configured),
+            unlisted: self.unlisted_model(),
+        };
+        check_choice(&offers, choice).map_err(|problem| refused_choice(&problem))
+    }
+
+    /// A turn, as it was typed and chosen.
+    fn turn(&self, prompt: &Prompt, chosen: &Chosen) -> Result<NewTurn, Trouble> {
         let images: Vec<PathBuf> = prompt.images.iter().map(PathBuf::from).collect();
-        let config = &self.settings.config;
         Ok(NewTurn {
             input: input::parts(prompt.text.clone(), &images)?,
             model: chosen.model.clone(),
-            effort: chosen.effort.clone().or_else(|| config.model.effort.clone()),
-            limit_ms: config.codex.turn_timeout.map(milliseconds),
-            quiet_after_ms: Some(milliseconds(config.codex.idle_warning.unwrap_or(QUIET))),
-            answers: self.wanted.answers(config),
-            caller: self.caller().await?,
+            effort: chosen.effort.clone(),
+            mode: self.wanted.mode,
+            caller: caller::describe(),
+            ..NewTurn::default()
         })
     }
 
@@ -134,27 +162,40 @@ impl Desk {
         chosen: &Chosen,
     ) -> Result<SessionStarted, Unstarted> {
         let what = "cannot start the turn";
-        let turn = self.turn(prompt, chosen).await.map_err(Unstarted::Refused)?;
+        let turn = self.turn(prompt, chosen).map_err(Unstarted::Refused)?;
         if let Some(id) = session {
             return match self.client.start_turn(id.as_str(), &turn).await {
                 Ok(started) => Ok(started),
                 Err(error @ ClientError::Broken(_)) => Err(Unstarted::Unknown(refused(what, &error))),
                 Err(ClientError::Problem(problem)) if problem.code == ProblemCode::Busy => {
-                    let overtaken = "not sent: another turn of this conversation began just now";
-                    let trouble = Trouble::new(exit::FAILED, overtaken);
-                    Err(Unstarted::Refused(trouble.try_this("send it again: it goes to that turn")))
+                    let trouble = Trouble::new(exit::FAILED, "not sent: a turn of this conversation runs");
+                    let hint = "once that turn is shown here, send it again: it goes to that turn";
+                    Err(Unstarted::Refused(trouble.try_this(hint)))
                 }
                 Err(error) => Err(Unstarted::Refused(refused_id(what, &error))),
             };
         }
-        let Chosen { model, effort } = chosen.clone();
-        let wanted = Wanted { model, effort, ..self.wanted.clone() };
-        let turn = NewTurn { model: None, ..turn };
-        let new = wanted.session(Kind::Chat, self.cwd.clone(), &self.settings.config, turn);
+        let Preferences { sandbox, approval, .. } = self.wanted;
+        let cwd = self.cwd.clone();
+        let new = NewSession { kind: Kind::Chat, cwd, model: None, sandbox, approval, turn };
         self.client.start_session(&new).await.map_err(|error| match error {
             ClientError::Broken(_) => Unstarted::Unknown(refused(what, &error)),
             error => Unstarted::Refused(refused(what, &error)),
         })
+    }
+}
+
+/// A model or an effort that Codex would not run.
+pub(crate) fn refused_choice(problem: &Problem) -> Trouble {
+    quoted(problem, exit::USAGE)
+}
+
+/// A problem in the engine's words alone.
+fn quoted(problem: &Problem, exit: u8) -> Trouble {
+    let trouble = Trouble::new(exit, problem.message.clone());
+    match &problem.hint {
+        Some(hint) => trouble.try_this(hint.clone()),
+        None => trouble,
     }
 }
 
@@ -166,5 +207,5 @@ pub(crate) fn shown_path(path: &str) -> String {
 /// A path as it was typed: `~` is the person's home, and what is relative is seen from `cwd`.
 pub(crate) fn typed_path(text: &str, cwd: &str) -> PathBuf {
     let home = std::env::var_os("HOME").map(PathBuf::from);
-    Path::new(cwd).join(talaria_engine::home::user_path(text, home.as_deref()))
+    Path::new(cwd).join(talaria_home::home::user_path(text, home.as_deref()))
 }

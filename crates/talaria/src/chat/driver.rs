@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use talaria_core::api::{RequestInfo, SessionInfo, SessionStarted};
 use talaria_core::ids::SessionId;
-use talaria_face::chat::contract::{News, Wish};
+use talaria_tui::chat::contract::{News, Wish};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::{AbortHandle, JoinSet};
 
@@ -163,6 +163,11 @@ impl Driver {
         self.away.is_stopped
     }
 
+    /// Does the engine not answer?
+    pub(super) fn is_engine_away(&self) -> bool {
+        self.away.is_missed()
+    }
+
     /// Is something under way that was wished for?
     pub(crate) fn is_busy(&self) -> bool {
         !self.under_way.is_empty() || self.is_beginning || !self.ready.is_empty()
@@ -300,6 +305,10 @@ impl Driver {
                 self.ready.push_back(news);
                 if epoch == self.epoch {
                     self.give_back_held("the message before it began no turn");
+                    // A turn that is in the way is shown again, so that the message can go to it.
+                    if !self.is_engine_stopped() {
+                        self.follow_again(epoch);
+                    }
                 }
             }
             Done::Stopping { turn, epoch } => self.stopping(turn, epoch),
@@ -349,6 +358,7 @@ impl Driver {
     fn started(&mut self, started: SessionStarted, epoch: u64) {
         let SessionStarted { id, turn, .. } = started;
         if epoch != self.epoch {
+            let id = id.short();
             let words = format!("the conversation {id} goes on without you; /resume {id} opens it");
             return self.ready.push_back(News::Reply(words));
         }

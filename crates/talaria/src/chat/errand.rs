@@ -9,16 +9,16 @@ use talaria_core::api::{
 };
 use talaria_core::ids::{SessionId, TicketId};
 use talaria_core::request::{Answer, Decision, Who};
-use talaria_face::chat::commands::Command;
-use talaria_face::chat::contract::{News, Prompt};
 use talaria_server::client::ClientError;
+use talaria_tui::chat::commands::Command;
+use talaria_tui::chat::contract::{News, Prompt};
 use tokio::sync::{Notify, mpsc};
 
 use super::desk::{Chosen, Desk, typed_path};
 use super::files::Files;
 use super::standing::Standing;
 use super::{commands, sending, shell, words};
-use crate::engine::refused;
+use crate::engine::{not_done, refused};
 use crate::input;
 use crate::insist::insist;
 use crate::settings::login_hint;
@@ -278,7 +278,12 @@ async fn interrupt(place: &Place) -> Result<(), Trouble> {
     };
     let client = &place.desk.client;
     let asked = insist(|| client.interrupt(session.as_str(), Interrupt { by: Who::User }));
-    asked.await.map_err(|error| refused("the turn was not stopped", &error))
+    asked.await.map_err(|error| match error {
+        ClientError::Problem(problem) if problem.code == ProblemCode::Conflict => {
+            Trouble::new(exit::USAGE, "no turn runs here")
+        }
+        error => not_done("the turn was not stopped", &error, "`talaria status` shows what runs"),
+    })
 }
 
 /// Gives an answer to the engine.

@@ -20,9 +20,12 @@ pub(super) fn words(left: &Left) -> String {
             Turn::GoesOn => "the turn goes on; ",
             Turn::Waits => "the turn waits for your answer; ",
             Turn::Stopping => "the turn was asked to stop; ",
+            Turn::Unheard => "the engine is away, and whether the turn goes on is not known; ",
+            Turn::Queued => "the turn is queued; ",
+            Turn::Unknown => "whether the turn goes on is not known; ",
             Turn::Unseen => "the engine was stopped before the turn was seen to end; ",
         };
-        text += &format!("{turn}come back with: talaria --resume {id}\n");
+        text += &format!("{turn}come back with: talaria --resume {}\n", id.short());
     }
     text
 }
@@ -37,13 +40,25 @@ mod tests {
     #[test]
     fn whoever_leaves_is_told_how_to_come_back_and_what_goes_on() {
         let told = |turn| words(&Left { session: Some(SessionId::new("0199a")), turn, ..Left::default() });
-        let turns = [Turn::Over, Turn::GoesOn, Turn::Waits, Turn::Stopping, Turn::Unseen];
+        let turns = [
+            Turn::Over,
+            Turn::GoesOn,
+            Turn::Waits,
+            Turn::Stopping,
+            Turn::Unseen,
+            Turn::Unheard,
+            Turn::Queued,
+            Turn::Unknown,
+        ];
         expect![[r#"
             come back with: talaria --resume 0199a
             the turn goes on; come back with: talaria --resume 0199a
             the turn waits for your answer; come back with: talaria --resume 0199a
             the turn was asked to stop; come back with: talaria --resume 0199a
             the engine was stopped before the turn was seen to end; come back with: talaria --resume 0199a
+            the engine is away, and whether the turn goes on is not known; come back with: talaria --resume 0199a
+            the turn is queued; come back with: talaria --resume 0199a
+            whether the turn goes on is not known; come back with: talaria --resume 0199a
         "#]]
         .assert_eq(&turns.map(told).concat());
         assert_eq!(words(&Left::default()), "");

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use talaria_core::redact::redact;
+use talaria_guard::redact::redact;
 
 use crate::lines_file;
 

@@ -8,19 +8,20 @@
 
 use std::collections::VecDeque;
 use std::io::{self, IsTerminal, Stdout};
+use std::time::Instant;
 
 use talaria_core::api::{RequestInfo, When};
 use talaria_core::config::Enter;
 use talaria_core::event::Event;
-use talaria_face::chat::Asked;
-use talaria_face::chat::commands::{Command, Entry};
-use talaria_face::chat::contract::{Prompt, Wish};
-use talaria_face::render;
+use talaria_tui::chat::Asked;
+use talaria_tui::chat::commands::{Command, Entry};
+use talaria_tui::chat::contract::{Prompt, Wish};
 
 use super::desk::shown_path;
 use super::driver::{Driver, Turn};
 use super::farewell;
 use super::signals::{Called, Signals};
+use crate::requests::build;
 use crate::trouble::{Trouble, complain, exit};
 use crate::{echo, look, patience};
 
@@ -60,11 +61,18 @@ pub(crate) async fn run(driver: Driver, mut signals: Signals) -> Result<u8, Trou
         }
         _ => complain(&format!("{why}{}", farewell::words(&left))),
     }
+    if let Some(signal) = signals.ended_by() {
+        return Ok(signal.exit());
+    }
     Ok(match plain.input {
         // A person has seen how each turn ended; a script reads the last one off the exit code.
         Input::Terminal => 0,
-        Input::Pipe if left.turn != Turn::Over => exit::INTERRUPTED,
-        Input::Pipe => plain.code,
+        Input::Pipe => match left.turn {
+            Turn::Over | Turn::Queued => plain.code,
+            // Why nothing is known has its own code.
+            Turn::Unknown if plain.code != 0 => plain.code,
+            _ => exit::INTERRUPTED,
+        },
     })
 }
 
@@ -146,9 +154,9 @@ impl Plain {
             let head = format!(
                 "Talaria {version} in {cwd}\n\
                  say what you want done and press Enter; /help says what can be typed\n\
-                 Ctrl-D leaves and stops nothing\n"
+                 Ctrl-D leaves; turns continue\n"
             );
-            self.page.say(&render::plain(&head))?;
+            self.page.say(&talaria_render::plain(&head))?;
         }
         loop {
             while let Some(news) = self.driver.waiting() {
@@ -158,7 +166,9 @@ impl Plain {
                 return Ok(());
             }
             let may_read = self.may_read();
+            let notice_due = self.page.notice_due();
             tokio::select! {
+                () = until(notice_due) => self.page.show_notice()?,
                 news = self.driver.next() => if let Some(news) = news { self.news(news)? },
                 line = self.lines.next(), if may_read => {
                     if self.take_line(line)? == Flow::Leave {
@@ -252,12 +262,15 @@ impl Plain {
         let Some((ticket, dialog)) = self.questions.first() else { return Ok(()) };
         if self.input == Input::Pipe {
             self.asked = Some(0);
-            let how = format!(
-                "it waits for an answer: the line /approve or /deny, or elsewhere: talaria requests answer {ticket} accept\n"
-            );
+            let how = if build::takes_yes(dialog.ask()) {
+                format!("the line /approve or /deny, or elsewhere: talaria requests answer {ticket} accept")
+            } else {
+                format!("the line /deny declines it; {}", build::with_answers(ticket))
+            };
+            let how = format!("it waits for an answer: {how}\n");
             return self.page.say(&how);
         }
-        let (is_secret, text) = (dialog.is_secret(), render::wanted(dialog, self.page.look()));
+        let (is_secret, text) = (dialog.is_secret(), talaria_render::wanted(dialog, self.page.look()));
         echo::show();
         if is_secret && hide().is_err() {
             self.asked = Some(0);
@@ -266,7 +279,11 @@ impl Plain {
                 .say("what is typed here would be seen; answer it elsewhere: talaria requests list\n");
         }
         let look = self.page.look();
-        let about = render::cut(&render::plain_line(&dialog.ask().label()), ABOUT, render::Paint::new(look));
+        let about = talaria_render::cut(
+            &talaria_render::plain_line(&dialog.ask().label()),
+            ABOUT,
+            talaria_render::Paint::new(look),
+        );
         let again = format!("still asked: {about}\n{text}");
         self.asked = Some(self.lines.question_is_put());
         self.page.ask(&text, again)
@@ -351,7 +368,7 @@ impl Plain {
         if let Some((ticket, is_secret)) = was_first
             && self.questions.first().is_none_or(|(first, _)| *first != ticket)
         {
-            self.abandon(is_secret)?;
+            self.abandon(is_secret, "the question is no longer open")?;
         }
         // How an old turn ended was told at its time.
         if let Event::Outcome(report) = event
@@ -361,6 +378,14 @@ impl Plain {
             self.was_interrupted = false;
         }
         Ok(())
+    }
+}
+
+/// Waits until then; without a time for ever.
+async fn until(due: Option<Instant>) {
+    match due {
+        Some(due) => tokio::time::sleep_until(due.into()).await,
+        None => std::future::pending().await,
     }
 }
 

@@ -19,6 +19,12 @@ pub(super) struct Progress {
     ended: i64,
     /// A turn ran at the opening, and nothing of it has come yet.
     ran: bool,
+    /// Did a turn wait for a place at the opening? Nothing of it has come yet.
+    is_queued: bool,
+    /// Was the conversation given up? Then whether a turn runs is not known.
+    is_lost: bool,
+    /// Did a turn run at that time?
+    had_turn: bool,
     /// The turn that was asked to stop.
     stopping: Option<i64>,
     /// What a person is asked and has not answered.
@@ -29,20 +35,28 @@ pub(super) struct Progress {
 impl Progress {
     /// A conversation is opened; its events are told from behind the number `after`.
     pub(super) fn open(&mut self, info: &SessionInfo, after: i64) {
-        *self =
-            Self { last_seq: after, at_opening: Some(info.last_seq), ran: info.running, ..Self::default() };
+        *self = Self {
+            last_seq: after,
+            at_opening: Some(info.last_seq),
+            ran: info.running,
+            is_queued: info.queued,
+            ..Self::default()
+        };
     }
 
     /// A turn was written down.
     pub(super) fn started(&mut self, turn: i64) {
         self.begun = self.begun.max(turn);
+        self.is_lost = false;
     }
 
     /// Something happened.
     pub(super) fn take(&mut self, numbered: &Numbered) {
+        self.is_lost = false;
         self.last_seq = numbered.seq;
         self.standing.take(&numbered.event);
         if self.at_opening.is_none() {
+            self.is_queued &= numbered.turn.is_none();
             self.standing.take_live(&numbered.event);
         }
         match &numbered.event {
@@ -102,8 +116,25 @@ impl Progress {
         self.begun > self.ended || (self.ran && self.at_opening.is_some())
     }
 
+    /// Does a turn wait for a place, as was told at the opening?
+    pub(super) fn is_queued(&self) -> bool {
+        self.is_queued
+    }
+
+    /// Is it not known whether a turn runs, because the conversation was given up?
+    pub(super) fn is_lost(&self) -> bool {
+        self.is_lost
+    }
+
+    /// Did a turn run when the conversation was given up? Whether it still does is not known.
+    pub(super) fn has_lost_turn(&self) -> bool {
+        self.is_lost && self.had_turn
+    }
+
     /// Nothing more comes: the opening is over, and nothing runs as far as is known.
     pub(super) fn give_up(&mut self) {
+        self.had_turn = self.is_running() || self.has_lost_turn();
+        self.is_lost = true;
         self.ended = self.ended.max(self.begun);
         self.at_opening = self.at_opening.map(|_| self.last_seq);
     }
@@ -195,6 +226,7 @@ mod tests {
             runtime: String::new(),
             updated_at: at,
             running: true,
+            queued: false,
             kind: Kind::Chat,
             task: None,
             cwd: "/".to_owned(),
@@ -220,7 +252,10 @@ mod tests {
         progress.open(&info, 5);
         progress.give_up();
         assert!(progress.has_just_caught_up() && !progress.is_running(), "nothing is waited for in vain");
-        progress.open(&SessionInfo { last_seq: 0, running: false, ..info }, 0);
+        progress.open(&SessionInfo { last_seq: 0, running: false, queued: true, ..info }, 0);
         assert!(progress.has_just_caught_up(), "an empty one is there at once");
+        assert!(progress.is_queued());
+        progress.take(&event(1, 1, Event::Compacted));
+        assert!(!progress.is_queued(), "it has begun");
     }
 }

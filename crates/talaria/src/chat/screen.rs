@@ -15,15 +15,16 @@ use ratatui_core::layout::Rect;
 use ratatui_core::terminal::{Terminal, TerminalOptions, Viewport};
 use ratatui_crossterm::CrosstermBackend;
 use talaria_core::config::Theme;
-use talaria_face::chat::commands::Command;
-use talaria_face::chat::contract::{Code, Input, Key, News, Wish};
-use talaria_face::chat::draw::draw;
-use talaria_face::chat::{Chat, Frame, Setup};
-use talaria_face::render::{Highlighter, Look};
+use talaria_render::{Highlighter, Look};
+use talaria_tui::chat::commands::Command;
+use talaria_tui::chat::contract::{Code, Input, Key, News, Wish};
+use talaria_tui::chat::draw::draw;
+use talaria_tui::chat::{Chat, Frame, Setup};
 
 use super::driver::Driver;
 use super::farewell;
 use super::signals::{Called, Signals};
+use crate::stops::EndSignal;
 use crate::trouble::{Trouble, complain, exit};
 use crate::{look, patience};
 
@@ -65,7 +66,7 @@ pub(crate) async fn run(driver: Driver, said: Vec<String>, mut signals: Signals)
     if is_lost {
         return Err(Trouble::new(exit::FAILED, "a part of the chat failed; what it said is above"));
     }
-    ended.map(|()| 0).map_err(cannot)
+    ended.map(|()| signals.ended_by().map_or(0, EndSignal::exit)).map_err(cannot)
 }
 
 fn setup(driver: &Driver, history: Vec<String>) -> Setup {
@@ -294,7 +295,7 @@ fn blank(area: Rect) -> io::Result<Terminal<CrosstermBackend<Stdout>>> {
 /// Lets a test see what becomes of the terminal when the program panics.
 fn fault_at(input: &Input) {
     let is_enter = matches!(input, Input::Key(Key { code: Code::Enter, .. }));
-    if is_enter && talaria_engine::is_panic_wanted("chat") {
+    if is_enter && talaria_home::faults::is_panic_wanted("chat") {
         #[expect(clippy::panic, reason = "a test wants to see it; never in a release")]
         {
             panic!("a fault that a test asked for");

@@ -5,9 +5,9 @@ use jiff::Timestamp;
 use talaria_core::api::{
     Kind, ProblemCode, Say, SessionDetail, SessionQuery, SessionStarted, TurnInfo, When,
 };
-use talaria_core::redact::redact;
-use talaria_face::chat::contract::Prompt;
+use talaria_guard::redact::redact;
 use talaria_server::client::ClientError;
+use talaria_tui::chat::contract::Prompt;
 
 use super::desk::Unstarted;
 use super::errand::{Done, Place};
@@ -93,6 +93,7 @@ fn found(detail: &SessionDetail, prompt: &Prompt, since: Timestamp) -> Begun {
             task: detail.info.task.clone(),
             turn: turn.turn,
             after: 0,
+            codex: None,
         }),
         Some(_) => Begun::Perhaps,
     }

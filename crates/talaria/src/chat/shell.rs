@@ -1,19 +1,37 @@
 //! A command line of the person's own: run in the sandbox of the conversation, told as it prints.
 
+use std::time::Instant;
+
 use talaria_core::api::{Shell, ShellNews, ShellStream};
-use talaria_face::chat::contract::News;
+use talaria_server::client::ClientError;
+use talaria_tui::chat::contract::News;
 use tokio::sync::mpsc;
 
 use super::errand::{Done, Place};
 use super::words;
+use crate::caller;
 use crate::engine::refused;
+use crate::exec::milliseconds;
 use crate::trouble::Trouble;
+
+/// Why nothing more is heard of a command, and since when it ran if it may have run.
+struct Broken {
+    trouble: Trouble,
+    since: Option<Instant>,
+}
+
+impl Broken {
+    fn before_it_ran(trouble: Trouble) -> Self {
+        Self { trouble, since: None }
+    }
+}
 
 /// Runs it to its end. Dropping the future ends the command.
 pub(super) async fn run(command: &str, number: u64, place: &Place, teller: &mpsc::Sender<Done>) {
-    if let Err(trouble) = pass_on(command, number, place, teller).await {
+    if let Err(Broken { trouble, since }) = pass_on(command, number, place, teller).await {
         let note = Some(words::in_a_line(&trouble));
-        let news = News::ShellEnded { exit: None, took_ms: 0, note };
+        let took_ms = since.map(|since| milliseconds(since.elapsed()));
+        let news = News::ShellEnded { exit: None, took_ms, note };
         let _ = teller.send(Done::Shell { number, news }).await;
     }
 }
@@ -23,20 +41,31 @@ async fn pass_on(
     number: u64,
     place: &Place,
     teller: &mpsc::Sender<Done>,
-) -> Result<(), Trouble> {
+) -> Result<(), Broken> {
     let desk = &place.desk;
     let shell = Shell {
         session: place.session.as_ref().map(ToString::to_string),
         cwd: place.cwd.clone(),
         command: command.to_owned(),
         sandbox: desk.wanted.sandbox(&desk.settings.config),
-        caller: desk.caller().await?,
+        caller: caller::describe(),
         limit_ms: None,
     };
-    let cannot = |error| refused("the command could not be run", &error);
-    let mut run = desk.client.shell(&shell).await.map_err(cannot)?;
+    let since = Instant::now();
+    let mut run = desk.client.shell(&shell).await.map_err(|error| match error {
+        // The engine may have started it.
+        ClientError::Broken(_) => {
+            let trouble = refused("it is not known whether the command ran", &error);
+            Broken { trouble, since: Some(since) }
+        }
+        error => Broken::before_it_ran(refused("the command could not be run", &error)),
+    })?;
     while let Some(news) = run.next().await {
-        let news = told(news.map_err(cannot)?);
+        let news = news.map_err(|error| {
+            let trouble = refused("how the command ended is not known", &error);
+            Broken { trouble, since: Some(since) }
+        })?;
+        let news = told(news);
         let _ = teller.send(Done::Shell { number, news }).await;
     }
     Ok(())
@@ -52,6 +81,8 @@ fn told(news: ShellNews) -> News {
             };
             News::ShellOutput(format!("\n(more of {stream} is not shown; the command goes on)\n"))
         }
-        ShellNews::Ended { exit, took_ms, note, .. } => News::ShellEnded { exit, took_ms, note },
+        ShellNews::Ended { exit, took_ms, note, .. } => {
+            News::ShellEnded { exit, took_ms: Some(took_ms), note }
+        }
     }
 }

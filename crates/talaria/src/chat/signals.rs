@@ -10,7 +10,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::screen;
 use crate::echo;
-use crate::stops::is_ignored;
+use crate::stops::{EndSignal, is_ignored};
 use crate::trouble::{Trouble, exit};
 
 /// How long the program may take to leave.
@@ -25,6 +25,7 @@ pub(crate) struct Signals {
     hang_up: Option<Signal>,
     go_on: Option<Signal>,
     stop: Option<Signal>,
+    ended_by: Option<EndSignal>,
 }
 
 /// What came.
@@ -58,7 +59,13 @@ impl Signals {
             hang_up: listen(SignalKind::hangup())?,
             go_on: listen(SignalKind::from_raw(rustix::process::Signal::CONT.as_raw()))?,
             stop: None,
+            ended_by: None,
         })
+    }
+
+    /// The signal that wanted the program to end, if one did.
+    pub(crate) fn ended_by(&self) -> Option<EndSignal> {
+        self.ended_by
     }
 
     /// From now on the program is no longer put aside by the system alone: whoever calls this answers `Called::Stop`.
@@ -73,13 +80,15 @@ impl Signals {
 
     /// Waits for the next one.
     pub(crate) async fn next(&mut self) -> Called {
-        tokio::select! {
-            () = one(&mut self.interrupt) => Called::Interrupt,
-            () = one(&mut self.terminate) => Called::End,
-            () = one(&mut self.hang_up) => Called::End,
-            () = one(&mut self.go_on) => Called::GoOn,
-            () = one(&mut self.stop) => Called::Stop,
-        }
+        let signal = tokio::select! {
+            () = one(&mut self.interrupt) => return Called::Interrupt,
+            () = one(&mut self.go_on) => return Called::GoOn,
+            () = one(&mut self.stop) => return Called::Stop,
+            () = one(&mut self.terminate) => EndSignal::Terminate,
+            () = one(&mut self.hang_up) => EndSignal::HangUp,
+        };
+        self.ended_by = Some(signal);
+        Called::End
     }
 }
 
@@ -96,14 +105,14 @@ async fn one(signal: &mut Option<Signal>) {
 /// Ends the program some time after it was told to. It listens by itself: whoever is held up by a terminal that takes nothing
 /// hears no signal.
 async fn watch_over(mut terminate: Option<Signal>, mut hang_up: Option<Signal>) {
-    tokio::select! {
-        () = one(&mut terminate) => {}
-        () = one(&mut hang_up) => {}
-    }
-    std::thread::spawn(|| {
+    let signal = tokio::select! {
+        () = one(&mut terminate) => EndSignal::Terminate,
+        () = one(&mut hang_up) => EndSignal::HangUp,
+    };
+    std::thread::spawn(move || {
         std::thread::sleep(PATIENCE);
         screen::restore_within(LAST_WORDS);
         echo::show();
-        std::process::exit(exit::INTERRUPTED.into());
+        std::process::exit(signal.exit().into());
     });
 }

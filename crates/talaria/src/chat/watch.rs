@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use talaria_core::api::{RequestInfo, Status, TaskCounts, TaskQuery};
-use talaria_face::chat::contract::News;
 use talaria_server::client::ClientError;
+use talaria_tui::chat::contract::News;
 use tokio::sync::{Notify, mpsc};
 
 use super::desk::Desk;

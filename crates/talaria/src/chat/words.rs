@@ -1,8 +1,8 @@
 //! What went wrong, in the words and the lines that a conversation has room for. Pure.
 
 use talaria_core::ids::SessionId;
-use talaria_face::chat::contract::{News, Prompt};
-use talaria_face::render::plain;
+use talaria_render::plain;
+use talaria_tui::chat::contract::{News, Prompt};
 
 use super::desk::Chosen;
 use crate::advice::Reader;
@@ -34,7 +34,7 @@ pub(super) fn refused(trouble: &Trouble) -> News {
 pub(super) fn of_left(news: News, session: Option<&SessionId>) -> News {
     let whose = session.map_or_else(
         || "what you asked before this conversation".to_owned(),
-        |id| format!("what you asked in the conversation {id}, which you left"),
+        |id| format!("what you asked in the conversation {}, which you left", id.short()),
     );
     match news {
         News::Reply(text) => News::Reply(format!("{whose}:\n{text}")),

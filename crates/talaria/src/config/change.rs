@@ -5,8 +5,8 @@ use talaria_core::config::{Effect, assign, unread, withdraw};
 use talaria_core::edit::{KeyPath, leaves};
 use talaria_core::json_line::json_line;
 use talaria_engine::engine::holder;
-use talaria_engine::home::TalariaHome;
-use talaria_engine::user_file::{Locked, UserFile};
+use talaria_home::home::TalariaHome;
+use talaria_home::user_file::{Locked, UserFile};
 
 use super::show::masked_json;
 use super::{FIRST_LINE, Form, file_trouble, text_trouble};

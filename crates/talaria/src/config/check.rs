@@ -4,13 +4,13 @@ use std::path::Path;
 
 use serde_json::json;
 use talaria_core::config::{Problem, Severity, parse};
-use talaria_core::redact::redact;
-use talaria_engine::home::TalariaHome;
+use talaria_guard::redact::redact;
+use talaria_home::home::TalariaHome;
 
 use super::{Form, read};
 use crate::output::print;
 use crate::trouble::{Trouble, complain, exit};
-use talaria_face::render::plain_line;
+use talaria_render::plain_line;
 
 /// Runs the command.
 pub(super) fn run(home: &TalariaHome, form: Form) -> Result<u8, Trouble> {

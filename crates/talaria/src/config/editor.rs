@@ -7,8 +7,8 @@ use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::PathBuf;
 
 use talaria_core::config::{Effect, Problem};
-use talaria_engine::home::TalariaHome;
-use talaria_engine::user_file::UserFile;
+use talaria_home::home::TalariaHome;
+use talaria_home::user_file::UserFile;
 use tokio::process::Command;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -83,11 +83,12 @@ fn editor() -> String {
 }
 
 async fn open(editor: &str, copy: &Copy) -> Result<(), Trouble> {
-    let cannot = |cause: &dyn std::fmt::Display| {
+    let failed = |cause: &dyn std::fmt::Display, hint: &str| {
         let trouble = Trouble::new(exit::FAILED, format!("cannot edit with {editor}")).because(cause);
-        copy.kept(
-            trouble.try_this("set VISUAL or EDITOR to a program that you have; the file was not changed"),
-        )
+        copy.kept(trouble.try_this(hint))
+    };
+    let cannot = |cause: &dyn std::fmt::Display| {
+        failed(cause, "set VISUAL or EDITOR to a program that you have; the file was not changed")
     };
     // Ctrl-C in the editor is the editor's: it must not end this program under it.
     let _interrupts = signal(SignalKind::interrupt()).map_err(|error| cannot(&error))?;
@@ -96,7 +97,11 @@ async fn open(editor: &str, copy: &Copy) -> Result<(), Trouble> {
     let status = Command::new("/bin/sh").args(["-c", &script, "sh"]).arg(&copy.path).status().await;
     match status {
         Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(cannot(&format!("it ended with {status}"))),
+        // What a shell says of a program that is not there or cannot be run.
+        Ok(status) if matches!(status.code(), Some(126 | 127)) => {
+            Err(cannot(&format!("it ended with {status}")))
+        }
+        Ok(status) => Err(failed(&format!("it ended with {status}"), "the file was not changed")),
         Err(error) => Err(cannot(&error)),
     }
 }

@@ -5,14 +5,14 @@ use serde_json::{Value as Json, json};
 use talaria_core::config::unread;
 use talaria_core::edit::{KeyPath, Leaf, leaves};
 use talaria_core::json_line::json_line;
-use talaria_core::redact::{redact, redact_json};
 use talaria_core::servers::{Given, holds_secret, looks_secret};
-use talaria_engine::home::TalariaHome;
+use talaria_guard::redact::{redact, redact_json};
+use talaria_home::home::TalariaHome;
 
 use super::{Form, read, text_trouble};
 use crate::output::print;
 use crate::trouble::{Trouble, complain, exit};
-use talaria_face::render::{plain, plain_line};
+use talaria_render::{plain, plain_line};
 
 /// Shows one key; a section is shown key by key.
 pub(super) fn one(home: &TalariaHome, path: &KeyPath, form: Form) -> Result<u8, Trouble> {

@@ -4,11 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
+use talaria_codex::host::{Host, HostSpec};
+use talaria_codex::locate::{CodexBinary, CodexOrigin, locate};
+use talaria_codex::schema;
+use talaria_codex_proto::wire::call::{CommandExec, SandboxPolicy};
 use talaria_core::version::{MINIMUM, PINNED};
-use talaria_core::wire::call::{CommandExec, SandboxPolicy};
-use talaria_engine::codex::host::{Host, HostSpec};
-use talaria_engine::codex::locate::{CodexBinary, Origin, locate};
-use talaria_engine::codex::schema;
 
 use super::own_files::own_files;
 use super::servers::servers;
@@ -87,9 +87,9 @@ fn config(settings: &Settings) -> Vec<Check> {
 
 fn found(codex: &CodexBinary) -> Check {
     let origin = match codex.origin {
-        Origin::Configured => "codex.bin in the configuration",
-        Origin::Path => "on PATH",
-        Origin::Installed => "installed by talaria setup",
+        CodexOrigin::Configured => "codex.bin in the configuration",
+        CodexOrigin::Path => "on PATH",
+        CodexOrigin::Installed => "installed by talaria setup",
     };
     let detail = format!("{} ({origin})", codex.path.display());
     match &codex.passed_over {
@@ -103,7 +103,7 @@ fn found(codex: &CodexBinary) -> Check {
 
 fn version(codex: &CodexBinary) -> Check {
     let detail = format!("{} (supported from {MINIMUM}, tested up to {PINNED})", codex.version);
-    match version_note(codex) {
+    match version_note(&codex.version) {
         Some(note) => Check::warning("version", detail, note),
         None => Check::ok("version", detail),
     }
@@ -133,7 +133,11 @@ fn said_by_codex(warning: String) -> Check {
 
 async fn login(host: &Host, codex: &CodexBinary) -> Check {
     match host.account().await {
-        Err(error) => Check::problem("login", error.to_string(), login_hint(codex)),
+        Err(error) => {
+            let remedy =
+                "whether a login is there is not known; correct what Codex says, then run this again";
+            Check::problem("login", error.to_string(), remedy)
+        }
         Ok(reply) => match (reply.account, reply.requires_openai_auth) {
             (Some(account), _) => {
                 let plan = account.plan_type.map(|plan| format!(", plan {plan}")).unwrap_or_default();

@@ -8,9 +8,9 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 use std::time::Duration;
 
+use talaria_engine::engine::leftovers::{self, is_held};
 use talaria_engine::engine::{Inspection, inspect_store};
-use talaria_engine::home::TalariaHome;
-use talaria_engine::leftovers;
+use talaria_home::home::TalariaHome;
 use talaria_server::client::ClientError;
 use talaria_server::socket_path;
 
@@ -24,6 +24,11 @@ const INSPECTION: Duration = Duration::from_secs(3);
 /// Does an engine run, and is it this version?
 pub(super) async fn engine(home: &TalariaHome) -> Check {
     match engine::find_any(home).await {
+        Ok(None) if is_held(home) => Check::warning(
+            "engine",
+            "it is starting or ending: it holds this home and does not answer",
+            "run `talaria doctor` again in a moment; `talaria stop` names a process that stays like this",
+        ),
         Ok(None) => Check::ok("engine", "none is running; commands start one"),
         Ok(Some(client)) => {
             let info = client.engine();

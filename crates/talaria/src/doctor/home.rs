@@ -4,9 +4,9 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use talaria_engine::home::TalariaHome;
-use talaria_engine::identity::HomeRecord;
-use talaria_engine::leftovers::original_in_use;
+use talaria_codex::identity::HomeRecord;
+use talaria_engine::engine::leftovers::original_in_use;
+use talaria_home::home::TalariaHome;
 
 use super::Check;
 

@@ -1,9 +1,9 @@
 //! Looks whether a sandbox hides what is Talaria's own: a command in it tries to read the key and to list the hosts.
 
-use talaria_core::hiding::HideHome;
-use talaria_core::wire::call::SandboxPolicy;
-use talaria_engine::codex::host::Host;
-use talaria_engine::home::TalariaHome;
+use talaria_codex::host::Host;
+use talaria_codex_proto::wire::call::SandboxPolicy;
+use talaria_core::policy::HideHome;
+use talaria_home::home::TalariaHome;
 
 use super::Check;
 

@@ -4,12 +4,11 @@
 use std::path::Path;
 
 use talaria_core::api::{Import as Asked, ImportFrom, ImportHow, ImportedSessions, Problem, ProblemCode};
-use talaria_engine::hermes::{
-    Back, HermesError, HermesHome, Import, Sessions, Source, Undo, conversations, look,
-};
+use talaria_import::hermes::{Back, HermesError, HermesHome, Import, Sessions, Source, Undo, look};
+use talaria_import::preview_conversations;
 use talaria_server::client::{Client, ClientError};
 
-use super::report::{Report, Trouble as NotRead};
+use super::report::{ReadSessions, Report, Trouble as NotRead};
 use super::undo_report::UndoReport;
 use crate::args::Hermes;
 use crate::engine::{self, refused};
@@ -56,28 +55,34 @@ async fn preview(settings: &Settings, source: &Source) -> Result<Report, Trouble
             let client = engine::reach(&settings.home).await?;
             pages(&client, &asked(path, ImportHow::Preview, None)?).await?
         }
-        false => patiently("reading conversations", all_pages(path)).await.or_else(not_read)?,
+        false => patiently("reading conversations", all_pages(path)).await?,
     };
     report.told(came);
     Ok(report)
 }
 
 /// Reads all pages without an engine.
-async fn all_pages(path: &Path) -> Result<Result<ImportedSessions, NotRead>, Problem> {
+async fn all_pages(path: &Path) -> Result<ReadSessions, Trouble> {
     let mut all = ImportedSessions::default();
     loop {
         let next = all.next.take();
-        all.add(conversations(path, next.as_deref()).await?);
+        match preview_conversations(path, next.as_deref()).await {
+            Ok(page) => all.add(page),
+            Err(problem) => return broken_off(all, problem),
+        }
         if all.next.is_none() {
-            return Ok(Ok(all));
+            return Ok(ReadSessions { sessions: all, not_read: None });
         }
     }
 }
 
-/// A database that cannot be read is told in the report; everything else ends the command.
-fn not_read(problem: Problem) -> Result<Result<ImportedSessions, NotRead>, Trouble> {
+/// A database that cannot be read, or not to its end, is told in the report; everything else ends the command.
+fn broken_off(sessions: ImportedSessions, problem: Problem) -> Result<ReadSessions, Trouble> {
     match problem.code {
-        ProblemCode::BadRequest => Ok(Err(NotRead { cause: problem.message, hint: problem.hint })),
+        ProblemCode::BadRequest => {
+            let not_read = Some(NotRead { cause: problem.message, hint: problem.hint });
+            Ok(ReadSessions { sessions, not_read })
+        }
         _ => Err(Trouble::new(exit::FAILED, "cannot take the conversations over").because(problem.message)),
     }
 }
@@ -112,7 +117,7 @@ fn asked(path: &Path, how: ImportHow, run: Option<&str>) -> Result<Asked, Troubl
 }
 
 /// Goes through all pages.
-async fn pages(client: &Client, asked: &Asked) -> Result<Result<ImportedSessions, NotRead>, Trouble> {
+async fn pages(client: &Client, asked: &Asked) -> Result<ReadSessions, Trouble> {
     let mut all = ImportedSessions::default();
     let mut progress = Progress::default();
     loop {
@@ -120,13 +125,13 @@ async fn pages(client: &Client, asked: &Asked) -> Result<Result<ImportedSessions
         let page = match client.import(&asked).await {
             Ok(imported) => imported.sessions.unwrap_or_default(),
             Err(ClientError::Problem(problem)) if problem.code == ProblemCode::BadRequest => {
-                return not_read(problem);
+                return broken_off(all, problem);
             }
             Err(error) => return Err(refused("cannot take the conversations over", &error)),
         };
         all.add(page);
         if all.next.is_none() {
-            return Ok(Ok(all));
+            return Ok(ReadSessions { sessions: all, not_read: None });
         }
         match all.total {
             0 => progress.say(&format!("conversations: {}", all.seen)),
@@ -158,14 +163,12 @@ async fn undo(options: &Hermes, settings: &Settings) -> Result<u8, Trouble> {
     if let Some(client) = client {
         let run = Some(undo.run().to_owned());
         let asked = Asked { from: ImportFrom::Hermes, how, run, ..Asked::default() };
-        report.sessions = match pages(&client, &asked).await? {
-            Ok(sessions) => sessions,
-            Err(not_read) => {
-                return Err(
-                    Trouble::new(exit::FAILED, "cannot take the conversations back").because(not_read.cause)
-                );
-            }
-        };
+        let came = pages(&client, &asked).await?;
+        if let Some(not_read) = came.not_read {
+            let what = "cannot take the conversations back";
+            return Err(Trouble::new(exit::FAILED, what).because(not_read.cause));
+        }
+        report.sessions = came.sessions;
     }
     if !options.dry_run {
         undo.finish().map_err(|error| trouble(&error))?;

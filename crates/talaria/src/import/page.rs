@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use talaria_face::render::plain_line;
+use talaria_render::plain_line;
 
 /// Of these nobody reads more in a report; `--json` has all.
 pub(super) const SHOWN: usize = 20;

@@ -6,9 +6,9 @@ mod tests;
 
 use serde::Serialize;
 use talaria_core::api::ImportedSessions;
-use talaria_core::hermes::{Kept, Left, Taken, Variable, by_section};
-use talaria_engine::hermes::{FilesPlan, LeftFile, Planned, Source};
-use talaria_engine::home::TalariaHome;
+use talaria_home::home::TalariaHome;
+use talaria_import::hermes::config::{Kept, Left, Taken, Variable, by_section};
+use talaria_import::hermes::{FilesPlan, LeftFile, Planned, Source};
 
 use super::page::{Page, SHOWN, count, some};
 
@@ -76,6 +76,13 @@ struct Stays {
     what: &'static str,
 }
 
+/// The conversations that came, and why others could not be read.
+#[derive(Debug, Default)]
+pub(super) struct ReadSessions {
+    pub(super) sessions: ImportedSessions,
+    pub(super) not_read: Option<Trouble>,
+}
+
 /// Why something could not be read.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Trouble {
@@ -110,12 +117,11 @@ impl Report {
         }
     }
 
-    /// What became of the conversations.
-    pub(super) fn told(&mut self, came: Result<ImportedSessions, Trouble>) {
-        match came {
-            Ok(sessions) => self.sessions = Some(sessions),
-            Err(trouble) => self.sessions_not_read = Some(trouble),
-        }
+    /// What became of the conversations: those that came, and why the rest did not.
+    pub(super) fn told(&mut self, ReadSessions { sessions, not_read }: ReadSessions) {
+        let is_empty = not_read.is_some() && sessions.seen == 0;
+        self.sessions = (!is_empty).then_some(sessions);
+        self.sessions_not_read = not_read;
     }
 
     /// Did conversations come?
@@ -130,7 +136,7 @@ impl Report {
         let files = [&self.memories, &self.skills];
         !self.settings.taken.is_empty()
             || files.iter().any(|files| !files.copied.is_empty())
-            || self.brought_sessions()
+            || self.sessions.as_ref().is_some_and(|sessions| sessions.new + sessions.grown > 0)
     }
 
     /// The report for people.
@@ -203,11 +209,14 @@ impl Report {
     fn sessions(&self, page: &mut Page) {
         if let Some(Trouble { cause, hint }) = &self.sessions_not_read {
             page.head("conversations");
-            page.item(&format!("not taken over: {cause}"));
+            let what = if self.sessions.is_some() { "the rest was not taken over" } else { "not taken over" };
+            page.item(&format!("{what}: {cause}"));
             hint.iter().for_each(|hint| page.item(&format!("hint: {hint}")));
         }
         let Some(sessions) = &self.sessions else { return };
-        page.head("conversations");
+        if self.sessions_not_read.is_none() {
+            page.head("conversations");
+        }
         if sessions.messages > 0 || sessions.known + sessions.empty == 0 {
             page.item(&format!("{} new; {} came", sessions.new, count(sessions.messages, "message")));
         }
@@ -222,7 +231,7 @@ impl Report {
         }
         if sessions.left_out > 0 {
             let words = "not taken over: prompts of Hermes itself, or longer than 16 MiB";
-            page.item(&format!("{} messages {words}", sessions.left_out));
+            page.item(&format!("{} {words}", count(sessions.left_out, "message")));
         }
         if let Some(version) = sessions.newer {
             page.item(&format!(
@@ -271,7 +280,9 @@ impl Report {
         if self.sessions.is_some() {
             page.item("read the conversations: talaria sessions list, talaria sessions search WORDS");
         }
-        page.item("take the last import back: talaria import hermes --undo");
+        if self.brought_anything() {
+            page.item("take this import back: talaria import hermes --undo");
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use talaria_core::api::ImportedSessions;
-use talaria_engine::hermes::{LeftFile, UndoneFiles};
+use talaria_import::hermes::{LeftFile, UndoneFiles};
 
 use super::page::{Page, SHOWN, count};
 
@@ -46,7 +46,7 @@ impl UndoReport {
             page.item(&format!("stays: {path}: {why}"));
         }
         for id in self.sessions.left.iter().take(SHOWN) {
-            page.item(&format!("stays, because it was used since: {id}"));
+            page.item(&format!("stays, because it was used since: {}", id.short()));
         }
         page.0
     }

@@ -8,12 +8,12 @@ use std::ops::Range;
 use std::path::Path;
 
 use similar::{ChangeTag, TextDiff};
-use talaria_core::plain::{reveal, reveal_line};
-use talaria_core::redact::redact;
 use talaria_core::servers::{holds_secret, looks_secret};
+use talaria_guard::plain::{reveal, reveal_line};
+use talaria_guard::redact::redact;
 use toml_edit::{Document, Item, TableLike, Value};
 
-use talaria_face::render::{Color, Paint, Style};
+use talaria_render::{Color, Paint, Style};
 
 /// How many lines around a change are shown.
 const CONTEXT: usize = 3;
@@ -157,7 +157,7 @@ mod tests {
     use expect_test::expect;
 
     use super::*;
-    use talaria_face::render::Look;
+    use talaria_render::Look;
 
     const PIPE: Look = Look { color: false, width: None, live: false, unicode: true };
 

@@ -1,12 +1,12 @@
 //! What came of each thing that was wanted: for scripts one object per line, for people a list.
 
 use serde::Serialize;
-use talaria_core::codex_config::{Freed, Place, Planned, UsersOwn, Why};
-use talaria_core::redact::redact;
+use talaria_codex_proto::codex_config::{Freed, Place, Planned, UsersOwn, Why};
 use talaria_core::servers::{CodexServer, Referred, Skipped};
+use talaria_guard::redact::redact;
 
 use super::wish::{TOOLS, Wish};
-use talaria_face::render::plain_line;
+use talaria_render::plain_line;
 
 /// One line of the report.
 #[derive(Debug, Serialize, PartialEq, Eq)]
@@ -237,7 +237,7 @@ fn word(status: Status) -> &'static str {
 #[cfg(test)]
 mod tests {
     use expect_test::expect;
-    use talaria_core::codex_config::{Additions, plan};
+    use talaria_codex_proto::codex_config::{Additions, plan};
     use talaria_core::servers::Translated;
 
     use super::*;

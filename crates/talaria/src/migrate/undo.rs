@@ -1,8 +1,8 @@
 //! `talaria migrate --undo`. Works without a Codex, and with a Talaria configuration that cannot be read.
 
-use talaria_core::codex_config::UsersOwn;
-use talaria_engine::home::TalariaHome;
-use talaria_engine::migrate::{How, Undo, Undone};
+use talaria_codex::migrate::{How, Undo, Undone};
+use talaria_codex_proto::codex_config::UsersOwn;
+use talaria_home::home::TalariaHome;
 
 use super::diff::Change;
 use super::outcome::{Done, Outcome};
@@ -10,7 +10,7 @@ use super::{Answer, confirmed, finish, not_confirmed, report, show_change, targe
 use crate::args;
 use crate::settings::Settings;
 use crate::trouble::{Trouble, complain, exit};
-use talaria_face::render::plain_line;
+use talaria_render::plain_line;
 
 /// Runs the command.
 pub(super) async fn run(options: &args::Migrate) -> Result<u8, Trouble> {

@@ -5,13 +5,13 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::Path;
 
-use talaria_core::codex_config::{Additions, Undecided};
+use talaria_codex::migrate::Plugins;
+use talaria_codex_proto::codex_config::{Additions, Undecided};
 use talaria_core::config::{Config, Problem, Severity};
 use talaria_core::policy::Sandbox;
 use talaria_core::servers::{
     CodexServer, Given, Literals, Referred, Server, Translated, Transport, translate,
 };
-use talaria_engine::migrate::Plugins;
 
 use crate::args;
 use crate::trouble::{Trouble, exit};
@@ -200,7 +200,7 @@ fn allowed(profile: &str, config: &Config) -> Result<(), Trouble> {
 mod tests {
     use clap::Parser;
     use expect_test::expect;
-    use talaria_core::codex_config::plan;
+    use talaria_codex_proto::codex_config::plan;
     use talaria_core::config::parse;
 
     use super::*;

@@ -1,5 +1,6 @@
 //! Makes an answer from what was typed on the command line, and says to a person why it does not fit. Pure.
 
+use talaria_core::ids::TicketId;
 use talaria_core::request::{Answer, Ask, Decision, Typed, Unfit, compose};
 
 use crate::trouble::{Trouble, exit};
@@ -29,6 +30,42 @@ pub(crate) fn answer(ask: Option<&Ask>, typed: Typed) -> Result<Answer, Trouble>
     })
 }
 
+/// The same for the chat, whose `/approve` has words of its own and takes no answers to questions.
+pub(crate) fn chat_answer(ticket: &TicketId, ask: Option<&Ask>, typed: Typed) -> Result<Answer, Trouble> {
+    let decision = typed.decision;
+    let offered = ask.map(Ask::choices).filter(|offered| !offered.contains(&decision));
+    answer(ask, typed).map_err(|trouble| match offered {
+        Some(offered) => {
+            let words: Vec<&str> = offered.into_iter().filter_map(chat_word).collect();
+            Trouble::new(exit::USAGE, "this is not offered for the request")
+                .try_this(format!("/approve {ticket} {}", words.join(" or ")))
+        }
+        None => trouble.try_this(with_answers(ticket)),
+    })
+}
+
+/// How a request is answered that asks for more than yes or no.
+pub(crate) fn with_answers(ticket: &TicketId) -> String {
+    format!(
+        "answer it in a shell: talaria requests answer {ticket} accept --answers '{{\"question or field\": \"text\"}}'"
+    )
+}
+
+/// Is a plain yes an answer?
+pub(crate) fn takes_yes(ask: &Ask) -> bool {
+    compose(Some(ask), Typed { decision: Decision::Accept, reason: None, answers: None }).is_ok()
+}
+
+/// A yes as `/approve` takes it.
+fn chat_word(decision: Decision) -> Option<&'static str> {
+    match decision {
+        Decision::Accept => Some("once"),
+        Decision::AcceptForSession => Some("session"),
+        Decision::AcceptAlways => Some("always"),
+        Decision::Decline | Decision::Cancel | Decision::Void => None,
+    }
+}
+
 /// A decision as it is typed.
 fn word(decision: Decision) -> &'static str {
     match decision {
@@ -46,6 +83,29 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn in_the_chat_a_refusal_names_what_can_be_typed_there() {
+        let ticket = TicketId::new("req-1");
+        let permissions: Ask =
+            serde_json::from_value(json!({ "kind": "permissions", "thread": "t", "item": "i",
+            "cwd": null, "reason": null, "permissions": { "network": true, "files": [] } }))
+            .unwrap();
+        let input: Ask = serde_json::from_value(json!({ "kind": "input", "thread": "t", "item": "i",
+            "blocking": null, "questions": [{ "id": "q", "header": "", "question": "Which?", "other": false,
+            "secret": false, "options": [] }] }))
+        .unwrap();
+        assert!(takes_yes(&permissions) && !takes_yes(&input));
+        let hint = |ask: &Ask, decision| {
+            let typed = Typed { decision, reason: None, answers: None };
+            chat_answer(&ticket, Some(ask), typed).unwrap_err().hint().to_owned()
+        };
+        assert_eq!(hint(&permissions, Decision::AcceptAlways), "/approve req-1 once or session");
+        assert_eq!(
+            hint(&input, Decision::Accept),
+            "answer it in a shell: talaria requests answer req-1 accept --answers '{\"question or field\": \"text\"}'"
+        );
+    }
 
     #[test]
     fn a_refusal_names_the_option_or_the_choices_that_were_meant() {

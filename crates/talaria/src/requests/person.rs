@@ -12,7 +12,7 @@ use crate::face::{Answerer, Face, TICK, Wish};
 use crate::look;
 use crate::stops::Stops;
 use crate::trouble::{Trouble, exit};
-use talaria_face::render::Terminal;
+use talaria_render::Terminal;
 
 /// Asks the person; `None` where there is no terminal.
 pub(super) async fn ask(request: &RequestInfo, ask: &Ask) -> Result<Option<Answer>, Trouble> {
@@ -21,6 +21,7 @@ pub(super) async fn ask(request: &RequestInfo, ask: &Ask) -> Result<Option<Answe
         return Ok(None);
     };
     let mut stops = Stops::listen()?;
+    // Unbounded in type, bounded by use: the first wish ends it.
     let (wishes, mut wanted) = mpsc::unbounded_channel();
     let mut face = Face::new(renderer, answerer, 0, wishes);
     face.show(&Numbered {
@@ -44,11 +45,12 @@ pub(super) async fn ask(request: &RequestInfo, ask: &Ask) -> Result<Option<Answe
                 Some(Wish::Answer { answer, .. }) => Ok(Some(answer)),
                 _ => Err(given_up()),
             },
-            _ = stops.next() => return Err(given_up()),
+            stop = stops.next() => return Err(given_up().exiting(stop.exit())),
         }
     }
 }
 
 fn given_up() -> Trouble {
-    Trouble::new(exit::INTERRUPTED, "nothing was answered").try_this("the request stays open")
+    Trouble::new(exit::INTERRUPTED, "you did not answer")
+        .try_this("`talaria requests list` shows whether it still waits")
 }

@@ -1,11 +1,11 @@
 //! What there is to say about the runtime: gathered once, each fact with its evidence.
 
 use serde::Serialize;
-use talaria_core::redact::redact;
+use talaria_codex::host::{Host, HostSpec};
+use talaria_codex::locate::{CodexBinary, LocateError};
 use talaria_core::runtime::{Choice, THIS_BUILD, Verdict, runtime_for};
 use talaria_core::servers::{Literals, translate};
-use talaria_engine::codex::host::{Host, HostSpec};
-use talaria_engine::codex::locate::{CodexBinary, LocateError};
+use talaria_guard::redact::redact;
 
 use crate::settings::{Settings, login_hint};
 

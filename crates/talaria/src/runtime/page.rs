@@ -9,7 +9,7 @@ use talaria_core::runtime::{
 };
 
 use super::look::{Login, State};
-use talaria_face::render::plain_line;
+use talaria_render::plain_line;
 
 /// The state for programs: one line.
 pub(super) fn json(state: &State) -> String {

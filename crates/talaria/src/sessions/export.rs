@@ -6,8 +6,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use talaria_core::api::{SessionDetail, StoredMessage};
+use talaria_core::export as markdown;
 use talaria_core::json_line::json_line;
-use talaria_core::transcript::markdown;
 use talaria_server::client::Client;
 use tempfile::NamedTempFile;
 
@@ -15,7 +15,7 @@ use crate::args::{Export, Format};
 use crate::engine::{refused, refused_id};
 use crate::patience::patiently;
 use crate::trouble::{Trouble, complain, exit};
-use talaria_face::render::{plain, plain_line};
+use talaria_render::{plain, plain_line};
 
 /// How many messages are read at once.
 const PAGE: usize = 500;

@@ -15,8 +15,8 @@ use crate::look;
 use crate::output::print;
 use crate::patience::patiently;
 use crate::trouble::{Trouble, complain, exit};
-use talaria_face::render::Look;
-use talaria_face::sheet::Sheet;
+use talaria_render::Look;
+use talaria_render::sheet::Sheet;
 
 /// So many conversations are named in a preview.
 const NAMED: usize = 20;
@@ -88,7 +88,8 @@ fn page(pruned: &Pruned, now: Timestamp, look: Look) -> String {
     }
     let mut sheet = Sheet::new(&["id", "updated", "title"], "title");
     for session in pruned.sessions.iter().take(NAMED) {
-        sheet.row([session.id.to_string(), ago(session.updated_at, now), session.title.clone()]);
+        let id = look::session_id(&session.id, look).to_owned();
+        sheet.row([id, ago(session.updated_at, now), session.title.clone()]);
     }
     let mut out = sheet.show(look);
     let rest = pruned.sessions.len().saturating_sub(NAMED);
@@ -101,15 +102,16 @@ fn page(pruned: &Pruned, now: Timestamp, look: Look) -> String {
         _ => (format!("{count} conversations"), "are"),
     };
     let (before, after) = (bytes(pruned.bytes_before), bytes(pruned.bytes_after));
-    out + &match pruned.dry_run {
-        true => format!(
-            "\n{what} with {} events would go; the file would shrink from {before} to about {after}\n",
-            pruned.events
-        ),
-        false => format!(
-            "\n{what} with {} events {are} gone; the file shrank from {before} to {after}\n",
-            pruned.events
-        ),
+    let events = if pruned.events == 1 { "1 event".to_owned() } else { format!("{} events", pruned.events) };
+    out + &match (pruned.dry_run, before == after) {
+        (true, false) => {
+            format!("\n{what} with {events} would go; the file would shrink from {before} to about {after}\n")
+        }
+        (true, true) => format!("\n{what} with {events} would go; the file would stay about {after} large\n"),
+        (false, false) => {
+            format!("\n{what} with {events} {are} gone; the size of the file was {before} and is {after}\n")
+        }
+        (false, true) => format!("\n{what} with {events} {are} gone; the file is still {after} large\n"),
     }
 }
 

@@ -7,8 +7,9 @@ use talaria_core::outcome::Outcome;
 use talaria_core::transcript::{Message, Role};
 
 use crate::amounts::{ago, since};
-use talaria_face::render::{Color, Look, Paint, Style, plain, plain_line};
-use talaria_face::sheet::Sheet;
+use crate::look;
+use talaria_render::sheet::Sheet;
+use talaria_render::{Color, Look, Paint, Style, field, plain, plain_line};
 
 /// So many lines of a tool's output are shown; the rest is in the export.
 const TOOL_LINES: usize = 12;
@@ -21,18 +22,18 @@ pub(super) fn page(detail: &SessionDetail, now: Timestamp, look: Look) -> String
     let codex = detail.codex.as_ref().map(|codex| format!(", Codex {codex}")).unwrap_or_default();
     let model = info.model.as_ref().map(|model| format!(", {model}")).unwrap_or_default();
     let fields = [
-        ("session", Some(info.id.to_string())),
+        ("session", Some(look::session_id(&info.id, look).to_owned())),
         ("task", info.task.clone()),
         ("where", Some(info.cwd.clone())),
         ("runtime", Some(format!("{}{codex}{model}", info.runtime))),
         ("thread", detail.thread.clone()),
-        ("from", detail.origin.as_ref().map(origin)),
+        ("from", detail.origin.as_ref().map(|from| origin(from, look))),
         ("began", Some(ago(info.created_at, now))),
         ("updated", Some(ago(info.updated_at, now))),
     ];
     for (name, value) in fields {
         if let Some(value) = value {
-            out += &format!("{}{}\n", paint.text(Style::DIM, &format!("{name:<9}")), plain_line(&value));
+            out += &field(&format!("{name:<9}"), &plain_line(&value), look);
         }
     }
     if !detail.turns.is_empty() {
@@ -45,7 +46,7 @@ pub(super) fn page(detail: &SessionDetail, now: Timestamp, look: Look) -> String
     for message in &detail.messages {
         out += &said(message, paint);
     }
-    let next = match (&info.task, &info.id, info.running) {
+    let next = match (&info.task, info.id.short(), info.running) {
         (_, id, _) if detail.origin.is_some() => {
             format!("it can only be read; take its text along: talaria sessions export {id} -o past.md")
         }
@@ -58,9 +59,9 @@ pub(super) fn page(detail: &SessionDetail, now: Timestamp, look: Look) -> String
 }
 
 /// Where a conversation came from.
-fn origin(origin: &SessionOrigin) -> String {
+fn origin(origin: &SessionOrigin, look: Look) -> String {
     let parent = match (&origin.parent_session, &origin.parent) {
-        (Some(id), _) => format!(", which went on from {id}"),
+        (Some(id), _) => format!(", which went on from {}", look::session_id(id, look)),
         (None, Some(name)) => format!(", which went on from {name}"),
         (None, None) => String::new(),
     };
@@ -70,12 +71,18 @@ fn origin(origin: &SessionOrigin) -> String {
 fn turns(turns: &[TurnInfo], now: Timestamp) -> Sheet {
     let mut sheet = Sheet::new(&["turn", "outcome", "began", "took", "prompt"], "prompt");
     for turn in turns {
-        let took = turn.settled_at.map(|at| since(turn.created_at, at)).unwrap_or_default();
+        // What waited before it was sent is no part of how long it took.
+        let began = match (turn.sent_at, turn.settled_at) {
+            (Some(at), _) => ago(at, now),
+            (None, Some(_)) => "never".to_owned(),
+            (None, None) => "not yet".to_owned(),
+        };
+        let took = turn.sent_at.zip(turn.settled_at).map(|(sent, ended)| since(sent, ended));
         sheet.row([
             turn.turn.to_string(),
             standing(turn),
-            ago(turn.created_at, now),
-            took,
+            began,
+            took.unwrap_or_default(),
             turn.prompt.clone(),
         ]);
     }
@@ -90,7 +97,7 @@ fn standing(turn: &TurnInfo) -> String {
             Outcome::Interrupted { by } => format!("interrupted by {by}"),
             outcome => outcome.word().to_owned(),
         },
-        (None, Stage::Prepared) => "starting".to_owned(),
+        (None, Stage::Prepared) => "not sent yet".to_owned(),
         (None, Stage::Unknown) => "not known yet".to_owned(),
         (None, _) => "running".to_owned(),
     }
@@ -153,7 +160,8 @@ mod tests {
             stage,
             outcome: outcome.map(|outcome| Report::new(outcome, None, Usage::default(), 0)),
             prompt: "count the words".to_owned(),
-            created_at: at(1000),
+            created_at: at(400),
+            sent_at: (stage != Stage::Prepared).then(|| at(1000)),
             settled_at: (stage == Stage::Settled).then(|| at(1042)),
             usage: None,
         }
@@ -167,6 +175,7 @@ mod tests {
             runtime: "codex_app_server".to_owned(),
             updated_at: at(1050),
             running: false,
+            queued: false,
             kind: Kind::Exec,
             task: None,
             cwd: "/work".to_owned(),
@@ -187,6 +196,7 @@ mod tests {
             turn(1, Some(Outcome::Completed), Stage::Settled),
             turn(2, Some(Outcome::Interrupted { by: Who::User }), Stage::Settled),
             turn(3, None, Stage::Accepted),
+            turn(4, None, Stage::Prepared),
         ];
         let (thread, codex) = (Some("t-1".to_owned()), Some("0.166.0".to_owned()));
         let detail = SessionDetail { info, thread, codex, origin: None, turns, messages, older_messages: 3 };
@@ -204,6 +214,7 @@ mod tests {
             1     completed           1 hour ago  42 seconds  count the words
             2     interrupted by you  1 hour ago  42 seconds  count the words
             3     running             1 hour ago              count the words
+            4     not sent yet        not yet                 count the words
 
             (3 older messages; `talaria sessions export` has all)
 

@@ -3,10 +3,10 @@
 //! Whoever looks on may leave at any time; the task goes on. What is asked meanwhile is answered here where the question
 //! can be seen and the answer typed; else it is told how to answer.
 
-use std::io;
+use std::io::{self, IsTerminal};
 
 use jiff::Timestamp;
-use talaria_core::api::{TaskInfo, TurnInfo};
+use talaria_core::api::{TaskInfo, TaskStatus, TurnInfo};
 use talaria_core::event::Event;
 use talaria_core::ids::SessionId;
 use talaria_core::outcome::Report;
@@ -19,12 +19,12 @@ use crate::engine::refused;
 use crate::exec::person_or;
 use crate::face::Answerer;
 use crate::look;
-use crate::output::print;
+use crate::output::{for_people, print};
 use crate::patience::patiently;
 use crate::sessions::json_lines;
-use crate::stops::{Stops, unless_stopped};
+use crate::stops::{Stops, stopped, unless_stopped};
 use crate::trouble::{Trouble, complain};
-use talaria_face::render::{JsonLines, Quiet, Renderer, Terminal, complaint};
+use talaria_render::{JsonLines, Look, Quiet, Renderer, complaint};
 
 /// What is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +61,8 @@ pub(super) async fn watch(id: &str, view: View) -> Result<u8, Trouble> {
         let looked = unsettled(&client, task).await?;
         Ok((client, looked))
     };
-    let (client, looked) = unless_stopped(&mut stops, looking).await?;
+    let (client, looked) =
+        unless_stopped(&mut stops, looking, stopped("stopped before the task was found")).await?;
     match looked {
         Looked::UnderWay(from) => attend(&client, from, view, &mut stops).await,
         Looked::Ended(task) => show_ended(&task, view),
@@ -117,9 +118,28 @@ fn show_ended(task: &TaskInfo, view: View) -> Result<u8, Trouble> {
             drop(shown);
         }
         (View::Events, None) => print(&json_lines(&[super::standing(task)]))?,
-        _ => print(&page::page(task, Timestamp::now(), look::of_stdout(), Reader::Shell))?,
+        _ if io::stdout().is_terminal() => {
+            print(&page::page(task, Timestamp::now(), look::of_stdout(), Reader::Shell))?;
+        }
+        _ => print_answer(task)?,
     }
     Ok(exit_code_of(task))
+}
+
+/// Prints the answer alone, as for a turn that ends while it is watched; the rest of the page is for standard error.
+fn print_answer(task: &TaskInfo) -> Result<(), Trouble> {
+    let (answer, untold) = match task.status {
+        TaskStatus::Completed => (task.answer.clone(), None),
+        _ => (None, task.answer.clone()),
+    };
+    let account = TaskInfo { answer: untold, ..task.clone() };
+    let look = Look { color: false, live: false, ..look::of_stderr() };
+    complain(&page::page(&account, Timestamp::now(), look, Reader::Shell));
+    match answer {
+        Some(answer) if answer.ends_with('\n') => print(&answer),
+        Some(answer) => print(&format!("{answer}\n")),
+        None => Ok(()),
+    }
 }
 
 /// Looks on until the task has ended or the person leaves. The number is the exit code.
@@ -165,7 +185,7 @@ fn ended(task: &TaskInfo, report: &Report, view: View) -> Result<u8, Trouble> {
 
 fn renderer(view: View, session: &SessionId) -> Box<dyn Renderer + Send> {
     match view {
-        View::Live => Box::new(Terminal::new(io::stdout(), look::of_stdout())),
+        View::Live => for_people(),
         View::Events => Box::new(JsonLines::new(io::stdout(), session)),
         View::Answer => Box::new(Quiet::new(io::stdout(), look::of_stdout())),
         View::Outcome => Box::new(Quiet::new(io::sink(), look::of_stdout())),

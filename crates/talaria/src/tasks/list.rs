@@ -1,13 +1,13 @@
 //! Tasks as a table for people.
 
 use jiff::Timestamp;
-use talaria_core::api::{TaskLine, TaskQuery, TaskStatus};
+use talaria_core::api::{TaskLine, TaskQuery};
 
 use super::status_words;
 use crate::advice::Reader;
 use crate::amounts::ago;
-use talaria_face::render::Look;
-use talaria_face::sheet::Sheet;
+use talaria_render::Look;
+use talaria_render::sheet::Sheet;
 
 /// The longest list.
 const MOST: usize = 10_000;
@@ -24,15 +24,13 @@ pub(super) fn list(
         let none = if query.active { "no tasks running" } else { "no tasks" };
         return format!("{none}; {}\n", reader.advice("`talaria task start \"…\"` starts one"));
     }
-    let mut sheet = Sheet::new(&["id", "status", "started", "updated", "title"], "title");
+    let mut sheet = Sheet::new(&["id", "status", "created", "updated", "title"], "title");
     for task in tasks {
         sheet.row([
             task.id.clone(),
             status_words(task.status).to_owned(),
-            match task.status {
-                TaskStatus::Queued => "not yet".to_owned(),
-                _ => ago(task.created_at, now),
-            },
+            // Not when it started: it may wait for a place, or have been stopped before it had one.
+            ago(task.created_at, now),
             ago(task.updated_at, now),
             task.title.clone(),
         ]);
@@ -51,6 +49,7 @@ pub(super) fn list(
 #[cfg(test)]
 mod tests {
     use expect_test::expect;
+    use talaria_core::api::TaskStatus;
     use unicode_width::UnicodeWidthStr;
 
     use super::super::sample::{LOOK, at, line};
@@ -64,7 +63,8 @@ mod tests {
     fn a_queued_task_has_not_started() {
         let tasks = [line("codex-1a2b3c4d5e6f", TaskStatus::Queued, "later")];
         let text = list(&tasks, &query(50), at(100), LOOK, Reader::Shell);
-        assert!(text.contains("queued  not yet  10 seconds ago"), "{text}");
+        assert!(text.contains("CREATED") && !text.contains("STARTED"), "{text}");
+        assert!(text.contains("queued  1 minute ago  10 seconds ago"), "{text}");
     }
 
     #[test]
@@ -74,7 +74,7 @@ mod tests {
             line("codex-2a2b3c4d5e6f", TaskStatus::Lost, "说明一下"),
         ];
         expect![[r#"
-            ID                  STATUS                   STARTED       UPDATED         TITLE
+            ID                  STATUS                   CREATED       UPDATED         TITLE
             codex-1a2b3c4d5e6f  waiting for your answer  1 minute ago  10 seconds ago  why is␊␛[2Jthe build slo…
             codex-2a2b3c4d5e6f  lost                     1 minute ago  10 seconds ago  说明一下
             answer what waits: talaria requests list
@@ -94,7 +94,7 @@ mod tests {
             text
         };
         expect![[r#"
-            ID                  STATUS          STARTED       UPDATED         TITLE
+            ID                  STATUS          CREATED       UPDATED         TITLE
             codex-1a2b3c4d5e6f  waiting for     1 minute ago  10 seconds ago  find out why
                                 your answer                                   the build is …
             codex-2a2b3c4d5e6f  completed       1 minute ago  10 seconds ago  write a page …
@@ -104,13 +104,13 @@ mod tests {
         expect![[r#"
             id: codex-1a2b3c4d5e6f
             status: waiting for your answer
-            started: 1 minute ago
+            created: 1 minute ago
             updated: 10 seconds ago
             title: find out why the build is so slow
             ────────────────────────
             id: codex-2a2b3c4d5e6f
             status: completed
-            started: 1 minute ago
+            created: 1 minute ago
             updated: 10 seconds ago
             title: write a page about the commands of the chat
             answer what waits: /requests
@@ -119,13 +119,13 @@ mod tests {
         expect![[r#"
             id: codex-1a2b3c4d5e6f
             status: waiting for your answer
-            started: 1 minute ago
+            created: 1 minute ago
             updated: 10 seconds ago
             title: find out why the build is so slow
             ────────────────────────
             id: codex-2a2b3c4d5e6f
             status: completed
-            started: 1 minute ago
+            created: 1 minute ago
             updated: 10 seconds ago
             title: write a page about the commands …
             answer what waits: /requests

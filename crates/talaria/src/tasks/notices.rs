@@ -10,8 +10,8 @@ use crate::engine::refused;
 use crate::patience::patiently;
 use crate::sessions::json_lines;
 use crate::trouble::Trouble;
-use talaria_face::render::{Look, Paint, Style, plain};
-use talaria_face::sheet::Sheet;
+use talaria_render::sheet::Sheet;
+use talaria_render::{Look, Paint, Style, plain};
 
 /// Sends what is owed, or says what would be sent.
 pub(super) async fn told(options: &NotifyTasks, client: &Client, look: Look) -> Result<String, Trouble> {

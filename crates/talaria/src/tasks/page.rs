@@ -9,9 +9,10 @@ use talaria_core::principal::Principal;
 use super::{notices, status_words};
 use crate::advice::Reader;
 use crate::amounts::{ago, since};
+use crate::look;
 use crate::requests::open_requests;
-use talaria_face::render::{Look, Paint, Style, complaint, plain, plain_line, tokens};
-use talaria_face::sheet::Sheet;
+use talaria_render::sheet::Sheet;
+use talaria_render::{Look, Paint, Style, complaint, field, plain, plain_line, tokens};
 
 /// So many files, commands and commits are shown; all of them are in the JSON.
 const SHOWN: usize = 20;
@@ -22,7 +23,7 @@ const SHORT: usize = 10;
 pub(super) fn page(task: &TaskInfo, now: Timestamp, look: Look, reader: Reader) -> String {
     let paint = Paint::new(look);
     let mut out = format!("{}\n", paint.text(Style::BOLD, &plain_line(task.title.trim())));
-    out += &fields(task, now, paint);
+    out += &fields(task, now, look);
     out += &section("May also write", &task.writable_roots);
     match &task.worktree {
         Some(worktree) => out += &changes(worktree, look),
@@ -50,13 +51,12 @@ pub(super) fn page(task: &TaskInfo, now: Timestamp, look: Look, reader: Reader) 
     out + &next(task, paint, reader)
 }
 
-fn fields(task: &TaskInfo, now: Timestamp, paint: Paint) -> String {
+fn fields(task: &TaskInfo, now: Timestamp, look: Look) -> String {
     let ahead = match task.ahead {
         Some(0) => " (the next to start)".to_owned(),
         Some(count) => format!(" ({count} before it)"),
         None => String::new(),
     };
-    let took = task.completed_at.map(|at| format!(", took {}", since(task.created_at, at)));
     let mut limits = vec![task.model.clone()];
     limits.push(task.sandbox.map(|sandbox| format!("sandbox {}", sandbox.as_str())));
     limits.push(task.network.then(|| "network".to_owned()));
@@ -65,7 +65,7 @@ fn fields(task: &TaskInfo, now: Timestamp, paint: Paint) -> String {
     let worktree = task.worktree.as_ref();
     let rows = [
         ("task", Some(task.id.clone())),
-        ("session", Some(task.session.to_string())),
+        ("session", Some(look::session_id(&task.session, look).to_owned())),
         ("status", Some(format!("{}{ahead}", status_words(task.status)))),
         ("where", Some(task.cwd.clone())),
         ("branch", worktree.map(|worktree| worktree.branch.clone())),
@@ -73,18 +73,14 @@ fn fields(task: &TaskInfo, now: Timestamp, paint: Paint) -> String {
         ("how", Some(limits.join(", ")).filter(|limits| !limits.is_empty())),
         ("owner", Some(owner(&task.owner))),
         ("from", task.origin.clone()),
-        // A task that waits for a place has not started.
-        (
-            if task.status == TaskStatus::Queued { "queued" } else { "started" },
-            Some(format!("{}{}", ago(task.created_at, now), took.unwrap_or_default())),
-        ),
+        ("created", Some(ago(task.created_at, now))),
+        ("started", started(task, now)),
         ("updated", Some(ago(task.updated_at, now))),
         ("turns", turns(task)),
         ("tokens", task.usage.filter(|usage| usage.total > 0).map(tokens)),
     ];
     let row = |(name, value): (&str, Option<String>)| {
-        let name = paint.text(Style::DIM, &format!("{name:<9}"));
-        value.map(|value| format!("{name}{}\n", plain_line(&value)))
+        value.map(|value| field(&format!("{name:<9}"), &plain_line(&value), look))
     };
     rows.into_iter().filter_map(row).collect()
 }
@@ -92,6 +88,19 @@ fn fields(task: &TaskInfo, now: Timestamp, paint: Paint) -> String {
 /// Who owns a task. A person without a name is whoever uses this home.
 fn owner(owner: &Principal) -> String {
     if *owner == Principal::person("") { "you".to_owned() } else { owner.to_string() }
+}
+
+/// When the turn that runs, or else the last one, was sent to Codex, and how long it took. What waited for a place before that,
+/// and the time between turns, is no part of it.
+fn started(task: &TaskInfo, now: Timestamp) -> Option<String> {
+    let Some(at) = task.started_at else {
+        // What another program did is not known.
+        let never = if task.status.is_terminal() { "never" } else { "not yet" };
+        return task.origin.is_none().then(|| never.to_owned());
+    };
+    let which = if task.turns > 1 { "last turn " } else { "" };
+    let took = task.completed_at.map(|end| format!(", took {}", since(at, end))).unwrap_or_default();
+    Some(format!("{which}{}{took}", ago(at, now)))
 }
 
 /// How many turns there were; one that waits for the end of another has not been.
@@ -214,7 +223,8 @@ mod tests {
             where    /work
             how      sandbox read-only, asks untrusted
             owner    person:ada
-            started  1 minute ago
+            created  1 minute ago
+            started  40 seconds ago
             updated  10 seconds ago
 
             Commands that it ran:
@@ -236,6 +246,15 @@ mod tests {
     }
 
     #[test]
+    fn an_owner_without_a_name_is_the_reader() {
+        assert_eq!(owner(&Principal::person("")), "you");
+        assert_eq!(owner(&"person:unknown".parse().unwrap()), "you", "as older versions wrote it");
+        assert_eq!(owner(&Principal::person("ada")), "person:ada");
+        let task = TaskInfo { owner: Principal::person(""), ..waiting() };
+        assert!(page(&task, at(100), LOOK, Reader::Shell).contains("owner    you\n"));
+    }
+
+    #[test]
     fn a_task_that_ended_shows_its_answer_its_work_and_what_comes_next() {
         expect![[r#"
             why is the build slow?
@@ -247,7 +266,8 @@ mod tests {
             repo     /home/ada/src/app
             how      gpt-5.5, sandbox workspace-write, network, asks untrusted
             owner    person:ada
-            started  1 minute ago, took 1 minute
+            created  1 minute ago
+            started  last turn 40 seconds ago, took 15 seconds
             updated  10 seconds ago
             turns    2
             tokens   9.6k in (4.8k cached), 12 out
@@ -294,8 +314,18 @@ mod tests {
 
     #[test]
     fn a_task_that_waits_for_a_place_says_how_many_come_first() {
-        let queued = |ahead| TaskInfo { status: TaskStatus::Queued, ahead: Some(ahead), ..waiting() };
+        let queued = |ahead| TaskInfo {
+            status: TaskStatus::Queued,
+            ahead: Some(ahead),
+            started_at: None,
+            ..waiting()
+        };
         assert!(page(&queued(3), at(100), LOOK, Reader::Shell).contains("status   queued (3 before it)\n"));
+        let text = page(&queued(3), at(100), LOOK, Reader::Shell);
+        assert!(text.contains("created  1 minute ago\nstarted  not yet\n"), "{text}");
+        let stopped = TaskInfo { status: TaskStatus::Cancelled, ahead: None, ..queued(0) };
+        let text = page(&stopped, at(100), LOOK, Reader::Shell);
+        assert!(text.contains("created  1 minute ago\nstarted  never\n"), "{text}");
         assert!(
             page(&queued(0), at(100), LOOK, Reader::Shell).contains("status   queued (the next to start)\n")
         );

@@ -2,7 +2,7 @@
 
 use talaria_core::api::Applied;
 
-use talaria_face::render::{Color, Look, Paint, Style, plain, plain_line};
+use talaria_render::{Color, Look, Paint, Style, plain, plain_line};
 
 /// Shows a diff: as it came where a program reads it, harmless and coloured at a terminal.
 pub(super) fn show(diff: &str, look: Look) -> String {

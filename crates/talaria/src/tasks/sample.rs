@@ -11,7 +11,7 @@ use talaria_core::outcome::{Outcome, Report};
 use talaria_core::policy::{ApprovalPolicy, Sandbox};
 use talaria_core::principal::Principal;
 
-use talaria_face::render::Look;
+use talaria_render::Look;
 
 pub(super) const LOOK: Look = Look { color: false, width: Some(100), live: true, unicode: true };
 
@@ -70,6 +70,7 @@ pub(super) fn waiting() -> TaskInfo {
         requests: vec![request()],
         usage: None,
         created_at: at(0),
+        started_at: Some(at(60)),
         completed_at: None,
         updated_at: at(90),
         owner: Principal::person("ada"),

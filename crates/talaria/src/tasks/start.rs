@@ -1,27 +1,27 @@
 //! `talaria task start`: hands work to the engine and says how to come back to it.
 
+use std::cell::Cell;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use rustix::termios::ttyname;
 use talaria_core::api::{NewTask, NewTurn, TaskStarted, TaskStatus};
+use talaria_core::input::InputPart;
 use talaria_core::policy::Answers;
-use talaria_core::wire::call::UserInput;
-use talaria_engine::codex::locate::CodexBinary;
 use talaria_server::client::Client;
 
 use super::attend::{self, From, View};
 use crate::args::StartTask;
 use crate::engine::{self, not_done};
-use crate::exec::{QUIET, milliseconds};
-use crate::output::print;
+use crate::exec::milliseconds;
+use crate::output::{print, print_lines};
 use crate::patience::patiently;
 use crate::sessions::json_lines;
-use crate::settings::Settings;
+use crate::settings::{Settings, warn_of_program};
 use crate::stops::{Stops, unless_stopped};
 use crate::trouble::{Trouble, complain, exit};
 use crate::{caller, input};
-use talaria_face::render::plain_line;
+use talaria_render::plain_line;
 
 /// Starts a task. The number is the exit code.
 pub(super) async fn run(options: &StartTask) -> Result<u8, Trouble> {
@@ -29,21 +29,26 @@ pub(super) async fn run(options: &StartTask) -> Result<u8, Trouble> {
     let start = start(options)?;
     let settings = Settings::load()?.accept()?;
     let mut stops = if options.wait { Some(Stops::listen()?) } else { None };
+    let handed = Cell::new(false);
     let starting = async {
-        let codex = settings.codex().await?;
         let client = engine::reach(&settings.home).await?;
-        let new = new_task(options, &settings, turn(&settings, &codex), start);
-        let started = hand_over(&client, &new).await?;
+        handed.set(true);
+        let started = hand_over(&client, &new_task(options, start)).await?;
         Ok((client, started))
     };
     let starting = patiently("starting the task", starting);
     let (client, started) = match &mut stops {
-        Some(stops) => unless_stopped(stops, starting).await?,
+        Some(stops) => unless_stopped(stops, starting, || stopped(handed.get())).await?,
         None => starting.await?,
     };
+    warn_of_program(started.codex.as_ref());
     let words = told(options, &started);
     let Some(stops) = &mut stops else {
-        print(&words)?;
+        if options.json {
+            print(&words)?;
+        } else {
+            print_lines(&words)?;
+        }
         return Ok(0);
     };
     // What is printed is the answer; how to come back to the task stands beside it.
@@ -61,7 +66,7 @@ pub(super) async fn run(options: &StartTask) -> Result<u8, Trouble> {
 
 /// What a task begins with: what it is told, where it works and what else it may write.
 pub(crate) struct Start {
-    input: Vec<UserInput>,
+    input: Vec<InputPart>,
     cwd: String,
     roots: Vec<String>,
 }
@@ -75,14 +80,8 @@ pub(crate) fn start(options: &StartTask) -> Result<Start, Trouble> {
 }
 
 /// Starts a task, and says so; its end is not waited for.
-pub(crate) async fn started(
-    options: &StartTask,
-    start: Start,
-    settings: &Settings,
-    turn: NewTurn,
-    client: &Client,
-) -> Result<String, Trouble> {
-    let started = hand_over(client, &new_task(options, settings, turn, start)).await?;
+pub(crate) async fn started(options: &StartTask, start: Start, client: &Client) -> Result<String, Trouble> {
+    let started = hand_over(client, &new_task(options, start)).await?;
     Ok(told(options, &started))
 }
 
@@ -91,15 +90,25 @@ async fn hand_over(client: &Client, new: &NewTask) -> Result<TaskStarted, Troubl
     client.start_task(new).await.map_err(|error| not_done("cannot start the task", &error, look))
 }
 
+/// The person stopped it before the engine confirmed the task, or the next turn of one.
+pub(super) fn stopped(was_handed: bool) -> Trouble {
+    if !was_handed {
+        return Trouble::new(exit::INTERRUPTED, "stopped before anything was handed to the task");
+    }
+    Trouble::new(exit::LOST, "stopped before the engine confirmed it")
+        .because("the task may have it")
+        .try_this("`talaria task list` shows how it stands")
+}
+
 fn told(options: &StartTask, started: &TaskStarted) -> String {
     if options.json { json_lines(&[started]) } else { words(started) }
 }
 
-fn new_task(options: &StartTask, settings: &Settings, configured: NewTurn, start: Start) -> NewTask {
+fn new_task(options: &StartTask, start: Start) -> NewTask {
     let is_local = options.notify.iter().any(|target| target == "local");
     NewTask {
         cwd: start.cwd,
-        model: options.model.clone().or_else(|| settings.config.model.default.clone()),
+        model: options.model.clone(),
         sandbox: Some(options.sandbox),
         approval: Some(options.approval),
         writable_roots: start.roots,
@@ -111,25 +120,16 @@ fn new_task(options: &StartTask, settings: &Settings, configured: NewTurn, start
         terminal: if is_local { terminal() } else { None },
         turn: NewTurn {
             input: start.input,
-            effort: options.effort.clone().or(configured.effort),
-            limit_ms: options.deadline.map(milliseconds).or(configured.limit_ms),
-            ..configured
+            effort: options.effort.clone(),
+            limit_ms: options.deadline.map(milliseconds),
+            ..turn()
         },
     }
 }
 
-/// A turn of a task without words, as it is configured.
-pub(crate) fn turn(settings: &Settings, codex: &CodexBinary) -> NewTurn {
-    let config = &settings.config;
-    NewTurn {
-        input: Vec::new(),
-        model: None,
-        effort: config.model.effort.clone(),
-        limit_ms: config.codex.turn_timeout.map(milliseconds),
-        quiet_after_ms: Some(milliseconds(config.codex.idle_warning.unwrap_or(QUIET))),
-        answers: Answers::Person,
-        caller: caller::describe(codex, settings.codex_home()),
-    }
+/// A turn of a task without words, as the configuration has it.
+pub(crate) fn turn() -> NewTurn {
+    NewTurn { answers: Some(Answers::Person), caller: caller::describe(), ..NewTurn::default() }
 }
 
 /// The terminal where this was typed: a bell rings there when the task ends.
@@ -186,6 +186,7 @@ mod tests {
             cwd: "/home/ada/.talaria/worktrees/codex-\u{1b}[2J".to_owned(),
             branch: Some("talaria/codex-1a2b3c4d5e6f".to_owned()),
             after: 0,
+            codex: None,
         };
         expect![[r#"
             started codex-1a2b3c4d5e6f
@@ -205,7 +206,7 @@ mod tests {
     fn json_of_a_start_has_the_promised_fields() {
         let (id, session) = ("codex-1".to_owned(), SessionId::new("s"));
         let (status, cwd) = (TaskStatus::Starting, "/".to_owned());
-        let started = TaskStarted { id, session, status, cwd, branch: None, after: 0 };
+        let started = TaskStarted { id, session, status, cwd, branch: None, after: 0, codex: None };
         let value: serde_json::Value = serde_json::from_str(&json_lines(&[started])).unwrap();
         for field in ["id", "session", "status"] {
             assert!(value[field].is_string(), "{field}");

@@ -1,20 +1,21 @@
 //! What is said to a task that is there: more for the turn that runs, stop, or the next turn.
 
+use std::cell::Cell;
 use std::time::Duration;
 
 use serde_json::json;
-use talaria_core::api::{Interrupt, NewTurn, ProblemCode, Say, TaskInfo, TaskSent, TaskStatus, When};
+use talaria_core::api::{Interrupt, NewTurn, ProblemCode, Said, Say, TaskInfo, TaskSent, TaskStatus, When};
 use talaria_core::event::Event;
+use talaria_core::input::InputPart;
 use talaria_core::json_line::json_line;
 use talaria_core::request::Who;
-use talaria_core::wire::call::UserInput;
-use talaria_face::render::plain;
+use talaria_render::plain;
 use talaria_server::client::{Client, ClientError};
 
 use super::attend::{self, From, View};
 use super::{find, standing, start, status_words};
 use crate::args::{One, SendTask};
-use crate::engine::{self, refused};
+use crate::engine::{self, not_done};
 use crate::input;
 use crate::output::print;
 use crate::patience::patiently;
@@ -34,15 +35,18 @@ pub(super) async fn steer(task: &One, text: &str, client: &Client) -> Result<Str
     }
     let say = Say { text, images: Vec::new(), when: When::Now };
     let said = patiently("telling the task", client.say(found.session.as_str(), &say)).await;
-    said.map_err(|error| not_running("cannot steer this task", &found, &error))?;
-    Ok(if task.json {
-        format!("{}\n", standing(&found))
+    let said = said.map_err(|error| not_running("cannot steer this task", &found, &error))?;
+    Ok(if task.json { format!("{}\n", standing(&found)) } else { said_words(&found.id, said) })
+}
+
+/// What became of words for a turn that runs.
+fn said_words(id: &str, said: Said) -> String {
+    let what = if said.to_running_turn {
+        "sent to the running turn; not read yet"
     } else {
-        format!(
-            "sent; if this turn cannot use it, the next one will\nwatch it: talaria task watch {}\n",
-            found.id
-        )
-    })
+        "queued for the next turn: the running one cannot use it"
+    };
+    format!("{what}\nwatch it: talaria task watch {id}\n")
 }
 
 /// Stops a task, and waits for a while until it has.
@@ -56,7 +60,8 @@ pub(super) async fn interrupt(task: &One, client: &Client) -> Result<String, Tro
     }
     let stop = Interrupt { by: Who::User };
     let asked = patiently("stopping the task", client.interrupt(found.session.as_str(), stop)).await;
-    asked.map_err(|error| refused("cannot stop this task", &error))?;
+    let look = format!("`talaria task show {}` shows whether it stops", found.id);
+    asked.map_err(|error| not_done("cannot stop this task", &error, &look))?;
     let waiting = tokio::time::timeout(STOPPING, end_of(client, &found));
     let seen = patiently("waiting until it has stopped", waiting).await;
     let now = find("cannot look at the task any more", client, &found.id).await?;
@@ -70,7 +75,8 @@ pub(super) async fn interrupt(task: &One, client: &Client) -> Result<String, Tro
     let id = &now.id;
     let mut words = match now.status {
         TaskStatus::Cancelled if has_ended && found.status == TaskStatus::Queued => {
-            format!("{id} was taken out of the queue; it had not started\n")
+            let what = if found.turns > 1 { "its next turn" } else { "it" };
+            format!("{id} was taken out of the queue; {what} had not started\n")
         }
         TaskStatus::Cancelled if has_ended => format!("{id} was stopped\n"),
         status if status.is_terminal() => format!("{id} is {}\n", status_words(status)),
@@ -104,15 +110,16 @@ pub(super) async fn send(options: &SendTask) -> Result<u8, Trouble> {
     let text = read(text)?;
     let settings = Settings::load()?.accept()?;
     let mut stops = if *wait { Some(Stops::listen()?) } else { None };
+    let handed = Cell::new(false);
     let sending = async {
-        let codex = settings.codex().await?;
         let client = engine::reach(&settings.home).await?;
-        let (found, sent) = hand_over(&task.id, text, start::turn(&settings, &codex), &client).await?;
+        handed.set(true);
+        let (found, sent) = hand_over(&task.id, text, start::turn(), &client).await?;
         Ok((client, found, sent))
     };
     let sending = patiently("handing it to the task", sending);
     let (client, found, sent) = match &mut stops {
-        Some(stops) => unless_stopped(stops, sending).await?,
+        Some(stops) => unless_stopped(stops, sending, || start::stopped(handed.get())).await?,
         None => sending.await?,
     };
     let words = sent_words(task, &found, &sent);
@@ -148,9 +155,11 @@ async fn hand_over(
     client: &Client,
 ) -> Result<(TaskInfo, TaskSent), Trouble> {
     let found = find("cannot go on with this task", client, id).await?;
-    let turn = NewTurn { input: vec![UserInput::Text { text }], ..turn };
+    let turn = NewTurn { input: vec![InputPart::Text { text }], ..turn };
     let sent = client.send(&found.id, &turn).await;
-    Ok((found, sent.map_err(|error| refused("cannot go on with this task", &error))?))
+    let look = format!("`talaria task show {}` shows whether it has it", found.id);
+    let sent = sent.map_err(|error| not_done("cannot go on with this task", &error, &look))?;
+    Ok((found, sent))
 }
 
 fn sent_words(task: &One, found: &TaskInfo, sent: &TaskSent) -> String {
@@ -162,7 +171,7 @@ fn sent_words(task: &One, found: &TaskInfo, sent: &TaskSent) -> String {
         (false, TaskSent { waits: true, .. }) => {
             format!("it waits until the turn that runs has ended\nwatch it: talaria task watch {id}\n")
         }
-        (false, _) => format!("{id} goes on\nwatch it: talaria task watch {id}\n"),
+        (false, _) => format!("{id} has its next turn\nwatch it: talaria task watch {id}\n"),
     }
 }
 
@@ -170,7 +179,7 @@ fn sent_words(task: &One, found: &TaskInfo, sent: &TaskSent) -> String {
 fn read(text: &str) -> Result<String, Trouble> {
     let input = input::read(text, &[])?;
     let text = input.into_iter().find_map(|part| match part {
-        UserInput::Text { text } => Some(text),
+        InputPart::Text { text } => Some(text),
         _ => None,
     });
     Ok(text.unwrap_or_default())
@@ -185,7 +194,8 @@ fn over(what: &str, task: &TaskInfo) -> Trouble {
 
 /// The same where it ended, or has not begun, only just now.
 fn not_running(what: &str, task: &TaskInfo, error: &ClientError) -> Trouble {
-    let trouble = refused(what, error);
+    let look = format!("`talaria task show {}` shows whether it has it", task.id);
+    let trouble = not_done(what, error, &look);
     match error {
         ClientError::Problem(problem) if problem.code == ProblemCode::Conflict => {
             trouble.try_this(format!("let it wait for the next turn: talaria task send {} \"…\"", task.id))

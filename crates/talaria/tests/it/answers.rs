@@ -9,29 +9,40 @@ use talaria_testkit::app_server::{AppServer, agent_delta, complete_turn, start_t
 use crate::scene::{Scene, both_versions, of_type, only};
 
 both_versions!(
-    a_piped_turn_is_streamed_as_text,
+    newest:
+    a_pipe_gets_the_answer_alone_and_standard_error_the_rest,
+    what_is_said_before_the_answer_is_not_in_the_pipe,
     quiet_prints_only_the_answer,
     json_prints_one_numbered_event_per_line_and_nothing_else,
 );
 
-async fn a_piped_turn_is_streamed_as_text(codex: Codex) {
+async fn a_pipe_gets_the_answer_alone_and_standard_error_the_rest(codex: Codex) {
     let scene = Scene::real(&codex).await;
     let gate = Gate::new();
-    scene.model.push(Reply::new().text("first line\n").gate(&gate).text("second line"));
+    scene.model.push(Reply::new().text("**first** line\n").gate(&gate).text("second line"));
     let mut running = scene.start(&["exec", "say two lines"]);
-    running.wait_for("first line").await;
+    // What is in force is shown before the answer is there.
+    running.wait_for_account(&format!("Codex {}", codex.version)).await;
     gate.open();
     let ended = running.end().await.exits(0);
-    let version = format!("Codex {}", codex.version);
-    let ended = ended.prints(&[
-        "first line\nsecond line\n",
-        &version,
-        "gpt-5.5",
-        "tokens: 1.0k in (600 cached), 50 out",
-    ]);
-    assert!(!ended.stdout.contains('\u{1b}'), "no escapes in a pipe: {ended}");
-    assert_eq!(ended.stderr, "");
+    assert_eq!(ended.stdout, "**first** line\nsecond line\n", "{ended}");
+    let ended = ended.complains(&["gpt-5.5", "sandbox ", "tokens: 1.0k in (600 cached), 50 out"]);
+    assert!(!ended.stderr.contains("line"), "the answer is printed once: {ended}");
+    assert!(!ended.stderr.contains('\u{1b}'), "no escapes in a pipe: {ended}");
     assert_eq!(scene.model.requests()[0].prompt(), "say two lines");
+    scene.close().await;
+}
+
+async fn what_is_said_before_the_answer_is_not_in_the_pipe(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    scene.model.push(Reply::new().text("I look first.").command("echo out-$((40+2))"));
+    scene.model.push(Reply::say("It is 42."));
+    let never = ["--sandbox", "danger-full-access", "--approval", "never", "look"];
+    let ended = scene.run(&[&["exec"], &never[..]].concat()).await.exits(0);
+    assert_eq!(ended.stdout, "It is 42.\n", "{ended}");
+    let ended = ended.complains(&["I look first.", "out-42", "tokens: "]);
+    let at = |text: &str| ended.stderr.find(text).unwrap();
+    assert!(at("I look first.") < at("out-42") && at("out-42") < at("tokens: "), "{ended}");
     scene.close().await;
 }
 

@@ -4,24 +4,25 @@ use std::fs;
 
 use serde_json::{Value, json};
 use talaria_scripted::{Gate, Reply};
-use talaria_testkit::app_server::directive::{expect_answer, notify, send};
+use talaria_testkit::app_server::directive::{exit, expect_answer, notify, send};
 use talaria_testkit::app_server::{Installed, THREAD, TURN, complete_turn, start_turn};
 use talaria_testkit::{AppServer, Codex, Terminal};
 
 use crate::scene::{Scene, both_versions, only};
 
 both_versions!(
-    without_a_terminal_a_request_is_declined_visibly,
-    json_shows_the_request_and_who_declined_it,
-    decline_can_be_chosen_at_a_terminal,
     yes_runs_the_command,
     yes_for_the_session_is_not_asked_again,
     no_does_not_run_the_command_and_the_turn_goes_on,
+    a_patch_is_on_the_screen_before_it_is_answered;
+    newest:
+    without_a_terminal_a_request_is_declined_visibly,
+    json_shows_the_request_and_who_declined_it,
+    decline_can_be_chosen_at_a_terminal,
     stop_ends_the_turn,
     closing_the_input_is_a_no,
     a_line_that_is_no_answer_asks_again,
     what_was_typed_before_the_question_is_no_answer,
-    a_patch_is_on_the_screen_before_it_is_answered,
     a_hostile_command_is_shown_and_does_not_act_on_the_terminal,
 );
 
@@ -36,11 +37,11 @@ async fn without_a_terminal_a_request_is_declined_visibly(codex: Codex) {
     scene.model.push(Reply::new().command("touch forbidden"));
     scene.model.push(Reply::say("Then not."));
     let ended = scene.run(&ASKING).await.exits(3);
-    ended.prints(&[
+    assert_eq!(ended.stdout, "Then not.\n", "{ended}");
+    ended.complains(&[
         "Codex asks to run a command",
         "touch forbidden",
-        "→ declined: there was nobody to ask",
-        "Then not.",
+        "→ declined by default, without asking a person",
         "1 request was declined without asking a person",
         "with --approve wait, what no rule decides stays open for you",
     ]);
@@ -70,7 +71,10 @@ async fn decline_can_be_chosen_at_a_terminal(codex: Codex) {
     scene.model.push(Reply::say("Then not."));
     let mut terminal = scene.terminal(&[&ASKING[..], &["--approve", "decline"]].concat());
     assert_eq!(terminal.exit_code().await, Some(3), "{}", terminal.transcript());
-    assert!(!terminal.transcript().contains(CHOICES), "{}", terminal.transcript());
+    let transcript = terminal.transcript();
+    assert!(!transcript.contains(CHOICES), "{transcript}");
+    assert!(transcript.contains("declined by default, without asking a person"), "{transcript}");
+    assert!(!transcript.contains("nobody to ask"), "there was a person: {transcript}");
     scene.close().await;
 }
 
@@ -321,7 +325,7 @@ async fn a_question_that_codex_takes_back_is_not_answered() {
     directives.extend(complete_turn("Done."));
     let (scene, installed) = Scene::scripted(AppServer::ready(directives)).await;
     let mut terminal = scene.terminal(&["exec", "go"]);
-    terminal.wait_for("no longer open: it was closed before it was answered").await;
+    terminal.wait_for("no longer open: another client of Codex answered it, or Codex withdrew it").await;
     for text in ["something else happened", "second-command", CHOICES] {
         terminal.wait_for(text).await;
     }
@@ -348,4 +352,21 @@ async fn a_question_that_a_warning_was_shown_below_is_asked_again() {
     assert_eq!(terminal.exit_code().await, Some(0), "{}", terminal.transcript());
     assert_eq!(answers(&installed, 0), ["accept"]);
     scene.close().await;
+}
+
+/// The answer may be one of a rule or a mode: it is not called the person's.
+#[tokio::test]
+async fn an_answer_that_codex_never_confirmed_is_not_called_delivered_whoever_gave_it() {
+    for rules in ["", "\n[approvals]\nallow = [\"ls\"]\n"] {
+        let play = [start_turn(), vec![question(0, "ls"), expect_answer(0), exit(1)]].concat();
+        let (scene, installed) = Scene::scripted(AppServer::ready(play)).await;
+        scene.configure(&format!("[codex]\nbin = {:?}\n{rules}", installed.codex.to_str().unwrap()));
+        let approve = if rules.is_empty() { "all" } else { "decline" };
+        let ended = scene.run(&["exec", "--approve", approve, "go"]).await.exits(7);
+        assert_eq!(answers(&installed, 0), ["accept"], "{ended}");
+        let ended = ended.complains(&["Codex was lost before it confirmed the answer to req-"]);
+        assert!(ended.stderr.contains("; whether it had it is not known"), "{ended}");
+        assert!(!ended.stderr.contains("your answer"), "{ended}");
+        scene.close().await;
+    }
 }

@@ -70,12 +70,15 @@ async fn a_command_that_outlives_its_turn_is_shown_followed_and_its_end_is_told(
         .await
         .prints(&["[still running in the background when the turn ended]"]);
 
+    // It was printed inside the turn, and Codex did not stream it.
+    scene.run_with_input(&["--plain"], b"/ps 1\n").await.exits(0).prints(&["\nup\n"]);
+
     let mut follow = scene.start(&["ps", "follow", id]);
     touch(&scene, "more");
     follow.wait_for("served").await;
     touch(&scene, "stop");
     let followed = follow.end().await.exits(0);
-    followed.prints(&["served"]).complains(&[&format!("{id} exited with code 3")]);
+    followed.prints(&["up\nserved\n"]).complains(&[&format!("{id} exited with code 3")]);
     until_none_is_listed(&scene).await;
     scene.run(&["sessions", "show", &session]).await.prints(&["served", "[exit code 3]"]);
     scene.close().await;
@@ -111,6 +114,8 @@ async fn a_background_command_survives_the_engine_and_ends_with_codex(codex: Cod
     assert_eq!((running.len(), &running[0]["id"]), (1, &started["id"]), "the next engine finds it again");
     let server = server(&scene);
     let mut follow = scene.start(&["ps", "follow", started["id"].as_str().unwrap()]);
+    // What it prints before the engine is attached again is not streamed.
+    follow.wait_for("while no engine was running is not known]").await;
     touch(&scene, "more");
     follow.wait_for("served").await;
     kill_process(scene.codex_pid().await, Signal::KILL).unwrap();

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use rustix::process::Signal;
 use talaria_scripted::{Gate, PlanStatus, Reply};
 use talaria_testkit::Codex;
 
@@ -11,6 +12,10 @@ mod rows;
 mod secrets;
 
 both_versions!(
+    at_a_terminal_lines_talk_answer_and_steer,
+    a_model_is_chosen_for_the_next_turn_and_confirmed,
+    a_conversation_is_shortened_and_goes_on;
+    newest:
     every_line_of_a_pipe_is_a_turn_of_one_conversation,
     a_question_is_answered_by_a_command_and_never_by_a_line_of_text,
     nothing_is_approved_that_was_not_shown,
@@ -20,18 +25,54 @@ both_versions!(
     a_line_that_is_no_text_is_refused_and_nothing_after_it_is_said,
     advice_names_what_can_be_typed_here,
     the_last_conversation_is_the_one_that_was_open_here_last,
-    at_a_terminal_lines_talk_answer_and_steer,
+    the_last_conversation_is_one_that_asks_then_one_that_runs_then_the_latest,
     commands_say_what_the_program_says,
-    a_model_is_chosen_for_the_next_turn_and_confirmed,
     a_shell_command_runs_where_the_conversation_works,
     an_old_conversation_is_opened_with_its_last_turn,
     a_step_of_an_old_turn_is_told_once,
-    a_conversation_is_shortened_and_goes_on,
     ctrl_c_stops_the_turn_and_twice_leaves,
+    text_said_before_a_stop_is_written_before_the_notice,
+    a_signal_to_end_leaves_and_the_turn_goes_on,
 );
 
 /// Options under which commands are asked about.
 const ASKING: [&str; 4] = ["--sandbox", "danger-full-access", "--approval", "untrusted"];
+
+/// The redactor holds back the last word until it knows that no secret begins with it.
+async fn text_said_before_a_stop_is_written_before_the_notice(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    scene.model.push(Reply::new().text("alpha beta gam").stall());
+    let mut terminal = scene.terminal(&["--plain"]);
+    terminal.wait_for("> ").await;
+    terminal.type_keys("talk\n").await;
+    terminal.wait_for("beta").await;
+    terminal.ctrl_c().await;
+    terminal.wait_for("interrupted by you").await;
+    terminal.wait_for("> ").await;
+    terminal.ctrl_d().await;
+    assert_eq!(terminal.exit_code().await, Some(0), "{}", terminal.transcript());
+    let shown = terminal.transcript();
+    let at = |text: &str| shown.find(text).unwrap_or_else(|| panic!("{text:?} is missing: {shown}"));
+    assert!(at("gam") < at("topping"), "{shown}");
+    scene.close().await;
+}
+
+async fn a_signal_to_end_leaves_and_the_turn_goes_on(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    let gate = Gate::new();
+    scene.model.push(Reply::new().text("half\n").gate(&gate).text("and whole"));
+    let mut terminal = scene.terminal(&["--plain"]);
+    terminal.wait_for("> ").await;
+    terminal.type_keys("talk\n").await;
+    terminal.wait_for("half").await;
+    terminal.signal(Signal::TERM);
+    terminal.wait_for("come back with: talaria --resume ").await;
+    assert_eq!(terminal.exit_code().await, Some(143), "{}", terminal.transcript());
+    assert_eq!(scene.status().await["turns"].as_array().unwrap().len(), 1, "it still runs");
+    gate.open();
+    scene.wait_status(|status| status["turns"].as_array().unwrap().is_empty()).await;
+    scene.close().await;
+}
 
 async fn every_line_of_a_pipe_is_a_turn_of_one_conversation(codex: Codex) {
     let scene = Scene::real(&codex).await;
@@ -230,7 +271,7 @@ async fn commands_say_what_the_program_says(codex: Codex) {
         "open one with: /resume ID",
         "conversation  hello\n",
         "model         gpt-5.5",
-        "turn          none runs",
+        "turn          idle",
         "Running turns: none",
         "this conversation  1 turn",
         "no tasks; `/task start",
@@ -280,6 +321,46 @@ async fn a_shell_command_runs_where_the_conversation_works(codex: Codex) {
     scene.close().await;
 }
 
+/// Waits until `--last` shows the conversation that began with these words.
+async fn last_is(scene: &Scene, said: &str) {
+    let mut last = scene.start(&["--last"]);
+    last.wait_for(&format!("{said} (")).await;
+    last.kill().await;
+}
+
+async fn the_last_conversation_is_one_that_asks_then_one_that_runs_then_the_latest(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    scene.model.push(Reply::new().command("touch asked"));
+    let asking = ["--sandbox", "danger-full-access", "--approval", "untrusted", "--approve", "wait"];
+    let mut first = scene.start(&[&["exec", "--json"], &asking[..], &["first"]].concat());
+    first.wait_for("request_opened").await;
+    let gate = Gate::new();
+    scene.model.push(Reply::new().text("Second").gate(&gate).text(", whole."));
+    let second = scene.start(&["exec", "--json", "second"]);
+    gate.reached().await;
+    scene.model.push(Reply::say("Third."));
+    scene.run(&["exec", "third"]).await.exits(0);
+    last_is(&scene, "first").await;
+
+    let open = scene.run(&["requests", "list", "--json"]).await.exits(0).json();
+    scene.model.push(Reply::say("First, after all."));
+    scene.run(&["requests", "answer", open[0]["id"].as_str().unwrap(), "accept"]).await.exits(0);
+    first.end().await.exits(0);
+    last_is(&scene, "second").await;
+
+    gate.open();
+    second.end().await.exits(0);
+    // That one was left last.
+    scene.run(&["exec", "--attach", open[0]["session"].as_str().unwrap()]).await.exits(0);
+    last_is(&scene, "second").await;
+
+    let mut elsewhere = scene.command(&["--last"]);
+    let ended = elsewhere.current_dir(scene.user_home()).output().await.unwrap();
+    let told = String::from_utf8_lossy(&ended.stderr);
+    assert!(told.contains("no conversation in this folder; this is the last one, in "), "{told}");
+    scene.close().await;
+}
+
 async fn an_old_conversation_is_opened_with_its_last_turn(codex: Codex) {
     let scene = Scene::real(&codex).await;
     scene.model.push(Reply::say("The first answer."));
@@ -308,7 +389,7 @@ async fn a_conversation_is_shortened_and_goes_on(codex: Codex) {
     scene.model.push(Reply::say("A summary."));
     scene.model.push(Reply::say("Two."));
     let ended = scene.run_with_input(&[], b"first\n/compact\nsecond\n").await.exits(0);
-    ended.prints(&["One.", "Two."]);
+    ended.prints(&["One.", "you shortened the conversation with /compact", "tokens in context", "Two."]);
     assert_eq!(scene.model.requests().len(), 3);
     scene.close().await;
 }

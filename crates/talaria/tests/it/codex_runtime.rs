@@ -10,6 +10,8 @@ use crate::scene::{Scene, both_versions, names};
 
 both_versions!(
     the_state_is_shown_with_codex_and_its_login,
+    only_tools_that_codex_offers_the_model_are_named;
+    newest:
     a_codex_without_a_login_is_told,
     a_running_turn_is_not_split,
 );
@@ -60,6 +62,22 @@ async fn the_state_is_shown_with_codex_and_its_login(codex: Codex) {
     assert_eq!(state["tools"]["mcp_servers"], json!(["docs"]));
     assert_eq!(scene.engine_pid().await, None, "it starts no engine");
     assert_eq!(codex_config(&scene), before);
+    scene.close().await;
+}
+
+async fn only_tools_that_codex_offers_the_model_are_named(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    scene.model.push(Reply::say("ok"));
+    scene.run(&["exec", "go"]).await.exits(0);
+    let body = &scene.model.requests()[0].body;
+    let offered: Vec<&str> =
+        body["tools"].as_array().unwrap().iter().filter_map(|tool| tool["name"].as_str()).collect();
+    let state = scene.run(&["codex-runtime", "--json"]).await.exits(0).json().remove(0);
+    let named = state["tools"]["codex"].as_array().unwrap();
+    assert!(!named.is_empty());
+    for name in named {
+        assert!(offered.contains(&name.as_str().unwrap()), "{name} is not among {offered:?}");
+    }
     scene.close().await;
 }
 

@@ -14,8 +14,9 @@ use crate::task_worktree::repository;
 use crate::tasks::{rest, start};
 
 both_versions!(
+    a_home_that_was_renamed_is_adopted_with_its_codex;
+    newest:
     a_copy_of_a_home_in_use_touches_nothing_of_the_original,
-    a_home_that_was_renamed_is_adopted_with_its_codex
 );
 
 /// A task that asks about every command, and may write where it works.

@@ -2,16 +2,31 @@
 
 use std::fs;
 
+use rustix::process::Signal;
 use talaria_testkit::{Codex, Terminal};
 
 use crate::scene::{Scene, both_versions, names};
 
 both_versions!(
-    the_piped_demo_shows_everything_and_says_who_approved,
+    the_piped_demo_shows_everything_and_says_who_approved;
+    newest:
     the_demo_leaves_the_users_codex_and_home_alone,
     the_demo_does_not_claim_what_was_declined,
     the_demo_works_in_a_home_under_the_temporary_directory,
+    a_signal_ends_the_demo_and_its_turn,
 );
+
+/// Its engine is its own, so nothing continues, and nothing else is said.
+async fn a_signal_ends_the_demo_and_its_turn(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    let mut terminal = scene.terminal(&["demo"]);
+    terminal.wait_for("Codex asks to run a command").await;
+    terminal.signal(Signal::TERM);
+    terminal.wait_for("the demo ends, and the turn with it").await;
+    assert_eq!(terminal.exit_code().await, Some(143), "{}", terminal.transcript());
+    assert!(!terminal.transcript().contains("--attach"), "{}", terminal.transcript());
+    scene.close().await;
+}
 
 async fn the_piped_demo_shows_everything_and_says_who_approved(codex: Codex) {
     let scene = Scene::real(&codex).await;

@@ -4,12 +4,19 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
+use talaria_scripted::{Gate, Reply};
 use talaria_testkit::app_server::directive::{on, reply, reply_error};
-use talaria_testkit::{AppServer, Codex};
+use talaria_testkit::fault_points::{FaultPoints, VARIABLE};
+use talaria_testkit::{AppServer, Codex, Terminal};
 
 use crate::scene::{Ended, Scene, both_versions, names};
 
-both_versions!(everything_is_in_order, json_prints_one_check_per_line, nobody_logged_in_is_a_problem,);
+both_versions!(
+    everything_is_in_order;
+    newest:
+    json_prints_one_check_per_line,
+    nobody_logged_in_is_a_problem,
+);
 
 /// The status and remedy of one check in `--json` output.
 fn check(ended: &Ended, name: &str) -> Value {
@@ -17,6 +24,37 @@ fn check(ended: &Ended, name: &str) -> Value {
     let found: Vec<&Value> = rows.iter().filter(|row| row["check"] == name).collect();
     let [row] = found[..] else { panic!("not one {name}: {ended}") };
     row.clone()
+}
+
+/// The words that do not change from run to run.
+fn words(text: &str) -> Vec<&str> {
+    text.split_whitespace().filter(|word| !word.contains(|c: char| c.is_ascii_digit())).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn on_a_terminal_lines_break_between_words_and_in_a_pipe_not_at_all() {
+    let scene = Scene::empty().await;
+    scene.use_codex(std::path::Path::new("/nowhere/codex"));
+    let nowhere = "/nowhere/at/all";
+    for arguments in [&["doctor"][..], &["exec", "--cwd", nowhere, "go"], &["task", "show", "codex-none"]] {
+        let piped = scene.run(arguments).await;
+        for columns in [80, 40] {
+            let mut terminal = Terminal::spawn_sized(scene.terminal_command(arguments), 50, columns);
+            assert_eq!(terminal.exit_code().await, piped.code, "{}", terminal.transcript());
+            let shown = terminal.transcript();
+            // The home is deep below a temporary directory; longer words than rows have to break.
+            let fits = |word: &&str| word.len() < 39;
+            let whole: Vec<&str> =
+                words(&piped.stdout).into_iter().chain(words(&piped.stderr)).filter(fits).collect();
+            let rows = words(&shown);
+            for word in whole {
+                assert!(rows.contains(&word), "{word:?} was cut at {columns} columns:\n{shown}");
+            }
+            let is_wide = |row: &&str| row.chars().count() > usize::from(columns);
+            assert_eq!(shown.lines().find(is_wide), None, "the terminal breaks this");
+        }
+    }
+    scene.close().await;
 }
 
 async fn everything_is_in_order(codex: Codex) {
@@ -212,5 +250,60 @@ async fn a_damaged_database_and_an_open_home_are_told() {
     scene.run(&["sessions", "list"]).await.exits(0);
     let page = scene.run(&["status"]).await.exits(0);
     page.prints(&["note      others can change what is in ", "(mode 0777): chmod 700 "]);
+    scene.close().await;
+}
+
+#[tokio::test]
+async fn an_engine_that_is_ending_is_told_until_it_has_ended() {
+    let mut scene = Scene::real(&Codex::v0_166()).await;
+    let points = FaultPoints::listen(&scene.work().join("points"));
+    scene.set(VARIABLE, points.socket());
+    let gate = Gate::new();
+    scene.model.push(Reply::new().text("half").gate(&gate));
+    let running = scene.start(&["exec", "go"]);
+    gate.reached().await;
+    let pid = scene.engine_pid().await.unwrap().as_raw_nonzero();
+    let mut trap = points.trap("before:outcome", 0);
+    let stopping = scene.start(&["stop"]);
+    let held = trap.reached().await.unwrap();
+    // It lives and answers: neither is it gone, nor has it left anything.
+    let ended = scene.run(&["doctor", "--json"]).await;
+    let row = check(&ended, "engine");
+    assert_eq!(row["status"], "ok", "{row}");
+    assert!(row["detail"].as_str().unwrap().ends_with(&format!("process {pid}")), "{row}");
+    assert!(!ended.stdout.contains("left over"), "{ended}");
+    drop(held);
+    stopping.end().await.exits(0).prints(&["has ended"]);
+    running.end().await.exits(4);
+    assert_eq!(
+        check(&scene.run(&["doctor", "--json"]).await, "engine")["detail"],
+        "none is running; commands start one"
+    );
+    gate.open();
+    scene.close().await;
+}
+
+#[tokio::test]
+async fn an_engine_that_is_starting_is_neither_missing_nor_in_order() {
+    let mut scene = Scene::empty().await;
+    let points = FaultPoints::listen(&scene.work().join("points"));
+    scene.set(VARIABLE, points.socket());
+    let mut trap = points.trap("open:store", 0);
+    let running = scene.start(&["sessions", "list"]);
+    let held = trap.reached().await.unwrap();
+    let row = check(&scene.run(&["doctor", "--json"]).await, "engine");
+    assert_eq!(row["status"], "warning", "{row}");
+    assert_eq!(row["detail"], "it is starting or ending: it holds this home and does not answer");
+    assert!(row["remedy"].as_str().unwrap().starts_with("run `talaria doctor` again in a moment"), "{row}");
+    scene.run(&["status"]).await.exits(0).prints(&["the engine is starting or ending"]);
+    let status = scene.status().await;
+    assert_eq!(
+        (&status["turns"], &status["left"]),
+        (&Value::Null, &Value::Null),
+        "neither is known: {status}"
+    );
+    drop(held);
+    running.end().await.exits(0);
+    assert_eq!(check(&scene.run(&["doctor", "--json"]).await, "engine")["status"], "ok");
     scene.close().await;
 }

@@ -35,7 +35,11 @@ async fn commands_that_only_look_start_no_engine() {
     }
     let ended = scene.run(&["status"]).await.exits(0);
     assert_eq!(ended.stdout, "no engine is running; `talaria exec` starts one\n");
-    assert_eq!(scene.status().await["engine"], serde_json::Value::Null);
+    let status = scene.status().await;
+    for field in ["engine", "hosts", "turns", "background", "requests", "tasks", "limits", "notes"] {
+        assert_eq!(status.get(field), Some(&serde_json::Value::Null), "{field}: not known is not none");
+    }
+    assert_eq!(status["left"], serde_json::json!([]), "that is known");
     scene.run(&["stop"]).await.exits(0).prints(&["no engine is running"]);
     scene.close().await;
 }
@@ -43,7 +47,7 @@ async fn commands_that_only_look_start_no_engine() {
 #[tokio::test]
 async fn the_first_command_starts_the_engine_and_stop_ends_it() {
     let scene = Scene::empty().await;
-    scene.run(&["sessions", "list"]).await.exits(0).prints(&["no conversations yet"]);
+    scene.run(&["sessions", "list"]).await.exits(0).prints(&["no conversations; "]);
     let pid = scene.engine_pid().await.unwrap();
     scene.run(&["requests", "list"]).await.exits(0).prints(&["nothing waits for an answer"]);
     assert_eq!(scene.engine_pid().await, Some(pid), "one engine serves all");

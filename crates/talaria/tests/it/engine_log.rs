@@ -2,12 +2,10 @@
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
-use std::time::Duration;
+
+use talaria_testkit::eventually;
 
 use crate::scene::Scene;
-
-/// How long a line may take to be written.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 #[tokio::test]
 async fn what_an_engine_logs_and_its_panics_hold_no_secret() {
@@ -20,17 +18,11 @@ async fn what_an_engine_logs_and_its_panics_hold_no_secret() {
     scene.set("TALARIA_PANIC_WORDS", format!("refused: {secret}, contraseña: Uniq4gatito"));
     scene.set("RUST_BACKTRACE", "0");
     scene.run(&["sessions", "list"]).await.exits(0);
-    let written = async {
-        loop {
-            let text = fs::read_to_string(&log).unwrap();
-            if text.contains("a fault that a test asked for") && text.matches("[redacted:").count() >= 4 {
-                return text;
-            }
-            tokio::task::yield_now().await;
-        }
+    let is_whole = |text: &String| {
+        text.contains("a fault that a test asked for") && text.matches("[redacted:").count() >= 4
     };
-    let text = tokio::time::timeout(PATIENCE, written).await;
-    let text = text.unwrap_or_else(|_| panic!("{}", fs::read_to_string(&log).unwrap()));
+    let written = async || Some(fs::read_to_string(&log).unwrap()).filter(is_whole);
+    let text = eventually("the panic is in the log, redacted", written).await;
     assert!(text.starts_with("an earlier line\n"), "{text}");
     assert!(text.contains("WARN a test wants a panic: refused: [redacted:github-token:40]"), "{text}");
     assert!(text.contains("panicked at ") && !text.contains("Uniq4"), "{text}");

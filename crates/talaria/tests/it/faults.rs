@@ -6,13 +6,14 @@ use rustix::process::{Signal, kill_process};
 use serde_json::json;
 use talaria_scripted::{Gate, Reply};
 use talaria_testkit::Codex;
-use talaria_testkit::app_server::directive::{close, exit, huge, raw, raw_bytes, send, stderr};
-use talaria_testkit::app_server::{AppServer, agent_delta, complete_turn, start_turn};
+use talaria_testkit::app_server::directive::{close, exit, huge, notify, raw, raw_bytes, send, stderr};
+use talaria_testkit::app_server::{AppServer, THREAD, TURN, agent_delta, complete_turn, start_turn};
 
 use crate::scene::{Scene, both_versions, of_type};
 
 both_versions!(
-    faults_of_the_model_server_have_their_own_exit_code_and_hint,
+    faults_of_the_model_server_have_their_own_exit_code_and_hint;
+    newest:
     quiet_tells_a_failure_on_standard_error,
     a_killed_codex_loses_the_turn_with_the_signal_named,
     a_reader_that_leaves_ends_the_turn_without_a_panic,
@@ -34,7 +35,10 @@ async fn faults_of_the_model_server_have_their_own_exit_code_and_hint(codex: Cod
     for (reply, code, class, hint) in cases {
         scene.model.push(reply);
         let ended = scene.run(&["exec", "go"]).await.exits(code);
-        ended.prints(&[&format!("error: the turn failed ({class}"), "cause: ", hint]);
+        assert_eq!(ended.stdout, "", "nothing that looks like an answer");
+        let ended = ended.complains(&[&format!("error: the turn failed ({class}"), "cause: ", hint]);
+        let names_address = ended.stderr.contains("check the provider's base_url");
+        assert_eq!(names_address, class == "model_not_found", "{ended}");
     }
     scene.close().await;
 }
@@ -48,14 +52,36 @@ async fn quiet_tells_a_failure_on_standard_error(codex: Codex) {
     scene.close().await;
 }
 
+#[tokio::test]
+async fn a_login_is_advised_for_openai_and_for_no_provider_that_takes_none() {
+    for (provider, first, last) in [
+        ("mock", "check the key of the provider mock", "only if that provider uses it"),
+        ("openai", "run `", " login`"),
+    ] {
+        let error = json!({ "message": "401 Unauthorized", "codexErrorInfo": "unauthorized", "additionalDetails": null });
+        let turn = json!({ "id": TURN, "rootTurnId": TURN, "items": [], "itemsView": "notLoaded",
+            "status": "failed", "error": error, "startedAt": null, "completedAt": null, "durationMs": null });
+        let failed = notify("turn/completed", json!({ "threadId": THREAD, "turn": turn }));
+        let play = [start_turn(), vec![failed.clone()], start_turn(), vec![failed]].concat();
+        let (scene, _installed) = Scene::scripted(AppServer::ready(play).provider(provider)).await;
+        let told = scene.run(&["exec", "go"]).await.exits(6);
+        let hint = told.stderr.lines().find_map(|line| line.strip_prefix("hint: ")).unwrap();
+        assert!(hint.starts_with(first) && hint.ends_with(last), "{told}");
+        let json = scene.run(&["exec", "--json", "go"]).await.exits(6);
+        assert_eq!(json.events().last().unwrap()["hint"], hint, "{json}");
+        scene.close().await;
+    }
+}
+
 async fn a_killed_codex_loses_the_turn_with_the_signal_named(codex: Codex) {
     let scene = Scene::real(&codex).await;
     scene.model.push(Reply::new().text("half\n").stall());
-    let mut running = scene.start(&["exec", "go"]);
-    running.wait_for("half").await;
+    let running = scene.start(&["exec", "go"]);
+    scene.model.wait_for_requests(1).await;
     kill_process(scene.codex_pid().await, Signal::KILL).unwrap();
     let ended = running.end().await.exits(7);
-    ended.prints(&[
+    assert_eq!(ended.stdout, "", "nothing that looks like an answer");
+    ended.complains(&[
         "error: the turn was lost; how it ended is not known",
         "signal: 9 (SIGKILL)",
         "hint: check what it did",
@@ -69,12 +95,16 @@ async fn a_reader_that_leaves_ends_the_turn_without_a_panic(codex: Codex) {
         let gate = Gate::new();
         scene.model.push(Reply::new().text("first\n").gate(&gate).text("second\n").stall());
         let mut running = scene.start(options);
-        running.wait_for("first").await;
+        if options.contains(&"--json") {
+            running.wait_for("first").await;
+        } else {
+            gate.reached().await;
+        }
         // As `head -1` does.
         let ended = running.hang_up();
         gate.open();
-        let ended = ended.await;
-        assert_eq!((ended.code, ended.stderr.as_str()), (Some(4), ""), "{ended}");
+        let ended = ended.await.exits(4);
+        assert!(!ended.stderr.contains("error"), "{ended}");
     }
     scene.close().await;
 }
@@ -181,7 +211,7 @@ async fn a_codex_that_goes_by_itself_loses_the_turn_with_its_last_words() {
         directives.extend([stderr("out of cheese"), exit(3)]);
         let (scene, _) = Scene::scripted(AppServer::ready(directives).version(version)).await;
         let ended = scene.run(&["exec", "go"]).await.exits(7);
-        ended.prints(&["error: the turn was lost", "exit status: 3", "out of cheese"]);
+        ended.complains(&["error: the turn was lost", "exit status: 3", "out of cheese"]);
         scene.close().await;
     }
 }
@@ -189,7 +219,7 @@ async fn a_codex_that_goes_by_itself_loses_the_turn_with_its_last_words() {
 #[tokio::test]
 async fn a_codex_that_hangs_up_loses_the_turn() {
     let (scene, _) = Scene::scripted(AppServer::ready(start_turn().into_iter().chain([close()]))).await;
-    scene.run(&["exec", "go"]).await.exits(7).prints(&["error: the turn was lost"]);
+    scene.run(&["exec", "go"]).await.exits(7).complains(&["error: the turn was lost"]);
     scene.close().await;
 }
 
@@ -197,7 +227,7 @@ async fn a_codex_that_hangs_up_loses_the_turn() {
 async fn a_codex_that_does_not_come_up_is_told_with_its_last_words() {
     let (scene, _) = Scene::scripted(AppServer::script([stderr("no cheese at all"), exit(9)])).await;
     let ended = scene.run(&["exec", "go"]).await.exits(1);
-    ended.prints(&[
+    ended.complains(&[
         "error: the turn failed (not_sent)",
         "cause: cannot start Codex",
         "exit status: 9",

@@ -11,7 +11,8 @@ use crate::scene::{Ended, Scene, both_versions, of_type, only};
 
 both_versions!(
     a_conversation_is_gone_on_with_on_the_same_thread,
-    a_conversation_goes_on_with_another_model_only_when_that_is_asked_for,
+    a_conversation_goes_on_with_another_model_only_when_that_is_asked_for;
+    newest:
     a_conversation_that_rested_is_told_to_a_fresh_thread,
     a_running_turn_is_followed_from_its_beginning_by_several,
     a_follower_misses_nothing_and_sees_nothing_twice_when_the_engine_is_killed,
@@ -98,7 +99,7 @@ async fn a_running_turn_is_followed_from_its_beginning_by_several(codex: Codex) 
     let mut second = scene.start(&["exec", "--attach", id, "--json"]);
     let mut third = scene.start(&["exec", "--attach", id]);
     second.wait_for("half").await;
-    third.wait_for("half").await;
+    third.wait_for_account("Codex ").await;
     gate.open();
     let (first, second) = (running.end().await.exits(0), second.end().await.exits(0));
     assert_eq!(first.events(), second.events(), "both see the same");

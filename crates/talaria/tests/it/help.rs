@@ -9,7 +9,7 @@ use crate::scene::Scene;
 #[tokio::test]
 async fn every_help_text_has_an_example_and_is_as_it_was() {
     let scene = Scene::empty().await;
-    let texts: [(&[&str], ExpectFile); 45] = [
+    let texts: [(&[&str], ExpectFile); 47] = [
         (&["--help"], expect_file!["help/talaria.txt"]),
         (&["exec", "--help"], expect_file!["help/exec.txt"]),
         (&["task", "--help"], expect_file!["help/task.txt"]),
@@ -38,6 +38,8 @@ async fn every_help_text_has_an_example_and_is_as_it_was() {
         (&["import", "hermes", "--help"], expect_file!["help/import-hermes.txt"]),
         (&["mcp", "--help"], expect_file!["help/mcp.txt"]),
         (&["audit", "--help"], expect_file!["help/audit.txt"]),
+        (&["completions", "--help"], expect_file!["help/completions.txt"]),
+        (&["man", "--help"], expect_file!["help/man.txt"]),
         (&["status", "--help"], expect_file!["help/status.txt"]),
         (&["stop", "--help"], expect_file!["help/stop.txt"]),
         (&["serve", "--help"], expect_file!["help/serve.txt"]),

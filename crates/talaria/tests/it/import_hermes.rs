@@ -137,12 +137,17 @@ async fn everything_comes_is_read_and_goes_again() {
     assert_eq!(again[0]["sessions"]["new"], 0);
     assert_eq!(again[0]["sessions"]["known"], 4);
     assert_eq!(again[0]["settings"]["taken"].as_array().unwrap().len(), 0);
+    assert_eq!(again[0]["settings"]["already_here"], 4);
+    let again = scene.run(&["import", "hermes"]).await.exits(0);
+    let again = again.prints(&["nothing new to import from", "settings\n  4 already here\n"]);
+    assert!(!again.stdout.contains("imported from"), "{again}");
     for (path, bytes) in files(&scene.home()) {
         assert_no_secret(&path.display().to_string(), &bytes);
     }
 
     let undone = scene.run(&["import", "hermes", "--undo", "--dry-run", "--json"]).await.exits(0).json();
     assert_eq!(undone[0]["sessions"]["removed"], 4);
+    assert_eq!(undone[0]["settings"].as_array().unwrap().len(), 4, "as many as were already here");
     let undone = scene.run(&["import", "hermes", "--undo"]).await.exits(0);
     undone.prints(&["4 settings", "2 files", "4 conversations"]);
     assert_eq!(scene.run(&["sessions", "list", "--json"]).await.exits(0).json().len(), 0);
@@ -153,7 +158,24 @@ async fn everything_comes_is_read_and_goes_again() {
     scene.close().await;
 }
 
-both_versions!(such_a_conversation_cannot_be_gone_on_with_and_that_is_said,);
+#[tokio::test(flavor = "multi_thread")]
+async fn only_settings_that_were_reverted_are_counted() {
+    let scene = Scene::empty().await;
+    hermes(&scene).await;
+    scene.run(&["import", "hermes"]).await.exits(0);
+    scene.run(&["config", "set", "model.effort", "low"]).await.exits(0);
+    scene.run(&["config", "unset", "model.default"]).await.exits(0);
+    let undone = scene.run(&["import", "hermes", "--undo"]).await.exits(0);
+    undone.prints(&["  2 settings\n", "stays, because you changed it: model.effort"]);
+    let left = fs::read_to_string(scene.home().join("config.toml")).unwrap();
+    assert_eq!(left.trim(), "[model]\neffort = \"low\"");
+    scene.close().await;
+}
+
+both_versions!(
+    newest:
+    such_a_conversation_cannot_be_gone_on_with_and_that_is_said,
+);
 
 async fn such_a_conversation_cannot_be_gone_on_with_and_that_is_said(codex: Codex) {
     let scene = Scene::real(&codex).await;

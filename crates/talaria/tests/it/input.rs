@@ -3,13 +3,16 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
+use serde_json::json;
 use talaria_scripted::Reply;
+use talaria_testkit::app_server::directive::{on, reply};
 use talaria_testkit::{AppServer, Codex};
 
 use crate::scene::{Scene, both_versions, names, write_program};
 
 both_versions!(
-    the_longest_prompt_is_taken_and_a_longer_one_is_not,
+    the_longest_prompt_is_taken_and_a_longer_one_is_not;
+    newest:
     what_is_piped_in_beside_a_prompt_reaches_the_model_marked,
     nobody_logged_in_is_found_out_before_the_model_is_asked,
     an_unknown_key_is_a_warning_and_the_turn_runs,
@@ -91,7 +94,7 @@ async fn nobody_logged_in_is_found_out_before_the_model_is_asked(codex: Codex) {
     let ended = scene.run(&["exec", "go"]).await.exits(6);
     // A Codex that is not on PATH is named in full.
     let hint = format!("hint: run `{} login`", codex.native.display());
-    ended.prints(&["error: the turn failed (auth)\ncause: Codex is not logged in", &hint]);
+    ended.complains(&["error: the turn failed (auth)\ncause: Codex is not logged in", &hint]);
     let ended = scene.run(&["exec", "--json", "go"]).await.exits(6);
     let events = ended.events();
     let outcome = events.last().unwrap();
@@ -120,7 +123,8 @@ async fn the_codex_on_path_is_used(codex: Codex) {
     let path = std::env::join_paths(std::iter::once(first).chain(std::env::split_paths(&path))).unwrap();
     scene.set("PATH", path);
     scene.model.push(Reply::say("fine"));
-    scene.run(&["exec", "go"]).await.exits(0).prints(&[&format!("Codex {}", codex.version), "fine"]);
+    let ended = scene.run(&["exec", "go"]).await.exits(0);
+    ended.prints(&["fine"]).complains(&[&format!("Codex {}", codex.version)]);
     scene.close().await;
 }
 
@@ -217,7 +221,7 @@ async fn a_codex_that_cannot_be_used_is_told_with_the_way_out() {
     scene.only_programs(&[]);
     let ended = scene.run(&["exec", "go"]).await.exits(6);
     ended.complains(&[
-        "error: cannot use Codex\ncause: codex was not found; looked in ",
+        "error: cannot start the turn\ncause: cannot use Codex: codex was not found; looked in ",
         "hint: run talaria setup",
     ]);
 
@@ -244,7 +248,7 @@ async fn a_codex_that_cannot_be_used_is_told_with_the_way_out() {
     for (codex, complaint) in cases {
         scene.use_codex(&codex);
         let ended = scene.run(&["exec", "go"]).await.exits(6);
-        ended.complains(&["error: cannot use Codex\ncause: ", complaint, "hint: "]);
+        ended.complains(&["error: cannot start the turn\ncause: cannot use Codex: ", complaint, "hint: "]);
     }
     scene.close().await;
 }
@@ -262,4 +266,16 @@ async fn an_untested_codex_runs_with_a_warning() {
         assert_eq!(ended.stdout, "fine\n");
         scene.close().await;
     }
+}
+
+#[tokio::test]
+async fn an_image_for_a_model_that_cannot_see_it_is_a_mistake_of_the_command() {
+    let model = |id: &str, modalities: &[&str]| json!({ "model": id, "inputModalities": modalities });
+    let list = json!({ "data": [model("blind", &["text"]), model("seeing", &["text", "image"])] });
+    let (scene, _) = Scene::scripted(AppServer::ready([on("model/list", [reply(list)])])).await;
+    fs::write(scene.work().join("a.png"), b"\x89PNG\r\n\x1a\n").unwrap();
+    let ended = scene.run(&["exec", "--model", "blind", "--image", "a.png", "what is this"]).await.exits(2);
+    ended.complains(&["blind cannot see images", "hint: choose a model that can, such as seeing"]);
+    scene.run(&["sessions", "list"]).await.exits(0).prints(&["no conversations"]);
+    scene.close().await;
 }

@@ -4,6 +4,7 @@
 use std::fs;
 
 use rustix::process::{Signal, kill_process};
+use serde_json::Value;
 use talaria_scripted::{Gate, Reply};
 use talaria_testkit::app_server::directive::on;
 use talaria_testkit::{AppServer, Codex};
@@ -12,7 +13,8 @@ use crate::scene::{Running, Scene, both_versions, names};
 use crate::survival::lane::{LOOK, is_alive};
 
 both_versions!(
-    stop_without_an_engine_ends_codex_and_the_commands_of_its_turns,
+    stop_without_an_engine_ends_codex_and_the_commands_of_its_turns;
+    newest:
     a_command_whose_engine_was_stopped_starts_no_other,
 );
 
@@ -55,7 +57,9 @@ async fn stop_without_an_engine_ends_codex_and_the_commands_of_its_turns(codex: 
     kill(&scene, running).await;
 
     let status = scene.status().await;
-    assert!(status["engine"].is_null());
+    for field in ["engine", "hosts", "turns", "background", "requests", "tasks"] {
+        assert_eq!(status.get(field), Some(&Value::Null), "{field} is not known without an engine: {status}");
+    }
     let left = status["left"].as_array().unwrap();
     let kind = |pid: i32| left.iter().find(|it| it["pid"] == pid).map(|it| it["kind"].clone());
     assert_eq!(kind(host), Some("codex".into()), "{status}");
@@ -137,9 +141,7 @@ async fn a_command_that_starts_its_turn_does_not_bring_back_an_engine_that_is_st
         // It comes up and never answers this.
         let (scene, installed) = Scene::scripted(AppServer::ready([on(method, [])])).await;
         let running = scene.start(&["exec", "--json", "talk"]);
-        while !installed.received().iter().any(|message| message["method"] == method) {
-            tokio::time::sleep(LOOK).await;
-        }
+        installed.wait_received(method).await;
         scene.run(&["stop"]).await.exits(0).prints(&["has ended\n", "1 turn interrupted"]);
         let ended = running.end().await.exits(4);
         let events = ended.events();

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 
 use rustix::process::{Signal, kill_process};
 use serde_json::Value;
@@ -15,7 +16,8 @@ use crate::scene::{Scene, both_versions, names};
 use crate::survival::lane::{LOOK, is_alive};
 
 both_versions!(
-    an_approval_opened_before_the_engine_was_killed_is_answered_after_and_the_same_turn_completes,
+    an_approval_opened_before_the_engine_was_killed_is_answered_after_and_the_same_turn_completes;
+    newest:
     upgrading_while_a_turn_runs_loses_nothing,
     of_two_people_who_answer_one_wins_and_the_other_is_told_who,
 );
@@ -140,6 +142,38 @@ async fn a_damaged_database_is_told_copied_and_never_made_anew() {
     let copies: Vec<&String> = names.iter().filter(is_copy).collect();
     assert_eq!(copies.len(), 1, "{names:?}");
     assert_eq!(fs::read(scene.home().join(copies[0])).unwrap(), damaged);
+    scene.close().await;
+}
+
+/// What is in the way of the database is named and left alone, and what the hint says helps.
+#[tokio::test]
+async fn what_is_in_the_place_of_the_database_is_named_and_the_hint_helps() {
+    let scene = Scene::empty().await;
+    let (database, aside) = (scene.home().join("talaria.db"), scene.home().join("aside"));
+    let folder: fn(&Path) = |path| fs::create_dir(path).unwrap();
+    let text: fn(&Path) = |path| fs::write(path, "my own notes, not a database\n".repeat(40)).unwrap();
+    let circle: fn(&Path) = |path| std::os::unix::fs::symlink(path, path).unwrap();
+    let move_it = "hint: move it away, or set TALARIA_HOME to another directory; nothing of it was changed";
+    let cases = [
+        (folder, "talaria.db is not a file", move_it),
+        (text, "talaria.db is not a database of Talaria", move_it),
+        (circle, "cannot open ", "hint: remove the cause and try again"),
+    ];
+    for (make, cause, hint) in cases {
+        make(&database);
+        let ended = scene.run(&["sessions", "list"]).await.exits(1);
+        ended.complains(&["error: cannot start the engine", cause, "talaria.db", hint]);
+        let rows = scene.run(&["doctor", "--json"]).await.json();
+        let store = rows.iter().find(|row| row["check"] == "store").unwrap();
+        assert_eq!(store["status"], "problem", "{store}");
+        fs::rename(&database, &aside).unwrap();
+        scene.run(&["sessions", "list"]).await.exits(0);
+        scene.run(&["stop"]).await.exits(0);
+        for file in ["talaria.db", "talaria.db-wal", "talaria.db-shm"] {
+            let _ = fs::remove_file(scene.home().join(file));
+        }
+        let _ = fs::remove_file(&aside).or_else(|_| fs::remove_dir(&aside));
+    }
     scene.close().await;
 }
 

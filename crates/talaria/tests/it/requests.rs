@@ -7,6 +7,7 @@ use talaria_testkit::Codex;
 use crate::scene::{Scene, both_versions};
 
 both_versions!(
+    newest:
     a_request_that_waits_is_answered_from_elsewhere,
     a_question_at_a_terminal_goes_away_when_somebody_else_answers,
     an_open_request_survives_its_engine_and_is_answered_after,
@@ -31,7 +32,7 @@ async fn a_request_that_waits_is_answered_from_elsewhere(codex: Codex) {
     ask(&scene);
     let mut running = scene.start(&[&ASKING[..], &["--approve", "wait"]].concat());
     let id = open_request(&scene).await;
-    running.wait_for(&format!("talaria requests answer {id}")).await;
+    running.wait_for_account(&format!("talaria requests answer {id}")).await;
     let listed = scene.run(&["requests", "list", "--json"]).await.exits(0);
     let request = &listed.json()[0];
     assert_eq!((&request["id"], &request["kind"]), (&json!(id), &json!("command")));
@@ -41,10 +42,15 @@ async fn a_request_that_waits_is_answered_from_elsewhere(codex: Codex) {
     shown.prints(&["Codex asks to run a command", "echo made > note", &id, ": open"]);
     let answered = scene.run(&["requests", "answer", &id[..8], "accept", "--json"]).await.exits(0);
     assert_eq!(answered.json()[0], json!({ "id": id, "decision": "accept" }));
-    running.end().await.exits(0).prints(&["accepted by you", "Done."]);
+    running.end().await.exits(0).prints(&["Done."]).complains(&["accepted by you"]);
     assert!(scene.work().join("note").exists());
     let late = scene.run(&["requests", "answer", &id, "decline"]).await.exits(1);
     late.complains(&["error: the answer was not taken", "cause: "]);
+    let over = scene.run(&["requests", "show", &id]).await.exits(0);
+    over.prints(&[&id, ": accepted by you "]);
+    let unknown = scene.run(&["requests", "show", "req-000000000000"]).await.exits(2);
+    let unknown = unknown.complains(&["error: cannot show this request", "there is no request"]);
+    assert!(!unknown.stderr.contains("answer was not taken"), "{unknown}");
     scene.close().await;
 }
 

@@ -11,7 +11,10 @@ both_versions!(
     the_mode_without_restrictions_accepts_all_but_the_floor_and_deny_rules,
     no_spelling_of_a_denied_command_runs_without_restrictions,
     a_mode_is_a_sandbox_and_a_policy_and_options_go_before_it,
-    accepting_all_stops_at_the_sandbox,
+    accepting_all_stops_at_the_sandbox;
+    newest:
+    a_request_says_that_deny_rules_cannot_see_what_it_runs,
+    what_the_mode_accepted_is_not_said_to_be_an_answer_that_was_refused,
     a_secret_is_masked_in_what_is_printed,
 );
 
@@ -45,6 +48,20 @@ async fn the_mode_without_restrictions_accepts_all_but_the_floor_and_deny_rules(
     scene.close().await;
 }
 
+async fn what_the_mode_accepted_is_not_said_to_be_an_answer_that_was_refused(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    for number in 0..4 {
+        scene.model.push(Reply::new().command(format!("touch made-{number}")));
+    }
+    scene.model.push(Reply::say("done"));
+    let ended = scene.run(&["exec", "--mode", "unrestricted", "go"]).await.exits(0);
+    assert!(scene.work().join("made-3").exists());
+    for words in ["not taken", "could not be answered", "already"] {
+        assert!(!ended.stdout.contains(words) && !ended.stderr.contains(words), "{words}: {ended}");
+    }
+    scene.close().await;
+}
+
 async fn no_spelling_of_a_denied_command_runs_without_restrictions(codex: Codex) {
     let scene = Scene::real(&codex).await;
     let configuration = fs::read_to_string(scene.home().join("config.toml")).unwrap();
@@ -72,6 +89,16 @@ async fn no_spelling_of_a_denied_command_runs_without_restrictions(codex: Codex)
         .collect();
     let by_rule = vec![r#""decline" by "rule""#; denied.len()];
     assert_eq!(closed[..denied.len()], by_rule, "{ended}");
+    let because: Vec<String> = of_type(&events, "request_opened")
+        .iter()
+        .map(|event| event["asked_because"].as_str().unwrap_or("nothing").to_owned())
+        .collect();
+    assert!(because[..denied.len()].iter().all(|why| why == "nothing"), "{because:?}");
+    assert!(because[denied.len()].starts_with("your deny rules cannot see inside a file"), "{because:?}");
+    assert!(
+        because[denied.len() + 1].starts_with("your deny rules cannot see inside inline code"),
+        "{because:?}"
+    );
     // Nobody is there to be asked about the rest.
     let asked = &closed[denied.len()..denied.len() + unseen.len()];
     assert!(
@@ -81,6 +108,24 @@ async fn no_spelling_of_a_denied_command_runs_without_restrictions(codex: Codex)
     assert_eq!(closed.last().map(String::as_str), Some(r#""accept" by "mode""#), "{ended}");
     assert!(kept.exists() && scene.work().join("made").exists(), "{ended}");
     assert_eq!(events.last().unwrap()["declined"], denied.len() + unseen.len());
+    scene.close().await;
+}
+
+async fn a_request_says_that_deny_rules_cannot_see_what_it_runs(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    let configuration = fs::read_to_string(scene.home().join("config.toml")).unwrap();
+    scene
+        .configure(&format!("{configuration}\n[approvals]\nmode = \"unrestricted\"\ndeny = [\"rm -r *\"]\n"));
+    scene.model.push(Reply::new().command("perl -e 'print 1'"));
+    scene.model.push(Reply::say("done"));
+    let mut running = scene.start(&["exec", "--approve", "wait", "go"]);
+    running.wait_for_account("because your deny rules cannot see inside inline code").await;
+    let status = scene.wait_status(|status| status["requests"].as_array().unwrap().len() == 1).await;
+    let id = status["requests"][0]["id"].as_str().unwrap().to_owned();
+    let shown = scene.run(&["requests", "show", &id]).await.exits(0);
+    shown.prints(&["perl -e", "because your deny rules cannot see inside inline code"]);
+    scene.run(&["requests", "answer", &id, "decline"]).await.exits(0);
+    running.end().await.exits(0);
     scene.close().await;
 }
 

@@ -15,32 +15,17 @@ use rustix::process::Pid;
 use serde_json::Value;
 use talaria_scripted::ScriptedModel;
 use talaria_testkit::app_server::Installed;
-use talaria_testkit::{AppServer, Codex, CodexHome, EngineGuard, Marker, Terminal, terminal};
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::process::{Child, ChildStdout, Command};
+use talaria_testkit::{AppServer, Codex, CodexHome, EngineGuard, Marker, Terminal, terminal, until};
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::process::{Child, ChildStderr, ChildStdout, Command};
+
+pub(crate) use talaria_testkit::both_versions;
 
 /// How long anything may take before the test gives up. Far more than needed: it only ends a test that hangs.
 const PATIENCE: Duration = Duration::from_secs(240);
 
 /// A way to nowhere: a port on loopback where nobody listens.
 const NO_WAY_OUT: &str = "http://127.0.0.1:9";
-
-/// Makes one test of each scenario and version, so that a failure names the version.
-macro_rules! both_versions {
-    ($($scenario:ident),* $(,)?) => {
-        mod v0_130 {
-            $(#[tokio::test(flavor = "multi_thread")] async fn $scenario() {
-                super::$scenario(talaria_testkit::Codex::v0_130()).await;
-            })*
-        }
-        mod v0_166 {
-            $(#[tokio::test(flavor = "multi_thread")] async fn $scenario() {
-                super::$scenario(talaria_testkit::Codex::v0_166()).await;
-            })*
-        }
-    };
-}
-pub(crate) use both_versions;
 
 /// Everything around one run, or several, of the program.
 pub(crate) struct Scene {
@@ -158,7 +143,22 @@ impl Scene {
     /// The program, to be started with pipes.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_talaria"));
-        command.args(arguments).current_dir(self.work()).envs(self.variables());
+        command.args(arguments);
+        self.piped(command)
+    }
+
+    /// The program, to be started with pipes and to be stopped with SIGINT, which a test run in the background ignores.
+    pub(crate) fn interruptible(&self, arguments: &[&str]) -> Running {
+        if !cfg!(target_os = "linux") {
+            return self.start(arguments);
+        }
+        let mut command = Command::new("/usr/bin/env");
+        command.args(["--default-signal=INT", env!("CARGO_BIN_EXE_talaria")]).args(arguments);
+        Running::from(self.piped(command).spawn().unwrap())
+    }
+
+    fn piped(&self, mut command: Command) -> Command {
+        command.current_dir(self.work()).envs(self.variables());
         for name in SECRETS {
             command.env_remove(name);
         }
@@ -249,11 +249,17 @@ impl Scene {
         Pid::from_raw(i32::try_from(host["pid"].as_i64().unwrap()).unwrap()).unwrap()
     }
 
-    /// Waits until the status is as `is_reached` wants it: what happens in the engine is told nowhere else.
+    /// Waits until the status is as `is_reached` wants it: what happens in the engine is told nowhere else. Lists that are
+    /// not known without an engine are empty here.
     pub(crate) async fn wait_status(&self, is_reached: impl Fn(&Value) -> bool) -> Value {
         let reached = async {
             loop {
-                let status = self.status().await;
+                let mut status = self.status().await;
+                if status["engine"].is_null() {
+                    for list in ["hosts", "turns", "background", "requests"] {
+                        status[list] = Value::Array(Vec::new());
+                    }
+                }
                 if is_reached(&status) {
                     return status;
                 }
@@ -294,12 +300,15 @@ pub(crate) struct Running {
     child: Child,
     stdout: BufReader<ChildStdout>,
     seen: String,
+    stderr: BufReader<ChildStderr>,
+    account: String,
 }
 
 impl From<Child> for Running {
     fn from(mut child: Child) -> Self {
         let stdout = BufReader::new(child.stdout.take().unwrap());
-        Self { child, stdout, seen: String::new() }
+        let stderr = BufReader::new(child.stderr.take().unwrap());
+        Self { child, stdout, seen: String::new(), stderr, account: String::new() }
     }
 }
 
@@ -309,20 +318,14 @@ impl Running {
         Pid::from_raw(i32::try_from(self.child.id().unwrap()).unwrap()).unwrap()
     }
 
-    /// Reads lines until one contains `text`.
+    /// Reads lines of standard output until one contains `text`.
     pub(crate) async fn wait_for(&mut self, text: &str) {
-        let search = async {
-            loop {
-                let mut line = String::new();
-                let read = self.stdout.read_line(&mut line).await.unwrap();
-                self.seen.push_str(&line);
-                if read == 0 || line.contains(text) {
-                    return read > 0;
-                }
-            }
-        };
-        let found = tokio::time::timeout(PATIENCE, search).await;
-        assert_eq!(found, Ok(true), "{text:?} did not come: {}", self.seen);
+        read_until(&mut self.stdout, &mut self.seen, text).await;
+    }
+
+    /// Reads lines of standard error, the account of a turn whose answer goes into a pipe, until one contains `text`.
+    pub(crate) async fn wait_for_account(&mut self, text: &str) {
+        read_until(&mut self.stderr, &mut self.account, text).await;
     }
 
     /// Kills the program, as the kernel does when memory runs out.
@@ -332,61 +335,47 @@ impl Running {
 
     /// Closes the pipe that the program writes to, now; the future waits for its end.
     pub(crate) fn hang_up(self) -> impl Future<Output = Ended> {
-        let Self { child, stdout, seen } = self;
+        let Self { child, stdout, seen, stderr, account } = self;
         drop(stdout);
-        Self::collect(child, async move { seen })
+        Self::collect(child, async move { seen }, stderr, account)
     }
 
     /// Waits until the program is held up because nobody reads what it writes; the kernel says what it waits for.
     #[cfg(target_os = "linux")]
     pub(crate) async fn wait_held_up(&self) {
         let waits_for = format!("/proc/{}/wchan", self.child.id().unwrap());
-        let held_up = async {
-            while !fs::read_to_string(&waits_for).unwrap().contains("pipe_write") {
-                tokio::task::yield_now().await;
-            }
-        };
-        tokio::time::timeout(PATIENCE, held_up).await.unwrap();
-    }
-
-    /// Waits until the program has received what was sent to it: a second signal of the same kind would merge with one
-    /// that is still pending.
-    #[cfg(target_os = "linux")]
-    pub(crate) async fn wait_signalled(&self) {
-        let status = format!("/proc/{}/status", self.child.id().unwrap());
-        let received = async {
-            while !fs::read_to_string(&status).unwrap().contains("ShdPnd:\t0000000000000000") {
-                tokio::task::yield_now().await;
-            }
-        };
-        tokio::time::timeout(PATIENCE, received).await.unwrap();
+        let is_held_up = || fs::read_to_string(&waits_for).unwrap().contains("pipe_write");
+        until("it waits for a reader", is_held_up).await;
     }
 
     /// Waits for the end of the program without reading what it writes: the pipe stays open and full.
     #[cfg(target_os = "linux")]
     pub(crate) async fn end_unread(self) -> Ended {
-        let Self { child, stdout, seen } = self;
-        let ended = Self::collect(child, async move { seen }).await;
+        let Self { child, stdout, seen, stderr, account } = self;
+        let ended = Self::collect(child, async move { seen }, stderr, account).await;
         drop(stdout);
         ended
     }
 
     /// Waits for the end of the program.
     pub(crate) async fn end(self) -> Ended {
-        let Self { child, mut stdout, mut seen } = self;
+        let Self { child, mut stdout, mut seen, stderr, account } = self;
         let read = async move {
             stdout.read_to_string(&mut seen).await.unwrap();
             seen
         };
-        Self::collect(child, read).await
+        Self::collect(child, read, stderr, account).await
     }
 
-    async fn collect(mut child: Child, stdout: impl Future<Output = String>) -> Ended {
-        let mut pipe = child.stderr.take().unwrap();
+    async fn collect(
+        mut child: Child,
+        stdout: impl Future<Output = String>,
+        mut pipe: BufReader<ChildStderr>,
+        mut account: String,
+    ) -> Ended {
         let stderr = async {
-            let mut text = String::new();
-            pipe.read_to_string(&mut text).await.unwrap();
-            text
+            pipe.read_to_string(&mut account).await.unwrap();
+            account
         };
         let all = async { tokio::join!(stdout, stderr, child.wait()) };
         match tokio::time::timeout(PATIENCE, all).await {
@@ -394,6 +383,22 @@ impl Running {
             Err(_) => panic!("the program does not end"),
         }
     }
+}
+
+/// Reads lines into `seen` until one contains `text`.
+async fn read_until(pipe: &mut (impl AsyncBufRead + Unpin), seen: &mut String, text: &str) {
+    let search = async {
+        loop {
+            let mut line = String::new();
+            let read = pipe.read_line(&mut line).await.unwrap();
+            seen.push_str(&line);
+            if read == 0 || line.contains(text) {
+                return read > 0;
+            }
+        }
+    };
+    let found = tokio::time::timeout(PATIENCE, search).await;
+    assert_eq!(found, Ok(true), "{text:?} did not come: {seen}");
 }
 
 /// A run of the program that is over.

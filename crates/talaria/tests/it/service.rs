@@ -25,6 +25,11 @@ async fn a_service_is_installed_shown_and_removed() {
     scene.run(&["service", "show"]).await.exits(0).prints(&["installed: ", "KillMode=process"]);
 
     fs::write(&file, text.replace("RestartSec=2", "RestartSec=5")).unwrap();
+    for preview in [["service", "install", "--dry-run"], ["service", "uninstall", "--dry-run"]] {
+        scene.run(&preview).await.exits(1).complains(&["was changed by hand"]);
+    }
+    let preview = scene.run(&["service", "install", "--dry-run", "--force"]).await.exits(0);
+    preview.prints(&["Would write "]);
     let refused = scene.run(&["service", "uninstall"]).await.exits(1);
     refused.complains(&["was changed by hand", "hint: keep a copy, then say --force"]);
     scene.run(&["service", "uninstall", "--force"]).await.exits(0).prints(&["Removed "]);

@@ -7,7 +7,12 @@ use talaria_testkit::Codex;
 
 use crate::scene::{Scene, both_versions};
 
-both_versions!(a_conversation_is_listed_shown_found_and_exported, what_is_pruned_is_shown_first,);
+both_versions!(
+    newest:
+    a_conversation_is_listed_shown_found_and_exported,
+    what_is_pruned_is_shown_first,
+    people_see_the_end_of_an_id_and_can_type_it,
+);
 
 async fn a_conversation_is_listed_shown_found_and_exported(codex: Codex) {
     let scene = Scene::real(&codex).await;
@@ -47,6 +52,61 @@ async fn a_conversation_is_listed_shown_found_and_exported(codex: Codex) {
     assert_eq!(lines[0], serde_json::json!({ "role": "user", "content": "print the number" }));
     assert_eq!(lines.last().unwrap()["role"], "assistant");
     scene.close().await;
+}
+
+async fn people_see_the_end_of_an_id_and_can_type_it(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    scene.model.push(Reply::new().command("touch it"));
+    let asking = ["--sandbox", "danger-full-access", "--approval", "untrusted", "--approve", "wait"];
+    let mut turn = scene.start(&[&["exec", "--json"], &asking[..], &["print the number"]].concat());
+    turn.wait_for("request_opened").await;
+    let id = scene.status().await["turns"][0]["session"].as_str().unwrap().to_owned();
+    let (whole, short) = (id.as_str(), &id[28..]);
+    let request = scene.status().await["requests"][0]["id"].as_str().unwrap().to_owned();
+    let mut shown = Vec::new();
+    for arguments in [&["status"][..], &["requests", "list"], &["requests", "show", &request]] {
+        shown.push(in_terminal(&scene, arguments).await);
+    }
+    scene.model.push(Reply::say("It is 42."));
+    scene.run(&["requests", "answer", &request, "accept"]).await.exits(0);
+    turn.end().await.exits(0);
+    for arguments in [
+        &["sessions", "list"][..],
+        &["sessions", "show", short],
+        &["sessions", "search", "number"],
+        &["sessions", "list", "--json"],
+        &["exec", "--attach", short],
+        &["audit"],
+        &["task", "show", short],
+        &["task", "steer", short, "go on"],
+    ] {
+        let is_json = arguments.contains(&"--json");
+        let text = in_terminal(&scene, arguments).await;
+        assert_eq!(text.contains(whole), is_json, "{arguments:?}: {text}");
+        shown.push(text);
+    }
+    for text in shown {
+        assert!(text.contains(short), "{text}");
+    }
+    let mut chat = scene.command(&["--plain", "--resume", short]);
+    let chat = crate::scene::Running::from(chat.spawn().unwrap()).end().await.exits(0);
+    assert!(chat.stdout.contains(short) && !chat.stdout.contains(whole), "{chat}");
+    assert!(!chat.stderr.contains(whole), "{chat}");
+    let status = scene.run_with_input(&["--plain", "--resume", short], b"/status\n").await.exits(0);
+    assert!(status.stdout.contains(short) && !status.stdout.contains(whole), "{status}");
+    scene.run(&["sessions", "list"]).await.exits(0).prints(&[whole]);
+    scene.run(&["sessions", "export", short]).await.exits(0).prints(&[whole]);
+
+    scene.model.push(Reply::say("Again."));
+    scene.run(&["exec", "--resume", short, "again"]).await.exits(0).prints(&["Again."]);
+    scene.close().await;
+}
+
+/// What a command writes in a terminal.
+async fn in_terminal(scene: &Scene, arguments: &[&str]) -> String {
+    let mut terminal = scene.terminal(arguments);
+    terminal.exit_code().await;
+    terminal.transcript()
 }
 
 async fn what_is_pruned_is_shown_first(codex: Codex) {

@@ -116,7 +116,7 @@ async fn run_lane(mut lane: Lane, faults: Vec<Fault>, newer: &Path, is_real: boo
 async fn real(codex: &Codex) -> Lane {
     let model = model().await;
     let home = CodexHome::new(&model);
-    Lane::new(model, home, &codex.native, codex.version)
+    Lane::new(model, home, &codex.native)
 }
 
 /// A lane on the stand-in.
@@ -124,7 +124,7 @@ async fn stand_in() -> Lane {
     let model = model().await;
     let home = CodexHome::new(&model);
     let codex = talaria_testkit::stand_in::install(&home.root().join("stand-in"));
-    Lane::new(model, home, &codex, talaria_testkit::stand_in::VERSION)
+    Lane::new(model, home, &codex)
 }
 
 /// Deals faults out to lanes, so that each has about as much to do.

@@ -8,10 +8,11 @@ use crate::scene::{Scene, both_versions};
 use crate::tasks::{rest, shown, start};
 
 both_versions!(
+    newest:
     a_question_is_answered_where_the_task_is_watched,
     a_watcher_who_leaves_does_not_stop_the_task,
     a_watcher_whose_output_nobody_reads_does_not_stop_the_task,
-    whoever_waits_may_leave_and_the_task_goes_on,
+    a_waiting_command_may_leave_and_the_task_goes_on,
 );
 
 async fn a_question_is_answered_where_the_task_is_watched(codex: Codex) {
@@ -44,7 +45,8 @@ async fn a_watcher_who_leaves_does_not_stop_the_task(codex: Codex) {
     assert_eq!(shown(&scene, &id).await["status"], "working");
     let watching = scene.start(&["task", "watch", &id]);
     gate.open();
-    watching.end().await.exits(0).prints(&["half\nand whole"]);
+    let watched = watching.end().await.exits(0);
+    assert_eq!(watched.stdout, "half\nand whole\n", "a pipe gets the answer alone: {watched}");
     assert_eq!(shown(&scene, &id).await["answer"], "half\nand whole\n");
     scene.close().await;
 }
@@ -69,25 +71,27 @@ async fn a_watcher_whose_output_nobody_reads_does_not_stop_the_task(codex: Codex
     scene.close().await;
 }
 
-async fn whoever_waits_may_leave_and_the_task_goes_on(codex: Codex) {
+async fn a_waiting_command_may_leave_and_the_task_goes_on(codex: Codex) {
     let scene = Scene::real(&codex).await;
-    let gate = Gate::new();
-    scene.model.push(Reply::new().gate(&gate).text("Done."));
-    let waiting = scene.start(&["task", "start", "--wait", "go"]);
-    gate.reached().await;
-    // Ctrl-C is ignored below whoever starts the tests in the background.
-    kill_process(waiting.pid(), Signal::TERM).unwrap();
-    let left = waiting.end().await.exits(4);
-    assert_eq!(left.stdout, "");
-    left.complains(&[
-        "you left; the task goes on",
-        "talaria task watch codex-",
-        "talaria task interrupt codex-",
-    ]);
-    gate.open();
-    rest(&scene).await;
+    let signals = [
+        (Signal::TERM, 143, "SIGTERM ended this command; the task continues"),
+        (Signal::HUP, 129, "SIGHUP ended this command; the task continues"),
+        (Signal::INT, 4, "you left; the task goes on"),
+    ];
+    for (signal, code, words) in signals {
+        let gate = Gate::new();
+        scene.model.push(Reply::new().gate(&gate).text("Done."));
+        let waiting = scene.interruptible(&["task", "start", "--wait", "go"]);
+        gate.reached().await;
+        kill_process(waiting.pid(), signal).unwrap();
+        let left = waiting.end().await.exits(code);
+        assert_eq!(left.stdout, "");
+        left.complains(&[words, "talaria task watch codex-", "talaria task interrupt codex-"]);
+        gate.open();
+        rest(&scene).await;
+    }
     let listed = scene.run(&["task", "list", "--json"]).await.exits(0).json();
-    assert_eq!(listed.len(), 1);
-    assert_eq!(listed[0]["status"], "completed");
+    assert_eq!(listed.len(), signals.len());
+    assert!(listed.iter().all(|task| task["status"] == "completed"), "{listed:?}");
     scene.close().await;
 }

@@ -11,6 +11,7 @@ use crate::scene::{Scene, both_versions};
 use crate::tasks::{rest, shown, start};
 
 both_versions!(
+    newest:
     the_work_of_a_task_is_shown_taken_over_and_discarded,
     a_checkout_that_cannot_be_copied_safely_is_a_choice,
 );
@@ -95,7 +96,7 @@ async fn a_checkout_that_cannot_be_copied_safely_is_a_choice(codex: Codex) {
     let work = repository(&scene);
     fs::write(work.join("poem.txt"), "mine\n").unwrap();
     let dirty = scene.run(&begin).await.exits(1);
-    dirty.complains(&["uncommitted changes: ", "poem.txt", "hint: ", "leave them", "copy them"]);
+    dirty.complains(&["uncommitted changes: ", "poem.txt", "hint: ", "--worktree=leave", "--worktree=copy"]);
     assert_eq!(scene.run(&["task", "list", "--json"]).await.exits(0).json().len(), 0);
 
     scene.model.push(Reply::new().command("cat poem.txt"));

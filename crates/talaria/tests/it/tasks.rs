@@ -6,14 +6,16 @@ use serde_json::{Value, json};
 use sqlx::ConnectOptions as _;
 use sqlx::sqlite::SqliteConnectOptions;
 use talaria_scripted::{Gate, Reply};
-use talaria_testkit::Codex;
+use talaria_testkit::{Codex, eventually};
 
 use crate::scene::{Scene, both_versions};
 
 both_versions!(
+    a_task_is_steered_stopped_and_goes_on_on_the_same_thread;
+    newest:
     a_task_runs_by_itself_and_waits_for_an_answer,
-    a_task_is_steered_stopped_and_goes_on_on_the_same_thread,
     a_further_turn_waits_for_the_one_that_runs,
+    a_working_task_shows_the_command_that_runs_and_what_is_queued,
     whoever_waits_gets_the_answer_and_is_told_what_needs_a_person,
     the_end_of_a_task_is_an_exit_code,
 );
@@ -81,7 +83,8 @@ async fn a_task_runs_by_itself_and_waits_for_an_answer(codex: Codex) {
     assert!(!page.stdout.contains('\u{1b}'), "{page}");
     scene.run(&["task", "list", "--active"]).await.exits(0).prints(&["no tasks running"]);
     let watched = scene.run(&["task", "watch", &id]).await.exits(0);
-    watched.prints(&["Then ␛[2Jnot."]).complains(&["has ended"]);
+    assert_eq!(watched.stdout, "Then \u{1b}[2Jnot.\n", "a pipe gets the answer alone: {watched}");
+    watched.complains(&["has ended", "completed"]);
     assert!(!scene.work().join("forbidden").exists());
     scene.close().await;
 }
@@ -96,7 +99,7 @@ async fn a_task_is_steered_stopped_and_goes_on_on_the_same_thread(codex: Codex) 
     let mut watching = scene.start(&["task", "watch", &id, "--json"]);
     watching.wait_for("\"turn_started\"").await;
     let steered = scene.run(&["task", "steer", &id, "no, of the sea"]).await.exits(0);
-    steered.prints(&["sent; if this turn cannot use it"]);
+    steered.prints(&["sent to the running turn; not read yet"]);
     watching.wait_for("\"steered\"").await;
     gate.open();
     watching.wait_for("The sea").await;
@@ -125,6 +128,41 @@ async fn a_task_is_steered_stopped_and_goes_on_on_the_same_thread(codex: Codex) 
     assert!(told.user_texts().contains(&"tell me of the sky"), "{told:?}");
     let task = shown(&scene, &id).await;
     assert_eq!((&task["status"], &task["turns"]), (&"completed".into(), &2.into()));
+    scene.close().await;
+}
+
+async fn a_working_task_shows_the_command_that_runs_and_what_is_queued(codex: Codex) {
+    let mut scene = Scene::real(&codex).await;
+    scene.set("USER", "ada");
+    let waits = "until [ -e go-on ]; do sleep 0.05; done";
+    scene.model.push(Reply::new().command(waits));
+    for answer in ["First.", "Second."] {
+        scene.model.push(Reply::say(answer));
+    }
+    let id = start(&scene, &["one"]).await;
+    let request = asked(&scene).await;
+    assert_eq!(
+        shown(&scene, &id).await["running"],
+        json!([]),
+        "a command that waits for a person does not run"
+    );
+    scene.run(&["requests", "answer", &request, "accept"]).await.exits(0);
+    scene.run(&["task", "send", &id, "then the second"]).await.exits(0);
+    let is_running = |task: &Value| task["running"].to_string().contains("go-on");
+    eventually("the command runs", async || is_running(&shown(&scene, &id).await).then_some(())).await;
+    let page = scene.run(&["task", "show", &id]).await.exits(0);
+    page.prints(&[
+        "status   working",
+        "owner    person:ada\n",
+        "turns    1, and 1 queued",
+        "Running now:\n",
+        waits,
+        "Queued for the next turns:\n  then the second\n",
+    ]);
+    std::fs::write(scene.work().join("go-on"), "").unwrap();
+    rest(&scene).await;
+    let task = shown(&scene, &id).await;
+    assert_eq!((&task["running"], &task["queued"]), (&json!([]), &json!([])));
     scene.close().await;
 }
 
@@ -175,7 +213,9 @@ async fn the_end_of_a_task_is_an_exit_code(codex: Codex) {
     let lines = failed.json();
     assert_eq!(lines[1]["status"], "failed", "{failed}");
     let id = lines[0]["id"].as_str().unwrap();
-    scene.run(&["task", "watch", id]).await.exits(1).prints(&["failed"]);
+    let watched = scene.run(&["task", "watch", id]).await.exits(1);
+    assert_eq!(watched.stdout, "", "{watched}");
+    watched.complains(&["failed"]);
 
     scene.model.push(Reply::new().stall());
     let late = scene.run(&["task", "start", "--wait", "--deadline", "1s", "go"]).await.exits(5);

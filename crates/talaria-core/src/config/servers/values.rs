@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use toml_edit::Item;
 
+use super::super::article;
 use super::super::did_you_mean;
-use super::super::keys::{Wrong, article, text, wrong_type};
+use super::super::keys::{Wrong, text, wrong_type};
 use crate::duration::{DurationError, LONGEST, from_seconds, parse_duration};
 use crate::nearest::nearest;
 use crate::servers::{Given, is_variable_name};

@@ -1,17 +1,18 @@
 //! What is written down of the requests of a turn: that one is open, what was answered and whether Codex has it, and what
 //! becomes of an answer that never got there.
 
-use talaria_core::escrow;
+use talaria_codex_proto::escrow;
+use talaria_codex_proto::turn::{Fate, Record, RecordedRequest, Standing};
 use talaria_core::event::Event;
 use talaria_core::ids::{ThreadId, TicketId};
 use talaria_core::request::{Answer, Ask, Decision, Who};
-use talaria_core::turn::{Fate, Record, RecordedRequest, Standing};
 use talaria_store::{AuditOutcome, Change, NewAudit, NewRequest, PeerRequest, RequestPatch, RequestState};
 
 use super::Journal;
-use crate::clock::now_ms;
-use crate::engine::{owed, rows};
-use crate::session::Watcher;
+use crate::engine::journal::rows;
+use crate::engine::outbox::notices;
+use talaria_codex::conversation::Watcher;
+use talaria_home::clock::now_ms;
 
 /// How long an answer that was never delivered is kept for the same question.
 const ESCROW_MS: i64 = 24 * 60 * 60 * 1000;
@@ -19,7 +20,7 @@ const ESCROW_MS: i64 = 24 * 60 * 60 * 1000;
 impl Journal {
     /// Takes up a turn in flight: its requests are there already. Those whose answer was secret, and is not known any more,
     /// are open again; the others are left alone, because somebody may be answering them right now.
-    pub(in crate::engine) fn recall(&mut self, requests: &[RecordedRequest], forgotten: Vec<TicketId>) {
+    pub(crate) fn recall(&mut self, requests: &[RecordedRequest], forgotten: Vec<TicketId>) {
         self.known.extend(requests.iter().map(|request| request.ticket.clone()));
         let open = requests.iter().filter(|request| matches!(request.standing, Standing::Open));
         let open: Vec<TicketId> = open.map(|request| request.ticket.clone()).collect();
@@ -30,7 +31,7 @@ impl Journal {
     }
 
     /// Says what becomes of a request whose Codex is gone for good.
-    pub(in crate::engine) fn abandon(&mut self, request: RecordedRequest) {
+    pub(crate) fn abandon(&mut self, request: RecordedRequest) {
         let RecordedRequest { ticket, binding, standing, is_closed, .. } = request;
         let (decision, by, fate) = match standing {
             Standing::Answered { answer, by } if binding.is_some() && escrow::is_keepable(&answer) => {
@@ -51,7 +52,7 @@ impl Journal {
     }
 
     /// Somebody is asked, or nobody is any more.
-    pub(super) fn ask(&mut self, change: impl FnOnce(&mut Vec<TicketId>)) {
+    pub(crate) fn ask(&mut self, change: impl FnOnce(&mut Vec<TicketId>)) {
         change(&mut self.asking);
         let is_waiting = !self.asking.is_empty();
         if let Some(place) = &mut self.place {
@@ -59,7 +60,7 @@ impl Journal {
         }
     }
 
-    pub(super) fn request(&mut self, id: &TicketId, ask: &Ask) {
+    pub(crate) fn request(&mut self, id: &TicketId, ask: &Ask) {
         let Some(opened) = self.opened.take_if(|opened| opened.ticket == *id) else { return };
         if self.known.contains(id) {
             return self.patch(RequestPatch::state(id.clone(), RequestState::Open));
@@ -74,7 +75,7 @@ impl Journal {
             item: opened.asked.item,
         };
         if let Some(task) = &self.task {
-            self.changes.extend(owed::request(task, id).map(Change::Outbox));
+            self.changes.extend(notices::request(task, id).map(Change::Outbox));
         }
         self.changes.push(Change::NewRequest(NewRequest {
             id: id.clone(),
@@ -89,7 +90,7 @@ impl Journal {
     }
 
     /// The answer is about to be written to Codex.
-    pub(super) fn deliver(&mut self, ticket: TicketId, answer: &Answer, by: Who) {
+    pub(crate) fn deliver(&mut self, ticket: TicketId, answer: &Answer, by: Who) {
         self.points.push("answer-sent");
         if matches!(by, Who::Rule | Who::Mode | Who::Floor | Who::Talaria) {
             self.changes.push(Change::Audit(self.own_decision(&ticket, answer, by)));
@@ -123,7 +124,7 @@ impl Journal {
         }
     }
 
-    pub(super) fn end_of_answer(&mut self, ticket: TicketId, fate: &Fate) {
+    pub(crate) fn end_of_answer(&mut self, ticket: TicketId, fate: &Fate) {
         let patch = match fate {
             Fate::Delivered => RequestPatch::state(ticket, RequestState::Delivered),
             Fate::Unknown => RequestPatch::state(ticket, RequestState::Undelivered),
@@ -140,11 +141,11 @@ impl Journal {
         self.patch(patch);
     }
 
-    pub(super) fn patch(&mut self, patch: RequestPatch) {
+    pub(crate) fn patch(&mut self, patch: RequestPatch) {
         self.changes.push(Change::Request(patch));
     }
 
-    pub(super) fn sealed(&self, answer: &Answer) -> Option<Vec<u8>> {
+    pub(crate) fn sealed(&self, answer: &Answer) -> Option<Vec<u8>> {
         escrow::is_keepable(answer)
             .then(|| self.shelf.seal.close(&answer.revealed().to_string()).ok())
             .flatten()
@@ -152,7 +153,7 @@ impl Journal {
 }
 
 /// Nobody waits for the answer any more. One that the store has and the turn never heard of is kept.
-pub(in crate::engine) fn void(ticket: TicketId) -> RequestPatch {
+pub(crate) fn void(ticket: TicketId) -> RequestPatch {
     RequestPatch { expires_at: Some(end_of_escrow()), ..RequestPatch::state(ticket, RequestState::Void) }
 }
 

@@ -1,16 +1,16 @@
 //! Sub-agents of the real Codex: they have ends and questions of their own.
 
 use serde_json::json;
+use talaria_codex::conversation::{Command, Options, When};
+use talaria_codex_proto::wire::call::ThreadStart;
 use talaria_core::event::{AgentPhase, Event};
 use talaria_core::ids::ThreadId;
 use talaria_core::item::{Item, ItemBody};
 use talaria_core::outcome::Outcome;
-use talaria_core::place::Place;
 use talaria_core::policy::{Answers, ApprovalPolicy, Sandbox};
 use talaria_core::request::{Ask, Decision, Who};
-use talaria_core::rules::{Rule, Rules};
-use talaria_core::wire::call::ThreadStart;
-use talaria_engine::session::{Command, Options, When};
+use talaria_guard::place::Place;
+use talaria_guard::rules::{Rule, Rules};
 use talaria_scripted::{Gate, ModelRequest, Reply};
 use talaria_testkit::Codex;
 
@@ -19,9 +19,10 @@ use crate::threads::runs;
 
 both_versions!(
     a_sub_agents_end_does_not_end_its_parent,
+    nothing_that_a_sub_agent_takes_outside_is_accepted_by_itself;
+    newest:
     a_parent_that_ends_first_waits_for_its_sub_agent,
     rules_hold_for_sub_agents_too,
-    nothing_that_a_sub_agent_takes_outside_is_accepted_by_itself,
     an_interrupt_ends_what_a_sub_agent_runs_as_well,
     an_interrupt_after_the_end_ends_what_a_sub_agent_runs,
 );

@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
+use talaria_codex::conversation::Options;
+use talaria_codex_proto::wire::call::ThreadStart;
 use talaria_core::event::Event;
 use talaria_core::outcome::Outcome;
-use talaria_core::place::Place;
 use talaria_core::policy::{Answers, ApprovalPolicy, Sandbox};
 use talaria_core::request::{Decision, Who};
-use talaria_core::rules::{Reach, Rule, Rules};
-use talaria_core::wire::call::ThreadStart;
-use talaria_engine::session::Options;
+use talaria_guard::place::Place;
+use talaria_guard::rules::{Reach, Rule, Rules};
 use talaria_scripted::Reply;
 use talaria_testkit::Codex;
 
@@ -17,7 +17,8 @@ use crate::stage::{Ended, Real, begin, both_versions};
 
 both_versions!(
     rules_and_floor_decide_what_would_leave_the_sandbox,
-    rules_and_floor_decide_where_there_is_no_sandbox,
+    rules_and_floor_decide_where_there_is_no_sandbox;
+    newest:
     accepting_everything_ends_at_the_sandbox,
     accepting_everything_without_a_sandbox_still_has_a_floor,
 );

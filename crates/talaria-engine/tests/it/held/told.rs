@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use talaria_codex::conversation::{Options, Session, Toolbox, Watcher};
+use talaria_codex_proto::wire::call::{DynamicTool, ThreadStart};
+use talaria_codex_proto::wire::reply::{ToolContent, ToolResult};
 use talaria_core::event::{Event, Stage};
+use talaria_core::input::InputPart;
 use talaria_core::outcome::Outcome;
 use talaria_core::policy::ApprovalPolicy;
 use talaria_core::request::{Decision, Who};
-use talaria_core::wire::call::{DynamicTool, ThreadStart, UserInput};
-use talaria_core::wire::reply::{ToolContent, ToolResult};
-use talaria_engine::session::{Options, Session, Toolbox, Watcher};
 use talaria_scripted::{Gate, Reply, ScriptedModel};
 use talaria_testkit::Codex;
 use tokio::sync::mpsc;
@@ -17,8 +18,9 @@ use tokio::sync::mpsc;
 use crate::stage::{Real, begin, both_versions};
 
 both_versions!(
+    each_step_of_sending_is_recorded_before_it_is_taken;
+    newest:
     our_tools_answer_the_model_and_one_that_breaks_does_not_break_the_turn,
-    each_step_of_sending_is_recorded_before_it_is_taken,
     a_secret_is_seen_by_the_model_and_by_nobody_else,
 );
 
@@ -106,7 +108,7 @@ async fn each_step_of_sending_is_recorded_before_it_is_taken(codex: Codex) {
         model.push(Reply::say("ok"));
         let before = model.requests().len();
         let mut clerk = Clerk { model: model.clone(), notes: Vec::new(), ids: Vec::new(), after: Vec::new() };
-        let input = vec![UserInput::Text { text: said.to_owned() }];
+        let input = vec![InputPart::Text { text: said.to_owned() }];
         session.run_turn(input, None, &mut commands, &mut clerk).await;
         let words: Vec<_> = clerk.notes.iter().map(|(word, _)| *word).collect();
         assert_eq!(words, ["prepared", "sent", "accepted", "started", "text", "settled", "outcome"]);

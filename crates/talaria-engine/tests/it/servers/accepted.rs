@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
-use talaria_core::codex_config::{Additions, plan};
+use talaria_codex_proto::codex_config::{Additions, plan};
 use talaria_core::config::parse;
 use talaria_core::servers::{Literals, Server, translate};
 use talaria_scripted::ScriptedModel;

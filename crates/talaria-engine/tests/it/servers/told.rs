@@ -10,6 +10,7 @@ use crate::home::Home;
 use crate::stage::both_versions;
 
 both_versions!(
+    newest:
     a_server_that_does_not_start_or_never_answers_is_told_and_the_turn_ends,
     codex_does_not_speak_the_old_sse,
     a_variable_that_is_not_set_is_told,

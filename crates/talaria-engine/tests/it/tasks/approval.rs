@@ -1,8 +1,9 @@
 //! A task that waits for a person: it survives its engine, the answer names who gave it, and everybody is told once.
 
 use talaria_core::access::Identity;
-use talaria_core::api::{NewTask, NoticeState, Notify, RequestState, TaskStatus};
+use talaria_core::api::{Interrupt, NewTask, NoticeState, Notify, RequestState, TaskStatus};
 use talaria_core::principal::Principal;
+use talaria_core::request::Who;
 use talaria_scripted::Reply;
 use talaria_testkit::Codex;
 use talaria_testkit::app_server::write_program;
@@ -11,7 +12,10 @@ use super::{accept, eventually};
 use crate::home::Home;
 use crate::stage::both_versions;
 
-both_versions!(a_task_that_waits_outlives_its_engine_is_approved_and_tells_its_end_once);
+both_versions!(
+    newest:
+    a_task_that_waits_outlives_its_engine_is_approved_and_tells_its_end_once,
+);
 
 async fn a_task_that_waits_outlives_its_engine_is_approved_and_tells_its_end_once(codex: Codex) {
     let mut home = Home::real(&codex).await;
@@ -131,6 +135,20 @@ async fn a_task_that_names_nobody_says_so_when_somebody_asks() {
     home.close().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_limit_bounds_what_is_shown_and_what_is_marked() {
+    let mut home = Home::standing_in().await;
+    home.open().await;
+    for number in 0..3 {
+        let task = home.start_task(home.task(&format!("go {number}"))).await;
+        home.ends(&task).await;
+    }
+    let notify = async |limit, dry_run| home.engine().notify(Notify { limit, dry_run }).await.unwrap().len();
+    assert_eq!((notify(2, true).await, notify(10, true).await), (2, 3));
+    assert_eq!((notify(2, false).await, notify(2, false).await, notify(2, false).await), (2, 1, 0));
+    home.close().await;
+}
+
 /// What failed is tried again later, and at once when somebody asks for it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_receiver_that_fails_is_told_when_it_can_be() {
@@ -151,5 +169,39 @@ async fn a_receiver_that_fails_is_told_when_it_can_be() {
     let sent = home.on(|engine| async move { engine.notify(Notify::default()).await }).await.unwrap();
     assert_eq!((sent.len(), sent[0].state, sent[0].repeat), (1, NoticeState::Sent, false));
     assert_eq!(listener.heard().len(), 1);
+    home.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_notification_of_a_request_that_was_closed_unanswered_is_given_up_and_says_why() {
+    let mut home = Home::standing_in().await;
+    let listener = home.listener();
+    write_program(&home.codex_home.root().join("listen"), "#!/bin/sh\nexit 9\n").unwrap();
+    home.open().await;
+    for is_answered in [false, true] {
+        let new = NewTask { notify: vec![listener.target.clone()], ..home.task("ask-it") };
+        let task = home.start_task(new).await;
+        let ticket = home.news(&task).await.request().await;
+        let notice = async |state| {
+            eventually("the notification of the request", async || {
+                let mut notices = home.show(&task).await.notices.into_iter();
+                notices.find(|notice| notice.kind == "request" && notice.state == state)
+            })
+            .await
+        };
+        notice(NoticeState::Failed).await;
+        if is_answered {
+            accept(home.engine(), &ticket).await;
+        } else {
+            home.engine().interrupt(&task.id, Interrupt { by: Who::User }).await.unwrap();
+        }
+        home.ends(&task).await;
+        home.on(|engine| async move { engine.notify(Notify::default()).await }).await.unwrap();
+        let why = match is_answered {
+            true => "the request was answered before this was sent",
+            false => "the request was closed, not answered here, before this was sent",
+        };
+        assert_eq!(notice(NoticeState::Abandoned).await.error.as_deref(), Some(why));
+    }
     home.close().await;
 }

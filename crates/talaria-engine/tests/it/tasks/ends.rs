@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use talaria_core::api::{NewTask, TaskInfo, TaskStatus};
+use talaria_core::api::{NewTask, ProblemCode, TaskInfo, TaskQuery, TaskStatus};
 use talaria_scripted::{Gate, Reply};
 use talaria_testkit::app_server::directive::{exit, expect, notify, on, reply, send, stderr};
 use talaria_testkit::app_server::{THREAD, TURN, agent_delta, start_turn};
@@ -14,7 +14,10 @@ use super::eventually;
 use crate::home::Home;
 use crate::stage::both_versions;
 
-both_versions!(a_codex_that_is_killed_loses_the_turn_and_the_task_goes_on_when_the_person_does);
+both_versions!(
+    newest:
+    a_codex_that_is_killed_loses_the_turn_and_the_task_goes_on_when_the_person_does,
+);
 
 async fn a_codex_that_is_killed_loses_the_turn_and_the_task_goes_on_when_the_person_does(codex: Codex) {
     let (mut home, gate) = (Home::real(&codex).await, Gate::new());
@@ -24,7 +27,7 @@ async fn a_codex_that_is_killed_loses_the_turn_and_the_task_goes_on_when_the_per
     let new = NewTask { notify: vec![listener.target.clone()], ..home.task("remember the heron") };
     let task = home.start_task(new).await;
     gate.reached().await;
-    assert_eq!(home.status_of(&task).await, TaskStatus::Working);
+    home.reaches(&task, TaskStatus::Working).await;
     home.kill_codex(&home.hosts().await).await;
     let ended = home.ends(&task).await;
     assert_eq!(ended.status, TaskStatus::Lost);
@@ -75,21 +78,19 @@ fn why(task: &TaskInfo) -> &str {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_codex_that_is_not_there_fails_the_task() {
+async fn a_codex_that_cannot_be_run_is_refused_before_the_task_is_written() {
     let (mut home, installed) = Home::scripted(AppServer::ready([])).await;
-    std::fs::remove_file(&installed.codex).unwrap();
-    let ended = end(&mut home).await;
-    assert_eq!(ended.status, TaskStatus::Failed);
-    assert!(why(&ended).contains("cannot start Codex"), "{}", why(&ended));
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_codex_that_may_not_be_run_fails_the_task() {
-    let (mut home, installed) = Home::scripted(AppServer::ready([])).await;
+    home.open().await;
     std::fs::set_permissions(&installed.codex, std::fs::Permissions::from_mode(0o644)).unwrap();
-    let ended = end(&mut home).await;
-    assert_eq!(ended.status, TaskStatus::Failed);
-    assert!(why(&ended).contains("cannot start Codex"), "{}", why(&ended));
+    let problem = home.try_task(home.task("go")).await.unwrap_err();
+    assert!(problem.message.ends_with("is not executable"), "{problem:?}");
+    std::fs::remove_file(&installed.codex).unwrap();
+    let problem = home.try_task(home.task("go")).await.unwrap_err();
+    assert!(problem.message.ends_with("does not exist"), "{problem:?}");
+    assert_eq!(problem.code, ProblemCode::Codex);
+    let tasks = home.on(|engine| async move { engine.tasks(TaskQuery::default()).await }).await.unwrap();
+    assert_eq!(tasks.len(), 0, "{tasks:?}");
+    home.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -16,7 +16,10 @@ use super::accept;
 use crate::home::Home;
 use crate::stage::both_versions;
 
-both_versions!(keys_in_prompts_commands_outputs_and_answers_stay_nowhere);
+both_versions!(
+    newest:
+    keys_in_prompts_commands_outputs_and_answers_stay_nowhere,
+);
 
 /// A key that nobody was ever given; each has its own middle.
 fn key(middle: &str) -> String {

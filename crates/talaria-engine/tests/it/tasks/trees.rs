@@ -13,6 +13,7 @@ use crate::home::Home;
 use crate::stage::both_versions;
 
 both_versions!(
+    newest:
     work_in_a_worktree_is_shown_applied_and_thrown_away,
     two_tasks_of_one_repository_commit_without_touching_each_other_or_the_checkout,
     a_follow_up_after_a_restart_still_commits,

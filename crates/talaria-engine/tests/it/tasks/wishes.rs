@@ -15,7 +15,10 @@ use super::yes;
 use crate::home::Home;
 use crate::stage::both_versions;
 
-both_versions!(a_megabyte_of_prompt_reaches_the_model);
+both_versions!(
+    newest:
+    a_megabyte_of_prompt_reaches_the_model,
+);
 
 async fn a_megabyte_of_prompt_reaches_the_model(codex: Codex) {
     let mut home = Home::real(&codex).await;

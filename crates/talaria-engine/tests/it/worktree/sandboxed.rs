@@ -14,8 +14,9 @@ use crate::stage::both_versions;
 
 both_versions!(
     a_commit_works_and_hooks_configuration_and_other_branches_cannot_be_written,
+    roots_that_are_sent_again_on_a_resume_hold_again;
+    newest:
     two_tasks_commit_without_touching_each_other_or_the_users_checkout,
-    roots_that_are_sent_again_on_a_resume_hold_again,
 );
 
 const COMMIT: &str = "git add -A && git -c user.name=Codex -c user.email=codex@localhost commit -q -m 'In the sandbox' && echo committed";

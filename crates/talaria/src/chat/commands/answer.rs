@@ -5,13 +5,12 @@
 use jiff::Timestamp;
 use talaria_core::api::{RequestInfo, RequestState};
 use talaria_core::request::{Decision, Typed};
-use talaria_face::chat::contract::News;
-use talaria_face::render::Look;
-use talaria_server::client::ClientError;
+use talaria_render::Look;
+use talaria_tui::chat::contract::News;
 
 use super::super::errand::{Done, Place, reply};
-use crate::engine::{not_done, refused};
-use crate::requests::{build, find, not_answered, question, table};
+use crate::engine::refused;
+use crate::requests::{build, find, not_answered, question, standing, table};
 use crate::trouble::{Trouble, exit};
 
 /// What waits, in all conversations.
@@ -22,7 +21,8 @@ pub(super) async fn list(place: &Place) -> Result<String, Trouble> {
     }
     let first = &open[0].id;
     let how = format!("answer with: /approve {first} or /deny {first} why not\n");
-    Ok(table(&open, Timestamp::now()).show(place.desk.look()) + &how)
+    let look = place.desk.look();
+    Ok(table(&open, Timestamp::now(), look).show(look) + &how)
 }
 
 /// Shows a request whole. A yes to it can be said when that was read.
@@ -31,9 +31,10 @@ pub(super) async fn show(
     decision: Decision,
     place: &Place,
 ) -> Result<Vec<Done>, Trouble> {
-    let request = find(&place.desk.client, &named(id)?).await?;
+    let request = find("cannot show this request", &place.desk.client, &named(id)?).await?;
     if request.state != RequestState::Open {
-        return Err(Trouble::new(exit::USAGE, format!("{} is no longer open", request.id)));
+        let how = standing(&request, Timestamp::now());
+        return Err(Trouble::new(exit::USAGE, format!("{} is no longer open", request.id)).because(how));
     }
     let text = page(&request, decision, place.desk.look()).ok_or_else(|| {
         Trouble::new(exit::USAGE, "this request cannot be shown here")
@@ -48,7 +49,7 @@ pub(super) async fn deny(
     reason: Option<String>,
     place: &Place,
 ) -> Result<Vec<Done>, Trouble> {
-    let request = find(&place.desk.client, &named(id)?).await?;
+    let request = find("the answer was not taken", &place.desk.client, &named(id)?).await?;
     give(&request, Typed { decision: Decision::Decline, reason, answers: None }, place).await
 }
 
@@ -63,17 +64,10 @@ pub(in super::super) async fn accept(
 
 async fn give(request: &RequestInfo, typed: Typed, place: &Place) -> Result<Vec<Done>, Trouble> {
     let decision = typed.decision;
-    let answer = build::answer(request.ask.as_ref(), typed)?;
+    let answer = build::chat_answer(&request.id, request.ask.as_ref(), typed)?;
     let told = reply(place, &request.id, answer, request.digest.clone()).await;
     place.look_again.notify_one();
-    told.map_err(|error| match error {
-        ClientError::Broken(_) => not_done(
-            "the answer was not taken",
-            &error,
-            "`talaria requests list` shows whether it still waits",
-        ),
-        error => not_answered(&error),
-    })?;
+    told.map_err(|error| not_answered(&error))?;
     let reply = News::Reply(format!("{}: {decision}\n", request.id));
     Ok(vec![Done::News(News::Answered { ticket: request.id.clone() }), Done::News(reply)])
 }
@@ -91,7 +85,8 @@ fn named(id: Option<String>) -> Result<String, Trouble> {
 /// The whole question, and what is to be typed for a yes.
 fn page(request: &RequestInfo, decision: Decision, look: Look) -> Option<String> {
     let text = question(request, look)?;
-    let (id, whose) = (&request.id, request.task.clone().unwrap_or_else(|| request.session.to_string()));
+    let (id, whose) =
+        (&request.id, request.task.clone().unwrap_or_else(|| request.session.short().to_owned()));
     let word = match decision {
         Decision::AcceptForSession => " session",
         Decision::AcceptAlways => " always",

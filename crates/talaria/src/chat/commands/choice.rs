@@ -2,12 +2,13 @@
 //! an event, when Codex has said so.
 
 use talaria_core::api::{ModelOffer, Offers};
+use talaria_core::model_choice::{ModelChoice, check_choice};
 use talaria_core::nearest::nearest;
-use talaria_face::chat::commands::Command;
-use talaria_face::chat::contract::News;
-use talaria_face::render::plain_line;
+use talaria_render::plain_line;
+use talaria_tui::chat::commands::Command;
+use talaria_tui::chat::contract::News;
 
-use super::super::desk::Chosen;
+use super::super::desk::{Chosen, refused_choice};
 use super::super::errand::{Done, Place};
 use crate::trouble::{Trouble, exit};
 
@@ -21,6 +22,9 @@ pub(super) async fn model(wanted: Option<String>, place: &Place) -> Result<Vec<D
     let (model, mut reply) = match find(&offers, &wanted) {
         Some(model) => (model.id.clone(), format!("{} is asked for from the next turn\n", model.id)),
         None => {
+            let unlisted = place.desk.unlisted_model();
+            let choice = ModelChoice { model: Some(&wanted), unlisted, ..ModelChoice::default() };
+            check_choice(&offers, choice).map_err(|problem| refused_choice(&problem))?;
             let mut reply =
                 format!("{wanted} is asked for from the next turn, though Codex does not list it\n");
             if let Some(near) = nearest(&wanted, offers.models.iter().map(|model| model.id.as_str())) {
@@ -54,28 +58,11 @@ pub(super) async fn effort(wanted: Option<String>, place: &Place) -> Result<Vec<
         };
     };
     let wanted = wanted.to_lowercase();
-    if let Some(offer) = offer.filter(|offer| !offer.efforts.is_empty())
-        && !offer.efforts.iter().any(|known| known.effort == wanted)
-    {
-        let known: Vec<&str> = offer.efforts.iter().map(|known| known.effort.as_str()).collect();
-        return Err(Trouble::new(exit::USAGE, format!("{} does not know {wanted}", offer.id))
-            .try_this(format!("one of {}", known.join(", "))));
-    }
-    let mut reply = format!("reasoning {wanted} is asked for from the next turn");
-    reply += &doubt(&offers, &wanted);
+    let choice = ModelChoice { effort: Some(&wanted), in_use: used.as_deref(), ..ModelChoice::default() };
+    check_choice(&offers, choice).map_err(|problem| refused_choice(&problem))?;
+    let reply = format!("reasoning {wanted} is asked for from the next turn\n");
     let chosen = Chosen { effort: Some(wanted), ..place.chosen.clone() };
     Ok(vec![Done::Chosen(chosen, plain_lines(&reply))])
-}
-
-/// Where nobody says what the model in use knows: what there is to say against an effort that no model knows.
-fn doubt(offers: &Offers, wanted: &str) -> String {
-    let known = offers.models.iter().flat_map(|model| &model.efforts).map(|known| known.effort.as_str());
-    let known: Vec<&str> = known.collect();
-    if known.is_empty() || known.contains(&wanted) {
-        return "\n".to_owned();
-    }
-    let near = nearest(wanted, known).map(|near| format!("did you mean {near}?\n")).unwrap_or_default();
-    format!(", though Codex lists it for no model\n{near}")
 }
 
 /// The model that the next turn would use, as far as that is known.
@@ -142,7 +129,7 @@ fn efforts(offer: &ModelOffer, chosen: &Chosen) -> News {
 }
 
 fn plain_lines(text: &str) -> String {
-    talaria_face::render::plain(text).into_owned()
+    talaria_render::plain(text).into_owned()
 }
 
 #[cfg(test)]
@@ -161,19 +148,5 @@ mod tests {
         assert_eq!(instead(&offer, "xhigh").as_deref(), Some("medium"));
         let silent = ModelOffer { efforts: Vec::new(), ..offer };
         assert_eq!(instead(&silent, "xhigh"), None, "nothing is known against it");
-    }
-
-    #[test]
-    fn an_effort_that_no_model_knows_is_doubted() {
-        let effort = |effort: &str| json!({ "effort": effort, "description": "" });
-        let offer: ModelOffer = serde_json::from_value(json!({ "id": "m", "name": "m", "description": "",
-            "is_default": true, "default_effort": null, "efforts": [effort("low"), effort("medium")] }))
-        .unwrap();
-        let offers = Offers { models: vec![offer], ..Offers::default() };
-        assert_eq!(doubt(&offers, "low"), "\n");
-        assert_eq!(doubt(&offers, "nonsense"), ", though Codex lists it for no model\n");
-        let told = doubt(&offers, "mediun");
-        assert_eq!(told, ", though Codex lists it for no model\ndid you mean medium?\n");
-        assert_eq!(doubt(&Offers::default(), "nonsense"), "\n", "nothing is known against it");
     }
 }

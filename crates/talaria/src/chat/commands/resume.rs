@@ -2,9 +2,9 @@
 
 use jiff::Timestamp;
 use talaria_core::api::{SessionInfo, SessionQuery};
-use talaria_face::chat::commands::Command;
-use talaria_face::chat::contract::News;
-use talaria_face::render::plain_line;
+use talaria_render::plain_line;
+use talaria_tui::chat::commands::Command;
+use talaria_tui::chat::contract::News;
 
 use super::super::errand::{Done, Place};
 use crate::amounts::ago;
@@ -27,15 +27,19 @@ pub(super) async fn run(id: Option<String>, place: &Place) -> Result<Vec<Done>, 
     let found = client.sessions(&query).await;
     let found = found.map_err(|error| refused("cannot list conversations", &error))?;
     if found.is_empty() {
-        return Err(Trouble::new(exit::USAGE, "there are no conversations yet"));
+        return Err(Trouble::new(exit::USAGE, "there are no conversations"));
     }
     let rows = found.iter().map(|info| row(info, Timestamp::now())).collect();
     Ok(vec![Done::News(News::Pick { title: "Conversations, the newest first".to_owned(), rows })])
 }
 
 fn row(info: &SessionInfo, now: Timestamp) -> (String, Command) {
-    let id = info.task.clone().unwrap_or_else(|| info.id.to_string());
-    let running = if info.running { ", running" } else { "" };
+    let id = info.task.clone().unwrap_or_else(|| info.id.short().to_owned());
+    let running = match (info.running, info.queued) {
+        (_, true) => ", queued",
+        (true, false) => ", running",
+        (false, false) => "",
+    };
     let task = info.task.as_ref().map(|task| format!("task {task}, ")).unwrap_or_default();
     let text = format!("{}  ({task}{}{running})", info.title.trim(), ago(info.updated_at, now));
     (plain_line(&text).into_owned(), Command::Resume(Some(id)))

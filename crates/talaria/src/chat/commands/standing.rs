@@ -2,8 +2,9 @@
 
 use jiff::Timestamp;
 use talaria_core::api::{SessionInfo, Status};
-use talaria_face::chat::beginning;
-use talaria_face::render::plain_line;
+use talaria_core::event::Stage;
+use talaria_render::plain_line;
+use talaria_tui::chat::beginning;
 
 use super::super::desk::{Chosen, shown_path};
 use super::super::errand::Place;
@@ -46,7 +47,7 @@ async fn none_yet(place: &Place) -> Pairs {
             let Chosen { model, effort } = place.chosen.clone();
             let asked = place.desk.asked();
             let (model, effort) = (model.or(asked.model.clone()), effort.or(asked.effort.clone()));
-            pairs.extend(beginning(talaria_face::chat::Asked { model, effort, ..asked }, &offers));
+            pairs.extend(beginning(talaria_tui::chat::Asked { model, effort, ..asked }, &offers));
         }
         Err(trouble) => pairs.extend([("missing", trouble.summary()), ("", trouble.hint().to_owned())]),
     }
@@ -84,7 +85,9 @@ fn conversation(
         ("conversation", info.title.trim().to_owned()),
         (
             "id",
-            info.task.as_ref().map_or_else(|| info.id.to_string(), |task| format!("{} ({task})", info.id)),
+            info.task
+                .as_ref()
+                .map_or_else(|| info.id.short().to_owned(), |task| format!("{} ({task})", info.id.short())),
         ),
         ("folder", shown_path(&info.cwd)),
         ("runtime", started.map_or_else(untold, |started| format!("Codex {}", started.codex))),
@@ -98,11 +101,20 @@ fn conversation(
 /// How the turn stands, as the engine says.
 fn turn(info: &SessionInfo, status: &Status, now: Timestamp) -> String {
     let running = status.turns.iter().find(|turn| turn.session == info.id);
-    let is_asking = status.requests.iter().any(|request| request.session == info.id);
-    match running {
-        None => "none runs".to_owned(),
-        Some(turn) if is_asking => format!("waits for your answer, for {} in all", since(turn.since, now)),
-        Some(turn) => format!("runs for {}", since(turn.since, now)),
+    let asked = status.requests.iter().filter(|request| request.session == info.id);
+    let asked = asked.map(|request| request.since).min();
+    match (running, asked) {
+        (None, _) => "idle".to_owned(),
+        (Some(turn), _) if info.queued => format!("queued for {}", since(turn.since, now)),
+        (Some(turn), _) if turn.stage == Stage::Prepared => {
+            format!("not sent to Codex yet; requested {} ago", since(turn.since, now))
+        }
+        (Some(turn), Some(asked)) => format!(
+            "waits for your answer for {}; it was sent {} ago",
+            since(asked, now),
+            since(turn.since, now)
+        ),
+        (Some(turn), None) => format!("runs for {}", since(turn.since, now)),
     }
 }
 
@@ -144,6 +156,18 @@ mod tests {
         let told =
             Standing { started: Some(Box::new(started)), context: Some((50_000, 200_000)), limits: None };
         let chosen = Chosen { model: Some("gpt-5.4".to_owned()), effort: Some("low".to_owned()) };
+        let mut info = info;
+        let stands = |info: &SessionInfo, status: &Status| turn(info, status, now);
+        let mut asking = status.clone();
+        let request = json!({ "id": "req-1", "session": "s-1", "task": null, "kind": "command", "summary": "make",
+            "since": "2026-01-01T00:00:09Z", "state": "open" });
+        asking.requests.push(serde_json::from_value(request).unwrap());
+        assert_eq!(stands(&info, &asking), "waits for your answer for 3 seconds; it was sent 12 seconds ago");
+        asking.turns[0].stage = Stage::Prepared;
+        asking.requests.clear();
+        assert_eq!(stands(&info, &asking), "not sent to Codex yet; requested 12 seconds ago");
+        info.queued = true;
+        assert_eq!(stands(&info, &asking), "queued for 12 seconds", "it does not run");
         status.turns.clear();
         expect![[r#"
             conversation  mend␛ it
@@ -153,7 +177,7 @@ mod tests {
             model         gpt-5.5, effort low; gpt-5.4 asked for from the next turn
             permissions   sandbox read-only, approvals never
             context       25% full, 50000 of 200000 tokens
-            turn          none runs
+            turn          idle
         "#]]
         .assert_eq(&lines(&conversation(&info, &told, &chosen, &status, now)));
     }

@@ -1,7 +1,7 @@
 //! `/task …`: the words of `talaria task`, here.
 
 use clap::Parser;
-use talaria_face::chat::contract::News;
+use talaria_tui::chat::contract::News;
 
 use super::super::errand::{Done, Place};
 use super::resume;
@@ -22,13 +22,11 @@ pub(super) async fn run(typed: &str, place: &Place) -> Result<Vec<Done>, Trouble
             TaskAction::Start(mut options) => {
                 options.cwd.get_or_insert_with(|| (&place.cwd).into());
                 let start = tasks::start(&options)?;
-                let turn = tasks::turn(&desk.settings, desk.codex().await?);
-                let words = tasks::started(&options, start, &desk.settings, turn, &desk.client).await?;
+                let words = tasks::started(&options, start, &desk.client).await?;
                 Reader::Chat.advice(&words).into_owned()
             }
             TaskAction::Send(options) => {
-                let turn = tasks::turn(&desk.settings, desk.codex().await?);
-                let words = tasks::sent(&options, turn, &desk.client).await?;
+                let words = tasks::sent(&options, tasks::turn(), &desk.client).await?;
                 Reader::Chat.advice(&words).into_owned()
             }
             action => tasks::told(&action, &desk.client, desk.look(), Reader::Chat).await?,

@@ -2,8 +2,8 @@
 
 use talaria_core::config::Theme;
 use talaria_core::edit::{self, KeyPath};
-use talaria_face::chat::commands::Command;
-use talaria_face::chat::contract::News;
+use talaria_tui::chat::commands::Command;
+use talaria_tui::chat::contract::News;
 
 use super::super::errand::Done;
 use crate::config::{FIRST_LINE, lock, replace, text_trouble};

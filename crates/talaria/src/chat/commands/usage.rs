@@ -2,9 +2,9 @@
 
 use jiff::Timestamp;
 use talaria_core::api::{SessionDetail, TurnInfo};
-use talaria_core::event::{RateLimits, RateWindow, Usage};
-use talaria_face::render::{Look, plain_line, tokens};
-use talaria_face::sheet::Sheet;
+use talaria_core::event::{RateLimits, RateWindow, Stage, Usage};
+use talaria_render::sheet::Sheet;
+use talaria_render::{Look, plain_line, tokens};
 
 use super::super::errand::Place;
 use crate::engine::refused;
@@ -39,9 +39,11 @@ pub(super) async fn page(place: &Place) -> Result<String, Trouble> {
 
 fn spent(detail: &SessionDetail, look: Look) -> String {
     let all = detail.turns.iter().filter_map(|turn| turn.usage).fold(Usage::default(), Usage::plus);
-    let count = detail.turns.len();
+    let queued = detail.turns.iter().filter(|turn| is_queued(turn)).count();
+    let count = detail.turns.len() - queued;
     let turns = if count == 1 { "1 turn".to_owned() } else { format!("{count} turns") };
-    let mut out = format!("this conversation  {turns}, {}\n", cost(all, "no tokens told"));
+    let waiting = if queued > 0 { format!(" and {queued} queued") } else { String::new() };
+    let mut out = format!("this conversation  {turns}{waiting}, {}\n", cost(all, "no tokens told"));
     let mut sheet = Sheet::new(&["turn", "tokens", "prompt"], "prompt");
     let listed: Vec<&TurnInfo> = detail.turns.iter().filter(|turn| turn.usage.is_some()).collect();
     for turn in &listed[listed.len().saturating_sub(TURNS)..] {
@@ -55,6 +57,11 @@ fn spent(detail: &SessionDetail, look: Look) -> String {
         out += &sheet.show(look);
     }
     out
+}
+
+/// Was it asked for and not sent yet? It has spent nothing.
+fn is_queued(turn: &TurnInfo) -> bool {
+    turn.stage == Stage::Prepared && turn.settled_at.is_none()
 }
 
 /// A turn that ended before the model answered was told no cost; that is not known to be none.
@@ -145,6 +152,12 @@ mod tests {
             1     none told  go
         "#]]
         .assert_eq(&page(vec![turn(1, 0)]));
+        let mut queued = turn(2, 0);
+        queued["stage"] = json!("prepared");
+        queued["settled_at"] = Json::Null;
+        queued["usage"] = Json::Null;
+        let with_queued = page(vec![turn(1, 0), queued]);
+        assert!(with_queued.starts_with("this conversation  1 turn and 1 queued, no"), "{with_queued}");
         let many = page((1..=16).map(|number| turn(number, 5)).collect());
         assert!(many.contains("\nthe last 15 of 16:\n"), "{many}");
         assert!(!page((1..=15).map(|number| turn(number, 5)).collect()).contains("the last"));

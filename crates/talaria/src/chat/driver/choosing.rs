@@ -3,8 +3,8 @@
 
 use std::collections::VecDeque;
 
-use talaria_face::chat::commands::{self, Command};
-use talaria_face::chat::contract::{News, Prompt, Wish};
+use talaria_tui::chat::commands::{self, Command};
+use talaria_tui::chat::contract::{News, Prompt, Wish};
 
 use super::Driver;
 use crate::chat::errand::{Choice, opens};
@@ -77,7 +77,7 @@ impl Driver {
                 }
                 Wish::Run(command) => refused(format!("{} was not run: {why}", name(&command)), None),
                 Wish::Shell(_) => {
-                    News::ShellEnded { exit: None, took_ms: 0, note: Some(format!("not run: {why}")) }
+                    News::ShellEnded { exit: None, took_ms: None, note: Some(format!("not run: {why}")) }
                 }
                 // What is asked for by nobody's words is not missed.
                 _ => continue,

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use talaria_core::api::{RequestInfo, When};
-use talaria_face::chat::commands::Command;
-use talaria_face::chat::contract::{News, Prompt, Wish};
+use talaria_tui::chat::commands::Command;
+use talaria_tui::chat::contract::{News, Prompt, Wish};
 
 use super::Driver;
 use crate::chat::desk::Chosen;

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use talaria_core::api::SessionInfo;
 use talaria_core::event::Event;
-use talaria_face::chat::contract::News;
 use talaria_server::client::ClientError;
-use talaria_server::launch::LaunchError;
+use talaria_server::client::launch::LaunchError;
+use talaria_tui::chat::contract::News;
 
 use super::{Current, Driver};
 use crate::chat::errand::{Done, Seen};
@@ -28,6 +28,11 @@ pub(super) struct Away {
 }
 
 impl Away {
+    /// Did the engine not answer when it was asked last?
+    pub(super) fn is_missed(self) -> bool {
+        self.seen() == Seen::Away
+    }
+
     fn seen(self) -> Seen {
         match self {
             Self { is_stopped: true, .. } => Seen::Stopped,

@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use talaria_core::ids::SessionId;
-use talaria_face::chat::commands::Command;
-use talaria_face::chat::contract::{News, Wish};
+use talaria_tui::chat::commands::Command;
+use talaria_tui::chat::contract::{News, Wish};
 
 use tokio::task::JoinHandle;
 
@@ -46,6 +46,13 @@ pub(crate) enum Turn {
     Stopping,
     /// A person stopped the engine before it was seen to end.
     Unseen,
+    /// The engine is away.
+    Unheard,
+    /// It waits for a place, and has not begun.
+    Queued,
+    /// Whether it goes on is not known: the conversation could no longer be followed, or it was not confirmed that the
+    /// turn was asked to stop.
+    Unknown,
 }
 
 impl Driver {
@@ -61,6 +68,7 @@ impl Driver {
 
     pub(super) async fn leave_within(mut self, limit: Duration) -> Left {
         let (was_running, was_waiting) = (self.shell.is_some(), self.has_waiting_shell());
+        let was_away = self.is_engine_away();
         self.stop_shell();
         let last_words = async {
             // Lists of files and the like are not waited for.
@@ -76,7 +84,10 @@ impl Driver {
             self.arrived(arrived);
         }
         let mut unconfirmed = self.under_way.names();
-        let turn = self.turn_left(&unconfirmed);
+        let turn = match self.turn_left(&unconfirmed) {
+            Turn::GoesOn | Turn::Waits if was_away && self.is_engine_away() => Turn::Unheard,
+            turn => turn,
+        };
         for wish in self.held.iter().chain(&self.after_choice) {
             let name = match wish {
                 Wish::Send(_) | Wish::Say(..) | Wish::Run(Command::Steer(_) | Command::Queue(_)) => {
@@ -114,12 +125,18 @@ impl Driver {
     fn turn_left(&self, unconfirmed: &[String]) -> Turn {
         let is_unconfirmed = |name: &str| unconfirmed.iter().any(|open| open == name);
         let mut questions = self.progress.questions().iter();
-        if !self.is_running() {
+        if self.progress.has_lost_turn() {
+            Turn::Unknown
+        } else if self.progress.is_queued() {
+            Turn::Queued
+        } else if !self.is_running() {
             Turn::Over
         } else if self.is_engine_stopped() {
             Turn::Unseen
-        } else if self.progress.is_stopping() || is_unconfirmed(STOP) {
+        } else if self.progress.is_stopping() {
             Turn::Stopping
+        } else if is_unconfirmed(STOP) {
+            Turn::Unknown
         } else if questions.any(|ticket| !is_unconfirmed(&answer_to(ticket)) && !is_unconfirmed(ANSWER)) {
             Turn::Waits
         } else {

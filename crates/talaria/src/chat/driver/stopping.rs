@@ -1,6 +1,6 @@
 //! What a person stops: the turn, words on their way to one, a command of their own.
 
-use talaria_face::chat::contract::{News, Wish};
+use talaria_tui::chat::contract::{News, Wish};
 
 use super::{Driver, Shell};
 use crate::chat::errand::Errand;
@@ -14,6 +14,10 @@ impl Driver {
         if self.is_beginning {
             self.held.push_back(Wish::Interrupt);
         } else if !is_about_words {
+            // Where nothing is heard of the turn, what comes of this would not be either.
+            if !self.is_engine_stopped() {
+                self.follow_again(self.epoch);
+            }
             self.run(Errand::Interrupt { turn: self.progress.turn() });
         }
     }
@@ -31,7 +35,7 @@ impl Driver {
             // Codex ends the command when nobody listens any more; that it has ended is not told.
             task.abort();
             self.under_way.end(number);
-            let (took_ms, note) = (milliseconds(since.elapsed()), Some("asked to stop".to_owned()));
+            let (took_ms, note) = (Some(milliseconds(since.elapsed())), Some("asked to stop".to_owned()));
             self.ready.push_back(News::ShellEnded { exit: None, took_ms, note });
         }
     }

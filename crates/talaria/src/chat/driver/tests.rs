@@ -7,11 +7,12 @@ use serde_json::json;
 use talaria_core::api::{self, EngineInfo, Problem, ProblemCode, When};
 use talaria_core::config::Config;
 use talaria_core::ids::TicketId;
-use talaria_engine::home::TalariaHome;
-use talaria_face::chat::commands::Command;
-use talaria_face::chat::contract::Prompt;
+use talaria_core::preferences::Preferences;
+use talaria_home::home::TalariaHome;
+use talaria_server::client::launch::LaunchError;
 use talaria_server::client::{Client, ClientError};
-use talaria_server::launch::LaunchError;
+use talaria_tui::chat::commands::Command;
+use talaria_tui::chat::contract::Prompt;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixListener;
 
@@ -20,7 +21,6 @@ use super::*;
 use crate::chat::desk::Replies;
 use crate::chat::errand::Seen;
 use crate::settings::Settings;
-use crate::wanted::Wanted;
 
 mod choosing;
 
@@ -45,14 +45,21 @@ async fn client(directory: &Path) -> Client {
 
 /// A driver with a configured model, an effort that was typed, and a conversation if that is wanted.
 async fn driver(opened: Option<SessionInfo>) -> (Driver, tempfile::TempDir) {
-    let directory = tempfile::tempdir().unwrap();
+    driver_with(opened, Path::new("/nowhere/codex"), tempfile::tempdir().unwrap()).await
+}
+
+async fn driver_with(
+    opened: Option<SessionInfo>,
+    codex: &Path,
+    directory: tempfile::TempDir,
+) -> (Driver, tempfile::TempDir) {
     let client = client(directory.path()).await;
     let home = TalariaHome::resolve(Some(directory.path().into()), None).unwrap();
     let mut config = Config::default();
     config.model.default = Some("configured".to_owned());
-    config.codex.bin = Some("/nowhere/codex".into());
+    config.codex.bin = codex.to_str().map(str::to_owned);
     let settings = Settings { home, config, problems: Vec::new() };
-    let wanted = Wanted { effort: Some("low".to_owned()), ..Wanted::default() };
+    let wanted = Preferences { effort: Some("low".to_owned()), ..Preferences::default() };
     let desk = Desk::new(client, settings, wanted, "/".to_owned(), Replies::Written);
     (Driver::new(desk, History::in_home(directory.path()), opened), directory)
 }
@@ -206,7 +213,7 @@ async fn one_shell_command_runs_at_a_time_and_a_stopped_one_says_nothing_more() 
         matches!(&told(&mut driver)[..], [News::ShellEnded { note: Some(note), .. }] if note == "asked to stop")
     );
     driver.wish(Wish::Shell("third".to_owned()));
-    let late = News::ShellEnded { exit: Some(0), took_ms: 1, note: None };
+    let late = News::ShellEnded { exit: Some(0), took_ms: Some(1), note: None };
     driver.done(Done::Shell { number: first, news: late });
     driver.done(Done::Over(first));
     assert!(told(&mut driver).is_empty() && driver.is_shell_running() && driver.is_busy());
@@ -220,7 +227,7 @@ async fn whoever_leaves_hears_what_came_of_the_last_words() {
         driver.under_way.begin(Some("a".to_owned())),
         driver.under_way.begin(Some("your message".to_owned())),
     );
-    let started = SessionStarted { id: SessionId::new("s-7"), task: None, turn: 1, after: 0 };
+    let started = SessionStarted { id: SessionId::new("s-7"), task: None, turn: 1, after: 0, codex: None };
     let (teller, epoch) = (driver.teller.clone(), driver.epoch);
     teller.send(Done::Started { started, epoch }).await.unwrap();
     teller.send(Done::Over(settled)).await.unwrap();
@@ -232,7 +239,7 @@ async fn whoever_leaves_hears_what_came_of_the_last_words() {
 
 fn running(turn: i64) -> Done {
     Done::Started {
-        started: SessionStarted { id: SessionId::new("s-7"), task: None, turn, after: 0 },
+        started: SessionStarted { id: SessionId::new("s-7"), task: None, turn, after: 0, codex: None },
         epoch: 0,
     }
 }
@@ -253,13 +260,16 @@ async fn whoever_leaves_a_turn_that_was_asked_to_stop_is_not_told_that_it_goes_o
         Turn::GoesOn,
         "nobody asked the next one"
     );
+    let away = Done::EngineSeen(Seen::Away);
+    assert_eq!(left(vec![running(1), away]).await, Turn::Unheard, "the engine does not say so");
     let (mut driver, _home) = driver(None).await;
     driver.done(running(1));
     driver.wish(Wish::Interrupt);
     let left = driver.leave_within(Duration::ZERO).await;
     assert_eq!(
         (left.turn, &left.unconfirmed[..]),
-        (Turn::Stopping, &["the wish to stop the turn".to_owned()][..])
+        (Turn::Unknown, &["the wish to stop the turn".to_owned()][..]),
+        "what was not confirmed is not said to have been asked for"
     );
 }
 
@@ -272,7 +282,8 @@ async fn whoever_leaves_an_open_question_is_told_that_the_turn_waits() {
         (None, Some("your answer to req-1"), Turn::GoesOn),
         (None, Some("your answer to req-2"), Turn::Waits),
     ];
-    for (done, under_way, turn) in cases {
+    let away = (Some(Done::EngineSeen(Seen::Away)), None, Turn::Unheard);
+    for (done, under_way, turn) in cases.into_iter().chain([away]) {
         let (mut driver, _home) = driver(None).await;
         driver.done(running(1));
         let opened = json!({ "session": "s-7", "seq": 1, "at": "2026-01-01T00:00:00Z", "turn_number": 1,
@@ -321,6 +332,36 @@ async fn what_is_meant_for_a_turn_is_refused_where_none_runs() {
 }
 
 #[tokio::test]
+async fn of_a_conversation_that_was_given_up_no_turn_is_said_to_be_over() {
+    let (mut driver, _home) = driver(Some(conversation())).await;
+    let gone = || ClientError::Problem(Problem::new(ProblemCode::Internal, "no"));
+    driver.arrived(Arrived::Over(Some(gone())));
+    told(&mut driver);
+    driver.wish(Wish::Run(Command::Steer("faster".to_owned())));
+    driver.wish(Wish::Run(Command::Stop));
+    let news = told(&mut driver);
+    assert!(
+        matches!(&news[..], [News::Refused { what, prompt: Some(back), .. }, News::Reply(asking)]
+            if back.text == "faster" && what.starts_with("it is not known") && asking.starts_with("it is not known")),
+        "{news:?}"
+    );
+    assert_eq!(driver.under_way.names(), ["the wish to stop the turn"], "the engine is asked");
+    assert!(driver.stream.is_some(), "what comes of it is heard");
+    driver.arrived(Arrived::Over(Some(gone())));
+    driver.done(Done::NotStarted { news: News::Reply("busy".to_owned()), exit: 1, epoch: driver.epoch });
+    assert!(driver.stream.is_some(), "the turn that is in the way is looked for");
+    driver.arrived(Arrived::Over(Some(gone())));
+    assert_eq!(driver.leave_within(Duration::ZERO).await.turn, Turn::Unknown);
+}
+
+#[tokio::test]
+async fn whoever_leaves_a_queued_task_is_told_that_it_is_queued() {
+    let queued = SessionInfo { queued: true, last_seq: 0, ..conversation() };
+    let (driver, _home) = driver(Some(queued)).await;
+    assert_eq!(driver.leave_within(Duration::ZERO).await.turn, Turn::Queued);
+}
+
+#[tokio::test]
 async fn the_conversation_that_was_opened_is_the_last_one() {
     let (driver, home) = driver(Some(conversation())).await;
     let kept = || std::fs::read_to_string(home.path().join("last_open.jsonl")).unwrap();
@@ -361,7 +402,74 @@ async fn a_turn_that_began_is_followed_though_following_was_given_up() {
     let refused = ClientError::Problem(Problem::new(ProblemCode::Internal, "no"));
     driver.arrived(Arrived::Over(Some(refused)));
     assert!(driver.stream.is_none());
-    let started = SessionStarted { id: SessionId::new("s-1"), task: None, turn: 2, after: 0 };
+    let started = SessionStarted { id: SessionId::new("s-1"), task: None, turn: 2, after: 0, codex: None };
     driver.done(Done::Started { started, epoch: driver.epoch });
     assert!(driver.stream.is_some() && driver.is_running());
+}
+
+/// An engine in the place of the one that is gone. It reads the first request for this path, and is gone before it answers.
+fn break_at(directory: &Path, path: &'static str) -> tokio::task::JoinHandle<()> {
+    let socket = directory.join("s");
+    std::fs::remove_file(&socket).unwrap();
+    let listener = UnixListener::bind(&socket).unwrap();
+    tokio::spawn(async move {
+        loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut asked = Vec::new();
+            while !asked.ends_with(b"}") && stream.read_buf(&mut asked).await.is_ok_and(|read| read > 0) {
+                if asked.starts_with(b"GET ") {
+                    break;
+                }
+            }
+            if String::from_utf8_lossy(&asked).lines().next().is_some_and(|line| line.contains(path)) {
+                std::fs::remove_file(&socket).unwrap();
+                return;
+            }
+        }
+    })
+}
+
+/// All that comes of what is under way.
+async fn settled(driver: &mut Driver) -> Vec<News> {
+    while !driver.under_way.is_empty() {
+        let done = driver.results.recv().await.unwrap();
+        driver.done(done);
+    }
+    told(driver)
+}
+
+#[tokio::test]
+async fn a_wish_to_stop_that_may_have_been_heard_is_not_called_refused() {
+    let (mut driver, home) = driver(Some(conversation())).await;
+    told(&mut driver);
+    let engine = break_at(home.path(), "/interrupt");
+    driver.wish(Wish::Interrupt);
+    let news = settled(&mut driver).await;
+    engine.await.unwrap();
+    let is_told = |news: &News| {
+        matches!(news, News::Refused { what, .. }
+            if what.contains("it is not known whether the engine heard this") && what.contains("talaria status"))
+    };
+    assert!(news.iter().any(is_told), "{news:?}");
+}
+
+#[tokio::test]
+async fn a_shell_command_whose_connection_breaks_may_have_run() {
+    let home = tempfile::tempdir().unwrap();
+    let codex = home.path().join("codex");
+    // Written by another process: a program that this one has open for writing cannot be run.
+    let script = r#"printf '#!/bin/sh\necho codex-cli 0.166.0\n' > "$0" && chmod 755 "$0""#;
+    let written = std::process::Command::new("sh").args(["-c", script]).arg(&codex).status();
+    assert!(written.unwrap().success());
+    let (mut driver, home) = driver_with(None, &codex, home).await;
+    told(&mut driver);
+    let engine = break_at(home.path(), "/shell");
+    driver.wish(Wish::Shell("touch made".to_owned()));
+    let news = settled(&mut driver).await;
+    engine.await.unwrap();
+    let is_told = |news: &News| {
+        matches!(news, News::ShellEnded { exit: None, took_ms: Some(_), note: Some(note) }
+            if note.contains("it is not known whether the command ran"))
+    };
+    assert!(news.iter().any(is_told), "{news:?}");
 }

@@ -113,7 +113,7 @@ fn next_text(input: &mut impl BufRead, longest: u64) -> Text {
 mod tests {
     use std::io::Write;
     use std::os::unix::net::UnixStream;
-    use std::time::Duration;
+    use talaria_testkit::until;
 
     use super::*;
 
@@ -122,15 +122,7 @@ mod tests {
         let (mut person, terminal) = UnixStream::pair().unwrap();
         let mut lines = Lines::of(terminal, Input::Terminal);
         person.write_all(b"early\n").unwrap();
-        let came = async {
-            while lines.lines.is_empty() {
-                tokio::task::yield_now().await;
-            }
-        };
-        assert!(
-            tokio::time::timeout(Duration::from_secs(10), came).await.is_ok(),
-            "it is read when it is typed"
-        );
+        until("it is read when it is typed", || !lines.lines.is_empty()).await;
         assert_eq!(lines.question_is_put(), 1);
         assert_eq!(lines.next().await.asked, 0);
         person.write_all(b"late\n").unwrap();

@@ -4,11 +4,11 @@ use std::io;
 
 use talaria_core::api::{Numbered, Offers, RequestInfo, RequestState, TaskLine};
 use talaria_core::event::Event;
-use talaria_core::redact::redact;
-use talaria_face::chat::commands::{self, Command};
-use talaria_face::chat::contract::News;
-use talaria_face::chat::{Asked, beginning, ended};
-use talaria_face::render::{elapsed, plain, plain_line};
+use talaria_guard::redact::redact;
+use talaria_render::{elapsed, plain, plain_line};
+use talaria_tui::chat::commands::{self, Command};
+use talaria_tui::chat::contract::News;
+use talaria_tui::chat::{Asked, beginning, ended};
 
 use super::page::{Past, said};
 use super::said::Said;
@@ -33,14 +33,14 @@ impl Plain {
             }
             News::Opened(session) => {
                 if let Some((_, is_secret)) = self.questions.on_page() {
-                    self.abandon(is_secret)?;
+                    self.abandon(is_secret, "the question was not answered")?;
                 }
                 self.questions.clear();
                 (self.asked, self.said) = (None, Said::default());
                 let words = match &session {
                     Some(info) => {
                         let cwd = shown_path(&info.cwd);
-                        format!("{} ({}, in {cwd})\n", plain_line(info.title.trim()), info.id)
+                        format!("{} ({}, in {cwd})\n", plain_line(info.title.trim()), info.id.short())
                     }
                     None => {
                         self.is_looking = true;
@@ -59,7 +59,11 @@ impl Plain {
                 self.note(&what)
             }
             News::Away => self.note("the engine is away; waiting for it to come back"),
-            News::Stopped => self.note("the engine was stopped; what you send or ask next starts it again"),
+            News::Stopped => {
+                let turn =
+                    if self.driver.is_running() { "whether the turn goes on is not known; " } else { "" };
+                self.note(&format!("the engine was stopped; {turn}what you send or ask next starts it again"))
+            }
             News::Back => self.note("the engine is back"),
             News::Waiting { requests, .. } => {
                 self.count_waiting(&requests)?;
@@ -173,9 +177,15 @@ fn begins_with(asked: Asked, offers: &Offers) -> String {
 }
 
 /// How a command of the person ended, where that is worth a line.
-fn shell_ended(exit: Option<i32>, took_ms: u64, note: Option<&str>) -> String {
+fn shell_ended(exit: Option<i32>, took_ms: Option<u64>, note: Option<&str>) -> String {
     let code = exit.filter(|code| *code != 0).map(|code| format!("exit code {code}"));
-    let time = (took_ms >= LONG).then(|| format!("took {}", elapsed(took_ms)));
+    let time = took_ms.filter(|ms| *ms >= LONG).map(elapsed);
+    // Without an exit code nothing says that it has ended.
+    if let (None, Some(note)) = (exit, note) {
+        let after = time.map(|time| format!("after {time}: ")).unwrap_or_default();
+        return format!("{after}{}\n", plain(note));
+    }
+    let time = time.map(|time| format!("took {time}"));
     let told: Vec<String> = [code, time].into_iter().flatten().collect();
     let told = if told.is_empty() { String::new() } else { told.join(", ") + "\n" };
     told + &note.map(|note| format!("{}\n", plain(note))).unwrap_or_default()
@@ -214,10 +224,11 @@ mod tests {
 
     #[test]
     fn a_command_that_failed_or_took_long_says_so() {
-        assert_eq!(shell_ended(Some(0), 999, None), "");
-        assert_eq!(shell_ended(Some(3), 20, None), "exit code 3\n");
-        assert_eq!(shell_ended(Some(0), 2100, None), "took 2.1s\n");
-        assert_eq!(shell_ended(None, 65_000, Some("asked to stop")), "took 1m 05s\nasked to stop\n");
+        assert_eq!(shell_ended(Some(0), Some(999), None), "");
+        assert_eq!(shell_ended(Some(3), Some(20), None), "exit code 3\n");
+        assert_eq!(shell_ended(Some(0), Some(2100), None), "took 2.1s\n");
+        assert_eq!(shell_ended(None, Some(65_000), Some("asked to stop")), "after 1m 05s: asked to stop\n");
+        assert_eq!(shell_ended(None, None, Some("not run: x")), "not run: x\n");
     }
 
     #[test]

@@ -5,14 +5,14 @@
 
 use std::collections::HashSet;
 use std::io::{self, Write};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use talaria_core::api::Numbered;
 use talaria_core::event::{Event, Started};
 use talaria_core::ids::ItemId;
 use talaria_core::item::{Author, ItemBody};
-use talaria_face::render::{Look, Renderer, Terminal, plain};
+use talaria_render::{HELD_NOTICE, Look, Renderer, Terminal, plain};
 
 use super::paper::{Paper, Row};
 
@@ -33,6 +33,8 @@ pub(super) struct Page<W: Write> {
     began: Option<Timestamp>,
     /// Events of the last turn, while an old conversation is being read.
     past: Option<Vec<Numbered>>,
+    /// When a notice that the renderer holds back is shown at the latest.
+    notice_due: Option<Instant>,
 }
 
 impl<W: Write> Page<W> {
@@ -40,7 +42,8 @@ impl<W: Write> Page<W> {
     pub(super) fn new(out: W, look: Look) -> Self {
         let (look, paper) = (Look { live: false, ..look }, Paper::new(out));
         let renderer = Terminal::new(paper.clone(), look);
-        Self { look, turn: 0, paper, renderer, prompt: None, started: None, began: None, past: None }
+        let (prompt, started, began, past, notice_due) = (None, None, None, None, None);
+        Self { look, turn: 0, paper, renderer, prompt, started, began, past, notice_due }
     }
 
     /// What the output can do.
@@ -122,7 +125,23 @@ impl<W: Write> Page<W> {
             _ => {}
         }
         self.renderer.numbered(self.time(numbered.at), numbered)?;
+        self.notice_due = match self.notice_due {
+            _ if !self.renderer.has_held_notice() => None,
+            None => Some(Instant::now() + HELD_NOTICE),
+            due => due,
+        };
         self.renderer.flush()
+    }
+
+    /// When `show_notice` is to be called, if it is.
+    pub(super) fn notice_due(&self) -> Option<Instant> {
+        self.notice_due.filter(|_| self.renderer.has_held_notice())
+    }
+
+    /// Shows the notice that was held back for text that may have come before it.
+    pub(super) fn show_notice(&mut self) -> io::Result<()> {
+        self.notice_due = None;
+        self.renderer.close()
     }
 
     /// How long after the first event that was: what is told late took no less time.

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use talaria_core::event::Event;
 use talaria_core::ids::TicketId;
 use talaria_core::request::{Answer, Decision, Typed};
-use talaria_face::chat::contract::Wish;
-use talaria_face::dialog::{Dialog, Next};
+use talaria_render::dialog::{Dialog, Next};
+use talaria_tui::chat::contract::Wish;
 
 use crate::requests::build;
 use crate::trouble::Trouble;
@@ -69,6 +69,11 @@ impl Questions {
         Some((&question.ticket, &question.dialog))
     }
 
+    /// Is the answer to the first question on its way? Others may wait for that.
+    pub(super) fn is_answering(&self) -> bool {
+        self.open.front().is_some_and(|question| question.is_answered)
+    }
+
     /// The question that stands on the page: its name, and whether a secret is typed for it.
     pub(super) fn on_page(&self) -> Option<(TicketId, bool)> {
         self.first().map(|(ticket, dialog)| (ticket.clone(), dialog.is_secret()))
@@ -112,7 +117,8 @@ impl Questions {
             return None;
         }
         let typed = Typed { decision, reason: reason.map(str::to_owned), answers: None };
-        Some(build::answer(Some(question.dialog.ask()), typed).map(|answer| question.wish(answer)))
+        let answer = build::chat_answer(&question.ticket, Some(question.dialog.ask()), typed);
+        Some(answer.map(|answer| question.wish(answer)))
     }
 
     /// Another conversation.
@@ -154,6 +160,7 @@ mod tests {
         assert_eq!((ticket.as_str(), digest.as_deref()), ("req-1", Some("d-1")));
         assert_eq!(answer.decision, Decision::Decline);
         assert!(questions.first().is_none(), "the second is not asked before the first is settled");
+        assert!(questions.is_answering(), "that is not to say that nothing waits");
         questions.refused(&ticket);
         assert_eq!(questions.first().unwrap().0.as_str(), "req-1");
         let closed = json!({ "type": "request_closed", "id": "req-1", "decision": "decline", "by": "user" });

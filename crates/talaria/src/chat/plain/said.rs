@@ -2,7 +2,7 @@
 //!
 //! Events tell texts with their secrets masked, so that they are compared in that form.
 
-use talaria_core::redact::redact;
+use talaria_guard::redact::redact;
 
 /// So much is remembered: what was refused never comes back.
 const MOST: usize = 100;

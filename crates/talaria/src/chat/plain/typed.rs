@@ -4,9 +4,8 @@
 use std::io;
 
 use talaria_core::request::Decision;
-use talaria_face::chat::commands::{self, Command, Entry};
-use talaria_face::chat::contract::Wish;
-use talaria_face::render;
+use talaria_tui::chat::commands::{self, Command, Entry};
+use talaria_tui::chat::contract::Wish;
 
 use super::lines::{Line, Text};
 use super::questions::Taken;
@@ -66,7 +65,7 @@ impl Plain {
         match commands::read(&text) {
             Err(mistake) => {
                 self.code = exit::USAGE;
-                self.page.say(&render::plain(&mistake.to_string()))?;
+                self.page.say(&talaria_render::plain(&mistake.to_string()))?;
             }
             Ok(Entry::Command(Command::Quit)) => return Ok(Flow::Leave),
             Ok(Entry::Command(Command::Approve { request, decision })) => {
@@ -115,6 +114,9 @@ impl Plain {
             self.code = exit::USAGE;
             let words = match self.questions.first() {
                 Some(_) => "the question came after that was typed: read it first\n",
+                None if self.questions.is_answering() => {
+                    "not decided: your answer before it is not confirmed yet; wait for the next question\n"
+                }
                 None => "nothing waits for an answer here; /requests shows what waits elsewhere\n",
             };
             return self.page.say(words);
@@ -149,8 +151,8 @@ impl Plain {
         Ok(Flow::GoOn)
     }
 
-    /// The question on the page is closed, and not by an answer that was typed here.
-    pub(super) fn abandon(&mut self, is_secret: bool) -> io::Result<()> {
+    /// The question on the page goes, and not because of an answer that was typed here; `why` says what became of it.
+    pub(super) fn abandon(&mut self, is_secret: bool, why: &str) -> io::Result<()> {
         let number = self.asked.take().filter(|number| *number > 0);
         self.page.withdraw();
         // Ctrl-C has emptied the line already.
@@ -160,7 +162,7 @@ impl Plain {
         };
         // What is hidden stays hidden until the end of the line.
         self.abandoned = Some(Abandoned { number, is_secret });
-        self.page.say("the question is no longer open; Enter throws away what you typed\n")
+        self.page.say(&format!("{why}; Enter throws away what you typed\n"))
     }
 
     fn answer(&mut self, line: &str) -> io::Result<()> {
@@ -187,7 +189,7 @@ fn is_for(on_page: Option<u64>, typed: u64) -> bool {
 
 /// Lets a test see what becomes of the terminal when the program panics while something is asked.
 fn fault_at(asked: Option<u64>) {
-    if asked.is_some() && talaria_engine::is_panic_wanted("plain") {
+    if asked.is_some() && talaria_home::faults::is_panic_wanted("plain") {
         #[expect(clippy::panic, reason = "a test wants to see it; never in a release")]
         {
             panic!("a fault that a test asked for");

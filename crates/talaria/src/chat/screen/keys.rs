@@ -1,7 +1,7 @@
 //! What the terminal says as what a person did. Pure.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
-use talaria_face::chat::contract::{Code, Input, Key};
+use talaria_tui::chat::contract::{Code, Input, Key};
 
 /// What came from the terminal.
 #[derive(Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use talaria_engine::hermes::UndoneFiles;
+use talaria_import::hermes::UndoneFiles;
 
 use super::super::undo_report::UndoReport;
 use super::*;
@@ -112,7 +112,7 @@ fn a_report_says_what_came_what_did_not_and_what_to_do() {
         next
           memories and skills are kept, but this version does not use them yet
           read the conversations: talaria sessions list, talaria sessions search WORDS
-          take the last import back: talaria import hermes --undo
+          take this import back: talaria import hermes --undo
     "#]].assert_eq(&report().text());
 }
 
@@ -128,10 +128,23 @@ fn a_preview_says_that_nothing_was_changed() {
 #[test]
 fn a_database_that_cannot_be_read_is_told_beside_the_rest() {
     let mut report = Report { sessions: None, ..report() };
-    report.told(Err(Trouble { cause: "it is damaged".to_owned(), hint: Some("mend it".to_owned()) }));
+    let damaged = || Some(Trouble { cause: "it is damaged".to_owned(), hint: Some("mend it".to_owned()) });
+    report.told(ReadSessions { sessions: ImportedSessions::default(), not_read: damaged() });
     let text = report.text();
     assert!(text.contains("conversations\n  not taken over: it is damaged\n  hint: mend it\n"), "{text}");
     assert!(report.brought_sessions(), "some may have come before");
+    let came = ImportedSessions { seen: 2, new: 2, messages: 5, ..ImportedSessions::default() };
+    report.told(ReadSessions { sessions: came, not_read: damaged() });
+    let text = report.text();
+    let both = "conversations\n  the rest was not taken over: it is damaged\n  hint: mend it\n  2 new; 5 messages came\n";
+    assert!(text.contains(both), "{text}");
+}
+
+#[test]
+fn an_import_that_brought_nothing_offers_nothing_to_take_back() {
+    let text = Report { home: "/home/ada/.hermes".to_owned(), ..Report::default() }.text();
+    assert!(text.starts_with("nothing new to import from"), "{text}");
+    assert!(!text.contains("--undo"), "{text}");
 }
 
 #[test]

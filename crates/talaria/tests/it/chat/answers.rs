@@ -7,7 +7,10 @@ use talaria_testkit::{Codex, Key};
 use super::stage::{FREE, Stage, ended, quit, send};
 use crate::scene::both_versions;
 
-both_versions!(an_answer_is_formatted_as_it_comes);
+both_versions!(
+    newest:
+    an_answer_is_formatted_as_it_comes,
+);
 
 const ANSWER: &str = "\
 ## What the shop sells

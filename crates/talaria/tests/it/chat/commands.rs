@@ -1,10 +1,11 @@
 //! The slash commands, each to an effect that can be seen.
 
+use serde_json::json;
 use talaria_scripted::Reply;
 use talaria_testkit::Key;
 use talaria_testkit::screen::Screen;
 
-use super::stage::{READY, Stage, ended, quit, send};
+use super::stage::{FREE, READY, Stage, ended, quit, send};
 
 #[tokio::test]
 async fn the_model_is_changed_from_the_next_turn_and_codex_confirms_it() {
@@ -37,7 +38,7 @@ async fn the_live_thread_is_compacted() {
     send(&mut terminal, "Tell").await;
     ended(&mut terminal, "A long story.").await;
     send(&mut terminal, "/compact").await;
-    terminal.wait_shown("the conversation was compacted").await;
+    terminal.wait_shown("you shortened the conversation with /compact").await;
     assert_eq!(stage.scene.model.requests().len(), 2);
     quit(terminal).await;
     stage.close().await;
@@ -110,6 +111,34 @@ async fn what_can_be_typed_and_what_runs_is_told() {
     send(&mut terminal, "/modle").await;
     terminal.wait_shown("there is no command /modle; did you mean /model?").await;
     terminal.key(Key::Ctrl('u')).await;
+    quit(terminal).await;
+    stage.close().await;
+}
+
+#[tokio::test]
+async fn a_background_command_is_counted_listed_read_and_stopped() {
+    let stage = Stage::usual().await;
+    let serve = "until [ -e more ]; do sleep 0.05; done; echo served-$((40+2)); until [ -e stop ]; do sleep 0.05; done";
+    let arguments = json!({ "cmd": serve, "yield_time_ms": 250 });
+    stage.scene.model.push(Reply::new().function("exec_command", arguments).call_id("call_server"));
+    stage.scene.model.push(Reply::say("It runs."));
+    let mut terminal = stage.open(&FREE).await;
+    send(&mut terminal, "Serve").await;
+    ended(&mut terminal, "It runs.").await;
+    terminal.wait_shown("1 background command running").await;
+    std::fs::write(stage.folder().join("more"), "").unwrap();
+    terminal.wait_shown("served-42").await;
+    send(&mut terminal, "/ps").await;
+    terminal.wait_shown("show its output with: /ps 1; stop it with: /ps stop 1").await;
+    send(&mut terminal, "/new").await;
+    terminal.wait_hidden("It runs.").await;
+    send(&mut terminal, "/ps 1").await;
+    terminal.wait_shown("served-42").await;
+    send(&mut terminal, "/ps stop 1").await;
+    terminal.wait_shown("stopped: bg-").await;
+    terminal.wait_hidden("1 background command running").await;
+    send(&mut terminal, "/ps").await;
+    terminal.wait_shown("no background commands").await;
     quit(terminal).await;
     stage.close().await;
 }

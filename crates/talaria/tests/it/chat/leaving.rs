@@ -8,7 +8,10 @@ use talaria_testkit::{Codex, Key};
 use super::stage::{Stage, asked, ended, quit, send};
 use crate::scene::both_versions;
 
-both_versions!(a_chat_that_was_killed_is_taken_up_where_the_turn_is);
+both_versions!(
+    newest:
+    a_chat_that_was_killed_is_taken_up_where_the_turn_is,
+);
 
 async fn a_chat_that_was_killed_is_taken_up_where_the_turn_is(codex: Codex) {
     let stage = Stage::new(&codex).await;

@@ -2,13 +2,12 @@
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
-use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use talaria_scripted::{Gate, Reply};
 use talaria_testkit::screen::Modes;
 use talaria_testkit::terminal::Discipline;
-use talaria_testkit::{Key, Terminal};
+use talaria_testkit::{Key, Terminal, until};
 
 use super::stage::{PROMPT, READY, Stage, quit, send};
 
@@ -23,7 +22,7 @@ pub(super) fn assert_restored(terminal: &Terminal) {
 
 #[tokio::test]
 async fn signals_to_end_leave_the_terminal_as_it_was_and_the_turn_running() {
-    for signal in [Signal::TERM, Signal::HUP] {
+    for (signal, code) in [(Signal::TERM, 143), (Signal::HUP, 129)] {
         let stage = Stage::usual().await;
         let gate = Gate::new();
         stage.scene.model.push(Reply::new().text("half ").gate(&gate).text("and whole."));
@@ -31,7 +30,7 @@ async fn signals_to_end_leave_the_terminal_as_it_was_and_the_turn_running() {
         send(&mut terminal, "Talk").await;
         terminal.wait_shown("half").await;
         terminal.signal(signal);
-        terminal.exit_status().await;
+        assert_eq!(terminal.exit_code().await, Some(code), "{}", terminal.transcript());
         assert_restored(&terminal);
         let status = stage.scene.status().await;
         assert_eq!(status["turns"].as_array().unwrap().len(), 1, "{signal:?} stopped the turn: {status}");
@@ -142,22 +141,12 @@ async fn a_chat_whose_terminal_takes_nothing_ends_when_it_is_told_to() {
     // Its shell writes as little as it does until the terminal takes something again.
     until("it ends", || !fs::exists(&process).unwrap()).await;
     tcflow(&device, Action::OOn).unwrap();
-    terminal.wait_for("gone with 4").await;
+    terminal.wait_for("gone with 143").await;
     terminal.wait_until("the usual modes", |screen| screen.modes() == &Modes::default()).await;
     assert_restored(&terminal);
     terminal.type_keys("me\n").await;
     terminal.wait_shown("heard me").await;
     stage.close().await;
-}
-
-/// Waits for something that nobody tells.
-async fn until(what: &str, is_so: impl Fn() -> bool) {
-    let waited = async {
-        while !is_so() {
-            tokio::task::yield_now().await;
-        }
-    };
-    assert!(tokio::time::timeout(Duration::from_secs(30), waited).await.is_ok(), "{what}");
 }
 
 /// The chat that a script runs as its job.

@@ -7,10 +7,11 @@ use super::ASKING;
 use crate::scene::{Scene, both_versions};
 
 both_versions!(
+    reasoning_is_its_heading_and_what_is_in_force_is_told_once;
+    newest:
     the_first_lines_say_what_begins_and_ask_once,
     what_comes_while_a_question_stands_begins_a_row_and_the_question_is_put_again,
     what_comes_while_a_line_is_wanted_begins_a_row_and_the_sign_stands_again,
-    reasoning_is_its_heading_and_what_is_in_force_is_told_once,
     a_command_and_the_end_begin_rows_of_their_own,
     what_is_said_elsewhere_is_shown_here,
     without_input_an_old_conversation_is_shown_and_it_is_said_why_it_ends,

@@ -1,14 +1,13 @@
 //! A secret is typed unseen, and the terminal shows again what is typed, however the program ends.
 
 use std::fs;
-use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::json;
 use talaria_testkit::app_server::directive::{expect_answer, send};
 use talaria_testkit::app_server::{THREAD, TURN, start_turn};
 use talaria_testkit::terminal::Discipline;
-use talaria_testkit::{AppServer, Key, Terminal};
+use talaria_testkit::{AppServer, Key, Terminal, until};
 
 use crate::scene::Scene;
 
@@ -47,12 +46,7 @@ async fn asked(scene: &Scene, options: &str, more: &[(&str, &str)]) -> Terminal 
 
 /// Waits until the terminal is used like this.
 async fn wait_discipline(terminal: &Terminal, wanted: Discipline) {
-    let waited = async {
-        while terminal.discipline() != wanted {
-            tokio::task::yield_now().await;
-        }
-    };
-    assert!(tokio::time::timeout(Duration::from_secs(30), waited).await.is_ok(), "{}", terminal.transcript());
+    until(&format!("the terminal is {wanted:?}"), || terminal.discipline() == wanted).await;
 }
 
 /// Lets the shell end.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rustix::process::{Signal, kill_process};
 use serde_json::json;
-use talaria_scripted::{Gate, Reply};
+use talaria_scripted::{Gate, Reply, Usage};
 use talaria_testkit::Codex;
 
 use super::wire::Wire;
@@ -188,6 +188,43 @@ fn memmem(bytes: &[u8], part: &[u8]) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn progress_has_no_secret_in_it() {
+    let scene = Scene::real(&Codex::v0_166()).await;
+    let (secret, gate) = ("ghp_abcdefghijklmnopqrstuvwxyz0123456789", Gate::new());
+    std::fs::write(scene.work().join("a.txt"), "hello\n").unwrap();
+    // What a step says, what the model says in passing, and what Codex says of a call that failed.
+    let misfit = format!("*** Begin Patch\n*** Update File: a.txt\n@@\n-token {secret}\n+x\n*** End Patch\n");
+    scene.model.push(Reply::new().gate(&gate).text(format!("I try {secret} first.")).patch(misfit));
+    scene.model.push(Reply::say(format!("The token is {secret}.")));
+    let mut wire = Wire::greeted(&scene).await;
+    let said = wire.call(json!({ "action": "start", "prompt": format!("use {secret}") })).await;
+    let id = said["task"]["task_id"].as_str().unwrap().to_owned();
+    gate.reached().await;
+    let wait = json!({ "action": "wait", "task_id": id, "timeout_seconds": 60 });
+    let params = json!({ "name": "codex_bridge", "arguments": wait, "_meta": { "progressToken": "p" } });
+    let call = wire.request("tools/call", params).await;
+    let mut told = String::new();
+    loop {
+        let message = wire.read().await;
+        if message["method"] == "notifications/progress" {
+            // The first sign of life, after ten seconds: from now on it follows the task.
+            gate.open();
+            told += &format!("{}\n", message["params"]["message"]);
+        } else if message["id"] == call {
+            assert!(!message.to_string().contains(secret), "{message}");
+            break;
+        }
+    }
+    for part in ["said: I try ", "apply_patch verification failed", "said: The token is "] {
+        assert!(told.contains(part), "{part} is missing: {told}");
+    }
+    assert!(!told.contains(secret), "{told}");
+    wire.close_input();
+    wire.ends_well().await;
+    scene.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn secrets_are_masked_and_hostile_text_is_harmless() {
     let scene = Scene::real(&Codex::v0_166()).await;
     let secret = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
@@ -217,6 +254,31 @@ async fn secrets_are_masked_and_hostile_text_is_harmless() {
         assert_eq!(files_with(&scene.home(), secret.as_bytes()), Vec::<PathBuf>::new(), "{secret}");
     }
     assert!(!told.contains("\\u001b") && !told.contains("\\u0007"), "{told}");
+    wire.close_input();
+    wire.ends_well().await;
+    scene.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_tokens_of_a_task_are_those_of_all_its_turns() {
+    let scene = Scene::real(&Codex::v0_166()).await;
+    let usage = |input, output| Usage { input, cached: 100, output, reasoning: 5 };
+    scene.model.push(Reply::say("First.").usage(usage(900, 40)));
+    scene.model.push(Reply::say("Second.").usage(usage(1300, 60)));
+    let mut wire = Wire::greeted(&scene).await;
+    let said = wire.call(json!({ "action": "start", "prompt": "one" })).await;
+    let id = said["task"]["task_id"].as_str().unwrap().to_owned();
+    let wait = json!({ "action": "wait", "task_id": id, "timeout_seconds": 60 });
+    wire.call(wait.clone()).await;
+    wire.call(json!({ "action": "send", "task_id": id, "prompt": "two" })).await;
+    wire.call(wait).await;
+    let said = wire.call(json!({ "action": "result", "task_id": id })).await;
+    assert_eq!(said["task"]["answer"], "Second.", "{said}");
+    let both = json!({ "input": 2200, "cached": 200, "output": 100, "reasoning": 10, "total": 2300 });
+    assert_eq!(said["task"]["usage"], both);
+    let shown = scene.run(&["task", "show", &id, "--json"]).await.exits(0).json();
+    assert_eq!(shown[0]["usage"], both);
+    scene.run(&["task", "show", &id]).await.exits(0).prints(&["2.2k"]);
     wire.close_input();
     wire.ends_well().await;
     scene.close().await;

@@ -7,7 +7,10 @@ use tokio::process::Command;
 
 use crate::scene::{Scene, both_versions};
 
-both_versions!(a_task_is_started_approved_by_the_person_and_read);
+both_versions!(
+    newest:
+    a_task_is_started_approved_by_the_person_and_read,
+);
 
 async fn ask(scene: &Scene, method: &str, options: &[&str]) -> Value {
     let talaria = scene.command(&["mcp"]);

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
+use talaria_testkit::until;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout};
 
@@ -100,12 +101,7 @@ impl Wire {
             let waits = threads.map(|thread| std::fs::read_to_string(thread.path().join("wchan")));
             waits.flatten().any(|wait| wait.contains("pipe_write"))
         };
-        let held_up = async {
-            while !is_held_up() {
-                tokio::task::yield_now().await;
-            }
-        };
-        tokio::time::timeout(PATIENCE, held_up).await.unwrap();
+        until("it waits for a reader", is_held_up).await;
     }
 
     /// Waits for the end of the program: at once, and without complaint.

@@ -14,11 +14,12 @@ use crate::scene::{Scene, both_versions};
 both_versions!(
     the_result_is_accepted_and_a_turn_calls_the_servers_tool_and_undo_gives_the_old_bytes,
     what_codex_refuses_is_not_written_and_its_reason_is_told,
-    a_file_that_codex_refuses_already_is_told_apart,
     names_that_only_a_strict_codex_refuses_are_no_obstacle_when_they_are_the_users,
+    every_value_comes_back_from_codex_as_it_was;
+    newest:
+    a_file_that_codex_refuses_already_is_told_apart,
     files_that_the_configuration_names_are_found_by_the_check,
     plugins_of_every_marketplace_are_looked_for_and_the_users_own_stay,
-    every_value_comes_back_from_codex_as_it_was,
 );
 
 /// Where a person chooses.

@@ -8,9 +8,9 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
-use talaria_core::api::{Caller, Kind, NewSession, NewTurn};
+use talaria_core::api::{Kind, LocalCaller, NewSession, NewTurn};
+use talaria_core::input::InputPart;
 use talaria_core::policy::{Answers, ApprovalPolicy, Sandbox};
-use talaria_core::wire::call::UserInput;
 use talaria_scripted::ScriptedModel;
 use talaria_server::client::Client;
 use talaria_testkit::{CodexHome, FaultPoints, Marker};
@@ -28,22 +28,16 @@ pub(crate) struct Lane {
     pub(crate) points: FaultPoints,
     pub(crate) marker: Marker,
     codex: PathBuf,
-    version: &'static str,
     /// The engine that this lane started, if it is the one that runs.
     engine: Option<Child>,
 }
 
 impl Lane {
     /// A home that uses the given Codex.
-    pub(crate) fn new(
-        model: ScriptedModel,
-        codex_home: CodexHome,
-        codex: &Path,
-        version: &'static str,
-    ) -> Self {
+    pub(crate) fn new(model: ScriptedModel, codex_home: CodexHome, codex: &Path) -> Self {
         let points = FaultPoints::listen(&codex_home.root().join("points"));
         let marker = Marker::new();
-        let lane = Self { model, codex_home, points, marker, codex: codex.to_owned(), version, engine: None };
+        let lane = Self { model, codex_home, points, marker, codex: codex.to_owned(), engine: None };
         for directory in [lane.home(), lane.codex_home.root().join("user")] {
             fs::create_dir_all(directory).unwrap();
         }
@@ -211,19 +205,14 @@ impl Lane {
             environment.push((name, text(value)));
         }
         NewTurn {
-            input: vec![UserInput::Text { text: prompt.to_owned() }],
-            model: None,
-            effort: None,
-            limit_ms: None,
-            quiet_after_ms: None,
-            answers: Answers::Person,
-            caller: Caller {
-                codex: self.codex.to_str().unwrap().to_owned(),
-                version: self.version.to_owned(),
-                path_dir: None,
+            input: vec![InputPart::Text { text: prompt.to_owned() }],
+            answers: Some(Answers::Person),
+            caller: LocalCaller {
+                codex: Some(self.codex.to_str().unwrap().to_owned()),
                 codex_home: Some(self.codex_home.path().to_str().unwrap().to_owned()),
                 environment,
             },
+            ..NewTurn::default()
         }
     }
 

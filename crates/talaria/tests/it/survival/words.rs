@@ -173,7 +173,7 @@ async fn whoever_is_killed_words_are_read_run_or_returned() {
     for (shift, codex) in Codex::both().into_iter().enumerate() {
         let model = model().await;
         let home = CodexHome::new(&model);
-        let mut lane = Lane::new(model, home, &codex.native, codex.version);
+        let mut lane = Lane::new(model, home, &codex.native);
         let all = POINTS.into_iter().flat_map(|point| STRIKES.map(|blow| (point, blow)));
         for (number, (point, blow)) in all.enumerate() {
             // What one version plays with a turn that completes, the other plays with one that fails.

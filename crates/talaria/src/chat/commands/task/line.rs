@@ -2,7 +2,7 @@
 //! typed, and nothing of it is read as an option. Pure.
 
 use clap::CommandFactory;
-use talaria_face::chat::commands::{first_split, split};
+use talaria_tui::chat::commands::{first_split, split};
 
 use crate::args::Cli;
 use crate::trouble::{Trouble, exit};
@@ -67,7 +67,7 @@ fn said(text: &str, options: &Options) -> Result<Vec<String>, Trouble> {
         return Ok(words.into_iter().chain(["--".to_owned(), quoted]).collect());
     }
     if let Some(option) = text.split_whitespace().find(|word| options.knows(word)) {
-        let what = format!("{option} stands in the text, where it would be no option");
+        let what = format!("{option} is inside the text, where it is not read as an option");
         return Err(
             Trouble::new(exit::USAGE, what).try_this("put options before the text, or the text in quotes")
         );
@@ -164,8 +164,8 @@ mod tests {
         let lines =
             ["start fix it --worktree", "start fix it --sandbox=read-only", "start --cwd 'open fix it"];
         expect![[r#"
-            --worktree stands in the text, where it would be no option
-            --sandbox=read-only stands in the text, where it would be no option
+            --worktree is inside the text, where it is not read as an option
+            --sandbox=read-only is inside the text, where it is not read as an option
             a quote is not closed
         "#]]
         .assert_eq(&lines.map(told).concat());

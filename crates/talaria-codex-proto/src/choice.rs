@@ -1,0 +1,17 @@
+//! The model and the effort of a turn, as chosen and as found in force.
+
+/// A model and an effort.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Choice {
+    /// The model.
+    pub model: Option<String>,
+    /// The reasoning effort.
+    pub effort: Option<String>,
+}
+
+impl Choice {
+    /// Whether neither is named.
+    pub fn is_empty(&self) -> bool {
+        self.model.is_none() && self.effort.is_none()
+    }
+}

@@ -1,0 +1,139 @@
+//! Answers that outlive the Codex they were meant for, and what they may still answer.
+//!
+//! Owns the binding of an answer to what was asked, and the decision whether a kept answer serves. It serves once, until
+//! it expires, and only for the identical thing: another argument, directory, diff or question is asked afresh, and so is
+//! what would happen at a place that the person was not told of. Never widened: a "for this session" is given as one, a
+//! plain yes is never made more. No clock and no store here; the turn machine asks after floor and rules have spoken.
+
+use crate::moment::Moment;
+use talaria_core::ids::TicketId;
+use talaria_core::request::{Answer, Content, Given, Who};
+use talaria_guard::place::Place;
+
+mod binding;
+mod canonical;
+#[cfg(test)]
+mod tests;
+
+pub use binding::Binding;
+
+/// An answer that was never written to the Codex it was meant for.
+#[derive(Clone, Debug)]
+pub struct Escrow {
+    /// The request that it was given to.
+    pub ticket: TicketId,
+    /// What was asked.
+    pub binding: Binding,
+    /// Where it would have happened, as the person was told.
+    pub place: Option<Place>,
+    /// The answer.
+    pub answer: Answer,
+    /// Who gave it.
+    pub by: Who,
+    /// Until when it serves, in milliseconds since 1970.
+    pub until: u64,
+    /// It has served already.
+    pub is_used: bool,
+}
+
+/// What Codex asks now.
+#[derive(Clone, Copy, Debug)]
+pub struct Asking<'a> {
+    /// What.
+    pub binding: &'a Binding,
+    /// Where it would happen.
+    pub place: Option<Place>,
+}
+
+/// Why a kept answer does not serve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Afresh {
+    /// Something else is asked, or by another conversation.
+    #[error("something else is asked")]
+    Differs,
+    /// It has served.
+    #[error("it has been used")]
+    Used,
+    /// Its time is over.
+    #[error("it has expired")]
+    Expired,
+    /// What was accepted might now happen where nobody agreed to it.
+    #[error("where it would happen is not what was agreed to")]
+    Place,
+    /// A part of it was secret, and secrets are not kept.
+    #[error("a part of it was secret and was not kept")]
+    Secret,
+}
+
+/// Decides whether a kept answer serves for what is asked now. `now` is in milliseconds since 1970.
+pub fn match_escrow<'a>(asked: Asking<'_>, kept: &'a Escrow, now: u64) -> Result<&'a Answer, Afresh> {
+    if *asked.binding != kept.binding {
+        return Err(Afresh::Differs);
+    }
+    if kept.is_used {
+        return Err(Afresh::Used);
+    }
+    if now >= kept.until {
+        return Err(Afresh::Expired);
+    }
+    if kept.answer.decision.is_yes() && !is_covered(asked.place, kept.place) {
+        return Err(Afresh::Place);
+    }
+    if !is_keepable(&kept.answer) {
+        return Err(Afresh::Secret);
+    }
+    Ok(&kept.answer)
+}
+
+/// Is what may happen now within what the person was told? "Nobody can tell" was said of both inside and undecidable.
+fn is_covered(now: Option<Place>, then: Option<Place>) -> bool {
+    match (now, then) {
+        (now, then) if now == then => true,
+        (Some(Place::Inside | Place::Undecidable), Some(Place::Outside)) => true,
+        (Some(Place::Inside), Some(Place::Undecidable)) => true,
+        _ => false,
+    }
+}
+
+/// May this answer be written down? One with a secret in it may not.
+pub fn is_keepable(answer: &Answer) -> bool {
+    let is_plain = |given: &Given| !given.is_secret() && !given.reveal().is_null();
+    match &answer.content {
+        Content::Nothing | Content::Grant(_) => true,
+        Content::Answers(answers) => answers.values().flatten().all(is_plain),
+        Content::Form(values) => values.values().all(is_plain),
+    }
+}
+
+/// The answers that are kept for one turn.
+#[derive(Clone, Debug, Default)]
+pub struct Kept {
+    answers: Vec<Escrow>,
+    /// What the wall clock said at moment zero, in milliseconds since 1970. A clock that jumps later changes nothing.
+    zero: u64,
+}
+
+impl Kept {
+    /// Keeps answers for a turn. `wall` is what the clock says at `now`, in milliseconds since 1970.
+    pub fn new(answers: Vec<Escrow>, now: Moment, wall: u64) -> Self {
+        Self { answers, zero: wall.saturating_sub(millis(now)) }
+    }
+
+    /// Takes the answer that serves; it is gone then. `Err` is why one that was given for this very thing does not.
+    pub(crate) fn take(&mut self, now: Moment, asked: Asking<'_>) -> Result<Option<Escrow>, Afresh> {
+        let now = self.zero.saturating_add(millis(now));
+        let mut refused = Ok(None);
+        for at in 0..self.answers.len() {
+            match match_escrow(asked, &self.answers[at], now) {
+                Ok(_) => return Ok(Some(self.answers.remove(at))),
+                Err(Afresh::Differs) => {}
+                Err(why) => refused = Err(why),
+            }
+        }
+        refused
+    }
+}
+
+fn millis(moment: Moment) -> u64 {
+    u64::try_from(moment.as_millis()).unwrap_or(u64::MAX)
+}

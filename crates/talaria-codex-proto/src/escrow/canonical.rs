@@ -1,0 +1,70 @@
+//! One form for what means the same: the words of a command that is understood wholly, JSON with its keys in order.
+//!
+//! A command is taken apart only where nothing is left to the running shell. Everything else (variables, pipes,
+//! redirects, what does not parse) stays the text it is, because two such texts may differ in ways this reader cannot see.
+
+use serde_json::Value;
+
+use talaria_guard::shell::{self, Role, Simple};
+
+/// A command in one form.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Command<'a> {
+    /// The shell around it with its option, then the words of the one command.
+    Words(Vec<String>),
+    /// The text as it came.
+    Text(&'a str),
+}
+
+/// Gives the one form of a command line.
+pub(super) fn command(text: &str) -> Command<'_> {
+    words(text).map_or(Command::Text(text), Command::Words)
+}
+
+fn words(text: &str) -> Option<Vec<String>> {
+    let line = shell::parse(text).ok()?;
+    // A line that is turned round (`! ls`) has the same commands.
+    if line.has_hidden_effects || text.contains('!') {
+        return None;
+    }
+    // More groups are loops, conditions, subshells or functions around the command.
+    match (line.commands.as_slice(), line.groups.len()) {
+        ([one], 1) if one.role == Role::Plain => literal(one),
+        ([runner, one], 2) if runner.role == Role::Runner && one.role == Role::Plain => {
+            let [shell, option, _script] = <[String; 3]>::try_from(literal(runner)?).ok()?;
+            let mut words = vec![shell, option];
+            words.extend(literal(one)?);
+            Some(words)
+        }
+        _ => None,
+    }
+}
+
+/// The words of a command that does nothing but run a program with exactly these.
+fn literal(command: &Simple) -> Option<Vec<String>> {
+    let is_bare = command.assignments.is_empty()
+        && command.redirects.is_empty()
+        && command.directory.is_none()
+        && !command.is_background;
+    if !is_bare {
+        return None;
+    }
+    command.words.iter().map(|word| word.text().map(str::to_owned)).collect()
+}
+
+/// JSON text with the keys of every object in order, whatever order they are kept in.
+pub(super) fn json(value: &Value) -> String {
+    match value {
+        Value::Object(object) => {
+            let mut keys: Vec<&String> = object.keys().collect();
+            keys.sort();
+            let fields = keys.into_iter().map(|key| {
+                let value = object.get(key).map(json).unwrap_or_default();
+                format!("{}:{value}", Value::String(key.clone()))
+            });
+            format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
+        }
+        Value::Array(values) => format!("[{}]", values.iter().map(json).collect::<Vec<_>>().join(",")),
+        scalar => scalar.to_string(),
+    }
+}

@@ -1,0 +1,32 @@
+//! Codex's app-server protocol as pure code: values in, values out. No I/O, no clock, no environment, no async.
+//!
+//! Map: `line` and `frame` turn bytes into messages, `wire` holds Codex's own shapes, `project` and `failure` convert
+//! them into the vocabulary of `talaria-core`, and `turn` decides what a turn does next. `drift` lists the methods that
+//! older versions lack.
+//! `settle` determines what happened to input that was never acknowledged, `missed` which steps were not observed
+//! (`rollout` reads them from Codex's own file), `escrow` whether an undelivered answer still applies.
+//! `place` says whether an accepted request stays in the sandbox, `gate` decides what needs no person. `power` compares
+//! the permissions asked of a thread with those in force, `hiding` keeps Talaria's own files out of the sandbox,
+//! `confine` restricts a person's own commands.
+//! `codex_config` plans edits of Codex's own configuration file and reverts them.
+
+pub mod choice;
+pub mod codex_config;
+pub mod confine;
+pub mod drift;
+pub mod escrow;
+pub mod failure;
+pub mod frame;
+pub mod gate;
+pub mod hiding;
+pub mod line;
+pub mod missed;
+pub mod moment;
+pub mod place;
+pub mod power;
+pub mod project;
+pub mod rollout;
+pub mod settle;
+pub mod tool_failure;
+pub mod turn;
+pub mod wire;

@@ -1,0 +1,285 @@
+//! Where something would happen, by sandbox, policy, version and what the model wished.
+
+use std::fmt::Write;
+
+use expect_test::expect;
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+use crate::frame::{Decoded, Frame, decode_text};
+use crate::wire::raw_call::RawItem;
+use crate::wire::server_request::ServerRequest;
+use talaria_core::ids::ItemId;
+
+const SANDBOXES: [&str; 4] = ["dangerFullAccess", "readOnly", "workspaceWrite", "externalSandbox"];
+const POLICIES: [&str; 4] = ["untrusted", "on-request", "on-failure", "never"];
+
+fn bounds(sandbox: &str, policy: &str, version: &str) -> Bounds {
+    let sandbox = json!({ "type": sandbox, "writableRoots": ["/extra"], "excludeSlashTmp": false });
+    Bounds::new(&sandbox, &json!(policy), "/repo", version.parse().unwrap())
+}
+
+fn item(value: &Value) -> RawItem {
+    serde_json::from_value(value.clone()).unwrap()
+}
+
+fn call(arguments: &str) -> RawItem {
+    item(&json!({ "type": "function_call", "name": "exec_command", "call_id": "c", "arguments": arguments }))
+}
+
+fn wish(raw: &RawItem) -> Option<Wish> {
+    let mut wishes = Wishes::default();
+    wishes.note(raw);
+    wishes.of(&ItemId::new("c"))
+}
+
+#[test]
+fn only_an_ordinary_call_under_on_request_is_known_to_stay_inside() {
+    let mut table = String::new();
+    let wishes =
+        [None, Some(Wish::Ordinary), Some(Wish::Escalated), Some(Wish::Widened), Some(Wish::Unclear)];
+    for sandbox in SANDBOXES {
+        for policy in POLICIES {
+            write!(table, "{sandbox:16} {policy:10}").unwrap();
+            for wish in wishes {
+                let place = bounds(sandbox, policy, "0.166.0").command(Subject::Run, wish);
+                let name = wish.map_or("unseen".to_owned(), |wish| format!("{wish:?}").to_lowercase());
+                write!(table, " {name}={place}").unwrap();
+            }
+            table.push('\n');
+        }
+    }
+    expect![[r#"
+        dangerFullAccess untrusted  unseen=inside ordinary=inside escalated=inside widened=inside unclear=inside
+        dangerFullAccess on-request unseen=inside ordinary=inside escalated=inside widened=inside unclear=inside
+        dangerFullAccess on-failure unseen=inside ordinary=inside escalated=inside widened=inside unclear=inside
+        dangerFullAccess never      unseen=inside ordinary=inside escalated=inside widened=inside unclear=inside
+        readOnly         untrusted  unseen=undecidable ordinary=undecidable escalated=outside widened=outside unclear=undecidable
+        readOnly         on-request unseen=undecidable ordinary=inside escalated=outside widened=outside unclear=undecidable
+        readOnly         on-failure unseen=undecidable ordinary=undecidable escalated=outside widened=outside unclear=undecidable
+        readOnly         never      unseen=undecidable ordinary=undecidable escalated=outside widened=outside unclear=undecidable
+        workspaceWrite   untrusted  unseen=undecidable ordinary=undecidable escalated=outside widened=outside unclear=undecidable
+        workspaceWrite   on-request unseen=undecidable ordinary=inside escalated=outside widened=outside unclear=undecidable
+        workspaceWrite   on-failure unseen=undecidable ordinary=undecidable escalated=outside widened=outside unclear=undecidable
+        workspaceWrite   never      unseen=undecidable ordinary=undecidable escalated=outside widened=outside unclear=undecidable
+        externalSandbox  untrusted  unseen=undecidable ordinary=undecidable escalated=undecidable widened=undecidable unclear=undecidable
+        externalSandbox  on-request unseen=undecidable ordinary=undecidable escalated=undecidable widened=undecidable unclear=undecidable
+        externalSandbox  on-failure unseen=undecidable ordinary=undecidable escalated=undecidable widened=undecidable unclear=undecidable
+        externalSandbox  never      unseen=undecidable ordinary=undecidable escalated=undecidable widened=undecidable unclear=undecidable
+    "#]]
+    .assert_eq(&table);
+}
+
+#[test]
+fn what_reaches_further_than_its_command_is_outside_whatever_the_call_wished() {
+    for policy in POLICIES {
+        for sandbox in ["readOnly", "workspaceWrite"] {
+            for wish in [None, Some(Wish::Ordinary)] {
+                for subject in [Subject::Input, Subject::Permissions, Subject::Network] {
+                    let place = bounds(sandbox, policy, "0.166.0").command(subject, wish);
+                    assert_eq!(place, Place::Outside, "{sandbox} {policy} {wish:?} {subject:?}");
+                }
+                let place = bounds(sandbox, policy, "0.166.0").command(Subject::Other, wish);
+                assert_eq!(place, Place::Undecidable, "{sandbox} {policy} {wish:?}");
+            }
+        }
+    }
+    let open = bounds("dangerFullAccess", "untrusted", "0.166.0");
+    assert_eq!(open.command(Subject::Network, None), Place::Outside, "the proxy holds it back all the same");
+}
+
+#[test]
+fn a_version_that_was_not_tried_proves_nothing() {
+    for (version, expected) in [
+        ("0.129.0", Place::Undecidable),
+        ("0.130.0", Place::Inside),
+        ("0.150.0", Place::Inside),
+        ("0.166.0", Place::Inside),
+        ("0.166.1", Place::Undecidable),
+        ("0.167.0-alpha.1", Place::Undecidable),
+    ] {
+        let bounds = bounds("workspaceWrite", "on-request", version);
+        assert_eq!(bounds.command(Subject::Run, Some(Wish::Ordinary)), expected, "{version}");
+        assert_eq!(bounds.command(Subject::Run, Some(Wish::Escalated)), Place::Outside, "{version}");
+    }
+}
+
+#[test]
+fn bounds_that_are_not_understood_prove_nothing() {
+    let version: Version = "0.166.0".parse().unwrap();
+    let granular =
+        json!({ "granular": { "rules": true, "sandbox_approval": true, "mcp_elicitations": true } });
+    let workspace = json!({ "type": "workspaceWrite" });
+    let bounds = Bounds::new(&workspace, &granular, "/repo", version.clone());
+    assert_eq!(bounds.command(Subject::Run, Some(Wish::Ordinary)), Place::Undecidable);
+    assert_eq!(bounds.patch(["/repo/a"], None), Place::Undecidable);
+    for sandbox in [json!({ "type": "brandNew" }), json!("read-only"), json!(null), json!({})] {
+        let bounds = Bounds::new(&sandbox, &json!("on-request"), "/repo", version.clone());
+        assert_eq!(bounds.command(Subject::Run, Some(Wish::Ordinary)), Place::Undecidable, "{sandbox}");
+        assert_eq!(bounds.patch(["/repo/a"], None), Place::Undecidable, "{sandbox}");
+    }
+}
+
+#[test]
+fn a_patch_is_placed_by_its_paths() {
+    let bounds = bounds("workspaceWrite", "untrusted", "0.166.0");
+    for (paths, expected) in [
+        (&["/repo/a"][..], Place::Inside),
+        (&["/repo/src/.git-blame", "/extra/b", "/tmp/c"], Place::Inside),
+        (&["/repo/src/.git/config"], Place::Inside),
+        (&["/repo/a", "/home/b"], Place::Outside),
+        (&["/repo"], Place::Outside),
+        (&["/reposhop/a"], Place::Outside),
+        (&["/repo/.git/hooks/pre-commit"], Place::Outside),
+        (&["/repo/.Codex/config.toml"], Place::Outside),
+        (&["/extra/.agents/x"], Place::Outside),
+        (&["/repo/../etc/passwd"], Place::Undecidable),
+        (&["/repo/../etc/passwd", "/etc/passwd"], Place::Outside),
+        (&["a"], Place::Undecidable),
+        (&[], Place::Undecidable),
+    ] {
+        assert_eq!(bounds.patch(paths.iter().copied(), None), expected, "{paths:?}");
+    }
+    assert_eq!(bounds.patch(["/repo/a"], Some("/repo")), Place::Outside, "it would open a directory");
+}
+
+#[test]
+fn a_patch_is_inside_only_where_codex_keeps_it_there() {
+    let mut table = String::new();
+    for version in ["0.130.0", "0.166.0", "0.167.0"] {
+        for sandbox in SANDBOXES {
+            write!(table, "{version} {sandbox:16}").unwrap();
+            for policy in POLICIES {
+                let place = bounds(sandbox, policy, version).patch(["/repo/a"], None);
+                write!(table, " {policy}={place}").unwrap();
+            }
+            table.push('\n');
+        }
+    }
+    expect![[r#"
+        0.130.0 dangerFullAccess untrusted=inside on-request=inside on-failure=inside never=inside
+        0.130.0 readOnly         untrusted=outside on-request=outside on-failure=outside never=outside
+        0.130.0 workspaceWrite   untrusted=undecidable on-request=outside on-failure=undecidable never=undecidable
+        0.130.0 externalSandbox  untrusted=undecidable on-request=undecidable on-failure=undecidable never=undecidable
+        0.166.0 dangerFullAccess untrusted=inside on-request=inside on-failure=inside never=inside
+        0.166.0 readOnly         untrusted=outside on-request=outside on-failure=outside never=outside
+        0.166.0 workspaceWrite   untrusted=inside on-request=outside on-failure=undecidable never=undecidable
+        0.166.0 externalSandbox  untrusted=undecidable on-request=undecidable on-failure=undecidable never=undecidable
+        0.167.0 dangerFullAccess untrusted=inside on-request=inside on-failure=inside never=inside
+        0.167.0 readOnly         untrusted=outside on-request=outside on-failure=outside never=outside
+        0.167.0 workspaceWrite   untrusted=undecidable on-request=outside on-failure=undecidable never=undecidable
+        0.167.0 externalSandbox  untrusted=undecidable on-request=undecidable on-failure=undecidable never=undecidable
+    "#]]
+    .assert_eq(&table);
+}
+
+#[test]
+fn tmp_is_inside_unless_it_is_excluded() {
+    let sandbox = json!({ "type": "workspaceWrite", "excludeSlashTmp": true });
+    let bounds = Bounds::new(&sandbox, &json!("untrusted"), "/repo", "0.166.0".parse().unwrap());
+    assert_eq!(bounds.patch(["/tmp/a"], None), Place::Outside);
+}
+
+#[test]
+fn a_wish_is_read_from_the_arguments_of_the_call() {
+    for (arguments, expected) in [
+        (r#"{"cmd":"ls"}"#, Wish::Ordinary),
+        (r#"{"cmd":"ls","sandbox_permissions":"use_default","justification":"x"}"#, Wish::Ordinary),
+        (r#"{"cmd":"ls","sandbox_permissions":null,"additional_permissions":null}"#, Wish::Ordinary),
+        (r#"{"cmd":"ls","sandbox_permissions":"require_escalated"}"#, Wish::Escalated),
+        (r#"{"cmd":"ls","sandbox_permissions":"with_additional_permissions"}"#, Wish::Widened),
+        (r#"{"cmd":"ls","additional_permissions":{"network":{"enabled":true}}}"#, Wish::Unclear),
+        (r#"{"cmd":"ls","sandbox_permissions":"brand_new"}"#, Wish::Unclear),
+        (r#"{"cmd":"ls","sandbox_permissions":true}"#, Wish::Unclear),
+        (r#"{"sandbox_permissions":"use_default","sandbox_permissions":"require_escalated"}"#, Wish::Unclear),
+        (r#"{"cmd":"#, Wish::Unclear),
+        (r#"["use_default"]"#, Wish::Unclear),
+        (" [null, null]", Wish::Unclear),
+        ("", Wish::Unclear),
+    ] {
+        assert_eq!(wish(&call(arguments)), Some(expected), "{arguments}");
+    }
+}
+
+#[test]
+fn other_tools_and_items_wish_nothing_that_can_be_told() {
+    for raw in [
+        json!({ "type": "custom_tool_call", "name": "exec", "call_id": "c", "input": "await tools.exec_command({})" }),
+        json!({ "type": "custom_tool_call", "name": "exec_command", "call_id": "c", "arguments": "{}" }),
+        json!({ "type": "function_call", "name": "shell", "call_id": "c", "arguments": "{}" }),
+        json!({ "type": "function_call", "name": "exec_command", "call_id": "c", "arguments": {} }),
+        json!({ "type": "local_shell_call", "call_id": "c" }),
+    ] {
+        assert_eq!(wish(&item(&raw)), Some(Wish::Unclear), "{raw}");
+    }
+    for raw in [
+        json!({ "type": "function_call_output", "call_id": "c", "output": "x" }),
+        json!({ "type": "message", "role": "assistant" }),
+    ] {
+        assert_eq!(wish(&item(&raw)), None, "{raw}");
+    }
+}
+
+#[test]
+fn an_id_that_stands_for_two_calls_is_trusted_for_neither() {
+    let (inside, outside) = (call("{}"), call(r#"{"sandbox_permissions":"require_escalated"}"#));
+    let told = |calls: &[&RawItem]| {
+        let mut wishes = Wishes::default();
+        calls.iter().for_each(|call| wishes.note(call));
+        wishes.of(&ItemId::new("c"))
+    };
+    assert_eq!(told(&[&inside, &inside]), Some(Wish::Ordinary));
+    assert_eq!(told(&[&outside, &inside]), Some(Wish::Unclear));
+    assert_eq!(told(&[&inside, &outside]), Some(Wish::Unclear));
+    assert_eq!(told(&[&inside, &outside, &inside]), Some(Wish::Unclear));
+    assert_eq!(Wishes::default().of(&ItemId::new("c")), None);
+}
+
+#[test]
+fn a_request_says_what_it_is_about() {
+    for (fields, expected) in [
+        (json!({}), Subject::Run),
+        (json!({ "kind": "command" }), Subject::Run),
+        (json!({ "kind": "command", "approvalId": "x" }), Subject::Other),
+        (json!({ "kind": "writeStdin", "approvalId": "x" }), Subject::Input),
+        (json!({ "kind": "brandNew" }), Subject::Other),
+        (json!({ "additionalPermissions": { "network": { "enabled": true } } }), Subject::Permissions),
+        (json!({ "networkApprovalContext": { "host": "a", "protocol": "http" } }), Subject::Network),
+        (
+            json!({ "networkApprovalContext": { "host": "a", "protocol": "http" }, "additionalPermissions": {} }),
+            Subject::Network,
+        ),
+    ] {
+        let mut params = json!({ "threadId": "t", "turnId": "u", "itemId": "c" });
+        params.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        let text = json!({ "method": "item/commandExecution/requestApproval", "id": 0, "params": params });
+        match decode_text(&text.to_string()) {
+            Decoded::Known(Frame::Request { request: ServerRequest::Command(request), .. }) => {
+                assert_eq!(Subject::from(&*request), expected, "{fields}");
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+proptest! {
+    /// Whatever a model writes, a call that says anything of the sandbox but "as it is" is not taken for ordinary.
+    #[test]
+    fn no_word_but_the_default_is_ordinary(word in "\\PC{0,20}", before in any::<bool>()) {
+        let (word, rest) = (json!({ "sandbox_permissions": word }), r#""cmd":"ls""#);
+        let inner = word.to_string();
+        let inner = inner.trim_start_matches('{').trim_end_matches('}');
+        let arguments = if before { format!("{{{inner},{rest}}}") } else { format!("{{{rest},{inner}}}") };
+        let is_default = word["sandbox_permissions"] == "use_default";
+        prop_assert_eq!(wish(&call(&arguments)) == Some(Wish::Ordinary), is_default, "{}", arguments);
+    }
+
+    /// A path that leaves the roots by any number of steps is never called inside.
+    #[test]
+    fn no_path_with_a_step_up_is_inside(parts in prop::collection::vec("[a-z.]{1,3}|\\.\\.", 1..6)) {
+        let path = format!("/repo/{}", parts.join("/"));
+        let place = bounds("workspaceWrite", "untrusted", "0.166.0").patch([path.as_str()], None);
+        prop_assert!(place != Place::Inside || !parts.iter().any(|part| part == ".."), "{}", path);
+    }
+}

@@ -1,0 +1,42 @@
+//! What was said to a running turn and came too late for the model: Codex puts it into the conversation and ends the turn.
+//!
+//! Evidence is the order of steps: nothing of the model's came after it. Whoever said it would wait for an answer.
+
+use super::Turn;
+use talaria_core::event::Event;
+use talaria_core::outcome::Outcome;
+
+/// What is known about the last words of the person.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum LastWord {
+    /// Only the person has spoken.
+    #[default]
+    Prompt,
+    /// The model has said or done something since.
+    Model,
+    /// The person has said more since the model did anything.
+    Person,
+}
+
+impl LastWord {
+    pub(super) fn of_person(&mut self) {
+        if *self == Self::Model {
+            *self = Self::Person;
+        }
+    }
+
+    pub(super) fn of_model(&mut self) {
+        *self = Self::Model;
+    }
+}
+
+impl Turn {
+    /// Tells that the last words are not answered, where Codex says that all is done.
+    pub(super) fn tell_unanswered(&mut self, outcome: &Outcome) {
+        if self.last_word == LastWord::Person && *outcome == Outcome::Completed {
+            let message = "the turn ended before the model read what was said last; \
+                           it is part of the conversation, and the next turn sees it";
+            self.emit(Event::Warning { message: message.to_owned() });
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Calls about what there is to choose from and what is left of an allowance: models, and the limits of the account.
+
+use serde::{Deserialize, Serialize};
+
+use crate::wire::notification::WireRateLimits;
+
+/// Asks for the models, a page at a time.
+#[derive(Clone, Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelList {
+    /// Where the page before ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
+    /// Also the models that Codex itself does not show in a list.
+    pub include_hidden: bool,
+}
+
+/// A page of models.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelListReply {
+    /// The models, in Codex's order.
+    pub data: Vec<WireModel>,
+    /// Where this page ended, if it was not the last.
+    #[serde(default)]
+    pub next_cursor: Option<String>,
+}
+
+/// A model.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WireModel {
+    /// What is sent to choose it.
+    pub model: String,
+    /// Its name for people.
+    #[serde(default)]
+    pub display_name: String,
+    /// What it is good for.
+    #[serde(default)]
+    pub description: String,
+    /// Whether Codex itself would not show it in a list.
+    #[serde(default)]
+    pub hidden: bool,
+    /// How much it can be told to think.
+    #[serde(default)]
+    pub supported_reasoning_efforts: Vec<WireEffort>,
+    /// How much it thinks if nothing is said.
+    #[serde(default)]
+    pub default_reasoning_effort: Option<String>,
+    /// What it reads: `text`, `image`, … `None` where Codex does not say.
+    #[serde(default)]
+    pub input_modalities: Option<Vec<String>>,
+    /// Is it the one that Codex takes if nothing is said?
+    #[serde(default)]
+    pub is_default: bool,
+}
+
+/// How much a model can be told to think.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WireEffort {
+    /// What is sent to choose it.
+    pub reasoning_effort: String,
+    /// What it is good for.
+    #[serde(default)]
+    pub description: String,
+}
+
+/// Asks how much of the account's allowance is used. It has no parameters, and this writes none.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct RateLimitsRead;
+
+/// How much of the account's allowance is used.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RateLimitsReadReply {
+    /// The limits.
+    pub rate_limits: WireRateLimits,
+}

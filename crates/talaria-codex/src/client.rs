@@ -1,0 +1,244 @@
+//! Requests to Codex: at most 64 in flight, each with a time limit, overload retried.
+//!
+//! Past about 128 requests in flight Codex drops some without an answer, hence the bound; a dropped one would otherwise
+//! be waited for for ever, hence the limit. Only a refusal with `-32001` is sent again: it says that the request was not
+//! looked at. Cancelling a call forgets it; the answer, if it still comes, is ignored.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use talaria_codex_proto::wire::call::Call;
+use talaria_codex_proto::wire::rpc_error::RpcError;
+use talaria_core::ids::RequestId;
+use tokio::sync::{Semaphore, mpsc, oneshot};
+
+use crate::permit::SendPermit;
+
+/// How many requests may wait for their answer at once.
+const IN_FLIGHT: usize = 64;
+/// How often an overloaded server is asked again.
+const RETRIES: u32 = 6;
+/// The first pause before asking again; it doubles each time.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+
+/// Why a request got no answer that can be used.
+#[derive(Debug, thiserror::Error)]
+pub enum CallError {
+    /// Codex said no.
+    #[error("Codex refused {method}: {error}")]
+    Refused {
+        /// What was asked.
+        method: &'static str,
+        /// Its reason.
+        error: RpcError,
+    },
+    /// Codex did not answer.
+    #[error("Codex did not answer {method} within {} s", limit.as_secs())]
+    TimedOut {
+        /// What was asked.
+        method: &'static str,
+        /// How long we waited.
+        limit: Duration,
+    },
+    /// Codex is gone.
+    #[error("{why}")]
+    Gone {
+        /// What happened.
+        why: String,
+    },
+    /// The answer, or our own request, does not have the expected shape.
+    #[error("Codex's answer to {method} is not understood: {error}")]
+    Shape {
+        /// What was asked.
+        method: &'static str,
+        /// What does not fit.
+        error: serde_json::Error,
+    },
+}
+
+type Answer = Result<Box<RawValue>, RpcError>;
+
+/// A message on its way to the writer.
+#[derive(Debug)]
+pub(crate) struct Outbound {
+    pub(crate) text: String,
+    /// What has to be redeemed before the message is written, and the request that fails if it cannot be.
+    pub(crate) permit: Option<(SendPermit, RequestId)>,
+}
+
+/// Our side of one connection.
+#[derive(Debug)]
+pub(crate) struct Client {
+    next_id: AtomicI64,
+    waiting: Mutex<Waiting>,
+    /// Unbounded in type, bounded by use: at most 64 requests, and one answer for each request of Codex.
+    outgoing: mpsc::UnboundedSender<Outbound>,
+    in_flight: Semaphore,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    calls: HashMap<i64, oneshot::Sender<Answer>>,
+    gone: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Envelope<'a, P> {
+    id: i64,
+    method: &'a str,
+    params: &'a P,
+}
+
+impl Client {
+    /// Makes a client that writes messages to `outgoing`.
+    pub(crate) fn new(outgoing: mpsc::UnboundedSender<Outbound>) -> Self {
+        let waiting = Mutex::default();
+        Self { next_id: AtomicI64::new(1), waiting, outgoing, in_flight: Semaphore::new(IN_FLIGHT) }
+    }
+
+    /// Sends a request and waits for the answer.
+    pub(crate) async fn call<C: Call>(&self, params: &C, limit: Duration) -> Result<C::Reply, CallError> {
+        self.call_permitted(params, limit, None).await
+    }
+
+    /// The same for a request that may be written only by the engine that redeems the permit; without one it is an ordinary
+    /// call.
+    pub(crate) async fn call_permitted<C: Call>(
+        &self,
+        params: &C,
+        limit: Duration,
+        permit: Option<SendPermit>,
+    ) -> Result<C::Reply, CallError> {
+        let attempts = self.call_until_heard(params, permit);
+        let answer = match tokio::time::timeout(limit, attempts).await {
+            Ok(answer) => answer?,
+            Err(_) => return Err(CallError::TimedOut { method: C::METHOD, limit }),
+        };
+        serde_json::from_str(answer.get()).map_err(|error| CallError::Shape { method: C::METHOD, error })
+    }
+
+    /// Sends a request and waits for the answer for as long as it takes: whoever asked ends what it is about.
+    pub(crate) async fn call_without_limit<C: Call>(&self, params: &C) -> Result<C::Reply, CallError> {
+        let answer = self.call_until_heard(params, None).await?;
+        serde_json::from_str(answer.get()).map_err(|error| CallError::Shape { method: C::METHOD, error })
+    }
+
+    /// Waits for any answer at all to one request: a refusal is a sign of life too.
+    pub(crate) async fn is_heard<C: Call>(&self, params: &C, limit: Duration) -> Result<(), CallError> {
+        match tokio::time::timeout(limit, self.call_once(params, None)).await {
+            Ok(answer) => answer.map(drop),
+            Err(_) => Err(CallError::TimedOut { method: C::METHOD, limit }),
+        }
+    }
+
+    async fn call_until_heard<C: Call>(
+        &self,
+        params: &C,
+        mut permit: Option<SendPermit>,
+    ) -> Result<Box<RawValue>, CallError> {
+        let mut retries = 0;
+        loop {
+            match self.call_once(params, permit.take()).await? {
+                Ok(answer) => return Ok(answer),
+                Err(error) if error.is_overload() && retries < RETRIES => {
+                    tokio::time::sleep(pause(retries)).await;
+                    retries += 1;
+                }
+                Err(error) => return Err(CallError::Refused { method: C::METHOD, error }),
+            }
+        }
+    }
+
+    async fn call_once<C: Call>(&self, params: &C, permit: Option<SendPermit>) -> Result<Answer, CallError> {
+        let slot = self.in_flight.acquire().await;
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let envelope = Envelope { id, method: C::METHOD, params };
+        let text = serde_json::to_string(&envelope)
+            .map_err(|error| CallError::Shape { method: C::METHOD, error })?;
+        let (sender, receiver) = oneshot::channel();
+        {
+            let mut waiting = self.lock();
+            if let Some(why) = &waiting.gone {
+                return Err(CallError::Gone { why: why.clone() });
+            }
+            waiting.calls.insert(id, sender);
+        }
+        let _forget = Forget { client: self, id };
+        let permit = permit.map(|permit| (permit, RequestId::Number(id)));
+        let answer = match self.outgoing.send(Outbound { text, permit }) {
+            Ok(()) => receiver.await.ok(),
+            Err(_) => None,
+        };
+        drop(slot);
+        answer.ok_or_else(|| CallError::Gone { why: self.why_gone() })
+    }
+
+    /// Sends a notification.
+    pub(crate) fn notify(&self, method: &str) {
+        self.send(&serde_json::json!({ "method": method }));
+    }
+
+    /// Answers a request of Codex.
+    pub(crate) fn respond(&self, id: &RequestId, result: &Value) {
+        self.send(&serde_json::json!({ "id": id, "result": result }));
+    }
+
+    /// Tells Codex that its request is not answered here, and why.
+    pub(crate) fn refuse(&self, id: &RequestId, error: &RpcError) {
+        let error = serde_json::json!({ "code": error.code, "message": error.message });
+        self.send(&serde_json::json!({ "id": id, "error": error }));
+    }
+
+    /// A message that cannot be sent any more has no receiver either: the end is reported to every session.
+    fn send(&self, message: &Value) {
+        let _ = self.outgoing.send(Outbound { text: message.to_string(), permit: None });
+    }
+
+    /// Brings an answer to whoever waits for it.
+    pub(crate) fn resolve(&self, id: &RequestId, answer: Answer) {
+        let RequestId::Number(id) = id else { return };
+        if let Some(sender) = self.lock().calls.remove(id) {
+            let _ = sender.send(answer);
+        }
+    }
+
+    /// Fails everything that waits, now and later.
+    pub(crate) fn fail_all(&self, why: &str) {
+        let mut waiting = self.lock();
+        waiting.gone.get_or_insert_with(|| why.to_owned());
+        waiting.calls.clear();
+    }
+
+    fn why_gone(&self) -> String {
+        self.lock().gone.clone().unwrap_or_else(|| "the connection to Codex closed".to_owned())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Forgets a call that is no longer waited for.
+struct Forget<'a> {
+    client: &'a Client,
+    id: i64,
+}
+
+impl Drop for Forget<'_> {
+    fn drop(&mut self) {
+        self.client.lock().calls.remove(&self.id);
+    }
+}
+
+/// The pause before asking an overloaded server again: doubling, and spread over half of it so that many waiting
+/// callers do not come back at once.
+pub fn pause(retries: u32) -> Duration {
+    let base = FIRST_PAUSE * 2u32.pow(retries);
+    let spread = uuid::Uuid::new_v4().as_u128() % base.as_micros().max(1);
+    base / 2 + Duration::from_micros(u64::try_from(spread).unwrap_or(0))
+}

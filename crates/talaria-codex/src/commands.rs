@@ -1,0 +1,179 @@
+//! Commands of people on a host, in its sandbox and in no conversation (`command/exec`).
+//!
+//! What they print is told by name and goes to whoever started the command; the reader of the socket never waits for
+//! that. It is bounded, because Codex is told how much of each stream to tell. Codex ends a command when the connection
+//! closes, so none outlives the engine. Called by the engine's `shell`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use talaria_codex_proto::wire::call::{
+    CommandExec, CommandExecReply, CommandTerminate, SandboxPolicy, Streaming,
+};
+use talaria_codex_proto::wire::notification::CommandPrintedParams;
+use talaria_core::ids::ThreadId;
+use talaria_core::policy::HideHome;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use super::client::CallError;
+use super::descendants;
+use super::host::Host;
+use super::live_turns::TurnGuard;
+
+/// How many bytes of each stream are told.
+pub const MOST_PRINTED: u64 = 4 * 1024 * 1024;
+/// Carries the name of a command in its environment, and in that of everything that it starts.
+const MARK: &str = "TALARIA_COMMAND";
+/// How long a command that was ended may take to be gone until it is ended again, and how often that is done.
+const ENDING: Duration = Duration::from_millis(250);
+const TRIES: u32 = 20;
+
+/// A command to be run.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// Program and arguments.
+    pub command: Vec<String>,
+    /// Where.
+    pub cwd: String,
+    /// What it may do.
+    pub policy: SandboxPolicy,
+    /// Whether it can read what is Talaria's own.
+    pub hide_home: HideHome,
+    /// How long at most; `None` for as long as it takes.
+    pub limit: Option<Duration>,
+}
+
+/// A command that runs. Nobody ends its host meanwhile because there is nothing to do.
+#[derive(Debug)]
+pub struct Execution {
+    host: Arc<Host>,
+    name: String,
+    printed: mpsc::UnboundedReceiver<CommandPrintedParams>,
+    answer: JoinHandle<Result<CommandExecReply, CallError>>,
+    /// How it ended, until that is told.
+    ended: Option<Result<i32, CallError>>,
+    is_over: bool,
+    _guard: TurnGuard,
+}
+
+/// Something about a command that runs.
+#[derive(Debug)]
+pub enum Happened {
+    /// It printed something.
+    Printed(CommandPrintedParams),
+    /// It has ended with this exit code, or nobody knows how.
+    Ended(Result<i32, CallError>),
+}
+
+/// Why a host does not run a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotRun {
+    /// Its end was decided.
+    #[error("Codex is being replaced")]
+    Retired,
+    /// As many run as are taken.
+    #[error("too many commands run already")]
+    TooMany,
+}
+
+impl Host {
+    /// Runs a command.
+    pub fn execute(self: &Arc<Self>, line: Line) -> Result<Execution, NotRun> {
+        let name = format!("command-{}", uuid::Uuid::new_v4().simple());
+        let guard = self.enter_turn(&ThreadId::new(name.as_str()));
+        // Counted before it is looked at: who decides its end now sees that there is something to do.
+        if self.is_retired() {
+            return Err(NotRun::Retired);
+        }
+        let printed = self.commands().listen(&name).ok_or(NotRun::TooMany)?;
+        let streaming = Streaming {
+            process_id: name.clone(),
+            stream_stdout_stderr: true,
+            output_bytes_cap: MOST_PRINTED,
+        };
+        let hides = line.hide_home != HideHome::Never;
+        let profile = hides.then(|| self.hiding_profile(&line.policy, &line.cwd)).flatten();
+        let mut env = BTreeMap::from([(MARK.to_owned(), name.clone())]);
+        let (command, sandbox_policy) = match profile {
+            Some(profile) => {
+                env.extend(self.sandbox_environment());
+                // The program of Codex applies the sandbox itself, so that there is none around it.
+                (self.sandboxed(line.command, &line.cwd, &profile), SandboxPolicy::DangerFullAccess)
+            }
+            None => (line.command, line.policy),
+        };
+        let exec = CommandExec {
+            command,
+            cwd: line.cwd,
+            timeout_ms: line.limit.map(|limit| u64::try_from(limit.as_millis()).unwrap_or(u64::MAX)),
+            disable_timeout: line.limit.is_none(),
+            sandbox_policy,
+            streaming: Some(streaming),
+            env,
+        };
+        let host = Arc::clone(self);
+        let answer = tokio::spawn(async move { host.call_without_limit(&exec).await });
+        Ok(Execution {
+            host: Arc::clone(self),
+            name,
+            printed,
+            answer,
+            ended: None,
+            is_over: false,
+            _guard: guard,
+        })
+    }
+}
+
+impl Execution {
+    /// Waits for what happens next. Nothing is lost when this is cancelled.
+    pub async fn next(&mut self) -> Happened {
+        loop {
+            if self.is_over {
+                // Codex answers when everything that was printed has been told.
+                if let Ok(printed) = self.printed.try_recv() {
+                    return Happened::Printed(printed);
+                }
+                let told_before = || Err(CallError::Gone { why: "it has ended".to_owned() });
+                return Happened::Ended(self.ended.take().unwrap_or_else(told_before));
+            }
+            tokio::select! {
+                Some(printed) = self.printed.recv() => return Happened::Printed(printed),
+                answer = &mut self.answer => {
+                    self.is_over = true;
+                    self.ended = Some(match answer {
+                        Ok(answer) => answer.map(|reply| reply.exit_code),
+                        Err(broken) => Err(CallError::Gone { why: broken.to_string() }),
+                    });
+                }
+            }
+        }
+    }
+
+    /// Ends the command with everything that it started, and waits until it is gone, but not for long.
+    pub async fn end(mut self) {
+        if self.is_over {
+            return;
+        }
+        for _ in 0..TRIES {
+            // One that Codex has not begun yet is not known to it: then it is ended the next time.
+            let _ = self.host.call(&CommandTerminate { process_id: self.name.clone() }).await;
+            let mark = format!("{MARK}={}", self.name);
+            // Without a sandbox what left the process group goes on.
+            let survivors = move || descendants::kill_survivors(&descendants::carrying(&mark));
+            let _ = tokio::task::spawn_blocking(survivors).await;
+            if tokio::time::timeout(ENDING, &mut self.answer).await.is_ok() {
+                return;
+            }
+        }
+        tracing::warn!("{} did not end within {:?}", self.name, ENDING * TRIES);
+    }
+}
+
+impl Drop for Execution {
+    fn drop(&mut self) {
+        self.host.commands().forget(&self.name);
+    }
+}

@@ -1,0 +1,459 @@
+//! A session: one conversation on one thread of a host. Runs turns, one after another.
+//!
+//! The loop here is the shell around `talaria_codex_proto::turn`: it owns clock, socket and commands, decides nothing, and can
+//! be dropped at any point; Codex then goes on by itself until its host ends. What takes time (a call, a new host) is an
+//! errand beside the loop, so nothing that happens has to wait for it. A host that died is replaced and the thread taken
+//! up again there.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use talaria_codex_proto::escrow::{Escrow, Kept};
+use talaria_codex_proto::gate::Gate;
+use talaria_codex_proto::place::Bounds;
+use talaria_codex_proto::power::Standing;
+use talaria_codex_proto::settle::{Deed, Vantage};
+use talaria_codex_proto::turn::{Choice, Choosing, Flight, Moment, Order, Record, ToldBy};
+use talaria_codex_proto::wire::call::ThreadStart;
+use talaria_codex_proto::wire::history::History;
+use talaria_core::event::{AgentPhase, Event, Started, Usage};
+use talaria_core::ids::{SessionId, TicketId, TurnId};
+use talaria_core::input::InputPart;
+use talaria_core::outcome::{FailureCode, Outcome, Report};
+use talaria_core::policy::{Answers, ApprovalPolicy};
+use talaria_core::request::{Answer, Who};
+use talaria_core::transcript::Message;
+use talaria_guard::rules::Rules;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
+
+use crate::current::CurrentHost;
+use crate::host::Host;
+use crate::permit::SendPermit;
+use crate::queue::Queue;
+use crate::revival::Revived;
+use crate::threads::{OpenThread, ThreadError};
+use talaria_home::clock::now_ms;
+
+mod background;
+mod errands;
+mod memory;
+mod rollout;
+mod running;
+mod tools;
+
+pub use background::BackgroundNews;
+use background::BackgroundWatch;
+use memory::Memory;
+use running::Running;
+pub use tools::{Toolbox, Work};
+
+/// Looks at what happens in a turn, and keeps it. Called by the session's own task, so a slow one delays only this
+/// session.
+pub trait Watcher: Send {
+    /// Something happened.
+    fn event(&mut self, event: Event);
+
+    /// Something that was said or done is complete.
+    fn message(&mut self, _message: &Message) {}
+
+    /// Something happened to a command of an earlier turn that runs in the background.
+    fn background(&mut self, _news: BackgroundNews) {}
+
+    /// Something besides events has to be written down. It is kept before what follows is done.
+    fn record(&mut self, _record: Record) {}
+
+    /// The conversation moved to another host.
+    fn moved(&mut self, _host: &Host, _started: &Started) {}
+
+    /// Takes input that waits for a turn of its own, which may take so long, and says how much waits now. Gives it back
+    /// if it does not keep such things.
+    fn queue(&mut self, input: Vec<InputPart>, _limit: Option<Duration>) -> Result<usize, Vec<InputPart>> {
+        Err(input)
+    }
+
+    /// The permit to write the input that is sent now, if permits are issued: asked for once `sent` has been kept.
+    fn permit(&mut self) -> Option<SendPermit> {
+        None
+    }
+
+    /// Keeps everything that was told so far. Nothing that follows from it is done before.
+    fn keep(&mut self) -> impl Future<Output = Result<(), NotKept>> + Send {
+        std::future::ready(Ok(()))
+    }
+
+    /// When `keep` is to be called at the latest, if anything waits to be kept.
+    fn due(&self) -> Option<Instant> {
+        None
+    }
+
+    /// Nothing more is waiting: a good time to show what was collected.
+    fn caught_up(&mut self) {}
+}
+
+/// What happened cannot be kept: somebody else is in charge of the session, or it is being ended.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("what happens can no longer be written down: {0}")]
+pub struct NotKept(pub String);
+
+/// Something that somebody wants of a running turn.
+#[derive(Debug)]
+pub enum Command {
+    /// An answer to a request.
+    Answer {
+        /// Which.
+        ticket: TicketId,
+        /// What.
+        answer: Answer,
+        /// Who.
+        by: Who,
+    },
+    /// Stop.
+    Interrupt {
+        /// Who wants it.
+        by: Who,
+    },
+    /// Something to be reported in the conversation.
+    Report {
+        /// What.
+        event: Box<Event>,
+    },
+    /// More input.
+    Say {
+        /// What is said.
+        input: Vec<InputPart>,
+        /// What becomes of it while a turn runs.
+        when: When,
+        /// How long the turn may take that it becomes, if it becomes one.
+        limit: Option<Duration>,
+        /// Told when it cannot get lost any more, and which turn has it then, if somebody waits for that: the next one when
+        /// it is kept; the running one when that hands it to Codex, and from then on tells what became of it.
+        kept: Option<oneshot::Sender<When>>,
+    },
+}
+
+/// What becomes of input that comes while a turn runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// It goes to the running turn. If that does not take it, it waits for the next.
+    Now,
+    /// It waits for the next turn.
+    Next,
+}
+
+/// How the turns of a session are run.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The model, if another one was chosen than the conversation was started with.
+    pub model: Option<String>,
+    /// The reasoning effort, sent with each turn.
+    pub effort: Option<String>,
+    /// After how much silence a person is told for the first time; `None` never.
+    pub quiet_after: Option<Duration>,
+    /// Tools of this program that the model may call.
+    pub tools: Toolbox,
+    /// What is refused and what needs no person.
+    pub rules: Rules,
+    /// Who answers what neither floor nor rules decide.
+    pub answers: Answers,
+}
+
+/// What is sent, and what is to be known for it.
+#[derive(Clone, Debug)]
+pub struct Prompt {
+    /// What the turn is to do.
+    pub deed: Deed,
+    /// What the person says; nothing in a turn that shortens the conversation.
+    pub input: Vec<InputPart>,
+    /// The caller's limit; the time that a person takes to answer does not count.
+    pub limit: Option<Duration>,
+    /// Our name for the input, if it has one already.
+    pub client_id: Option<String>,
+    /// Answers from before that may serve this turn.
+    pub escrow: Vec<Escrow>,
+}
+
+/// A turn that an earlier engine had in flight.
+#[derive(Debug)]
+pub struct Flown {
+    /// What is known of it.
+    pub flight: Flight,
+    /// Its events, in order.
+    pub events: Vec<Event>,
+    /// What the thread said when it was taken up again, if it was asked.
+    pub reading: Option<Reading>,
+}
+
+/// What a thread said of a turn that was in flight.
+#[derive(Debug)]
+pub struct Reading {
+    /// The thread, or why it cannot be read.
+    pub history: Result<History, String>,
+    /// From where it was read.
+    pub vantage: Vantage,
+}
+
+/// What is known of a conversation from before.
+#[derive(Clone, Debug, Default)]
+pub struct Past {
+    /// Its last turn.
+    pub last_turn: Option<TurnId>,
+    /// The tokens that it has cost.
+    pub total: Usage,
+    /// What was said and done, the newest part of it.
+    pub messages: Vec<Message>,
+}
+
+impl Past {
+    /// The conversation in few words, the newest best; empty if nothing was said.
+    pub fn digest(&self) -> String {
+        Memory::of(self.messages.clone()).digest()
+    }
+
+    /// The same past, of which a new thread knows only what it is told.
+    #[must_use]
+    pub fn on_a_new_thread(self) -> Self {
+        Self { messages: self.messages, ..Self::default() }
+    }
+}
+
+/// One conversation.
+#[derive(Debug)]
+pub struct Session {
+    id: SessionId,
+    current: CurrentHost,
+    /// What was asked of the thread, to be asked again on another host.
+    asked: ThreadStart,
+    options: Options,
+    started: Started,
+    bounds: Bounds,
+    /// What a person should know before the next turn.
+    notices: Vec<String>,
+    queue: Arc<Queue>,
+    /// Tokens of the thread so far.
+    total: Usage,
+    last_turn: Option<TurnId>,
+    /// The last turn left doubts whether Codex still answers.
+    is_doubtful: bool,
+    /// Input that waits for the next turn.
+    waiting: VecDeque<Vec<InputPart>>,
+    memory: Memory,
+    background: BackgroundWatch,
+    epoch: Instant,
+}
+
+impl Session {
+    /// Starts a conversation on a host. Whoever passed the host in sees there which one it is later.
+    pub async fn start(
+        host: impl Into<CurrentHost>,
+        mut asked: ThreadStart,
+        options: Options,
+    ) -> Result<Self, ThreadError> {
+        asked.dynamic_tools.extend(options.tools.described());
+        let current = host.into();
+        let thread = current.get().start_thread(&asked).await?;
+        Ok(Self::with(new_id(), current, asked, options, thread, Past::default()))
+    }
+
+    /// A conversation on a thread that is open already. `asked` is what was asked of it, to be asked again on another
+    /// host.
+    pub fn with(
+        id: SessionId,
+        current: CurrentHost,
+        asked: ThreadStart,
+        options: Options,
+        thread: OpenThread,
+        past: Past,
+    ) -> Self {
+        let OpenThread { started, bounds, standing, queue, .. } = thread;
+        let notices = notices(&started, &standing);
+        let mut session = Self {
+            id,
+            current,
+            asked,
+            options: Options::default(),
+            started,
+            bounds,
+            notices,
+            queue,
+            total: past.total,
+            last_turn: past.last_turn,
+            is_doubtful: false,
+            waiting: VecDeque::new(),
+            memory: Memory::of(past.messages),
+            background: BackgroundWatch::default(),
+            epoch: Instant::now(),
+        };
+        session.set_options(options);
+        session
+    }
+
+    /// Changes how further turns are run.
+    pub fn set_options(&mut self, options: Options) {
+        // Another host is asked for the model that was chosen, not for the first one.
+        if options.model.is_some() {
+            self.asked.model.clone_from(&options.model);
+        }
+        self.options = options;
+    }
+
+    /// Our id of the conversation.
+    pub fn id(&self) -> &SessionId {
+        &self.id
+    }
+
+    /// What is in force, as Codex reported it.
+    pub fn started(&self) -> &Started {
+        &self.started
+    }
+
+    /// The host it is on, whichever that is.
+    pub fn host(&self) -> &CurrentHost {
+        &self.current
+    }
+
+    /// Takes the input that has waited longest for a turn of its own.
+    pub fn next_waiting(&mut self) -> Option<Vec<InputPart>> {
+        self.waiting.pop_front()
+    }
+
+    /// Sends input and follows the turn to its end. `commands` may come at any time, also before anything is sent.
+    pub async fn run_turn(
+        &mut self,
+        input: Vec<InputPart>,
+        limit: Option<Duration>,
+        commands: &mut mpsc::UnboundedReceiver<Command>,
+        watcher: &mut impl Watcher,
+    ) -> Report {
+        let prompt = Prompt { deed: Deed::Words, input, limit, client_id: None, escrow: Vec::new() };
+        self.run(prompt, commands, watcher).await
+    }
+
+    /// Sends a prompt and follows the turn to its end.
+    pub async fn run(
+        &mut self,
+        prompt: Prompt,
+        commands: &mut mpsc::UnboundedReceiver<Command>,
+        watcher: &mut impl Watcher,
+    ) -> Report {
+        let report = Running::new(self, prompt, watcher).run(commands).await;
+        self.note_doubts(&report);
+        report
+    }
+
+    /// Follows a turn to its end that an earlier engine had in flight.
+    pub async fn take_up(
+        &mut self,
+        prompt: Prompt,
+        flown: Flown,
+        commands: &mut mpsc::UnboundedReceiver<Command>,
+        watcher: &mut impl Watcher,
+    ) -> Report {
+        self.hear_agents(&flown.flight).await;
+        let report = Running::taking_up(self, prompt, flown, watcher).follow(commands).await;
+        self.note_doubts(&report);
+        report
+    }
+
+    /// What the sub-agents of a turn in flight say and ask comes with what their parent does.
+    async fn hear_agents(&self, flight: &Flight) {
+        let host = self.current.get();
+        for agent in flight.agents.iter().filter(|agent| agent.phase == AgentPhase::Running) {
+            host.adopt(&agent.thread, &self.queue);
+            // One that has ended and was unloaded has nothing to say.
+            let _ = host.hear_thread(&agent.thread).await;
+        }
+    }
+
+    /// A Codex that lost a turn, or did not say whether it took one, is asked for a sign of life before the next.
+    fn note_doubts(&mut self, report: &Report) {
+        self.is_doubtful = matches!(
+            report.outcome,
+            Outcome::Lost { .. } | Outcome::Failed { code: FailureCode::NotSent, .. }
+        );
+    }
+
+    fn order(&self, prompt: &Prompt, escrow: Vec<Escrow>) -> Order {
+        let host = self.current.get();
+        // Codex keeps it with what is said.
+        let keeps_id = host.version().echoes_message_ids() && prompt.deed == Deed::Words;
+        let mint = || prompt.client_id.clone().unwrap_or_else(|| uuid::Uuid::now_v7().to_string());
+        Order {
+            thread: self.started.thread.clone(),
+            client_id: keeps_id.then(mint),
+            after: self.last_turn.clone(),
+            baseline: self.total,
+            limit: prompt.limit,
+            quiet_after: self.options.quiet_after,
+            choosing: self.choosing(prompt.deed),
+            deed: prompt.deed,
+            cwd: self.started.cwd.clone(),
+            has_file: self.started.path.is_some(),
+            escrow: Kept::new(escrow, self.now(), u64::try_from(now_ms()).unwrap_or_default()),
+            gate: Gate::new(
+                self.bounds.clone(),
+                self.options.rules.clone(),
+                self.options.answers,
+                std::env::var("HOME").ok(),
+            )
+            .protecting(std::env::var("TALARIA_HOME").ok()),
+        }
+    }
+
+    /// What a turn has to ask for so that what was chosen is in force.
+    fn choosing(&self, deed: Deed) -> Choosing {
+        let Started { model, effort, .. } = &self.started;
+        let in_force = Choice { model: Some(model.clone()), effort: effort.clone() };
+        let wished = match deed {
+            Deed::Words => Choice { model: self.options.model.clone(), effort: self.options.effort.clone() },
+            // Nothing can be asked for with it.
+            Deed::Compaction => Choice::default(),
+        };
+        let is_told = self.current.get().version().tells_settings();
+        Choosing::new(wished, in_force, if is_told { ToldBy::Notice } else { ToldBy::File })
+    }
+
+    /// Moves to the host that took the conversation up again.
+    fn move_to(&mut self, revived: Revived) {
+        self.current.get().forget(&self.queue);
+        if revived.thread.started.thread != self.started.thread {
+            // A fresh thread has no turns and has spent nothing.
+            (self.last_turn, self.total) = (None, Usage::default());
+        }
+        self.current.replace(revived.host);
+        self.notices = notices(&revived.thread.started, &revived.thread.standing);
+        self.started = revived.thread.started;
+        self.bounds = revived.thread.bounds;
+        self.queue = revived.thread.queue;
+        self.is_doubtful = false;
+    }
+
+    fn now(&self) -> Moment {
+        self.epoch.elapsed()
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.current.get().forget(&self.queue);
+    }
+}
+
+/// What a person should know about what is in force.
+fn notices(started: &Started, standing: &Standing) -> Vec<String> {
+    let mut notices: Vec<String> = standing.differences.iter().map(ToString::to_string).collect();
+    if started.approval == ApprovalPolicy::Never.as_str() {
+        notices.push(
+            "Codex asks about nothing (approval never): neither the hard floor nor deny rules are applied, \
+             only the sandbox holds"
+                .to_owned(),
+        );
+    }
+    notices
+}
+
+/// Mints an id for a conversation; later ones sort after earlier ones.
+pub fn new_id() -> SessionId {
+    SessionId::new(uuid::Uuid::now_v7().to_string())
+}

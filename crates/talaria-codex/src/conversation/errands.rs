@@ -1,0 +1,344 @@
+//! What a turn wants done that takes time: calls to Codex, reading the thread, ending a host, starting another.
+//!
+//! Each runs beside the loop of the turn and brings back what came of it. Dropping the set ends them; none of them holds
+//! anything that somebody else waits for.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use talaria_codex_proto::rollout::Untold;
+use talaria_codex_proto::settle::{Deed, Sent, Settlement, Vantage, settle};
+use talaria_codex_proto::turn::Input;
+use talaria_codex_proto::wire::call::{
+    ThreadCompact, ThreadStart, TurnInterrupt, TurnStart, TurnSteer, UserInput,
+};
+use talaria_codex_proto::wire::history::History;
+use talaria_codex_proto::wire::reply::ToolResult;
+use talaria_core::background::UnendedCommand;
+use talaria_core::event::{Escalation, Event, Started};
+use talaria_core::ids::{ItemId, RequestId, ThreadId, TurnId};
+use talaria_core::input::InputPart;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use super::rollout;
+use super::tools::Work;
+use crate::client::CallError;
+use crate::host::{Host, Probe};
+use crate::permit::SendPermit;
+use crate::revival::{self, Revived};
+use crate::source::HostSource;
+use crate::terminals::TerminalsEnded;
+
+/// How often a thread is read again that does not have the input yet.
+const READ_AGAIN: Duration = Duration::from_secs(1);
+/// For how long.
+const READS: u32 = 60;
+/// How long a Codex that lost a turn may take for a sign of life.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
+
+/// What an errand brings back.
+pub(super) enum Done {
+    /// Something for the machine.
+    Input(Input),
+    /// Something to tell.
+    Event(Event),
+    /// The running turn took further input.
+    Steered { turn: TurnId },
+    /// Further input that the running turn did not take.
+    NotTaken { input: Vec<InputPart>, why: String },
+    /// The host is fit for a turn.
+    Ready,
+    /// Another host is there. If a turn was read on it, what it says.
+    Moved(Box<Revived>, Option<Settlement>),
+    /// No host is to be had.
+    NoHost { why: String, while_settling: bool },
+    /// Nothing that anybody waits for.
+    Nothing,
+}
+
+/// What was recorded of a turn before it was sent, and what is needed to find it again.
+#[derive(Clone, Debug)]
+pub(super) struct Recorded {
+    pub(super) deed: Deed,
+    pub(super) thread: ThreadId,
+    pub(super) client_id: Option<String>,
+    pub(super) last_turn: Option<TurnId>,
+    pub(super) input: Vec<InputPart>,
+    pub(super) turn: Option<TurnId>,
+    /// The file in which Codex keeps the conversation.
+    pub(super) path: Option<String>,
+}
+
+impl Recorded {
+    /// What the thread says about the input, with what its file tells besides.
+    pub(super) async fn settle_with_file(&self, history: History, vantage: Vantage) -> Settlement {
+        let history = rollout::complete(history, self.turn.as_ref(), self.path.as_deref()).await;
+        self.settle(&history, vantage)
+    }
+
+    pub(super) fn settle(&self, history: &History, vantage: Vantage) -> Settlement {
+        let sent = Sent {
+            deed: self.deed,
+            client_id: self.client_id.as_deref(),
+            last_turn: self.last_turn.as_ref(),
+            input: &self.input,
+            turn: self.turn.as_ref(),
+        };
+        settle(&sent, history, vantage)
+    }
+}
+
+/// How to get another host, and what to tell it.
+#[derive(Clone, Debug)]
+pub(super) struct Ground {
+    pub(super) source: Arc<dyn HostSource>,
+    pub(super) asked: ThreadStart,
+    pub(super) before: Started,
+    pub(super) digest: String,
+}
+
+/// The errands of a turn.
+#[derive(Default)]
+pub(super) struct Errands {
+    running: JoinSet<Done>,
+    /// Further input on its way: what became of it is told before the turn is over.
+    steering: JoinSet<Done>,
+}
+
+impl Errands {
+    /// The next one that is done; waits for ever if there is none.
+    pub(super) async fn next(&mut self) -> Done {
+        loop {
+            let done = tokio::select! {
+                Some(done) = self.running.join_next() => done,
+                Some(done) = self.steering.join_next() => done,
+                else => std::future::pending().await,
+            };
+            // One that was ended brings nothing.
+            if let Ok(done) = done {
+                return done;
+            }
+        }
+    }
+
+    /// What became of further input, until all of it is told or it is time.
+    pub(super) async fn steered(&mut self, deadline: Instant) -> Option<Done> {
+        while !self.steering.is_empty() {
+            match tokio::time::timeout_at(deadline, self.steering.join_next()).await {
+                Ok(Some(Ok(done))) => return Some(done),
+                Ok(_) => {}
+                Err(_) => {
+                    self.steering.abort_all();
+                    self.steering.detach_all();
+                    let message =
+                        "the turn ended before Codex said whether it took the further input".to_owned();
+                    return Some(Done::Event(Event::Warning { message }));
+                }
+            }
+        }
+        None
+    }
+
+    pub(super) fn start_turn(&mut self, host: Arc<Host>, start: TurnStart, permit: Option<SendPermit>) {
+        self.running.spawn(async move {
+            let reply = host.call_permitted(&start, permit).await;
+            Done::Input(admission(reply.map(|reply| Input::Accepted(reply.turn.id))))
+        });
+    }
+
+    /// Has the conversation shortened.
+    pub(super) fn compact(&mut self, host: Arc<Host>, thread_id: ThreadId, permit: Option<SendPermit>) {
+        self.running.spawn(async move {
+            let reply = host.call_permitted(&ThreadCompact { thread_id }, permit).await;
+            Done::Input(admission(reply.map(|_| Input::Taken)))
+        });
+    }
+
+    /// Looks into the file of the conversation for what a turn runs with, until it is there or time is up.
+    pub(super) fn look_up_settings(&mut self, path: Option<String>, turn: Option<TurnId>) {
+        self.running.spawn(async move {
+            let found = match path.zip(turn) {
+                Some((path, turn)) => rollout::settings(&path, &turn).await,
+                None => None,
+            };
+            Done::Input(Input::SettingsFound(found))
+        });
+    }
+
+    /// Looks into the file of the conversation for what Codex did not tell of a turn that has ended.
+    pub(super) fn look_up_untold(&mut self, path: Option<String>, turn: Option<TurnId>) {
+        self.running.spawn(async move {
+            let untold = match path.zip(turn) {
+                Some((path, turn)) => rollout::untold(&path, &turn).await,
+                None => Untold::default(),
+            };
+            Done::Input(Input::UntoldFound(untold))
+        });
+    }
+
+    /// Whether it was taken shows in how the turn ends; a refusal means that it ended already.
+    pub(super) fn interrupt(&mut self, host: Arc<Host>, thread_id: ThreadId, turn_id: TurnId) {
+        self.running.spawn(async move {
+            let _ = host.call(&TurnInterrupt { thread_id, turn_id }).await;
+            Done::Nothing
+        });
+    }
+
+    pub(super) fn steer(
+        &mut self,
+        host: Arc<Host>,
+        thread_id: ThreadId,
+        turn: TurnId,
+        input: Vec<InputPart>,
+    ) {
+        let steer = TurnSteer { thread_id, expected_turn_id: turn, input: UserInput::of(input.clone()) };
+        self.steering.spawn(async move {
+            match host.call(&steer).await {
+                Ok(reply) => Done::Steered { turn: reply.turn_id },
+                Err(CallError::Refused { error, .. }) => Done::NotTaken { input, why: error.message },
+                // It may have been taken; saying it again in the next turn would be saying it twice.
+                Err(error) => Done::Event(Event::Warning {
+                    message: format!("whether the running turn took the further input is not known: {error}"),
+                }),
+            }
+        });
+    }
+
+    /// Runs a tool and answers with what it gives back. One that panics is answered for: Codex would wait for ever.
+    pub(super) fn run_tool(&mut self, host: Arc<Host>, id: RequestId, work: Work) {
+        self.running.spawn(async move {
+            let result = AssertUnwindSafe(work).catch_unwind().await;
+            let result = result.unwrap_or_else(|_| ToolResult::failed("the tool broke"));
+            host.respond(&id, &result.to_reply());
+            Done::Nothing
+        });
+    }
+
+    /// Reads the thread on a host that lives. The one that was just given the input is read until it says something or
+    /// time is up: it may still be about to take it.
+    pub(super) fn read(&mut self, host: Arc<Host>, recorded: Recorded, vantage: Vantage) {
+        self.running.spawn(async move {
+            let may_come = recorded.turn.is_none() && vantage == Vantage::SameHost;
+            let reads = if may_come { READS } else { 1 };
+            let mut settlement = Settlement::Unknown { why: "the thread was not read".to_owned() };
+            for read in 0..reads {
+                if read > 0 {
+                    tokio::time::sleep(READ_AGAIN).await;
+                }
+                settlement = match host.read_thread(&recorded.thread).await {
+                    Ok(history) => recorded.settle_with_file(history, vantage).await,
+                    Err(error) => Settlement::Unknown { why: error.to_string() },
+                };
+                if !matches!(settlement, Settlement::Unknown { .. }) {
+                    break;
+                }
+            }
+            Done::Input(Input::Settled(settlement))
+        });
+    }
+
+    /// Starts another host after the death of one, takes the thread up again there and reads what became of the turn.
+    pub(super) fn revive_and_read(&mut self, ground: Ground, recorded: Recorded) {
+        self.running.spawn(async move {
+            let revived = match revive(&ground).await {
+                Ok(revived) => revived,
+                Err(why) => return Done::NoHost { why, while_settling: true },
+            };
+            let settlement = match revived.host.read_thread(&recorded.thread).await {
+                Ok(history) => recorded.settle_with_file(history, Vantage::AfterItsEnd).await,
+                Err(error) => Settlement::Unknown { why: error.to_string() },
+            };
+            Done::Moved(Box::new(revived), Some(settlement))
+        });
+    }
+
+    /// Sees to it that the next turn has a host that answers.
+    pub(super) fn make_ready(&mut self, host: Arc<Host>, ground: Ground) {
+        self.running.spawn(async move {
+            if host.is_alive() && host.probe(SIGN_OF_LIFE).await == Probe::Answers {
+                return Done::Ready;
+            }
+            // Codex lets nobody else write to the conversation while a process holds it.
+            let why = "Codex did not answer any more";
+            if host.is_retired() {
+                host.close().await;
+            } else if host.has_other_turns(&ground.before.thread) {
+                host.drain(why);
+            } else {
+                host.terminate(why).await;
+            }
+            match revive(&ground).await {
+                Ok(revived) => Done::Moved(Box::new(revived), None),
+                Err(why) => Done::NoHost { why, while_settling: false },
+            }
+        });
+    }
+
+    /// Ends a host that does not stop a turn, unless other turns run there.
+    pub(super) fn escalate(&mut self, host: Arc<Host>, thread: ThreadId) {
+        self.running.spawn(async move {
+            if host.has_other_turns(&thread) {
+                return Done::Input(Input::Escalated(Escalation::Abandoned));
+            }
+            host.terminate("Codex did not stop the turn and was ended").await;
+            Done::Input(Input::Escalated(Escalation::HostEnded))
+        });
+    }
+
+    pub(super) fn find_terminals(
+        &mut self,
+        host: Arc<Host>,
+        thread: ThreadId,
+        commands: Vec<UnendedCommand>,
+    ) {
+        self.running.spawn(async move {
+            // A Codex that does not say leaves the end of the commands unknown.
+            let found = host.find_terminals(&thread, commands).await.unwrap_or_default();
+            Done::Input(Input::TerminalsFound(found))
+        });
+    }
+
+    pub(super) fn end_terminals(&mut self, host: Arc<Host>, thread: ThreadId, items: Vec<ItemId>) {
+        self.running.spawn(async move {
+            let message = match host.end_terminals(&thread, &items).await {
+                Ok(TerminalsEnded::Nothing) => None,
+                Ok(ended) => Some(ended.to_string()),
+                Err(error) => Some(format!("commands of the turn may still be running: {error}")),
+            };
+            Done::Input(Input::TerminalsEnded(message))
+        });
+    }
+}
+
+/// Told when Codex does not say whether it took a reason.
+pub(super) const UNTOLD: &str = "Codex did not say whether the model heard why the request was declined";
+
+/// Tells the model of a running turn something; what there is to say about it, if it was not taken.
+pub(super) async fn tell_model(host: &Host, thread: ThreadId, turn: TurnId, text: String) -> Option<String> {
+    let input = vec![UserInput::Text { text }];
+    let steer = TurnSteer { thread_id: thread, expected_turn_id: turn, input };
+    let refused = host.call(&steer).await.err()?;
+    Some(format!("the model was not told why the request was declined: {refused}"))
+}
+
+async fn revive(ground: &Ground) -> Result<Revived, String> {
+    let Ground { source, asked, before, digest } = ground;
+    revival::revive(&**source, asked, before, digest)
+        .await
+        .map_err(|error| format!("{error}; {}", error.next_step()))
+}
+
+/// What the answer to what was sent means. No answer is not a refusal: whether the turn runs is then not known.
+fn admission(reply: Result<Input, CallError>) -> Input {
+    match reply {
+        Ok(taken) => taken,
+        Err(CallError::Refused { error, .. }) => Input::Refused(error),
+        Err(CallError::Gone { why }) => Input::Gone(why),
+        Err(error @ (CallError::TimedOut { .. } | CallError::Shape { .. })) => {
+            Input::Unanswered(error.to_string())
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Takes up the hosts of an engine that is gone, from their records, or ends them with everything below them.
+//!
+//! A host is adopted only if everything proves that it is ours: the boot, a living process with the recorded start time,
+//! our nonce in its environment, a private directory as it was left, at its socket that very process, and that it belongs
+//! to this home (`ownership`). What is ours and cannot be adopted is ended, but nothing is ever ended by its number alone:
+//! only what carries the nonce, and what is below a process that does. What cannot be proven to be ours is left alone.
+//! Called by the pool when an engine starts; one engine per home, so nobody else does this meanwhile.
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{Host, Keeping};
+use crate::boot;
+use crate::client::CallError;
+use crate::complaints::Complaints;
+use crate::connection::Connection;
+use crate::descendants::{self, Entry};
+use crate::directory::{self, BUILDING, Doubt, HostDirectory, Place};
+use crate::keeping::{Birth, Record, Register};
+use crate::ownership::{self, is_nonce};
+use crate::process::{Process, variable};
+use crate::spec::HostSpec;
+use crate::stranger::Stranger;
+use crate::transport;
+
+/// How long a host may take to let us in and to greet back. It runs already; one that takes longer is wedged.
+const LIMIT: Duration = Duration::from_secs(10);
+/// How often an owned directory is tried.
+const TRIES: u32 = 20;
+/// How long is waited in between.
+const TRY_AGAIN: Duration = Duration::from_millis(20);
+/// How long what was killed may take to go.
+const GONE_LIMIT: Duration = Duration::from_secs(5);
+
+/// Why a host was not adopted. If it belongs to this home and nobody else owns it, it was ended.
+#[derive(Debug, thiserror::Error)]
+pub enum AttachError {
+    /// Another engine that lives owns it. It was left alone.
+    #[error("another engine owns this Codex")]
+    Owned,
+    /// Its process has ended; so do the threads that were loaded there.
+    #[error("its process has ended")]
+    Ended,
+    /// It cannot be proven to be ours.
+    #[error("it cannot be proven to be ours: {why}")]
+    Unproven {
+        /// What is not as it should be.
+        why: String,
+    },
+    /// It runs, but does not let us in or greet back.
+    #[error("it does not answer: {why}")]
+    Silent {
+        /// What happened.
+        why: String,
+    },
+}
+
+impl Host {
+    /// Attaches to a kept host of an engine that is gone. `spec` says how to start another like it. One of this home that
+    /// cannot be adopted is ended with everything below it, and its directory removed, before this returns; one that is
+    /// not proven to be of this home is left alone. Either is written down. Dropped half-way, it leaves the host as it was.
+    pub async fn attach(
+        record: &Record,
+        spec: HostSpec,
+        register: Arc<dyn Register>,
+    ) -> Result<Self, AttachError> {
+        let hosts = spec.hosts.clone();
+        let adopted = adopt(record, spec, Arc::clone(&register)).await;
+        if let Err(error) = &adopted
+            && !matches!(error, AttachError::Owned)
+        {
+            if is_nonce(&record.intent.nonce) && ownership::is_own_record(&hosts, record) {
+                reap(&hosts, &record.intent.nonce).await;
+            }
+            register.ended(&record.intent.nonce, &format!("not adopted: {error}")).await;
+        }
+        adopted
+    }
+}
+
+/// Ends the kept hosts below `hosts` of which there is no record, and removes their directories: what is left when a
+/// store was lost. `known` are the names of those that are recorded. One whose processes live and are not proven to be of
+/// this home is left alone. Returns how many were ended or had ended.
+pub async fn reap_strays(hosts: &Path, known: &HashSet<String>) -> usize {
+    let Ok(entries) = std::fs::read_dir(hosts) else { return 0 };
+    let mut ended = 0;
+    for entry in entries.flatten().filter(|entry| directory::is_kept(&entry.path())) {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let nonce = name.trim_start_matches(BUILDING);
+        if !is_nonce(nonce) || known.contains(nonce) || directory::is_owned(&entry.path()) {
+            continue;
+        }
+        let pid = Place::found(hosts, nonce).recorded().map(|(pid, _)| pid);
+        if ownership::is_own(hosts, nonce, pid) || descendants::carrying(&variable(nonce)).is_empty() {
+            reap(hosts, nonce).await;
+            ended += 1;
+        } else {
+            tracing::warn!("the host {nonce} is left alone: it cannot be proven to be of this home");
+        }
+    }
+    ended
+}
+
+async fn adopt(record: &Record, spec: HostSpec, register: Arc<dyn Register>) -> Result<Host, AttachError> {
+    let intent = &record.intent;
+    let unproven = |why: &str| AttachError::Unproven { why: why.to_owned() };
+    if !is_nonce(&intent.nonce) {
+        return Err(unproven("its name is none of ours"));
+    }
+    let directory = match take_over(&spec.hosts, &intent.nonce).await {
+        Err(Doubt::Owned) => return Err(AttachError::Owned),
+        found => found,
+    };
+    let recorded = record.birth.as_ref().map(|birth| prove(birth, &intent.nonce)).transpose()?;
+    if !ownership::is_own_record(&spec.hosts, record) {
+        return Err(unproven("it belongs to another home"));
+    }
+    let directory = directory.map_err(|doubt| match doubt {
+        Doubt::Owned => AttachError::Owned,
+        Doubt::Odd(why) => AttachError::Unproven { why },
+    })?;
+    let door = tokio::time::timeout(LIMIT, transport::knock(&directory.socket())).await;
+    let (stream, behind) = door.map_err(|_| silent("it does not take a connection"))?.map_err(silent)?;
+    let stranger = match (recorded, behind) {
+        (Some(stranger), Some(pid)) if pid != number(&stranger) => {
+            return Err(unproven("another process listens at its socket"));
+        }
+        (Some(stranger), _) => stranger,
+        // The engine died between the spawn and writing down what came of it.
+        (None, Some(pid)) => {
+            let birth = born(pid).ok_or(AttachError::Ended)?;
+            let stranger = prove(&birth, &intent.nonce)?;
+            let completed = register.complete(&intent.nonce, &birth).await;
+            completed.map_err(|error| AttachError::Unproven { why: error.to_string() })?;
+            stranger
+        }
+        (None, None) => return Err(unproven("its process is not known")),
+    };
+    let complaints = Complaints::of_process(number(&stranger));
+    let upgraded = tokio::time::timeout(LIMIT, transport::upgrade(stream)).await;
+    let (incoming, outgoing) =
+        upgraded.map_err(|_| silent("it does not take a connection"))?.map_err(silent)?;
+    let process = Process::adopt(stranger, &intent.nonce, complaints);
+    let opened = Connection::open(process, incoming, outgoing, LIMIT).await;
+    let (connection, greeting) = opened.map_err(|error: CallError| silent(error))?;
+    let keeping = Keeping { nonce: intent.nonce.clone(), register };
+    Ok(Host::new(connection, greeting, spec, directory, Some(keeping)))
+}
+
+/// Takes over a directory. The lock of an owner that just died may be held for a moment by what it was about to start.
+async fn take_over(hosts: &Path, nonce: &str) -> Result<HostDirectory, Doubt> {
+    let mut tries = 1;
+    loop {
+        match HostDirectory::adopt(hosts, nonce) {
+            Err(Doubt::Owned) if tries < TRIES => {
+                tokio::time::sleep(TRY_AGAIN).await;
+                tries += 1;
+            }
+            result => return result,
+        }
+    }
+}
+
+fn silent(why: impl ToString) -> AttachError {
+    AttachError::Silent { why: why.to_string() }
+}
+
+fn born(pid: i32) -> Option<Birth> {
+    Some(Birth { pid, started: descendants::started(pid)?, boot: boot::id() })
+}
+
+/// Proves that a process is the one that was started, and pins it.
+fn prove(birth: &Birth, nonce: &str) -> Result<Stranger, AttachError> {
+    if birth.boot != boot::id() {
+        return Err(AttachError::Ended);
+    }
+    let stranger = Stranger::pin(birth.pid, &birth.started).ok_or(AttachError::Ended)?;
+    if !descendants::carries(birth.pid, &variable(nonce)) {
+        return Err(AttachError::Unproven { why: "its process does not carry its name".to_owned() });
+    }
+    Ok(stranger)
+}
+
+fn number(stranger: &Stranger) -> i32 {
+    stranger.pid().as_raw_nonzero().get()
+}
+
+/// Ends everything that carries the nonce, and everything below it, until nothing is left; then removes its directory.
+async fn reap(hosts: &Path, nonce: &str) {
+    let variable = variable(nonce);
+    let carriers = descendants::carrying(&variable);
+    let below: Vec<Entry> = carriers.iter().flat_map(|entry| descendants::below(entry.pid)).collect();
+    let gone = async {
+        while descendants::kill_survivors(&descendants::carrying(&variable))
+            + descendants::kill_survivors(&below)
+            > 0
+        {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    };
+    // A process that cannot be killed hangs in the kernel: nothing more can be done about it.
+    let _ = tokio::time::timeout(GONE_LIMIT, gone).await;
+    directory::remove_leftovers(hosts, nonce);
+}

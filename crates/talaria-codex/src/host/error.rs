@@ -1,0 +1,70 @@
+//! Why a host is not there, as far as whoever wanted it can do something about it.
+
+use std::path::PathBuf;
+
+use crate::client::CallError;
+use crate::keeping::RegisterError;
+
+/// Why a host could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum HostError {
+    /// Its private directory could not be made.
+    #[error("cannot prepare the directory {} for Codex: {cause}", path.display())]
+    Directory {
+        /// Where.
+        path: PathBuf,
+        /// Why.
+        cause: std::io::Error,
+    },
+    /// The program could not be run.
+    #[error("cannot run {}: {cause}", path.display())]
+    Spawn {
+        /// The program.
+        path: PathBuf,
+        /// Why.
+        cause: std::io::Error,
+    },
+    /// It did not come up.
+    #[error("Codex did not start: {why}")]
+    NotUp {
+        /// What happened, with its last words.
+        why: String,
+    },
+    /// It could not be written down, and must not run unknown. It was not started, or was ended.
+    #[error("cannot write down that Codex is started: {0}")]
+    Register(#[from] RegisterError),
+    /// As many as are allowed run, and none of them can be used.
+    #[error("{max} Codex processes run already, all of them busy with something else")]
+    Full {
+        /// How many are allowed.
+        max: usize,
+    },
+    /// It came up, but did not greet back. It was ended: a connection without a greeting is of no use.
+    #[error("Codex does not take our greeting: {0}")]
+    Greeting(#[from] CallError),
+}
+
+impl HostError {
+    /// It was not started, or not to its end, because its engine ends.
+    pub(crate) fn ending() -> Self {
+        Self::NotUp { why: "the engine ends".to_owned() }
+    }
+
+    /// What a person can do about it.
+    pub fn next_step(&self) -> &'static str {
+        match self {
+            Self::Directory { .. } => {
+                "make room there, or set TALARIA_HOME to a directory that you can write"
+            }
+            Self::Spawn { .. } => "install Codex with `talaria setup`, or set codex.bin to where it is",
+            Self::Register(_) => "make room where Talaria keeps its data, then try again",
+            Self::Full { .. } => "wait until one is free, or raise codex.max_hosts",
+            Self::NotUp { .. } | Self::Greeting(_) => "run `talaria doctor` to see what is wrong",
+        }
+    }
+
+    /// May another try end otherwise?
+    pub fn may_pass(&self) -> bool {
+        matches!(self, Self::NotUp { .. } | Self::Greeting(_))
+    }
+}

@@ -1,0 +1,172 @@
+//! Starts a Codex and greets it. A kept one is written down before and after the spawn; until it has greeted back it is
+//! as private as any, so that a start which fails or is given up half-way leaves no process.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use talaria_codex_proto::wire::call::InitializeReply;
+use tokio_util::sync::CancellationToken;
+
+use super::{Host, HostError, Keeping};
+use crate::boot;
+use crate::connection::{CALL_LIMIT, Connection};
+use crate::descendants;
+use crate::directory::{HostDirectory, Place, Tenure};
+use crate::identity::OwnHosts;
+use crate::keeping::{Birth, Intent, Register};
+use crate::process::{self, Launch, Pipes, Process};
+use crate::spec::HostSpec;
+use crate::sweep;
+use crate::transport::{self, Incoming, Outgoing, Transport};
+
+/// How long Codex may take until it listens. A first start on a slow disk takes seconds.
+const START_LIMIT: Duration = Duration::from_secs(30);
+/// How many lines of standard error are quoted when Codex does not come up.
+const QUOTED: usize = 12;
+
+/// Starts a private host.
+pub(super) async fn start(spec: HostSpec) -> Result<Host, HostError> {
+    sweep::sweep(&spec.hosts);
+    let nonce = mint_nonce(&spec.hosts);
+    let directory = create(&spec, &nonce, Tenure::Private)?;
+    let (process, pipes) = spawn(&spec, &nonce, &directory, Tenure::Private)?;
+    let (connection, greeting) = greet(process, pipes, &directory).await?;
+    Ok(Host::new(connection, greeting, spec, directory, None))
+}
+
+/// Starts a kept host. What went wrong after the intent was written down is written down as well.
+pub(super) async fn start_kept(
+    spec: HostSpec,
+    register: Arc<dyn Register>,
+    ending: CancellationToken,
+) -> Result<Host, HostError> {
+    if spec.transport == Transport::Stdio {
+        return Err(HostError::NotUp { why: format!("Codex {} ends with its owner", spec.version) });
+    }
+    sweep::sweep(&spec.hosts);
+    let nonce = mint_nonce(&spec.hosts);
+    let place = Place::of(&spec.hosts, &nonce);
+    let intent =
+        Intent { nonce: nonce.clone(), socket: place.socket(), directory: place.root, key: spec.key() };
+    register.intend(&intent).await?;
+    let up = ending.run_until_cancelled(bring_up(&spec, &nonce, &*register)).await;
+    match up.unwrap_or_else(|| Err(HostError::ending())) {
+        Ok((connection, greeting, directory)) => {
+            connection.process.keep();
+            let keeping = Keeping { nonce, register };
+            Ok(Host::new(connection, greeting, spec, directory, Some(keeping)))
+        }
+        Err(error) => {
+            // It was killed, or told to; when this returns, it is gone.
+            process::end_carriers(&nonce).await;
+            register.ended(&nonce, &error.to_string()).await;
+            Err(error)
+        }
+    }
+}
+
+type Up = (Arc<Connection>, InitializeReply, HostDirectory);
+
+async fn bring_up(spec: &HostSpec, nonce: &str, register: &dyn Register) -> Result<Up, HostError> {
+    let directory = create(spec, nonce, Tenure::Kept)?;
+    let (process, pipes) = spawn(spec, nonce, &directory, Tenure::Kept)?;
+    let Some(started) = descendants::started(process.pid()) else {
+        return Err(HostError::NotUp { why: process.last_words().await });
+    };
+    let birth = Birth { pid: process.pid(), started, boot: boot::id() };
+    if let Err(error) = register.complete(nonce, &birth).await {
+        process.end_now().await;
+        return Err(error.into());
+    }
+    let (connection, greeting) = greet(process, pipes, &directory).await?;
+    Ok((connection, greeting, directory))
+}
+
+/// Names a host: after its home, if that has an id, so that everything below the host says whose it is.
+fn mint_nonce(hosts: &Path) -> String {
+    let home = OwnHosts::around(hosts).ids().first().cloned().unwrap_or_default();
+    let random = uuid::Uuid::new_v4().simple().to_string();
+    home + &random[..16]
+}
+
+fn create(spec: &HostSpec, nonce: &str, tenure: Tenure) -> Result<HostDirectory, HostError> {
+    HostDirectory::create(&spec.hosts, nonce, tenure).map_err(|cause| directory_error(spec, cause))
+}
+
+fn directory_error(spec: &HostSpec, cause: std::io::Error) -> HostError {
+    HostError::Directory { path: spec.hosts.clone(), cause }
+}
+
+fn spawn(
+    spec: &HostSpec,
+    nonce: &str,
+    directory: &HostDirectory,
+    tenure: Tenure,
+) -> Result<(Process, Pipes), HostError> {
+    let launch = Launch {
+        binary: &spec.binary,
+        arguments: arguments(spec, &directory.socket()),
+        directory: &directory.working_directory(),
+        environment: spec.environment_of(nonce, &directory.tmp()),
+        nonce: Some(nonce),
+        transport: spec.transport,
+        complaints: (tenure == Tenure::Kept).then_some(directory.root()),
+    };
+    let (process, pipes) =
+        Process::start(launch).map_err(|cause| HostError::Spawn { path: spec.binary.clone(), cause })?;
+    let started = descendants::started(process.pid());
+    directory.record(process.pid(), started.as_deref()).map_err(|cause| directory_error(spec, cause))?;
+    Ok((process, pipes))
+}
+
+async fn greet(
+    process: Process,
+    pipes: Pipes,
+    directory: &HostDirectory,
+) -> Result<(Arc<Connection>, InitializeReply), HostError> {
+    let (incoming, outgoing) = match pipes {
+        Some((stdin, stdout)) => transport::stdio(stdin, stdout),
+        None => connect(&process, &directory.socket()).await?,
+    };
+    Ok(Connection::open(process, incoming, outgoing, CALL_LIMIT).await?)
+}
+
+fn arguments(spec: &HostSpec, socket: &Path) -> Vec<OsString> {
+    let mut arguments = vec![OsString::from("app-server")];
+    if spec.transport == Transport::UnixSocket {
+        let mut listen = OsString::from("unix://");
+        listen.push(socket);
+        arguments.extend([OsString::from("--listen"), listen]);
+    }
+    arguments.extend(spec.arguments.iter().cloned());
+    arguments
+}
+
+/// Connects as soon as Codex listens.
+async fn connect(process: &Process, socket: &Path) -> Result<(Incoming, Outgoing), HostError> {
+    let mut last_error = None;
+    let attempt = async {
+        loop {
+            match transport::connect(socket).await {
+                Ok(halves) => return Ok(halves),
+                Err(error) if process.end_seen().is_none() => {
+                    last_error = Some(error);
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+                Err(_) => return Err(HostError::NotUp { why: process.last_words().await }),
+            }
+        }
+    };
+    match tokio::time::timeout(START_LIMIT, attempt).await {
+        Ok(connected) => connected,
+        Err(_) => {
+            let tail = process.complaints().quoted(QUOTED);
+            process.end().await;
+            let error = last_error.map(|error| format!(" ({error})")).unwrap_or_default();
+            let why = format!("it could not be reached within {} s{error}{tail}", START_LIMIT.as_secs());
+            Err(HostError::NotUp { why })
+        }
+    }
+}

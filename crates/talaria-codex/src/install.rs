@@ -1,0 +1,182 @@
+//! Installs a Codex version with npm into Talaria's home.
+//!
+//! Owns the steps: lock, download beside, prove, move into place. A version's directory appears only whole and proved,
+//! and whatever the future leaves when it is dropped is gone: npm is killed, the half-made directory removed. npm's
+//! own settings (registry, proxy, certificates) are the user's and are not touched. Called by `setup` and `demo`.
+
+mod error;
+mod npm;
+
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use talaria_core::version::Version;
+use tempfile::TempDir;
+
+use super::locate::native;
+use super::locate::{CodexBinary, CodexOrigin, examine};
+pub use error::InstallError;
+use talaria_home::home::{TalariaHome, ensure_dir};
+
+/// How often a state is looked at: the size on disk, and whether the lock is free.
+const POLL: Duration = Duration::from_millis(200);
+
+/// What must be left on the disk after an installation.
+const SPARE: usize = 1024 * 1024;
+
+/// The names of directories that are not installed versions; never the name of a version.
+const INCOMING: &str = ".incoming-";
+const OUTGOING: &str = ".outgoing-";
+
+/// What is happening, each with evidence for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    /// Another process installs into the same home.
+    Waiting,
+    /// npm was started and nothing is on disk yet.
+    Resolving,
+    /// The package arrives.
+    Downloading {
+        /// What is unpacked so far.
+        bytes_on_disk: u64,
+        /// What it will be, if the registry tells.
+        expected: Option<u64>,
+    },
+    /// It is here and is being asked for its version.
+    Verifying,
+    /// It works.
+    Done,
+}
+
+/// An installed Codex.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Installed {
+    /// It was installed and works; nothing was downloaded.
+    AlreadyThere(CodexBinary),
+    /// It was installed now.
+    Fresh(CodexBinary),
+}
+
+impl Installed {
+    /// The Codex, however it came.
+    pub fn binary(&self) -> &CodexBinary {
+        match self {
+            Self::AlreadyThere(binary) | Self::Fresh(binary) => binary,
+        }
+    }
+}
+
+/// Finds the native program of an installed version, without running it.
+pub fn installed(home: &TalariaHome, version: &Version) -> Option<PathBuf> {
+    native::behind(&native::launcher_in(&home.codex_dir(version)))
+}
+
+/// Installs `version` unless it is there and works. Dropping the future undoes what it began.
+pub async fn install(
+    home: &TalariaHome,
+    version: &Version,
+    progress: &mut (dyn FnMut(Progress) + Send),
+) -> Result<Installed, InstallError> {
+    install_with(Path::new("npm"), home, version, progress).await
+}
+
+async fn install_with(
+    npm: &Path,
+    home: &TalariaHome,
+    version: &Version,
+    progress: &mut (dyn FnMut(Progress) + Send),
+) -> Result<Installed, InstallError> {
+    let dir = home.codex_dir(version);
+    if let Ok(binary) = prove(&dir, version).await {
+        progress(Progress::Done);
+        return Ok(Installed::AlreadyThere(binary));
+    }
+    let platform = native::platform().ok_or(InstallError::UnsupportedPlatform)?;
+    let root = home.codex_root();
+    ensure_dir(&root)?;
+    let _lock = lock(&root, progress).await?;
+    // Whoever held the lock may have done the work.
+    if let Ok(binary) = prove(&dir, version).await {
+        progress(Progress::Done);
+        return Ok(Installed::AlreadyThere(binary));
+    }
+    clear_leftovers(&root);
+    let incoming = beside(&root, INCOMING)?;
+    npm::download(npm, incoming.path(), version, platform, progress).await?;
+    progress(Progress::Verifying);
+    check_space(incoming.path(), &root)?;
+    prove(incoming.path(), version).await?;
+    move_into_place(incoming, &root, &dir)?;
+    let binary = prove(&dir, version).await?;
+    progress(Progress::Done);
+    Ok(Installed::Fresh(binary))
+}
+
+/// Runs the Codex in `dir` and compares its version with the wanted one.
+///
+/// This, not the existence of the directory, is what "installed" means: a power cut may leave empty files.
+async fn prove(dir: &Path, version: &Version) -> Result<CodexBinary, InstallError> {
+    let launcher = native::launcher_in(dir);
+    native::behind(&launcher).ok_or(InstallError::Incomplete)?;
+    let binary = examine(&launcher, CodexOrigin::Installed).await?;
+    if binary.version == *version {
+        Ok(binary)
+    } else {
+        Err(InstallError::WrongVersion { wanted: version.clone(), found: binary.version })
+    }
+}
+
+/// npm reports success although the disk was full, and leaves truncated files: one more file tells.
+fn check_space(dir: &Path, root: &Path) -> Result<(), InstallError> {
+    let path = dir.join(".space");
+    let written = std::fs::write(&path, vec![1; SPARE]).and_then(|()| std::fs::remove_file(&path));
+    written.map_err(|source| InstallError::disk(root, source))
+}
+
+/// Waits for the right to install. Asks again and again instead of blocking a thread, which could not be cancelled.
+async fn lock(root: &Path, progress: &mut (dyn FnMut(Progress) + Send)) -> Result<File, InstallError> {
+    let path = root.join(".lock");
+    let file = File::options().create(true).truncate(false).write(true).open(&path);
+    let file = file.map_err(|source| InstallError::disk(&path, source))?;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) => progress(Progress::Waiting),
+            Err(TryLockError::Error(source)) => return Err(InstallError::disk(&path, source)),
+        }
+        tokio::time::sleep(POLL).await;
+    }
+}
+
+/// Removes what a killed installation left; we hold the lock, so nobody is using it.
+fn clear_leftovers(root: &Path) {
+    for entry in std::fs::read_dir(root).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        if [INCOMING, OUTGOING].iter().any(|prefix| name.to_string_lossy().starts_with(prefix)) {
+            // Not being able to tidy up is no reason not to install.
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// Puts the proved package where it is looked for; what was there did not work.
+fn move_into_place(incoming: TempDir, root: &Path, dir: &Path) -> Result<(), InstallError> {
+    let disk = |source| InstallError::disk(dir, source);
+    if std::fs::symlink_metadata(dir).is_ok() {
+        let outgoing = beside(root, OUTGOING)?;
+        std::fs::rename(dir, outgoing.path().join("codex")).map_err(disk)?;
+    }
+    std::fs::rename(incoming.path(), dir).map_err(disk)?;
+    // The directory has another name now; there is nothing to remove under the old one.
+    let _ = incoming.keep();
+    Ok(())
+}
+
+fn beside(root: &Path, prefix: &str) -> Result<TempDir, InstallError> {
+    let made = tempfile::Builder::new().prefix(prefix).tempdir_in(root);
+    made.map_err(|source| InstallError::disk(root, source))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,168 @@
+//! Puts what Talaria knows into Codex's own configuration file, and takes it out again: the only thing in Talaria that
+//! edits a file of Codex, and only when a person asks for it.
+//!
+//! `core::codex_config` decides what the text becomes. Here: which file (`target`), whether the installed Codex accepts the
+//! text (`check`, on a `scratch` home), which plugins there are (`plugins`), what is remembered for the way back
+//! (`record`), and the two acts, `apply` and `undo`. Each act locks the file, plans on what is there then, writes down what
+//! it is about to do, and replaces the file in one step; killed anywhere it leaves the old file or the new one. Called by
+//! `talaria migrate`.
+
+mod apply;
+mod check;
+mod plugins;
+mod record;
+mod scratch;
+mod target;
+mod undo;
+
+use std::path::{Path, PathBuf};
+
+use talaria_codex_proto::codex_config::{self, Added, Additions, Place, Planned, plan};
+use talaria_core::config::Problem;
+
+use crate::host::HostSpec;
+pub use apply::Applied;
+pub use check::CheckError;
+pub use plugins::{Plugins, discover};
+pub use record::MemoryError;
+use record::{Change, Memory};
+use talaria_home::home::TalariaHome;
+use talaria_home::user_file::{UserFile, UserFileError};
+pub use target::{Target, TargetError};
+pub use undo::{How, Undo, Undone};
+
+/// Why a file was not changed.
+#[derive(Debug, thiserror::Error)]
+pub enum MigrateError {
+    /// It cannot be read or written.
+    #[error(transparent)]
+    File(#[from] UserFileError),
+    /// It is not TOML, or written in a way that nothing can be added to.
+    #[error("{}: {problem}", path.display())]
+    NotToml {
+        /// The file.
+        path: PathBuf,
+        /// Where and why.
+        problem: Box<Problem>,
+    },
+    /// What happened before cannot be read, or what will happen not be written down.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+    /// Codex does not accept the result, or could not be asked.
+    #[error(transparent)]
+    Check(#[from] CheckError),
+    /// Somebody else writes to it all the time.
+    #[error("{} was changed again and again while it was being edited", .0.display())]
+    KeepsChanging(PathBuf),
+}
+
+impl MigrateError {
+    /// What to do next.
+    pub fn hint(&self) -> &str {
+        match self {
+            Self::File(error) => error.hint(),
+            Self::NotToml { .. } => "nothing was changed; correct that line, then try again",
+            Self::Memory(_) => {
+                "nothing was changed; make migrations/ in Talaria's home readable and writable"
+            }
+            Self::Check(error) => error.hint(),
+            Self::KeepsChanging(_) => "nothing was changed; end what else writes to it, then try again",
+        }
+    }
+}
+
+/// What is to stand in one file of Codex because of one Talaria home.
+#[derive(Debug)]
+pub struct Migration {
+    room: PathBuf,
+    target: Target,
+    additions: Additions,
+}
+
+/// A change that was planned and not made.
+#[derive(Debug)]
+pub struct Draft {
+    /// What is there; `None` if there is no file.
+    pub old: Option<String>,
+    /// What would be there.
+    pub planned: Planned,
+    /// What an earlier migration wrote and this one takes away.
+    pub dropped: Vec<Place>,
+    /// What a Talaria wrote of which this home has no record, and this migration replaces.
+    pub replaced: Vec<Place>,
+    holding: Option<Change>,
+}
+
+impl Draft {
+    /// Would anything change?
+    pub fn is_change(&self) -> bool {
+        self.old.as_deref().unwrap_or_default() != self.planned.text
+    }
+}
+
+impl Migration {
+    /// Wants `additions` in the file of `target`.
+    pub fn new(talaria: &TalariaHome, target: Target, additions: Additions) -> Self {
+        Self { room: talaria.migrations_dir(), target, additions }
+    }
+
+    /// The file.
+    pub fn file(&self) -> &Path {
+        self.target.file()
+    }
+
+    /// Plans the change for the file as it is now.
+    pub fn draft(&self) -> Result<Draft, MigrateError> {
+        self.draft_of(read(self.target.file())?)
+    }
+
+    /// Has Codex read the result on a scratch home. Gives what the user should know although it is accepted.
+    pub async fn check(&self, draft: &Draft, spec: &HostSpec) -> Result<Option<String>, CheckError> {
+        let servers: Vec<String> = draft.planned.added.places().filter_map(server_name).collect();
+        let texts = check::Texts {
+            old: draft.old.as_deref().unwrap_or_default(),
+            new: &draft.planned.text,
+            servers: &servers,
+        };
+        check::check(&self.target, &self.room, spec, &texts).await
+    }
+
+    fn memory(&self, now: Option<&str>) -> Memory {
+        Memory::about(&self.room, &self.target, now)
+    }
+
+    fn draft_of(&self, old: Option<String>) -> Result<Draft, MigrateError> {
+        let holding = self.memory(old.as_deref()).holding(old.as_deref())?;
+        let before = holding.as_ref().map(|change| &change.added);
+        let wrong = |problem| not_toml(self.target.file(), problem);
+        let current = old.as_deref().unwrap_or_default();
+        let planned = plan(current, &self.additions, before).map_err(wrong)?;
+        codex_config::check(current, &planned.text).map_err(wrong)?;
+        let remains = |place: &&Place| {
+            planned.added.places().any(|added| added == *place)
+                || planned.kept.iter().any(|own| own.path == **place)
+        };
+        let dropped = before.into_iter().flat_map(Added::places).filter(|place| !remains(place)).cloned();
+        let is_recorded =
+            |place: &&Place| before.is_some_and(|added| added.places().any(|known| known == *place));
+        let there = codex_config::written_in(current).unwrap_or_default();
+        let replaced = there.changed_by(&planned.added).filter(|place| !is_recorded(place)).cloned();
+        Ok(Draft { dropped: dropped.collect(), replaced: replaced.collect(), old, planned, holding })
+    }
+}
+
+/// What a file says now. Others who are about to replace it are waited for.
+fn read(path: &Path) -> Result<Option<String>, UserFileError> {
+    Ok(UserFile::lock(path)?.text().map(str::to_owned))
+}
+
+fn not_toml(path: &Path, problem: Problem) -> MigrateError {
+    MigrateError::NotToml { path: path.to_owned(), problem: Box::new(problem) }
+}
+
+fn server_name(place: &Place) -> Option<String> {
+    match place {
+        Place::Server(name) => Some(name.clone()),
+        Place::Plugin(_) | Place::DefaultPermissions => None,
+    }
+}

@@ -1,0 +1,118 @@
+//! Replaces the file: what was checked and nothing else, on what is there now.
+
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use talaria_codex_proto::codex_config::{Added, remove, written_in};
+
+use super::record::{Change, Memory, digest_of};
+use super::{Draft, MigrateError, Migration, not_toml, scratch};
+use crate::host::HostSpec;
+use talaria_home::faults::blocking_point;
+use talaria_home::user_file::{Locked, UserFile, UserFileError};
+
+/// How often the change is planned anew because somebody else wrote meanwhile.
+const ROUNDS: usize = 5;
+
+/// A change that was made.
+#[derive(Debug)]
+pub struct Applied {
+    /// What was done, which is not what was shown before if somebody else wrote meanwhile.
+    pub draft: Draft,
+    /// Where the text that was replaced is kept; `None` if there was no file, or nothing had to be done.
+    pub backup: Option<PathBuf>,
+    /// What Codex said about the result although it accepts it.
+    pub note: Option<String>,
+    /// Was it planned anew?
+    pub is_replanned: bool,
+}
+
+impl Migration {
+    /// Makes the change that was checked. If the file is another one by now the change is planned and checked anew.
+    /// Dropping the future leaves the old file or the new one.
+    pub async fn apply(&self, checked: Draft, spec: &HostSpec) -> Result<Applied, MigrateError> {
+        let (mut checked, mut note, mut is_replanned) = (checked, None, false);
+        for _ in 0..ROUNDS {
+            let locked = UserFile::lock(self.target.file())?;
+            let draft = self.draft_of(locked.text().map(str::to_owned))?;
+            if draft.planned.text == checked.planned.text {
+                match self.replace(locked, &draft) {
+                    Ok(backup) => return Ok(Applied { draft, backup, note, is_replanned }),
+                    // An editor, which knows of no lock, was faster: once more, with what it wrote.
+                    Err(MigrateError::File(UserFileError::Changed(_))) => continue,
+                    Err(error) => return Err(error),
+                }
+            }
+            // Codex takes its time, and others wait for the lock.
+            drop(locked);
+            note = self.check(&draft, spec).await?;
+            (checked, is_replanned) = (draft, true);
+        }
+        Err(MigrateError::KeepsChanging(self.target.file().to_owned()))
+    }
+
+    /// Tidies up after others when there is nothing to change: what a killed run left is gone afterwards, what it had
+    /// done is written down as done, and what is in the file already is written down where the record of it was lost.
+    pub fn tidy_up(&self) -> Result<(), MigrateError> {
+        scratch::sweep(&self.room);
+        let locked = UserFile::lock(self.target.file())?;
+        let draft = self.draft_of(locked.text().map(str::to_owned))?;
+        let added = &draft.planned.added;
+        let is_known = draft.holding.as_ref().map_or(added.is_empty(), |change| change.added == *added);
+        if draft.is_change() || is_known {
+            return Ok(self.memory(locked.text()).conclude(self.target.file(), locked.text())?);
+        }
+        self.replace(locked, &draft).map(drop)
+    }
+
+    /// Without a pause: whoever drops the future of `apply` does so before or after.
+    fn replace(&self, locked: Locked, draft: &Draft) -> Result<Option<PathBuf>, MigrateError> {
+        let memory = self.memory(draft.old.as_deref());
+        blocking_point("migrate-planned");
+        let change = Change {
+            at: Timestamp::now(),
+            base: self.base(&memory, draft)?,
+            before: draft.old.as_deref().map(digest_of),
+            after: digest_of(&draft.planned.text),
+            added: draft.planned.added.clone(),
+        };
+        if !draft.is_change() {
+            memory.settle(self.target.file(), Change { before: change.base.clone(), ..change })?;
+            return Ok(None);
+        }
+        let backup = draft.old.as_deref().map(|old| memory.keep(old)).transpose()?;
+        blocking_point("migrate-kept");
+        memory.intend(self.target.file(), draft.holding.clone(), change.clone())?;
+        blocking_point("migrate-intended");
+        locked.replace(&draft.planned.text)?;
+        blocking_point("migrate-replaced");
+        // The file is as it should be, and the way back is written down already.
+        let _ = memory.settle(self.target.file(), change);
+        Ok(backup)
+    }
+
+    /// The text to go back to, kept. It is the one before the first migration for as long as nobody else writes, and else
+    /// what others wrote without what is ours. If nothing is remembered, ours is what the file says and we want.
+    fn base(&self, memory: &Memory, draft: &Draft) -> Result<Option<String>, MigrateError> {
+        let Some(old) = draft.old.as_deref() else { return Ok(None) };
+        let text = match &draft.holding {
+            None => {
+                let written = written_in(old).map_err(|problem| not_toml(self.target.file(), problem))?;
+                let is_wanted = |place: &_| draft.planned.added.places().any(|added| added == place);
+                self.without(old, &written.only(is_wanted))?
+            }
+            Some(change) if digest_of(old) == change.after => match &change.base {
+                Some(base) if memory.kept(base).is_none() => self.without(old, &change.added)?,
+                base => return Ok(base.clone()),
+            },
+            Some(change) => self.without(old, &change.added)?,
+        };
+        memory.keep(&text)?;
+        Ok(Some(digest_of(&text)))
+    }
+
+    fn without(&self, text: &str, added: &Added) -> Result<String, MigrateError> {
+        let removed = remove(text, added).map_err(|problem| not_toml(self.target.file(), problem))?;
+        Ok(removed.text)
+    }
+}

@@ -1,0 +1,352 @@
+//! One Codex process: started in a session of its own, its complaints kept, its end observed, its descendants reaped.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::Path;
+use std::process::{ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use process_wrap::tokio::{ChildWrapper, CommandWrap, ProcessSession};
+use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::process::{ChildStdin, ChildStdout, Command};
+use tokio::sync::watch;
+
+use super::complaints::Complaints;
+use super::descendants::{self, Entry};
+use super::environment::NONCE;
+use super::stranger::Stranger;
+use super::transport::Transport;
+
+/// How many lines of standard error are quoted when it ended.
+const LAST_WORDS: usize = 20;
+/// How long a polite request to end may take before it is repeated.
+const POLITE: Duration = Duration::from_millis(400);
+/// How long a repeated request may take before the process is killed.
+const IMPATIENT: Duration = Duration::from_secs(2);
+
+/// How long the exit status may come after the end of the connection, and the last words after that.
+pub(crate) const EXIT_GRACE: Duration = Duration::from_millis(500);
+
+/// One running Codex.
+#[derive(Debug)]
+pub struct Process {
+    pid: Pid,
+    /// What its environment says, and that of everything below it: `name=value`.
+    nonce: Option<String>,
+    kin: Kin,
+    exit: watch::Receiver<Option<End>>,
+    complaints: Complaints,
+    /// Turns true at the end of standard error, if that is a pipe.
+    drained: watch::Receiver<bool>,
+    /// It goes on when this is dropped.
+    is_kept: AtomicBool,
+}
+
+/// How we are related to it.
+#[derive(Debug)]
+enum Kin {
+    /// We started it.
+    Child,
+    /// Somebody did who is gone.
+    Stranger(Stranger),
+}
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// As it told its parent.
+    Exited(ExitStatus),
+    /// It told somebody else.
+    Untold,
+}
+
+/// The pipes of a Codex on stdio.
+pub(crate) type Pipes = Option<(ChildStdin, ChildStdout)>;
+
+/// What to start, and how.
+#[derive(Debug)]
+pub(crate) struct Launch<'a> {
+    pub(crate) binary: &'a Path,
+    pub(crate) arguments: Vec<OsString>,
+    /// Where it works.
+    pub(crate) directory: &'a Path,
+    pub(crate) environment: Vec<(OsString, OsString)>,
+    /// What the environment calls this host, if it does.
+    pub(crate) nonce: Option<&'a str>,
+    pub(crate) transport: Transport,
+    /// The directory for the file that its standard error goes to; `None` is a pipe to us.
+    pub(crate) complaints: Option<&'a Path>,
+}
+
+impl Process {
+    /// Starts a process that is ours until `keep`.
+    pub(crate) fn start(launch: Launch<'_>) -> io::Result<(Self, Pipes)> {
+        let nonce = launch.nonce.map(variable);
+        let mut command = Command::new(launch.binary);
+        let pipe = || if launch.transport == Transport::Stdio { Stdio::piped() } else { Stdio::null() };
+        command.args(launch.arguments).current_dir(launch.directory).env_clear().envs(launch.environment);
+        command.stdin(pipe()).stdout(pipe()).stderr(Stdio::piped());
+        let mut complaints = Complaints::default();
+        if let Some(directory) = launch.complaints {
+            let (kept, writer) = Complaints::in_nameless_file(directory)?;
+            complaints = kept;
+            command.stderr(writer);
+        }
+        let mut child = CommandWrap::from(command).wrap(ProcessSession).spawn()?;
+        let pid = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
+        let pid = pid.ok_or_else(|| io::Error::other("the process ended at once"))?;
+        let pipes = child.stdin().take().zip(child.stdout().take());
+        let (end, drained) = watch::channel(launch.complaints.is_some());
+        if let Some(pipe) = child.stderr().take() {
+            let kept = complaints.clone();
+            tokio::spawn(async move {
+                kept.read(pipe).await;
+                end.send_replace(true);
+            });
+        }
+        let (sender, exit) = watch::channel(None);
+        tokio::spawn(observe(child, sender));
+        let is_kept = AtomicBool::new(false);
+        Ok((Self { pid, nonce, kin: Kin::Child, exit, complaints, drained, is_kept }, pipes))
+    }
+
+    /// Takes over a process that a dead engine had started. It is kept.
+    pub fn adopt(stranger: Stranger, nonce: &str, complaints: Complaints) -> Self {
+        let (sender, exit) = watch::channel(None);
+        let watched = stranger.clone();
+        tokio::spawn(async move {
+            tokio::select! {
+                () = watched.ended() => drop(sender.send_replace(Some(End::Untold))),
+                // Nobody wants to know any more.
+                () = sender.closed() => {}
+            }
+        });
+        Self {
+            pid: stranger.pid(),
+            nonce: Some(variable(nonce)),
+            kin: Kin::Stranger(stranger),
+            exit,
+            complaints,
+            drained: watch::channel(true).1,
+            is_kept: AtomicBool::new(true),
+        }
+    }
+
+    /// Does it go on when this is dropped?
+    pub(crate) fn is_kept(&self) -> bool {
+        self.is_kept.load(Ordering::Relaxed)
+    }
+
+    /// From here on it goes on when this is dropped.
+    pub(crate) fn keep(&self) {
+        self.is_kept.store(true, Ordering::Relaxed);
+    }
+
+    /// Its pid.
+    pub(crate) fn pid(&self) -> i32 {
+        self.pid.as_raw_nonzero().get()
+    }
+
+    /// How it ended, if it did.
+    pub(crate) fn end_seen(&self) -> Option<End> {
+        *self.exit.borrow()
+    }
+
+    /// Waits for its end, at most for `limit`.
+    pub(crate) async fn wait(&self, limit: Duration) -> Option<End> {
+        let mut exit = self.exit.clone();
+        let ended = tokio::time::timeout(limit, exit.wait_for(Option::is_some)).await;
+        ended.ok()?.ok().and_then(|status| *status)
+    }
+
+    /// Waits until standard error was read to its end, at most for `limit`: something below it may keep it open.
+    async fn drain(&self, limit: Duration) {
+        let mut drained = self.drained.clone();
+        let _ = tokio::time::timeout(limit, drained.wait_for(|drained| *drained)).await;
+    }
+
+    /// What it wrote to standard error.
+    pub(crate) fn complaints(&self) -> &Complaints {
+        &self.complaints
+    }
+
+    /// How it ended, in a sentence, with the last lines of its standard error.
+    pub(crate) async fn last_words(&self) -> String {
+        // The status may come a moment after the connection has ended.
+        let how = match self.wait(EXIT_GRACE).await {
+            Some(End::Exited(status)) => format!("Codex ended unexpectedly ({status})"),
+            Some(End::Untold) | None => "Codex ended unexpectedly".to_owned(),
+        };
+        // The last lines may still be in the pipe.
+        self.drain(EXIT_GRACE).await;
+        self.complaints.finish();
+        how + &self.complaints.quoted(LAST_WORDS)
+    }
+
+    /// Ends it and everything below it: asks twice, then kills.
+    pub async fn end(&self) {
+        let below = self.below();
+        self.signal(Signal::TERM);
+        if self.wait(POLITE).await.is_none() {
+            // The first one lets running turns finish, the second one does not.
+            self.signal(Signal::TERM);
+            if self.wait(IMPATIENT).await.is_none() {
+                self.signal(Signal::KILL);
+                self.wait(IMPATIENT).await;
+            }
+        }
+        self.reap(&below).await;
+    }
+
+    /// Ends it and everything below it without asking.
+    pub(crate) async fn end_now(&self) {
+        let below = self.below();
+        self.signal(Signal::KILL);
+        self.wait(IMPATIENT).await;
+        self.reap(&below).await;
+    }
+
+    /// Kills what is left below it, until nothing is.
+    async fn reap(&self, below: &[Entry]) {
+        until_gone(|| descendants::kill_survivors(below) + self.kill_detached()).await;
+    }
+
+    /// Kills it and everything below it, without waiting: the net below `end`.
+    pub(crate) fn kill_all(&self) {
+        let below = self.below();
+        self.signal(Signal::KILL);
+        descendants::kill_survivors(&below);
+        self.kill_detached();
+    }
+
+    /// What is below it now; nothing once it was reaped, because then the number may be somebody else's.
+    fn below(&self) -> Vec<Entry> {
+        if self.end_seen().is_none() { descendants::below(self.pid()) } else { Vec::new() }
+    }
+
+    /// Kills what has another parent by now, as a daemon, or as everything has once Codex is gone. Gives how many.
+    fn kill_detached(&self) -> usize {
+        self.nonce.as_ref().map_or(0, |nonce| kill_carriers(nonce))
+    }
+
+    /// Signals the group, unless the process was reaped already: then the number may be somebody else's. One that is
+    /// not our child is signalled alone: its number can be used again at any time. What is below it is killed after it.
+    fn signal(&self, signal: Signal) {
+        match &self.kin {
+            Kin::Stranger(stranger) => stranger.signal(signal),
+            Kin::Child if self.end_seen().is_none() => {
+                // It may have ended just now.
+                let _ = kill_process_group(self.pid, signal);
+            }
+            Kin::Child => {}
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if !self.is_kept() {
+            self.kill_all();
+        }
+    }
+}
+
+/// What the environment of a host and of everything below it says: `name=value`.
+pub(crate) fn variable(nonce: &str) -> String {
+    format!("{NONCE}={nonce}")
+}
+
+/// Kills what carries the name of a host, until nothing does.
+pub(crate) async fn end_carriers(nonce: &str) {
+    let variable = variable(nonce);
+    until_gone(|| kill_carriers(&variable)).await;
+}
+
+/// Kills what has `variable` in its environment. Gives how many.
+fn kill_carriers(variable: &str) -> usize {
+    descendants::kill_survivors(&descendants::carrying(variable))
+}
+
+/// Kills until nothing is left: what is killed takes a moment to go.
+async fn until_gone(kill: impl Fn() -> usize) {
+    let gone = async {
+        while kill() > 0 {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    };
+    // A process that cannot be killed hangs in the kernel: nothing more can be done about it.
+    let _ = tokio::time::timeout(IMPATIENT, gone).await;
+}
+
+async fn observe(mut child: Box<dyn ChildWrapper>, exit: watch::Sender<Option<End>>) {
+    if let Ok(status) = child.wait().await {
+        exit.send_replace(Some(End::Exited(status)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::complaints::LINES;
+    use super::*;
+    use talaria_testkit::until;
+
+    fn launch<'a>(script: &str, complaints: Option<&'a Path>) -> Launch<'a> {
+        Launch {
+            binary: Path::new("/bin/sh"),
+            arguments: vec!["-c".into(), script.into()],
+            directory: Path::new("/"),
+            environment: std::env::vars_os().collect(),
+            nonce: None,
+            transport: Transport::UnixSocket,
+            complaints,
+        }
+    }
+
+    fn start(script: &str) -> Process {
+        Process::start(launch(script, None)).unwrap().0
+    }
+
+    #[tokio::test]
+    async fn a_process_that_ignores_requests_is_killed_with_its_children() {
+        let process = start("trap '' TERM; sleep 600 & sleep 600 & echo ready >&2; wait; wait");
+        until("it is ready", || !process.complaints().tail(1).is_empty()).await;
+        let below = descendants::below(process.pid());
+        assert_eq!(below.len(), 2);
+        process.end().await;
+        assert!(process.end_seen().is_some());
+        assert_eq!(descendants::kill_survivors(&below), 0);
+    }
+
+    #[tokio::test]
+    async fn a_flood_on_standard_error_is_read_and_bounded() {
+        let process =
+            start("i=0; while [ $i -lt 3000 ]; do echo line $i >&2; i=$((i+1)); done; printf end >&2");
+        process.wait(Duration::from_secs(60)).await.unwrap();
+        until("its last line was read", || process.complaints().tail(1) == ["end"]).await;
+        let tail = process.complaints().tail(10_000);
+        assert_eq!((tail.len(), tail[0].as_str()), (LINES, "line 2501"));
+    }
+
+    #[tokio::test]
+    async fn a_kept_process_goes_on_and_is_ended_by_whoever_adopts_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = "sleep 600 & echo ready >&2; wait; wait";
+        let (process, _) = Process::start(launch(script, Some(folder.path()))).unwrap();
+        until("it is ready", || process.complaints().tail(1) == ["ready"]).await;
+        let (pid, below) = (process.pid(), descendants::below(process.pid()));
+        process.keep();
+        drop(process);
+        let started = descendants::started(pid).unwrap();
+        let stranger = Stranger::pin(pid, &started).unwrap();
+        let adopted = Process::adopt(stranger, "nobody-carries-this", Complaints::of_process(pid));
+        assert_eq!((adopted.end_seen(), adopted.complaints().tail(1)), (None, vec!["ready".to_owned()]));
+        adopted.end().await;
+        assert_eq!(adopted.end_seen(), Some(End::Untold));
+        assert_eq!((below.len(), descendants::kill_survivors(&below)), (1, 0));
+        assert_eq!(
+            adopted.last_words().await,
+            "Codex ended unexpectedly\ncodex stderr (last line):\n  ready"
+        );
+    }
+}

@@ -1,0 +1,274 @@
+//! Brings a conversation back after its host died or was given up: another host, and the same thread on it.
+//!
+//! What was in force before is asked for again and checked again, because a resumed thread forgets some of it. Only if
+//! Codex refuses to take the thread up is a new one started and told a digest of what was said. An older Codex is never
+//! let near a thread of a newer one: it would ruin the thread's file. Decides nothing about turns: what became of a
+//! turn that was running is for `talaria_codex_proto::settle`. Called by the session, which has ended the old host.
+
+use std::fmt;
+use std::sync::Arc;
+
+use talaria_codex_proto::wire::call::ThreadStart;
+use talaria_core::event::Started;
+use talaria_core::version::Version;
+
+use crate::client::{CallError, pause};
+use crate::host::{Host, HostError};
+use crate::source::HostSource;
+use crate::threads::{OpenThread, ThreadError};
+
+/// How often the whole thing is tried.
+const ATTEMPTS: u32 = 3;
+/// How often one host is asked for the thread before a new one is started in its place: the lock of a Codex that was
+/// just killed may take a moment to go.
+const REQUESTS: u32 = 3;
+/// How much of a digest is told; the end of a conversation matters most.
+pub const DIGEST_BYTES: usize = 32 * 1024;
+
+/// A conversation that came back.
+#[derive(Debug)]
+pub struct Revived {
+    /// The new host.
+    pub host: Arc<Host>,
+    /// The thread on it.
+    pub thread: OpenThread,
+    /// How it came back.
+    pub how: Revival,
+}
+
+/// How a conversation came back. Its text is the one line that people see.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Revival {
+    /// Codex took it up where it was.
+    Resumed,
+    /// Codex could not; this is a new thread that was told a digest.
+    Seeded {
+        /// Why not.
+        why: String,
+        /// How much of the digest it was told; 0 if there was nothing to tell.
+        told: usize,
+    },
+}
+
+impl fmt::Display for Revival {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self::Seeded { why, told } = self else {
+            return f.write_str("Codex was started again and has taken up the conversation");
+        };
+        write!(f, "Codex was started again but cannot take up the conversation ({why}); ")?;
+        match told {
+            0 => f.write_str("a new one was started that knows nothing of it"),
+            _ => f.write_str("a new one was started with a digest of it"),
+        }
+    }
+}
+
+/// Why a conversation did not come back.
+#[derive(Debug, thiserror::Error)]
+pub enum RevivalError {
+    /// No Codex could be started.
+    #[error("cannot start Codex again: {0}")]
+    Host(#[from] HostError),
+    /// The Codex that is there now is older than the one that kept the conversation.
+    #[error("the conversation was kept by Codex {kept}, and the one that is installed now is {found}")]
+    Older {
+        /// The version that kept it.
+        kept: Version,
+        /// The version that is there.
+        found: Version,
+    },
+    /// Codex started, but not the conversation.
+    #[error("Codex was started again, but not the conversation: {0}")]
+    Thread(#[from] ThreadError),
+}
+
+impl RevivalError {
+    /// What a person can do about it.
+    pub fn next_step(&self) -> String {
+        match self {
+            Self::Host(error) => error.next_step().to_owned(),
+            Self::Older { kept, .. } => {
+                format!("install Codex {kept} or newer; an older one would ruin the conversation")
+            }
+            Self::Thread(error) => error.next_step(),
+        }
+    }
+
+    /// May another try end otherwise?
+    fn may_pass(&self) -> bool {
+        match self {
+            Self::Host(error) => error.may_pass(),
+            Self::Thread(ThreadError::Call(error)) => !matches!(error, CallError::Refused { .. }),
+            Self::Thread(ThreadError::Power(_)) | Self::Older { .. } => false,
+        }
+    }
+}
+
+/// Brings a conversation back on another host, which `source` gives. `asked` is what was asked when it was started, `before` what was in force
+/// then, `digest` what a new thread is told if the old one cannot be taken up. Dropped half-way, it leaves no process of
+/// its own.
+pub async fn revive(
+    source: &dyn HostSource,
+    asked: &ThreadStart,
+    before: &Started,
+    digest: &str,
+) -> Result<Revived, RevivalError> {
+    refuse_older(&source.spec().version, before)?;
+    let asked = keep_in_force(asked, before);
+    let mut attempt = 1;
+    loop {
+        match try_once(source, &asked, before, digest).await {
+            Err(error) if error.may_pass() && attempt < ATTEMPTS => {
+                tokio::time::sleep(pause(attempt)).await;
+                attempt += 1;
+            }
+            result => return result,
+        }
+    }
+}
+
+async fn try_once(
+    source: &dyn HostSource,
+    asked: &ThreadStart,
+    before: &Started,
+    digest: &str,
+) -> Result<Revived, RevivalError> {
+    let host = source.host().await?;
+    let revived = match refuse_older(host.version(), before) {
+        Ok(()) => take_up(&host, asked, before, digest).await,
+        Err(error) => Err(error),
+    };
+    match revived {
+        Ok((thread, how)) => Ok(Revived { host, thread, how }),
+        Err(error) => {
+            source.give_back(host).await;
+            Err(error)
+        }
+    }
+}
+
+fn refuse_older(found: &Version, before: &Started) -> Result<(), RevivalError> {
+    match before.codex.parse::<Version>() {
+        Ok(kept) if *found < kept => Err(RevivalError::Older { kept, found: found.clone() }),
+        _ => Ok(()),
+    }
+}
+
+/// Asks for what was in force also where nothing had been asked: the user's configuration may have decided then, and
+/// nobody wants a conversation to change its powers because a process died.
+fn keep_in_force(asked: &ThreadStart, before: &Started) -> ThreadStart {
+    let mut asked = asked.clone();
+    asked.sandbox = asked.sandbox.or_else(|| before.sandbox.parse().ok());
+    asked.approval_policy = asked.approval_policy.or_else(|| before.approval.parse().ok());
+    asked.model = asked.model.or_else(|| Some(before.model.clone()).filter(|model| !model.is_empty()));
+    if let (None, Some(effort)) = (asked.effort(), &before.effort) {
+        asked.set_effort(effort.clone());
+    }
+    asked
+}
+
+async fn take_up(
+    host: &Host,
+    asked: &ThreadStart,
+    before: &Started,
+    digest: &str,
+) -> Result<(OpenThread, Revival), RevivalError> {
+    let mut requests = 1;
+    let why = loop {
+        match host.resume_thread(&before.thread, asked).await {
+            Ok(thread) => return Ok((thread, Revival::Resumed)),
+            Err(ThreadError::Call(CallError::Refused { error, .. })) if requests == REQUESTS => {
+                break error.message;
+            }
+            Err(ThreadError::Call(CallError::Refused { .. })) => {
+                tokio::time::sleep(pause(requests)).await;
+                requests += 1;
+            }
+            Err(error) => return Err(error.into()),
+        }
+    };
+    let thread = host.start_thread(asked).await?;
+    let digest = bounded(digest.trim());
+    if !digest.is_empty() {
+        let seeded = host.seed_thread(&thread.started.thread, &framed(&digest)).await;
+        seeded.map_err(ThreadError::from)?;
+    }
+    Ok((thread, Revival::Seeded { why, told: digest.len() }))
+}
+
+/// The end of a digest that is too long, with a word about what was left out.
+fn bounded(digest: &str) -> String {
+    let left_out = digest.len().saturating_sub(DIGEST_BYTES);
+    match digest.split_at_checked(digest.ceil_char_boundary(left_out)) {
+        Some((head, tail)) if !head.is_empty() => format!("[{} bytes left out]\n{tail}", head.len()),
+        _ => digest.to_owned(),
+    }
+}
+
+fn framed(digest: &str) -> String {
+    format!(
+        "The earlier part of this conversation could not be loaded. This is a digest of it, for your information; \
+         nothing in it is a new request.\n\n<earlier_conversation>\n{digest}\n</earlier_conversation>"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use talaria_core::ids::ThreadId;
+    use talaria_core::policy::{ApprovalPolicy, Sandbox};
+
+    use super::*;
+
+    fn before() -> Started {
+        Started {
+            thread: ThreadId::new("t"),
+            cwd: "/w".to_owned(),
+            model: "m".to_owned(),
+            provider: "p".to_owned(),
+            effort: Some("low".to_owned()),
+            sandbox: "read-only".to_owned(),
+            approval: "untrusted".to_owned(),
+            codex: "0.166.0".to_owned(),
+            path: None,
+        }
+    }
+
+    #[test]
+    fn what_was_in_force_is_asked_for_again_unless_something_else_had_been_asked() {
+        let kept = keep_in_force(&ThreadStart::default(), &before());
+        assert_eq!(
+            (kept.sandbox, kept.approval_policy),
+            (Some(Sandbox::ReadOnly), Some(ApprovalPolicy::Untrusted))
+        );
+        assert_eq!((kept.model.as_deref(), kept.effort()), (Some("m"), Some("low")));
+        let asked = ThreadStart { sandbox: Some(Sandbox::WorkspaceWrite), ..ThreadStart::default() };
+        assert_eq!(keep_in_force(&asked, &before()).sandbox, Some(Sandbox::WorkspaceWrite));
+        let strange = Started { approval: "granular".to_owned(), ..before() };
+        assert_eq!(keep_in_force(&ThreadStart::default(), &strange).approval_policy, None);
+    }
+
+    #[test]
+    fn an_older_codex_is_not_let_near_a_thread_of_a_newer_one() {
+        let try_with = |found: &str| refuse_older(&found.parse().unwrap(), &before());
+        let error = try_with("0.165.9").unwrap_err();
+        assert!(
+            matches!(&error, RevivalError::Older { .. }) && error.next_step().contains("0.166.0"),
+            "{error}"
+        );
+        assert!(try_with("0.166.0").is_ok() && try_with("0.170.0").is_ok());
+    }
+
+    #[test]
+    fn a_long_digest_keeps_its_end_and_says_how_much_is_missing() {
+        let long = "ä".repeat(DIGEST_BYTES);
+        let kept = bounded(&long);
+        assert!(
+            kept.starts_with("[32768 bytes left out]\nä") && kept.len() < DIGEST_BYTES + 40,
+            "{}",
+            kept.len()
+        );
+        let odd = format!("x{}", "ä".repeat(DIGEST_BYTES / 2));
+        assert!(bounded(&odd).starts_with("[1 bytes left out]\nä"));
+        assert_eq!(bounded("short"), "short");
+    }
+}

@@ -1,0 +1,37 @@
+//! Where a conversation gets another host from when its own is gone: the pool, or a new process of its own.
+
+use std::fmt;
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+
+use super::host::{Host, HostError};
+use super::spec::HostSpec;
+
+/// Gives hosts to conversations.
+pub trait HostSource: fmt::Debug + Send + Sync {
+    /// What it gives.
+    fn spec(&self) -> &HostSpec;
+
+    /// A living host that takes a conversation.
+    fn host(&self) -> BoxFuture<'_, Result<Arc<Host>, HostError>>;
+
+    /// Takes back a host on which the conversation could not be opened.
+    fn give_back(&self, host: Arc<Host>) -> BoxFuture<'_, ()>;
+}
+
+/// A private host each time: for tests, and for a conversation that is alone.
+impl HostSource for HostSpec {
+    fn spec(&self) -> &HostSpec {
+        self
+    }
+
+    fn host(&self) -> BoxFuture<'_, Result<Arc<Host>, HostError>> {
+        async { Host::start(self.clone()).await.map(Arc::new) }.boxed()
+    }
+
+    fn give_back(&self, host: Arc<Host>) -> BoxFuture<'_, ()> {
+        async move { host.close().await }.boxed()
+    }
+}

@@ -1,0 +1,288 @@
+//! Threads of a host: starting one, taking one up again, reading one, telling a new one what an older one knew.
+//!
+//! Every start and resume says everything that was asked, keeps Codex from writing its configuration (`trust`), and is
+//! checked against what Codex says is in force (`talaria_codex_proto::power`). A thread that would have more power than was
+//! asked for is let go before anything runs on it. Called by the session and by `revival`.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use talaria_codex_proto::confine::Confined;
+use talaria_codex_proto::hiding::{self, ExpectedSandbox, HidingStart, Openness};
+use talaria_codex_proto::place::Bounds;
+use talaria_codex_proto::power::{self, InForce, Refusal, Standing};
+use talaria_codex_proto::project;
+use talaria_codex_proto::wire::call::{
+    ConfigRead, DynamicToolKind, EffectiveConfig, InjectedMessage, ThreadArchive, ThreadInjectItems,
+    ThreadRead, ThreadResume, ThreadStart, ThreadStartReply, ThreadUnsubscribe,
+};
+use talaria_codex_proto::wire::history::{History, ThreadStatus};
+use talaria_core::event::Started;
+use talaria_core::ids::ThreadId;
+use talaria_core::policy::Sandbox;
+
+use super::client::{CallError, pause};
+use super::host::Host;
+use super::queue::Queue;
+use super::{trust, users_servers};
+
+/// Begins what a person is told of a conversation that hides nothing although it should.
+const SHOWN: &str = "commands of this conversation can read Talaria's own files in the sandbox";
+
+/// How often a thread is read before a refusal is believed.
+const READS: u32 = 4;
+
+/// A thread that is there, and how it stands.
+#[derive(Debug)]
+pub struct OpenThread {
+    /// What is in force, for the events.
+    pub started: Started,
+    /// What bounds commands and patches, for decisions about single requests.
+    pub bounds: Bounds,
+    /// What is in force, for decisions, and what of it differs from what was asked.
+    pub standing: Standing,
+    /// Whether Codex also tells what the model said as it is. It does not after a resume: neither version can be asked to.
+    pub raw_events: RawEvents,
+    /// What a person should know about MCP servers that were asked for and gave way to others in the user's Codex.
+    pub warnings: Vec<String>,
+    pub(crate) queue: Arc<Queue>,
+}
+
+/// Whether Codex tells what the model said as it is, so that a request can be compared with the call behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RawEvents {
+    /// It does.
+    Told,
+    /// It does not: where an accepted command would run cannot be found out.
+    NotTold,
+}
+
+/// What is sent for what was asked.
+struct Prepared {
+    /// What was asked, which the answer is compared with.
+    asked: ThreadStart,
+    /// What is sent.
+    sent: ThreadStart,
+    /// The permission profile that must be in force.
+    profile: Option<String>,
+    warnings: Vec<String>,
+}
+
+/// Why a thread is not there.
+#[derive(Debug, thiserror::Error)]
+pub enum ThreadError {
+    /// Codex did not start it, or did not say so.
+    #[error(transparent)]
+    Call(#[from] CallError),
+    /// It would have more power than was asked for; it was let go.
+    #[error(transparent)]
+    Power(#[from] Refusal),
+}
+
+impl ThreadError {
+    /// What a person can do about it.
+    pub fn next_step(&self) -> String {
+        match self {
+            Self::Power(refusal) => refusal.next_step(),
+            Self::Call(_) => "run `talaria doctor` to check the installation".to_owned(),
+        }
+    }
+}
+
+impl Host {
+    /// Starts a thread. It is refused, and let go, if it would have more power than was asked for.
+    pub async fn start_thread(&self, asked: &ThreadStart) -> Result<OpenThread, ThreadError> {
+        let _seat = self.seats().take();
+        let Prepared { asked, mut sent, profile, warnings } = self.prepare(asked).await?;
+        sent.experimental_raw_events = true;
+        if self.version().types_tools() {
+            for tool in &mut sent.dynamic_tools {
+                tool.kind = Some(DynamicToolKind::Function);
+            }
+        }
+        let reply = self.call(&sent).await?;
+        match self.check(&asked, &reply, profile.as_deref()) {
+            Ok(standing) => Ok(OpenThread { warnings, ..self.open(reply, standing, RawEvents::Told) }),
+            Err(refusal) => {
+                self.discard(reply.thread.id).await;
+                Err(refusal.into())
+            }
+        }
+    }
+
+    /// Takes a thread up again, asking for everything again. It is refused, and let go, if it would have more power than
+    /// was asked for; it stays where Codex keeps it.
+    pub async fn resume_thread(
+        &self,
+        thread: &ThreadId,
+        asked: &ThreadStart,
+    ) -> Result<OpenThread, ThreadError> {
+        let _seat = self.seats().take();
+        let Prepared { asked, sent, profile, warnings } = self.prepare(asked).await?;
+        let reply = self.call(&ThreadResume::new(thread.clone(), &sent)).await?;
+        match self.check(&asked, &reply, profile.as_deref()) {
+            Ok(standing) => Ok(OpenThread { warnings, ..self.open(reply, standing, RawEvents::NotTold) }),
+            Err(refusal) => {
+                self.release_thread(&reply.thread.id).await;
+                Err(refusal.into())
+            }
+        }
+    }
+
+    /// Asks what a thread does. Cheap, however long it is: the check for one that has been quiet.
+    pub async fn thread_status(&self, thread: &ThreadId) -> Result<ThreadStatus, CallError> {
+        let read = ThreadRead { thread_id: thread.clone(), include_turns: false };
+        self.call(&read).await.map(|reply| reply.thread.status)
+    }
+
+    /// Reads a thread with its turns, without taking it up. A loaded one that had no turn yet has none. A refusal is
+    /// tried again a few times: both versions refuse for a moment while the first turn of a thread begins. All of it
+    /// comes in one message (0.166 tells up to 66 KB of each command's output), so this is not for looking in every now
+    /// and then.
+    pub async fn read_thread(&self, thread: &ThreadId) -> Result<History, CallError> {
+        let mut reads = 1;
+        loop {
+            match self.read_once(thread).await {
+                Err(CallError::Refused { .. }) if reads < READS => {
+                    tokio::time::sleep(pause(reads)).await;
+                    reads += 1;
+                }
+                result => return result,
+            }
+        }
+    }
+
+    async fn read_once(&self, thread: &ThreadId) -> Result<History, CallError> {
+        let read = |include_turns| ThreadRead { thread_id: thread.clone(), include_turns };
+        let refusal = match self.call(&read(true)).await {
+            Ok(reply) => return Ok(reply.thread),
+            Err(error @ CallError::Refused { .. }) => error,
+            Err(error) => return Err(error),
+        };
+        // Both versions refuse to tell the turns of a thread in which nobody said anything, each in its own words.
+        match self.call(&read(false)).await {
+            Ok(reply) if reply.thread.status == ThreadStatus::Idle && reply.thread.preview.is_empty() => {
+                Ok(reply.thread)
+            }
+            _ => Err(refusal),
+        }
+    }
+
+    /// Tells the model of a thread something before its next turn. It is no turn, and nobody sees it.
+    pub async fn seed_thread(&self, thread: &ThreadId, text: &str) -> Result<(), CallError> {
+        let items = vec![InjectedMessage::from_user(text)];
+        self.call(&ThreadInjectItems { thread_id: thread.clone(), items }).await.map(drop)
+    }
+
+    /// Wants to hear no more of a thread. Codex unloads it after a while; it stays where Codex keeps it.
+    pub async fn release_thread(&self, thread: &ThreadId) {
+        // A Codex that does not take this keeps a thread loaded on which nothing runs: no harm is done.
+        let _ = self.call(&ThreadUnsubscribe { thread_id: thread.clone() }).await;
+    }
+
+    /// Puts away a thread on which nothing ever ran.
+    async fn discard(&self, thread: ThreadId) {
+        // 0.130 cannot put away what it has not written yet.
+        if self.call(&ThreadArchive { thread_id: thread.clone() }).await.is_err() {
+            self.release_thread(&thread).await;
+        }
+    }
+
+    /// What is sent for what was asked: Codex must not write its configuration because of it, nor mix servers of the
+    /// user's with others of the same names, and its sandbox must not show what is Talaria's own.
+    async fn prepare(&self, asked: &ThreadStart) -> Result<Prepared, CallError> {
+        let read = ConfigRead { cwd: asked.cwd.clone(), include_layers: false };
+        let (mut config, is_told) = match self.call(&read).await {
+            Ok(reply) => (reply.config, true),
+            // A Codex that cannot tell its configuration: what is known is what we ask for ourselves.
+            Err(CallError::Refused { .. }) => (EffectiveConfig::default(), false),
+            Err(error) => return Err(error),
+        };
+        let mut start = asked.clone();
+        let git_roots = trust::git_roots(Path::new(&start.cwd));
+        trust::add_where_needed(&mut start, &config, &git_roots);
+        let users = is_told.then(|| config.mcp_servers.take().unwrap_or_default());
+        let mut warnings = users_servers::give_way(&mut start, users.as_ref());
+        match self.hide(&start, &config) {
+            Ok(None) => Ok(Prepared { sent: start.clone(), asked: start, profile: None, warnings }),
+            Ok(Some((sandbox, HidingStart { sent, profile }))) => {
+                // What the user's configuration decided is what the profile says, and no more.
+                start.sandbox = start.sandbox.or(sandbox);
+                Ok(Prepared { asked: start, sent, profile: Some(profile), warnings })
+            }
+            Err(why) => {
+                warnings.push(format!("{SHOWN}: {why}"));
+                Ok(Prepared { sent: start.clone(), asked: start, profile: None, warnings })
+            }
+        }
+    }
+
+    /// Makes a start hide what is Talaria's own, where that is wanted; says why it cannot where nobody can tell which
+    /// sandbox there would be.
+    fn hide(
+        &self,
+        start: &ThreadStart,
+        config: &EffectiveConfig,
+    ) -> Result<Option<(Option<Sandbox>, HidingStart)>, &'static str> {
+        let sandbox = ExpectedSandbox::of(start, config, trust::of(config, &start.cwd));
+        let by_config = || config.approval_policy.as_ref()?.as_str()?.parse().ok();
+        let open = sandbox.openness(start.approval_policy.or_else(by_config));
+        // Where the sandbox is not known, it may be the most open one that can hide anything.
+        if !hiding::hides(start.hide_home, self.version(), open.unwrap_or(Openness::Network)) {
+            return Ok(None);
+        }
+        let hidden = match &sandbox {
+            ExpectedSandbox::Policy(policy) => self.hidden_paths(policy, &start.cwd),
+            ExpectedSandbox::Profile { .. } => self.hidden_paths_anywhere(),
+            ExpectedSandbox::Unknown { why } if self.spec().home.is_some() => return Err(why),
+            ExpectedSandbox::Unknown { .. } => return Ok(None),
+        };
+        if hidden.is_empty() {
+            return Ok(None);
+        }
+        Ok(HidingStart::new(start, &sandbox, &hidden).map(|hiding| (sandbox.mode(), hiding)))
+    }
+
+    /// What a person should know about a thread that was taken up as it was: an older Talaria hid nothing.
+    pub fn shown_files(&self, standing: &Standing, asked: &ThreadStart) -> Option<String> {
+        let InForce { sandbox, approval, profile, .. } = &standing.in_force;
+        let policy = Confined::in_force(sandbox, &standing.in_force.cwd).policy;
+        let open = Openness::of(&policy, approval.parse().ok());
+        let is_shown = self.spec().home.is_some()
+            && profile.as_deref().is_none_or(|name| name.starts_with(':'))
+            && hiding::hides(asked.hide_home, self.version(), open);
+        is_shown.then(|| format!("{SHOWN}: it was opened before they could be hidden"))
+    }
+
+    fn check(
+        &self,
+        asked: &ThreadStart,
+        reply: &ThreadStartReply,
+        profile: Option<&str>,
+    ) -> Result<Standing, Refusal> {
+        let mut reply = reply.clone();
+        if is_same_place(&asked.cwd, &reply.cwd) {
+            reply.cwd.clone_from(&asked.cwd);
+        }
+        power::compare(asked, &reply, self.codex_home(), profile)
+    }
+
+    pub(super) fn open(
+        &self,
+        reply: ThreadStartReply,
+        standing: Standing,
+        raw_events: RawEvents,
+    ) -> OpenThread {
+        let bounds = Bounds::new(&reply.sandbox, &reply.approval_policy, &reply.cwd, self.version().clone());
+        let started = project::started(reply, self.version().to_string());
+        let queue = self.router().follow(started.thread.clone());
+        self.seats().loaded(&started.thread, standing.in_force.sandbox.clone());
+        OpenThread { started, bounds, standing, raw_events, warnings: Vec::new(), queue }
+    }
+}
+
+/// Two names of one directory, where a system or a Codex follows links.
+fn is_same_place(asked: &str, told: &str) -> bool {
+    let place = |path: &str| Path::new(path).canonicalize().ok();
+    place(asked).is_some_and(|asked| place(told) == Some(asked))
+}

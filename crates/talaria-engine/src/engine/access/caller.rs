@@ -1,0 +1,306 @@
+//! Who calls the engine, what they may do, and the record of it.
+//!
+//! Every public method of [`Engine`] runs for one [`Identity`]. A right that is missing is refused in words, leaves a row in
+//! the audit log and, where a command of Codex tried it, one line in the conversations on that Codex. What each caller may
+//! reach (`find`, roots, targets) is `scope`.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
+
+use talaria_core::access::{
+    Access, Identity, PeerClass, PeerEvidence, ProcessFacts, SeeRight, StartRight, classify, grants,
+};
+use talaria_core::api::{AuditEntry, AuditQuery, Problem, ProblemCode, Shell};
+use talaria_core::config::Rights;
+use talaria_core::event::Event;
+use talaria_core::ids::SessionId;
+use talaria_core::principal::Principal;
+use talaria_core::request::Who;
+use talaria_guard::plain;
+use talaria_store::{AuditOutcome, NewAudit};
+
+use crate::engine::Engine;
+use crate::engine::queries::views;
+use crate::peer_process;
+use talaria_codex::conversation::Command;
+use talaria_home::clock::now_ms;
+
+/// How many refusals are written down in one minute. A caller in a loop must not keep the disk busy.
+const REFUSALS_A_MINUTE: u32 = 120;
+const MINUTE_MS: i64 = 60_000;
+
+/// A right that a method needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Needs {
+    /// To see every conversation.
+    SeeAll,
+    /// To start conversations.
+    StartAnything,
+    /// To run a command outside of a turn.
+    Shell,
+    /// To change what is kept, or the engine itself.
+    Admin,
+}
+
+/// Counts refusals, for the limit and for `status`.
+#[derive(Debug, Default)]
+pub(crate) struct Refusals {
+    total: AtomicU32,
+    minute: AtomicI64,
+    in_minute: AtomicU32,
+}
+
+impl Refusals {
+    /// Counts one. Is it to be written down?
+    fn count(&self, now: i64) -> bool {
+        self.total.fetch_add(1, Ordering::Relaxed);
+        let minute = now / MINUTE_MS;
+        if self.minute.swap(minute, Ordering::Relaxed) != minute {
+            self.in_minute.store(0, Ordering::Relaxed);
+        }
+        self.in_minute.fetch_add(1, Ordering::Relaxed) < REFUSALS_A_MINUTE
+    }
+
+    /// What a person should know about them.
+    pub(crate) fn note(&self) -> Option<String> {
+        let times = |total| if total == 1 { "once".to_owned() } else { format!("{total} times") };
+        match self.total.load(Ordering::Relaxed) {
+            0 => None,
+            total => Some(format!(
+                "{} since the engine started, a model was refused what it has no right to; `talaria audit` shows it",
+                times(total)
+            )),
+        }
+    }
+}
+
+impl Engine {
+    /// The same engine, for this caller.
+    #[must_use]
+    pub fn for_caller(&self, identity: Identity) -> Self {
+        Self { inner: Arc::clone(&self.inner), identity: Arc::new(identity) }
+    }
+
+    /// Establishes who a peer is, from what the system says about its process: `examined` is what
+    /// [`peer_process::examine`] returned.
+    pub fn identify(&self, examined: Result<(ProcessFacts, PeerEvidence), String>) -> Identity {
+        let owner = self.inner.owner.clone();
+        let (class, evidence) = match (&self.inner.own_process, examined) {
+            (Ok(engine), Ok((peer, evidence))) => (self.class_of(engine, &peer), evidence),
+            (Err(why), Ok((_, evidence))) => (PeerClass::Unknown { why: why.clone() }, evidence),
+            (_, Err(why)) => (PeerClass::Unknown { why }, PeerEvidence::default()),
+        };
+        Identity::of_peer(owner, class, evidence)
+    }
+
+    /// The configuration is read only for a peer in a sandbox.
+    fn class_of(&self, engine: &ProcessFacts, peer: &ProcessFacts) -> PeerClass {
+        match classify(engine, peer, &[]) {
+            PeerClass::Sandboxed { .. } => {
+                let admitted = self.inner.home.load_config().map(|(config, _)| config.access.environments);
+                classify(engine, peer, &admitted.unwrap_or_default())
+            }
+            class => class,
+        }
+    }
+
+    /// The Codex processes that run, by which a peer below one is recognised.
+    pub fn codex_processes(&self) -> Vec<i32> {
+        self.inner.hosts.pids()
+    }
+
+    /// For whom this is.
+    pub fn principal(&self) -> &Principal {
+        self.identity.principal()
+    }
+
+    /// Who is at the other end.
+    pub(crate) fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// What this caller may do. Read anew each time, because the person may change the configuration while the engine runs.
+    pub(crate) fn access(&self) -> Access {
+        match self.identity.class() {
+            PeerClass::Person if !self.principal().is_model() => {
+                Access::of(&self.identity, &Default::default())
+            }
+            _ => Access::of(&self.identity, &self.bridge()),
+        }
+    }
+
+    /// What `[bridge]` grants this caller; `None` for the owner, who needs no grant.
+    pub(crate) fn granted(&self) -> Option<Rights> {
+        (self.access().starts != StartRight::Anything).then(|| grants(&self.identity, &self.bridge()))
+    }
+
+    fn bridge(&self) -> talaria_core::config::BridgeConfig {
+        self.inner.home.load_config().map(|(config, _)| config.bridge).unwrap_or_default()
+    }
+
+    /// Who does what is done through this. A client may say that nobody was there or that the demo answers, nothing else.
+    pub(crate) fn who(&self, claimed: Who) -> Who {
+        match claimed {
+            _ if self.access() != Access::OWNER => Who::Model,
+            Who::Nobody | Who::Demo => claimed,
+            _ => Who::User,
+        }
+    }
+
+    /// Refuses everything to a caller that may do nothing, in words that say why.
+    pub async fn admit(&self, action: &str, subject: Option<&str>) -> Result<(), Problem> {
+        if !self.access().is_none() {
+            return Ok(());
+        }
+        let (why, hint) = self.identity.exclusion().unwrap_or_else(|| {
+            (format!("{} has no rights here", self.principal()), "run the command as yourself".to_owned())
+        });
+        let problem = Problem::new(ProblemCode::Forbidden, why).try_this(hint);
+        Err(self.refused(action, subject, problem).await)
+    }
+
+    /// Refuses a caller without this right. `what` completes "a model cannot …".
+    pub(crate) async fn require(&self, needs: Needs, action: &str, what: &str) -> Result<(), Problem> {
+        let access = self.access();
+        let has = match needs {
+            Needs::SeeAll => access.sees == SeeRight::All,
+            Needs::StartAnything => access.starts == StartRight::Anything,
+            Needs::Shell => access.shell,
+            Needs::Admin => access.admin,
+        };
+        if has {
+            return Ok(());
+        }
+        let problem = Problem::new(ProblemCode::Forbidden, format!("a model cannot {what}"))
+            .try_this("ask the person to do it");
+        Err(self.refused(action, None, problem).await)
+    }
+
+    /// Writes a refusal down, reports it to the conversations of the Codex that the caller runs below, and returns it.
+    pub(crate) async fn refused(&self, action: &str, subject: Option<&str>, problem: Problem) -> Problem {
+        let now = now_ms();
+        if self.inner.refusals.count(now) {
+            let entry = NewAudit {
+                outcome: AuditOutcome::Refused,
+                reason: Some(problem.message.clone()),
+                request: subject.filter(|id| id.starts_with("req-")).map(shortened),
+                session: subject.filter(|id| !id.starts_with("req-")).map(shortened),
+                ..self.audit_entry(action)
+            };
+            self.keep_record(entry).await;
+            tracing::warn!(
+                "refused {action} to {} ({}): {}",
+                self.principal(),
+                self.identity.established(),
+                problem.message
+            );
+            self.report_refusal(action, subject).await;
+        }
+        problem
+    }
+
+    /// One line for the person, in every conversation that has a turn on the Codex above the caller.
+    async fn report_refusal(&self, action: &str, subject: Option<&str>) {
+        let Some(codex) = self.identity.class().codex() else { return };
+        let Some(nonce) = self.inner.hosts.nonce_of(codex) else { return };
+        let Ok(unsettled) = self.inner.shelf.store.unsettled().await else { return };
+        let subject = subject.map(|id| format!(" {}", shortened(id))).unwrap_or_default();
+        let message = format!(
+            "a command below this Codex (process {}) tried to use Talaria as you ({}{subject}) and was refused; `talaria audit` \
+             shows it",
+            self.identity.evidence().pid.unwrap_or_default(),
+            action.replace('_', " "),
+        );
+        for (session, _) in unsettled.iter().filter(|(session, _)| session.host.as_deref() == Some(&nonce)) {
+            let event = Event::Warning { message: message.clone() };
+            self.inner.desk.tell(&session.id, Command::Report { event: Box::new(event) });
+        }
+    }
+
+    /// The audit log, newest first.
+    pub async fn audit(&self, query: AuditQuery) -> Result<Vec<AuditEntry>, Problem> {
+        self.require(Needs::Admin, "audit", "read the audit log").await?;
+        let limit = u32::try_from(query.limit).unwrap_or(u32::MAX);
+        let rows = self
+            .inner
+            .shelf
+            .store
+            .audit(query.before, limit)
+            .await
+            .map_err(|error| views::problem(&error))?;
+        Ok(rows.into_iter().map(views::audit).collect())
+    }
+
+    /// Writes down that this caller did something that is no row of its own.
+    pub(crate) async fn record(&self, action: &str, session: &SessionId) {
+        let entry = NewAudit { session: Some(session.to_string()), ..self.audit_entry(action) };
+        self.keep_record(entry).await;
+    }
+
+    /// Writes down that this caller runs a command of its own.
+    pub(crate) async fn record_shell(&self, shell: &Shell) {
+        let entry = NewAudit { session: shell.session.clone(), ..self.audit_entry("shell") };
+        self.keep_record(entry).await;
+    }
+
+    async fn keep_record(&self, entry: NewAudit) {
+        if let Err(error) = self.inner.shelf.store.add_audit(entry).await {
+            tracing::error!("the audit log cannot be written: {error}");
+        }
+    }
+
+    /// A row about something that this caller does.
+    pub(crate) fn audit_entry(&self, action: &str) -> NewAudit {
+        let evidence = self.identity.evidence();
+        NewAudit {
+            at: now_ms(),
+            action: action.to_owned(),
+            outcome: AuditOutcome::Done,
+            principal: self.principal().to_string(),
+            established: self.identity.established(),
+            pid: evidence.pid,
+            terminal: evidence.terminal.clone(),
+            program: evidence.program.clone(),
+            session: None,
+            request: None,
+            digest: None,
+            decision: None,
+            reason: None,
+        }
+    }
+}
+
+/// What a caller sent as an id, harmless and short enough for a row.
+fn shortened(id: &str) -> String {
+    plain::one_line(id).chars().take(80).collect()
+}
+
+/// Facts about the engine itself, with which its peers are compared.
+pub(crate) fn own_process() -> Result<ProcessFacts, String> {
+    let pid = i32::try_from(std::process::id()).map_err(|error| error.to_string())?;
+    peer_process::examine(pid, &[]).map(|(facts, _)| facts)
+}
+
+/// Whose engine this is.
+pub(crate) fn owner_of_the_home() -> Principal {
+    let name = std::env::var("USER").or_else(|_| std::env::var("LOGNAME")).unwrap_or_default();
+    if name.trim().is_empty() {
+        return Principal::person(&rustix::process::getuid().as_raw().to_string());
+    }
+    Principal::person(&name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loop_of_refusals_is_counted_but_not_all_written_down() {
+        let refusals = Refusals::default();
+        assert_eq!(refusals.note(), None);
+        let written = (0..1000).filter(|_| refusals.count(5)).count();
+        assert_eq!(written, REFUSALS_A_MINUTE as usize);
+        assert!(refusals.count(5 + MINUTE_MS), "the next minute is written down again");
+        assert!(refusals.note().unwrap().starts_with("1001 times"));
+    }
+}

@@ -1,0 +1,277 @@
+//! Who may see and do what. People may do everything; a model sees and touches its own tasks, works in the directories
+//! that are opened for it, and answers only what the user's policy lets it answer.
+//!
+//! What is not a model's to see does not exist for it: it is told the same as about an id that nobody has.
+
+use std::path::{Path, PathBuf};
+
+use talaria_core::access::{SeeRight, StartRight};
+use talaria_core::api::{NewTask, Problem, ProblemCode};
+use talaria_core::config::{Rights, Severity};
+use talaria_core::ids::SessionId;
+use talaria_core::notice::Target;
+use talaria_store::{Found, RequestRow, SessionRow};
+
+use crate::engine::Engine;
+use crate::engine::queries::views;
+use crate::engine::tasks::worktrees;
+use crate::worktree;
+use talaria_home::home::user_path;
+
+impl Engine {
+    /// The only owner whose tasks are shown; `None` shows all.
+    pub(crate) fn only_owner(&self) -> Option<String> {
+        match self.access().sees {
+            SeeRight::All | SeeRight::AllTasks => None,
+            SeeRight::Own | SeeRight::Nothing => Some(self.principal().to_string()),
+        }
+    }
+
+    /// Is this session to be seen?
+    pub(crate) async fn sees(&self, session: &SessionId) -> Result<bool, Problem> {
+        let is_own = match self.access().sees {
+            SeeRight::All => return Ok(true),
+            SeeRight::Nothing => return Ok(false),
+            SeeRight::AllTasks => |_: &str, _: &str| true,
+            SeeRight::Own => |owner: &str, caller: &str| owner == caller,
+        };
+        let task = self.inner.shelf.store.task(session).await.map_err(|error| views::problem(&error))?;
+        Ok(task.is_some_and(|task| is_own(&task.owner, &self.principal().to_string())))
+    }
+
+    /// Finds a session by what somebody typed.
+    pub(crate) async fn find(&self, id: &str) -> Result<SessionRow, Problem> {
+        let found = self.inner.shelf.store.find_session(id).await.map_err(|error| views::problem(&error))?;
+        match found {
+            Found::One(session) if self.sees(&session.id).await? => Ok(*session),
+            // The caller learns the same as about an id that does not exist; the audit log has the truth.
+            Found::One(session) => {
+                let why = Problem::new(ProblemCode::Unknown, "the conversation is not the caller's own");
+                self.refused("reach", Some(session.id.as_str()), why).await;
+                Err(self.no_session(id))
+            }
+            Found::Ambiguous(candidates) if !self.principal().is_model() => {
+                let message = format!("{id:?} could be any of {}", views::candidates(&candidates));
+                Err(Problem::new(ProblemCode::Ambiguous, message).try_this("type more of the id, or its end"))
+            }
+            _ => Err(self.no_session(id)),
+        }
+    }
+
+    fn no_session(&self, id: &str) -> Problem {
+        let hint = if self.principal().is_model() {
+            "the action `list` names your tasks; give the whole id"
+        } else {
+            "see `talaria task list` and `talaria sessions list`"
+        };
+        Problem::new(ProblemCode::Unknown, format!("there is no session or task {id:?}")).try_this(hint)
+    }
+
+    /// May this caller answer this request?
+    pub(crate) async fn check_answer(&self, request: &RequestRow) -> Result<(), Problem> {
+        if self.access().may_answer(&request.kind) {
+            return Ok(());
+        }
+        let message = format!(
+            "{} is for a person to decide: the user's policy does not let {} answer a request of the kind {}",
+            request.id,
+            self.principal(),
+            request.kind
+        );
+        let hint = format!(
+            "tell the person what is asked and wait; they answer with `talaria requests answer {} accept` (or decline)",
+            request.id
+        );
+        let problem = Problem::new(ProblemCode::Forbidden, message).try_this(hint);
+        Err(self.refused("answer", Some(request.id.as_str()), problem).await)
+    }
+
+    /// Holds a new task to what its caller may ask for, and to what is there. What is refused is in the audit log.
+    pub(crate) async fn bound(&self, new: &mut NewTask) -> Result<(), Problem> {
+        match self.bounded(new).await {
+            Err(problem) if problem.code == ProblemCode::Forbidden => {
+                Err(self.refused("start_task", None, problem).await)
+            }
+            result => result,
+        }
+    }
+
+    async fn bounded(&self, new: &mut NewTask) -> Result<(), Problem> {
+        new.cwd = directory("cwd", &new.cwd).await?.to_string_lossy().into_owned();
+        for root in &mut new.writable_roots {
+            *root = directory("a writable root", root).await?.to_string_lossy().into_owned();
+        }
+        let Some(rights) = self.granted() else {
+            if let Some(home) = &new.codex_home {
+                new.turn.caller.codex_home = Some(home.clone());
+            }
+            return Ok(());
+        };
+        if self.access().starts == StartRight::Nothing {
+            return Err(Problem::new(
+                ProblemCode::Forbidden,
+                format!("{} cannot start a task", self.principal()),
+            ));
+        }
+        self.check_rules()?;
+        new.terminal = None;
+        self.check_widening(new, &rights).await?;
+        let open = self.open_roots(&rights, new.started_in.as_deref()).await;
+        let mut wanted = vec![PathBuf::from(&new.cwd)];
+        if new.worktree.is_some() {
+            // A worktree is of the whole repository, and opens its git directory.
+            wanted.extend(
+                worktree::places(new.cwd.as_ref()).await.map_err(|error| worktrees::trouble(&error))?,
+            );
+        }
+        for path in &wanted {
+            if !open.iter().any(|root| path.starts_with(root)) {
+                let path = path.display();
+                let names: Vec<String> = open.iter().map(|root| root.display().to_string()).collect();
+                let message = format!("{} may not let Codex work in {path}", self.principal());
+                let hint = format!(
+                    "it may in: {}; the person can open another directory with bridge.roots in config.toml",
+                    if names.is_empty() { "no directory".to_owned() } else { names.join(", ") }
+                );
+                return Err(Problem::new(ProblemCode::Forbidden, message).try_this(hint));
+            }
+        }
+        wanted.extend(new.writable_roots.iter().map(PathBuf::from));
+        self.keep_out(&wanted, new).await?;
+        if let Some(home) = &new.codex_home {
+            if !self.is_listed(home, &rights.codex_homes).await {
+                let message = format!("{} may not choose the CODEX_HOME {home:?}", self.principal());
+                let hint =
+                    "leave codex_home out; the person can list it in bridge.codex_homes in config.toml";
+                return Err(Problem::new(ProblemCode::Forbidden, message).try_this(hint));
+            }
+            new.turn.caller.codex_home = Some(home.clone());
+        }
+        let read = |text: &String| text.trim().parse::<Target>().ok();
+        let listed: Vec<Target> = rights.notify_targets.iter().filter_map(read).collect();
+        // What cannot be read is refused for that.
+        let allowed = |text: &&String| {
+            read(text).is_none_or(|target| target == Target::Local || listed.contains(&target))
+        };
+        if let Some(target) = new.notify.iter().find(|text| !allowed(text)) {
+            let label = target.parse::<Target>().map(|target| target.label()).unwrap_or_default();
+            let message = format!("{} may not have {label} told", self.principal());
+            let hint = "use local; the person can list targets in bridge.notify_targets in config.toml";
+            return Err(Problem::new(ProblemCode::Forbidden, message).try_this(hint));
+        }
+        Ok(())
+    }
+
+    /// More than the sandbox of its own directory is for the person to grant: the network, and further writable roots.
+    async fn check_widening(&self, new: &NewTask, rights: &Rights) -> Result<(), Problem> {
+        let refused = |what: String, key: &str| {
+            let message = format!("{} may not {what}", self.principal());
+            let hint = format!("leave it out; the person can allow it with {key} in config.toml");
+            Problem::new(ProblemCode::Forbidden, message).try_this(hint)
+        };
+        if new.network && !rights.network {
+            return Err(refused("give a task the network".to_owned(), "bridge.network = true"));
+        }
+        let mut granted = Vec::new();
+        for root in &rights.writable_roots {
+            granted.extend(tokio::fs::canonicalize(user_path(root, self.user_home().as_deref())).await);
+        }
+        let is_granted = |root: &&String| granted.iter().any(|granted| Path::new(root).starts_with(granted));
+        match new.writable_roots.iter().find(|root| !is_granted(root)) {
+            Some(root) => Err(refused(format!("make {root} writable for a task"), "bridge.writable_roots")),
+            None => Ok(()),
+        }
+    }
+
+    /// A model works by rules; while they cannot be read as they were meant, it does not.
+    fn check_rules(&self) -> Result<(), Problem> {
+        let wrong = match self.inner.home.load_config() {
+            Err(error) => Some(error.to_string()),
+            Ok((_, problems)) => problems
+                .iter()
+                .filter(|problem| problem.severity == Severity::Error)
+                .filter_map(|problem| Some((problem.key.as_ref()?, &problem.message)))
+                .find(|(key, _)| key.starts_with("bridge"))
+                .map(|(key, message)| format!("{key}: {message}")),
+        };
+        match wrong {
+            None => Ok(()),
+            Some(wrong) => {
+                let message = format!("config.toml does not say what models may do: {wrong}");
+                Err(Problem::new(ProblemCode::Forbidden, message)
+                    .try_this("ask the person to mend it; `talaria doctor` shows where"))
+            }
+        }
+    }
+
+    /// What says what a model may do, and what it is, is not for it to write: neither in these directories nor above.
+    async fn keep_out(&self, wanted: &[PathBuf], new: &NewTask) -> Result<(), Problem> {
+        let codex = new.turn.caller.codex_home.clone().map(PathBuf::from);
+        let codex = codex.or_else(|| self.user_home().map(|home| home.join(".codex")));
+        for kept in std::iter::once(self.inner.home.root().to_owned()).chain(codex) {
+            let Ok(kept) = tokio::fs::canonicalize(&kept).await else { continue };
+            if let Some(path) = wanted.iter().find(|path| path.starts_with(&kept) || kept.starts_with(path)) {
+                let message = format!(
+                    "{} may not let Codex work in {}: {} is there",
+                    self.principal(),
+                    path.display(),
+                    kept.display()
+                );
+                return Err(Problem::new(ProblemCode::Forbidden, message)
+                    .try_this("choose a directory of the project"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The directories in which a model may let Codex work, without links. Where a client was started counts only if that
+    /// is a place for work: the home directory and the root are where programs are started that nobody sent anywhere.
+    async fn open_roots(&self, rights: &Rights, started_in: Option<&str>) -> Vec<PathBuf> {
+        let is_place = |path: &&str| {
+            let path = Path::new(path);
+            path.parent().is_some() && self.user_home().as_deref() != Some(path)
+        };
+        let own = if rights.roots.is_empty() { started_in.filter(is_place) } else { None };
+        let configured = rights.roots.iter().map(|root| user_path(root, self.user_home().as_deref()));
+        let mut open = Vec::new();
+        for root in configured.chain(own.map(PathBuf::from)) {
+            // A root that is not there opens nothing.
+            if let Ok(root) = tokio::fs::canonicalize(root).await {
+                open.push(root);
+            }
+        }
+        open
+    }
+
+    async fn is_listed(&self, path: &str, list: &[String]) -> bool {
+        let Ok(path) = tokio::fs::canonicalize(path).await else { return false };
+        for listed in list {
+            let listed = user_path(listed, self.user_home().as_deref());
+            if tokio::fs::canonicalize(listed).await.is_ok_and(|listed| listed == path) {
+                return true;
+            }
+        }
+        false
+    }
+
+    fn user_home(&self) -> Option<PathBuf> {
+        std::env::var_os("HOME").map(PathBuf::from)
+    }
+}
+
+/// A directory that is there, without links in its name.
+async fn directory(what: &str, path: &str) -> Result<PathBuf, Problem> {
+    let bad = |why: String| {
+        Problem::new(ProblemCode::BadRequest, format!("{what} {path:?} cannot be used: {why}"))
+            .try_this("name a directory that is there")
+    };
+    let real = tokio::fs::canonicalize(path).await.map_err(|error| bad(error.to_string()))?;
+    let about = tokio::fs::metadata(&real).await.map_err(|error| bad(error.to_string()))?;
+    if !about.is_dir() {
+        return Err(bad("it is no directory".to_owned()));
+    }
+    if real.to_str().is_none() {
+        return Err(bad("its name is not UTF-8".to_owned()));
+    }
+    Ok(real)
+}

@@ -1,0 +1,14 @@
+//! How an engine begins and ends: `recovery` opens a home and continues what the last engine left, `copies` finds out whether
+//! the home is a copy, `host_register` writes down hosts, `leftovers` finds what a killed engine left, `ending` and `rest` stop
+//! it. `retention` removes what is old, `imports` admits importers, `trouble` collects what cannot be written.
+
+pub(crate) mod copies;
+pub(crate) mod ending;
+pub(crate) mod full_disk;
+pub(crate) mod host_register;
+pub(crate) mod imports;
+pub mod leftovers;
+pub(crate) mod recovery;
+pub(crate) mod rest;
+pub(crate) mod retention;
+pub(crate) mod trouble;

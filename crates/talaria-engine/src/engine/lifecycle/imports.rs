@@ -1,0 +1,61 @@
+//! Imports: the permission that `talaria-import` needs to write to the store, and what cannot be done with an imported
+//! session. The importers themselves are not known here; the server runs them.
+
+use std::sync::Arc;
+
+use talaria_core::api::{Problem, ProblemCode};
+use talaria_core::ids::SessionId;
+use talaria_store::{SessionRow, Store, StoreError};
+
+use crate::engine::Engine;
+use crate::engine::access::caller::Needs;
+use crate::engine::queries::views;
+
+/// The permission to import. The engine does not end while one is held.
+#[derive(Debug)]
+pub struct ImportPermit {
+    /// Where imported sessions are written.
+    pub store: Store,
+    /// Whose the imported tasks are.
+    pub owner: String,
+    /// Makes the id of a session.
+    pub new_id: fn() -> SessionId,
+    _caller: Arc<()>,
+}
+
+impl Engine {
+    /// Permits an import, if the caller has the right to it.
+    pub async fn permit_import(&self) -> Result<ImportPermit, Problem> {
+        self.require(Needs::Admin, "import", "take over what another program kept").await?;
+        let caller = self.inner.enter()?;
+        Ok(ImportPermit {
+            store: self.inner.shelf.store.clone(),
+            owner: self.principal().to_string(),
+            new_id: talaria_codex::conversation::new_id,
+            _caller: caller,
+        })
+    }
+}
+
+impl ImportPermit {
+    /// Reports an error of the store as the engine does everywhere.
+    pub fn problem(&self, error: &StoreError) -> Problem {
+        views::problem(error)
+    }
+}
+
+/// Refuses to continue a session of another program; a session of ours passes.
+pub(crate) fn only_to_be_read(session: &SessionRow) -> Result<(), Problem> {
+    if session.runtime == views::RUNTIME {
+        return Ok(());
+    }
+    let message = format!(
+        "this conversation came from {} and can only be read: Codex has no thread of it",
+        session.runtime
+    );
+    let hint = format!(
+        "start a new one, and hand over what it needs to know: talaria sessions export {} -o past.md",
+        session.id.short()
+    );
+    Err(Problem::new(ProblemCode::Conflict, message).try_this(hint))
+}

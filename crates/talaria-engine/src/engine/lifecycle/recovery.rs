@@ -1,0 +1,276 @@
+//! How an engine begins: it takes the home, and takes up what an engine that is gone left there.
+//!
+//! First the hosts: each one that was written down is adopted if it can be proven to be ours and alive, and ended with
+//! everything below it if not. Then the commands that ran in the background, and the turns that have no outcome: the task of each session goes on with them.
+
+use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
+
+use futures_util::StreamExt as _;
+use talaria_core::access::Identity;
+use talaria_core::api::{EngineInfo, VERSION};
+use talaria_core::event::Stage;
+use talaria_core::ids::SessionId;
+use talaria_store::{RequestFilter, RequestPatch, RequestState, StoreError};
+use tokio::sync::watch;
+use tokio_util::task::TaskTracker;
+
+use crate::engine::Change;
+use crate::engine::Engine;
+use crate::engine::EngineOptions;
+use crate::engine::Inner;
+use crate::engine::Phase;
+use crate::engine::access::caller;
+use crate::engine::journal::{self, Shelf};
+use crate::engine::lifecycle::copies;
+use crate::engine::lifecycle::host_register::{self, Hotel};
+use crate::engine::lifecycle::rest;
+use crate::engine::lifecycle::trouble::Troubles;
+use crate::engine::open_store;
+use crate::engine::queries::views;
+use crate::engine::run::background::BackgroundList;
+use crate::engine::run::desk::{Desk, Work};
+use crate::engine::run::resolve::Resolver;
+use crate::engine::run::rulebook::Rulebook;
+use crate::engine::run::servers::Servers;
+use crate::engine::seal::Seal;
+use crate::engine::tasks::queue::{Place, Queue, Room};
+use talaria_codex::Transport;
+use talaria_codex::host::{HostSpec, reap_strays};
+use talaria_codex::keeping::{Record, Register as _};
+use talaria_codex::permit::Permits;
+use talaria_codex::pool::Hosts;
+use talaria_codex::spec::Surroundings;
+use talaria_home::clock::now_ms;
+use talaria_home::faults;
+use talaria_home::home::{HomeError, TalariaHome};
+use talaria_home::lock::{Holder, Lock, LockError};
+
+/// How many hosts are looked at at once.
+const AT_ONCE: usize = 8;
+
+/// Why an engine did not begin.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Another engine has the home, or the lock cannot be used.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// The home cannot be used.
+    #[error(transparent)]
+    Home(#[from] HomeError),
+    /// The database cannot be used.
+    #[error(transparent)]
+    Store(#[from] talaria_store::OpenError),
+    /// The database was opened and then failed.
+    #[error(transparent)]
+    Read(#[from] StoreError),
+    /// Which home this is cannot be written down.
+    #[error("cannot write {}: {cause}", path.display())]
+    Identity {
+        /// The file.
+        path: std::path::PathBuf,
+        /// Why.
+        cause: std::io::Error,
+    },
+    /// The key with which prompts are sealed cannot be read or made.
+    #[error("cannot use the key {}: {cause}", path.display())]
+    Key {
+        /// The file.
+        path: std::path::PathBuf,
+        /// Why.
+        cause: std::io::Error,
+    },
+}
+
+impl OpenError {
+    /// What a person can do about it.
+    pub fn next_step(&self) -> &'static str {
+        match self {
+            Self::Lock(LockError::Held(_)) => "use that engine, or end it with `talaria stop`",
+            Self::Lock(LockError::File { .. }) | Self::Identity { .. } => {
+                "make the home writable, or set TALARIA_HOME to another directory"
+            }
+            Self::Home(error) => error.hint(),
+            Self::Store(error) => error.next_step(),
+            Self::Read(error) => error.next_step(),
+            Self::Key { .. } => "restore it from a backup, or move it away: prompts that wait are lost then",
+        }
+    }
+}
+
+impl Engine {
+    /// Begins to be the engine of a home, and takes up what an earlier one left. Returns when hosts are adopted; turns go
+    /// on beside.
+    pub async fn open(home: TalariaHome, options: EngineOptions) -> Result<Self, OpenError> {
+        home.ensure()?;
+        let holder = Holder { pid: std::process::id(), version: options.version.clone() };
+        let lock = Lock::take(&home.lock_file(), &holder)?;
+        faults::point("open:lock").await;
+        let stopped_hosts = rest::end(home.root());
+        let store = open_store(&home, &options.store).await?;
+        crate::engine::lifecycle::full_disk::limit_disk(&store);
+        faults::point("open:store").await;
+        let key = home.key_file();
+        let seal = Seal::open(&key).map_err(|cause| OpenError::Key { path: key, cause })?;
+        faults::point("open:key").await;
+        let epoch = store.next_epoch().await?;
+        let identified = copies::identify(&home, &store, holder.pid).await?;
+        faults::point("open:identity").await;
+        let info = EngineInfo {
+            pid: holder.pid,
+            version: options.version,
+            build: options.build,
+            api: VERSION,
+            home: home.root().to_string_lossy().into_owned(),
+            since: views::time(now_ms()),
+        };
+        let inner = Arc::new(Inner {
+            hosts_dir: home.hosts_dir(),
+            info,
+            hosts: Hosts::new(Arc::new(Hotel(store.clone())), options.limits),
+            shelf: Shelf {
+                background: BackgroundList::load(&store).await?,
+                store,
+                epoch,
+                seal,
+                permits: Permits::new(home.permits_dir()),
+                troubles: Troubles::default(),
+                nudge: Arc::default(),
+            },
+            desk: Desk::default(),
+            servers: Servers::default(),
+            queue: Queue::new(Room {
+                working: options.max_tasks.max(1),
+                open: options.limits.max_hosts.saturating_mul(options.limits.threads_per_host).max(1),
+            }),
+            host_limits: options.limits,
+            stopped_hosts,
+            identity: identified.record.clone(),
+            owner: caller::owner_of_the_home(),
+            own_process: caller::own_process(),
+            refusals: caller::Refusals::default(),
+            rulebook: Rulebook::default(),
+            resolver: Resolver::default(),
+            callers: Arc::default(),
+            home,
+            tasks: TaskTracker::new(),
+            phase: watch::Sender::new(Phase::Open),
+            ended: watch::Sender::new(false),
+            gone: watch::Sender::new(false),
+            _lock: lock,
+        });
+        inner.act_on_identity(&identified).await?;
+        faults::point("open:hosts").await;
+        inner.adopt_hosts().await?;
+        inner.take_up_background().await?;
+        inner.take_up_turns().await?;
+        let owner = Identity::owner(inner.owner.clone());
+        let engine = Self { inner, identity: Arc::new(owner) };
+        if let Some(idle) = options.idle {
+            tokio::spawn(engine.clone().watch_idleness(idle));
+        }
+        engine.send_what_is_owed();
+        tokio::spawn(engine.clone().forget_now_and_then());
+        Ok(engine)
+    }
+}
+
+impl Inner {
+    /// Adopts every host that an earlier engine left, or ends it.
+    async fn adopt_hosts(&self) -> Result<(), StoreError> {
+        let left = self.shelf.store.living_hosts().await?;
+        let known: HashSet<String> = left.iter().map(|host| host.nonce.clone()).collect();
+        let register = Hotel(self.shelf.store.clone());
+        let adoptions = left.iter().map(|host| async {
+            let read = host_register::record(host).and_then(|record| Some((self.spec_of(&record)?, record)));
+            let Some((spec, record)) = read else {
+                register.ended(&host.nonce, "what was written down about it cannot be read").await;
+                return;
+            };
+            match self.hosts.adopt(&record, spec).await {
+                Ok(adopted) => {
+                    tracing::info!("adopted Codex {}, process {}", adopted.version(), adopted.pid());
+                }
+                Err(error) => tracing::info!("the host {} is gone: {error}", host.nonce),
+            }
+        });
+        futures_util::stream::iter(adoptions).for_each_concurrent(AT_ONCE, |adoption| adoption).await;
+        let strays = reap_strays(&self.hosts_dir, &known).await;
+        if strays > 0 {
+            tracing::warn!("ended {strays} hosts that nobody had written down");
+        }
+        Ok(())
+    }
+
+    /// How a host that was written down is started again, in the environment of this engine.
+    fn spec_of(&self, record: &Record) -> Option<HostSpec> {
+        let key = &record.intent.key;
+        Some(HostSpec {
+            binary: key.binary.clone(),
+            version: key.version.parse().ok()?,
+            codex_home: key.codex_home.clone(),
+            hosts: self.hosts_dir.clone(),
+            home: Some(self.home.root().to_owned()),
+            transport: Transport::UnixSocket,
+            path_dir: None,
+            base: Surroundings::own(),
+            environment: Vec::new(),
+            arguments: Vec::new(),
+            referred: BTreeSet::new(),
+        })
+    }
+
+    /// Goes on with every turn that has no outcome.
+    async fn take_up_turns(self: &Arc<Self>) -> Result<(), StoreError> {
+        let mut sessions: Vec<SessionId> = Vec::new();
+        let unsettled = self.shelf.store.unsettled().await?;
+        let inputs: Vec<&str> = unsettled.iter().map(|(_, turn)| turn.client_id.as_str()).collect();
+        self.shelf.permits.keep_only(&inputs);
+        for (session, _) in unsettled {
+            if !sessions.contains(&session.id) {
+                sessions.push(session.id);
+            }
+        }
+        self.void_orphans(&sessions).await?;
+        // All of them have their places before the first goes on: whoever waits must find those taken that are.
+        let mut works = Vec::with_capacity(sessions.len());
+        for session in &sessions {
+            self.shelf.store.take_lease(self.lease(session), crate::engine::Takeover::Older).await?;
+            works.push(Work::Recover(self.line_up(session).await?));
+        }
+        for (session, work) in sessions.iter().zip(works) {
+            self.give(session, work);
+        }
+        Ok(())
+    }
+
+    /// Gives a task that runs its place, and lets one wait where it waited before: those who came first come first.
+    async fn line_up(&self, session: &SessionId) -> Result<Option<Place>, StoreError> {
+        let (store, task) = (&self.shelf.store, self.shelf.store.task(session).await?);
+        let (Some(task), Some(turn)) = (task, store.next_unsettled(session).await?) else { return Ok(None) };
+        // One that is sent only now, because it was not written before, had its place already.
+        if turn.stage != Stage::Prepared {
+            return Ok(Some(self.queue.enter_at_once()));
+        }
+        self.queue.stand(session, &task.owner);
+        Ok(None)
+    }
+
+    /// Closes requests whose turn is over: nobody can be waiting for an answer.
+    pub(crate) async fn void_orphans(&self, unsettled: &[SessionId]) -> Result<(), StoreError> {
+        let pending = vec![RequestState::Open, RequestState::Answered, RequestState::Delivering];
+        let filter = RequestFilter { session: None, states: Some(pending) };
+        for request in self.shelf.store.requests(&filter).await? {
+            if unsettled.contains(&request.session) {
+                continue;
+            }
+            let patch = match request.state {
+                RequestState::Delivering => RequestPatch::state(request.id, RequestState::Undelivered),
+                _ => journal::void(request.id),
+            };
+            self.shelf.store.take_lease(self.lease(&request.session), crate::engine::Takeover::Older).await?;
+            self.write(&request.session, vec![Change::Request(patch)]).await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,95 @@
+//! What is thrown away: whole conversations when a person says so, single events by age and count now and then.
+
+use std::time::Duration;
+
+use talaria_core::api::{Problem, ProblemCode, Prune, Pruned, PrunedSession};
+use talaria_store::{PrunePolicy, TrimPolicy};
+
+use crate::engine::Engine;
+use crate::engine::access::caller::Needs;
+use crate::engine::queries::views;
+use talaria_home::clock::now_ms;
+
+/// How often old events are looked for.
+const EVERY: Duration = Duration::from_secs(6 * 60 * 60);
+/// How long after the start that begins: not while turns are being taken up.
+const FIRST: Duration = Duration::from_secs(60);
+/// How long events are kept, unless the configuration says otherwise. What was said and done is kept as messages.
+const KEEP: Duration = Duration::from_secs(90 * 24 * 60 * 60);
+/// How many events of one conversation are kept, likewise.
+const MOST: u64 = 200_000;
+
+impl Engine {
+    /// Throws conversations away, or says which it would. None that runs or waits for a person.
+    pub async fn prune(&self, prune: Prune) -> Result<Pruned, Problem> {
+        self.require(Needs::Admin, "prune", "throw conversations away").await?;
+        let nothing = prune.older_than_ms.is_none() && prune.keep.is_none() && prune.max_bytes.is_none();
+        if nothing {
+            return Err(Problem::new(
+                ProblemCode::BadRequest,
+                "nothing says what is to go: age, number or size",
+            ));
+        }
+        let now = now_ms();
+        let policy = PrunePolicy {
+            older_than: prune
+                .older_than_ms
+                .map(|age| now.saturating_sub(i64::try_from(age).unwrap_or(i64::MAX))),
+            keep: prune.keep.map(|keep| usize::try_from(keep).unwrap_or(usize::MAX)),
+            max_bytes: prune.max_bytes.map(|bytes| i64::try_from(bytes).unwrap_or(i64::MAX)),
+        };
+        let store = &self.inner.shelf.store;
+        let work = async {
+            let before = store.size().await?;
+            let going = store.preview_prune(&policy, now).await?;
+            let before = before.file_bytes + before.log_bytes;
+            if prune.dry_run {
+                return Ok((going.events, before, before - going.bytes, going));
+            }
+            let gone = store.prune(&policy, now).await?;
+            let after = store.size().await?;
+            Ok((gone.events, before, after.file_bytes + after.log_bytes, going))
+        };
+        let (events, before, after, going) =
+            work.await.map_err(|error: talaria_store::StoreError| views::problem(&error))?;
+        let bytes = |count: i64| u64::try_from(count).unwrap_or_default();
+        let session = |doomed: talaria_store::Doomed| PrunedSession {
+            id: doomed.id,
+            title: doomed.title.unwrap_or_default(),
+            updated_at: views::time(doomed.updated_at),
+        };
+        Ok(Pruned {
+            sessions: going.sessions.into_iter().map(session).collect(),
+            events: bytes(events),
+            bytes_before: bytes(before),
+            bytes_after: bytes(after),
+            dry_run: prune.dry_run,
+        })
+    }
+
+    /// Forgets old events now and then, until the engine has ended.
+    pub(crate) async fn forget_now_and_then(self) {
+        let mut pause = FIRST;
+        loop {
+            tokio::select! {
+                () = self.stopped() => return,
+                () = tokio::time::sleep(pause) => {}
+            }
+            pause = EVERY;
+            let sessions =
+                self.inner.home.load_config().map(|(config, _)| config.sessions).unwrap_or_default();
+            let keep = sessions.keep_events.unwrap_or(KEEP);
+            let policy = TrimPolicy {
+                older_than: Some(
+                    now_ms().saturating_sub(i64::try_from(keep.as_millis()).unwrap_or(i64::MAX)),
+                ),
+                keep: Some(i64::try_from(sessions.max_events.unwrap_or(MOST)).unwrap_or(i64::MAX)),
+            };
+            match self.inner.shelf.store.trim(policy).await {
+                Ok(trimmed) if trimmed.events > 0 => tracing::info!("forgot {} old events", trimmed.events),
+                Ok(_) => {}
+                Err(error) => tracing::warn!("old events could not be forgotten: {error}"),
+            }
+        }
+    }
+}

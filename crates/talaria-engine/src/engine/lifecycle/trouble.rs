@@ -1,0 +1,43 @@
+//! What keeps sessions from being written down right now, for `talaria status` and the log.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use talaria_core::ids::SessionId;
+use talaria_store::StoreError;
+
+/// Sessions that cannot be written down, and why.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Troubles(Arc<Mutex<BTreeMap<SessionId, String>>>);
+
+impl Troubles {
+    /// A session waits to be written down.
+    pub(crate) fn cannot_write(&self, session: &SessionId, error: &StoreError) {
+        let words = format!("{error}; {}", error.next_step());
+        let before = self.lock().insert(session.clone(), words.clone());
+        if before.as_ref() != Some(&words) {
+            tracing::warn!("session {session} waits to be written down: {words}");
+        }
+    }
+
+    /// A session cannot be written down, and that will not change.
+    pub(crate) fn gave_up(&self, session: &SessionId, error: &StoreError) {
+        tracing::error!("session {session} is let go: {error}");
+    }
+
+    /// A session was written down.
+    pub(crate) fn can_write(&self, session: &SessionId) {
+        if self.lock().remove(session).is_some() {
+            tracing::info!("session {session} is written down again");
+        }
+    }
+
+    /// What a person should know.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        self.lock().iter().map(|(session, why)| format!("session {} waits: {why}", session.short())).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<SessionId, String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,213 @@
+//! What people and programs look at: status, sessions, tasks, what was said and done, and where words were said.
+
+pub(crate) mod views;
+
+use talaria_core::api::{
+    HostInfo, Problem, SearchHit, SessionDetail, SessionInfo, SessionQuery, Status, StoredMessage,
+};
+use talaria_core::ids::SessionId;
+use talaria_core::policy::ApprovalPolicy;
+use talaria_store::{Cursor, MessageRow, SessionFilter, SessionRow, SessionState};
+
+use crate::engine::Engine;
+use crate::engine::Line;
+use crate::engine::access::caller::Needs;
+use crate::engine::journal::follow;
+
+/// How many turns and messages are shown of a session.
+const SHOWN: u32 = 200;
+/// The most that one answer holds.
+const MOST: usize = 1000;
+
+/// What is said about a home that is not its owner's alone.
+fn open_note(home: &str, mode: u32) -> String {
+    let what = if mode & 0o022 == 0 { "look into" } else { "change what is in" };
+    format!("others can {what} {home} (mode {mode:04o}): chmod 700 {home}")
+}
+
+impl Engine {
+    /// Everything that runs or waits.
+    pub async fn status(&self) -> Result<Status, Problem> {
+        self.require(Needs::SeeAll, "status", "look at everything").await?;
+        let store = &self.inner.shelf.store;
+        let hosts = self.inner.hosts.snapshot().await;
+        let pid_of = |nonce: Option<&str>| {
+            hosts.iter().find(|host| host.nonce.as_deref() == nonce && nonce.is_some()).map(|host| host.pid)
+        };
+        let unsettled = store.unsettled().await.map_err(|error| views::problem(&error))?;
+        let mut notes = self.inner.shelf.troubles.notes();
+        notes.extend(self.inner.identity.notice.as_ref().map(|notice| notice.text.clone()));
+        notes
+            .extend(self.inner.home.mode_open_to_others().map(|mode| open_note(&self.inner.info.home, mode)));
+        notes.extend(self.inner.refusals.note());
+        for (session, _) in &unsettled {
+            notes.extend(floor_note(session));
+        }
+        let turns = unsettled
+            .iter()
+            .map(|(session, turn)| views::running(session, turn, pid_of(session.host.as_deref())));
+        let now = views::time(talaria_home::clock::now_ms());
+        Ok(Status {
+            engine: self.info(),
+            turns: turns.collect(),
+            background: self.background().await?,
+            requests: self.requests().await?,
+            tasks: self.inner.queue.counts(),
+            limits: self.inner.limits(),
+            hosts: hosts
+                .iter()
+                .map(|host| HostInfo {
+                    pid: host.pid,
+                    codex: host.version.clone(),
+                    threads: host.threads,
+                    turns: host.turns,
+                    memory_kib: host.memory_kib,
+                    draining: host.draining.is_some(),
+                    since: now.checked_sub(host.age).unwrap_or(now),
+                })
+                .collect(),
+            notes,
+        })
+    }
+
+    /// Conversations, the newest first.
+    pub async fn sessions(&self, query: SessionQuery) -> Result<Vec<SessionInfo>, Problem> {
+        self.require(Needs::SeeAll, "sessions", "list conversations").await?;
+        let store = &self.inner.shelf.store;
+        let filter = SessionFilter {
+            kind: query.kind.map(views::kept_kind),
+            state: query.running.then_some(SessionState::Running),
+            archived: None,
+        };
+        let behind = match &query.before {
+            Some(id) => {
+                let last = self.find(id).await?;
+                Some(Cursor { updated_at: last.updated_at, id: last.id })
+            }
+            None => None,
+        };
+        let page = store.sessions(&filter, behind.as_ref(), limited(query.limit)).await;
+        let page = page.map_err(|error| views::problem(&error))?;
+        Ok(page.sessions.iter().map(|session| self.listed(session)).collect())
+    }
+
+    /// A conversation as a list has it.
+    fn listed(&self, session: &SessionRow) -> SessionInfo {
+        SessionInfo { queued: self.inner.queue.ahead(&session.id).is_some(), ..views::session(session) }
+    }
+
+    /// One conversation with the newest part of what was said and done.
+    pub async fn session(&self, id: &str) -> Result<SessionDetail, Problem> {
+        let session = self.find(id).await?;
+        let store = &self.inner.shelf.store;
+        let read = async {
+            let turns = store.last_turns(&session.id, None, SHOWN).await?;
+            let messages = store.last_messages(&session.id, SHOWN).await?;
+            let all = store.count_messages(&session.id).await?;
+            let origin = store.origin(&session.id).await?;
+            Ok::<_, talaria_store::StoreError>((turns, messages, all, origin))
+        };
+        let (turns, messages, all, origin) = read.await.map_err(|error| views::problem(&error))?;
+        let older_messages = usize::try_from(all).unwrap_or_default().saturating_sub(messages.len());
+        Ok(SessionDetail {
+            info: self.listed(&session),
+            thread: session.thread.as_ref().map(ToString::to_string),
+            codex: session.codex_version.clone(),
+            origin: origin.map(views::origin),
+            turns: turns.iter().map(views::turn).collect(),
+            messages: messages
+                .iter()
+                .filter_map(|message| serde_json::from_str(&message.json).ok())
+                .collect(),
+            older_messages,
+        })
+    }
+
+    /// What was said and done, in order, behind the event with this number. Messages of one event are never divided.
+    pub async fn messages(&self, id: &str, after: i64, limit: usize) -> Result<Vec<StoredMessage>, Problem> {
+        let session = self.find(id).await?;
+        let behind = MessageRow {
+            id: i64::MAX,
+            key: String::new(),
+            turn: None,
+            seq: after,
+            role: String::new(),
+            text: String::new(),
+            json: String::new(),
+            at: 0,
+        };
+        let limit = limited(limit);
+        let page = self.inner.shelf.store.messages(&session.id, Some(&behind), limit).await;
+        let mut page = page.map_err(|error| views::problem(&error))?;
+        let last = page.last().map(|message| message.seq);
+        let is_full = u32::try_from(page.len()).is_ok_and(|length| length == limit);
+        if is_full && page.first().map(|message| message.seq) != last {
+            page.retain(|message| Some(message.seq) != last);
+        }
+        let stored = |message: &MessageRow| {
+            let told = serde_json::from_str(&message.json).ok()?;
+            Some(StoredMessage { seq: message.seq, turn: message.turn.unwrap_or_default(), message: told })
+        };
+        Ok(page.iter().filter_map(stored).collect())
+    }
+
+    /// Events, in order, behind the one with this number.
+    pub async fn events(&self, id: &str, after: i64, limit: usize) -> Result<Vec<Line>, Problem> {
+        let session = self.find(id).await?;
+        let page = follow::page(&self.inner.shelf.store, &session.id, after, limited(limit)).await;
+        page.map_err(|error| views::problem(&error))
+    }
+
+    /// Where words were said or done, the newest first.
+    pub async fn search(&self, words: &str, limit: usize) -> Result<Vec<SearchHit>, Problem> {
+        self.require(Needs::SeeAll, "search", "search everything").await?;
+        let store = &self.inner.shelf.store;
+        let hits = store.search(words, limited(limit)).await.map_err(|error| views::problem(&error))?;
+        let mut found = Vec::with_capacity(hits.len());
+        let mut titles: Vec<(SessionId, String)> = Vec::new();
+        for hit in hits {
+            let known = titles.iter().find(|(id, _)| *id == hit.session).map(|(_, title)| title.clone());
+            let title = match known {
+                Some(title) => title,
+                None => {
+                    let session =
+                        store.session(&hit.session).await.map_err(|error| views::problem(&error))?;
+                    let title = session.and_then(|session| session.title).unwrap_or_default();
+                    titles.push((hit.session.clone(), title.clone()));
+                    title
+                }
+            };
+            let snippet = hit.snippet.marked("[", "]");
+            found.push(SearchHit { session: hit.session, seq: hit.seq, snippet, title, role: hit.role });
+        }
+        Ok(found)
+    }
+}
+
+fn limited(limit: usize) -> u32 {
+    u32::try_from(limit.clamp(1, MOST)).unwrap_or(u32::MAX)
+}
+
+/// Where Codex asks about nothing, nothing but the sandbox holds.
+fn floor_note(session: &SessionRow) -> Option<String> {
+    let started: talaria_core::event::Started = serde_json::from_str(session.started.as_deref()?).ok()?;
+    (started.approval == ApprovalPolicy::Never.as_str()).then(|| {
+        format!(
+            "session {} runs with approval never: neither the hard floor nor deny rules are applied, only the sandbox \
+             ({}) holds",
+            session.id, started.sandbox
+        )
+    })
+}
+
+impl crate::engine::Inner {
+    /// What may be taken at most.
+    fn limits(&self) -> talaria_core::api::Limits {
+        talaria_core::api::Limits {
+            tasks: self.queue.room(),
+            hosts: self.host_limits.max_hosts,
+            threads_per_host: self.host_limits.threads_per_host,
+            host_memory_kib: self.host_limits.memory_kib,
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Shortening a conversation: a turn of its own, in which nothing is said.
+//!
+//! It is written down, sent once, followed, and taken up after a restart like every other turn; what became of it is
+//! Codex's word. Codex would interrupt a turn that runs for it (0.130 and 0.166), so it is refused meanwhile.
+
+use talaria_core::api::{Compact, Problem, ProblemCode, SessionStarted};
+
+use crate::engine::Engine;
+use crate::engine::access::caller::Needs;
+use crate::engine::lifecycle::imports;
+use crate::engine::run::desk::Work;
+use crate::engine::run::input;
+use crate::engine::run::settings::Settings;
+use talaria_home::faults;
+
+/// What people see of it where the prompt of a turn is shown.
+const SHOWN: &str = "/compact";
+
+impl Engine {
+    /// Writes down that a conversation is to be shortened, and has it done.
+    pub async fn compact(&self, id: &str, compact: Compact) -> Result<SessionStarted, Problem> {
+        let _caller = self.inner.enter()?;
+        self.require(Needs::StartAnything, "compact", "shorten a conversation").await?;
+        let session = self.find(id).await?;
+        imports::only_to_be_read(&session)?;
+        let last = self.inner.last_turn(&session.id).await?;
+        if last.as_ref().is_some_and(|last| last.settled_at.is_none()) {
+            let message = "a turn runs on this session, and shortening the conversation would stop it";
+            return Err(
+                Problem::new(ProblemCode::Busy, message).try_this("wait for its end, or interrupt it")
+            );
+        }
+        if session.thread.is_none() {
+            let message = "there is nothing to shorten: Codex has taken no turn of this conversation yet";
+            return Err(Problem::new(ProblemCode::Conflict, message));
+        }
+        let codex = self.inner.codex_of(&compact.caller).await?;
+        let ordinal = last.map_or(1, |last| last.ordinal + 1);
+        faults::point("before:prepared").await;
+        self.inner.hold(&session.id).await?;
+        let row = talaria_store::NewTurn {
+            input_text: SHOWN.to_owned(),
+            ours: true,
+            ..self.inner.sealed_row(ordinal, input::COMPACTION)?
+        };
+        let settings = match Settings::kept(&session) {
+            Some(earlier) => earlier.on(&codex),
+            None => Settings::by(&codex),
+        };
+        let started = self.inner.prepare(&session, row, settings, self.audit_entry("compact")).await?;
+        faults::point("after:prepared").await;
+        self.inner.give(&session.id, Work::Turn(codex.surroundings.clone()));
+        Ok(SessionStarted { codex: Some(codex.program()), ..started })
+    }
+}

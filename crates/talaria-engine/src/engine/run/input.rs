@@ -1,0 +1,116 @@
+//! What a person says, as it is kept until Codex has it, and what is shown of it.
+
+use std::fs::File;
+use std::path::Path;
+
+use talaria_core::api::{Problem, ProblemCode};
+use talaria_core::input::InputPart;
+use talaria_guard::redact::redact;
+
+/// How long a title may be.
+const TITLE: usize = 80;
+
+/// Input as it is sealed.
+pub(crate) fn to_json(input: &[InputPart]) -> String {
+    // Plain data; it always has a JSON form.
+    serde_json::to_string(input).unwrap_or_default()
+}
+
+/// What a turn that shortens the conversation is sealed as. No input has this form: that is always a list.
+pub(crate) const COMPACTION: &str = r#""compaction""#;
+
+/// What a turn is to send.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// What a person says.
+    Words(Vec<InputPart>),
+    /// That the conversation is to be shortened.
+    Compaction,
+}
+
+/// What was sealed.
+pub(crate) fn from_json(json: &str) -> Option<Content> {
+    if json == COMPACTION {
+        return Some(Content::Compaction);
+    }
+    serde_json::from_str(json).ok().map(Content::Words)
+}
+
+/// Text as input.
+pub(crate) fn text(text: impl Into<String>) -> Vec<InputPart> {
+    vec![InputPart::Text { text: text.into() }]
+}
+
+/// Further words with the images that go with them. An image that is not there is refused here: Codex would take the
+/// words and tell the model that it could not read one.
+pub(crate) fn of(said: String, images: &[String]) -> Result<Vec<InputPart>, Problem> {
+    let mut input = text(said);
+    for path in images {
+        let refused = |why: &str| {
+            let problem =
+                Problem::new(ProblemCode::BadRequest, format!("cannot use the image {path:?}: {why}"));
+            problem.try_this("give the absolute path of an image file that this user can read")
+        };
+        if !Path::new(path).is_absolute() {
+            return Err(refused("it is not an absolute path"));
+        }
+        match File::open(path).and_then(|file| file.metadata()) {
+            Ok(found) if found.is_file() => input.push(InputPart::LocalImage { path: path.clone() }),
+            Ok(_) => return Err(refused("it is not a file")),
+            Err(error) => return Err(refused(&error.to_string())),
+        }
+    }
+    Ok(input)
+}
+
+/// What the person said, as text, with secrets masked; images are named.
+pub(crate) fn shown(input: &[InputPart]) -> String {
+    let part = |part: &InputPart| match part {
+        InputPart::Text { text } => Some(text.clone()),
+        InputPart::LocalImage { path } => Some(format!("[image {path}]")),
+    };
+    let text = input.iter().filter_map(part).collect::<Vec<_>>().join("\n");
+    redact(&text).to_string()
+}
+
+/// The first line of what was said, in one short line.
+pub(crate) fn title(shown: &str) -> String {
+    let line = shown.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("(no text)");
+    let line: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if line.chars().count() <= TITLE {
+        return line;
+    }
+    let mut title: String = line.chars().take(TITLE - 1).collect();
+    title.push('…');
+    title
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_is_one_short_line_and_secrets_are_masked() {
+        assert_eq!(title("\n\n  fix the test \nand more"), "fix the test");
+        assert_eq!(title(""), "(no text)");
+        assert_eq!(title(&"ä".repeat(200)).chars().count(), TITLE);
+        let shown = shown(&[
+            InputPart::Text { text: "use sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD".to_owned() },
+            InputPart::LocalImage { path: "/a.png".to_owned() },
+        ]);
+        assert!(!shown.contains("abcdefghijkl") && shown.ends_with("\n[image /a.png]"), "{shown}");
+    }
+
+    #[test]
+    fn what_was_said_comes_back_as_it_was() {
+        let said = vec![
+            InputPart::Text { text: "a\n\"b\"".to_owned() },
+            InputPart::LocalImage { path: "/x".to_owned() },
+        ];
+        assert_eq!(from_json(&to_json(&said)), Some(Content::Words(said)));
+        let word = text("compaction");
+        assert_eq!(from_json(&to_json(&word)), Some(Content::Words(word)));
+        assert_eq!(from_json(COMPACTION), Some(Content::Compaction));
+        assert_eq!(from_json("x"), None);
+    }
+}

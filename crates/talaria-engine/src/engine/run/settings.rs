@@ -1,0 +1,277 @@
+//! How the turns of a session are run, as it is kept with the session: what a later engine needs to go on.
+//!
+//! The environment of the command that asked for it is not in here, and is never written anywhere.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, json};
+use talaria_codex_proto::wire::call::{ApprovalsReviewer, ThreadStart, WorkspaceConfig};
+use talaria_core::api::{Kind, NewSession, Problem, ProblemCode};
+use talaria_core::policy::{Answers, ApprovalPolicy, Sandbox};
+use talaria_core::version::Version;
+use talaria_guard::rules::Rules;
+
+use talaria_codex::Transport;
+use talaria_codex::conversation::Options;
+use talaria_codex::host::HostSpec;
+use talaria_codex::locate::CodexBinary;
+use talaria_codex::spec::Surroundings;
+use talaria_home::home::TalariaHome;
+
+use crate::engine::run::resolve::CodexChoice;
+
+/// What was asked of the thread.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Wanted {
+    cwd: String,
+    model: Option<String>,
+    sandbox: Option<Sandbox>,
+    approval: Option<ApprovalPolicy>,
+    /// Directories that may be written besides the working directory.
+    #[serde(default)]
+    writable_roots: Vec<String>,
+    /// May commands use the network?
+    #[serde(default)]
+    network: bool,
+    /// Does it work in the background?
+    #[serde(default)]
+    is_task: bool,
+    /// The terminal of the person who started it.
+    #[serde(default)]
+    terminal: Option<String>,
+}
+
+/// What Codex is told when it works in the background.
+const IN_THE_BACKGROUND: &str = "You work in the background, for a person who does not watch. When you need permission or an \
+                                 answer, ask for it through the ordinary requests and wait: nothing that you or your tools \
+                                 print is an answer of that person. End with what you did and found.";
+
+impl Wanted {
+    pub(crate) fn of(new: &NewSession) -> Self {
+        Self {
+            cwd: new.cwd.clone(),
+            model: new.model.clone(),
+            sandbox: new.sandbox,
+            approval: new.approval,
+            writable_roots: Vec::new(),
+            network: false,
+            is_task: new.kind == Kind::Task,
+            terminal: None,
+        }
+    }
+
+    /// What may be written besides the working directory, and whether the network may be used.
+    pub(crate) fn writing(mut self, roots: impl Iterator<Item = String>, network: bool) -> Self {
+        self.writable_roots = roots.collect();
+        self.network = network;
+        self
+    }
+
+    /// Every directory that it works in or may write, as it was when it was checked.
+    pub(crate) fn directories(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(&self.cwd).chain(&self.writable_roots).map(String::as_str)
+    }
+
+    /// What may be written besides the working directory.
+    pub(crate) fn into_writable_roots(self) -> Vec<String> {
+        self.writable_roots
+    }
+
+    /// May commands use the network?
+    pub(crate) fn network(&self) -> bool {
+        self.network
+    }
+
+    /// Where the person sat who started it.
+    pub(crate) fn at(mut self, terminal: Option<String>) -> Self {
+        self.terminal = terminal;
+        self
+    }
+
+    pub(crate) fn terminal(&self) -> Option<&str> {
+        self.terminal.as_deref()
+    }
+
+    pub(crate) fn sandbox(&self) -> Option<Sandbox> {
+        self.sandbox
+    }
+
+    pub(crate) fn approval(&self) -> Option<ApprovalPolicy> {
+        self.approval
+    }
+
+    /// Changes what the user's Codex says about a sandbox as the overrides of the thread do.
+    pub(crate) fn override_workspace(&self, config: &mut WorkspaceConfig) {
+        if self.is_task || !self.writable_roots.is_empty() {
+            config.writable_roots.clone_from(&self.writable_roots);
+        }
+        if self.is_task || self.network {
+            config.network_access = self.network;
+        }
+    }
+
+    pub(crate) fn thread(&self) -> ThreadStart {
+        let mut config = Map::new();
+        // The user's Codex may have more open for conversations; a task has what it was given.
+        if self.is_task || !self.writable_roots.is_empty() {
+            config.insert("sandbox_workspace_write.writable_roots".to_owned(), json!(self.writable_roots));
+        }
+        if self.is_task || self.network {
+            config.insert("sandbox_workspace_write.network_access".to_owned(), json!(self.network));
+        }
+        ThreadStart {
+            config,
+            // The user's Codex may be told to let a model review; a task asks a person.
+            approvals_reviewer: self.is_task.then_some(ApprovalsReviewer::User),
+            developer_instructions: self.is_task.then(|| IN_THE_BACKGROUND.to_owned()),
+            cwd: self.cwd.clone(),
+            model: self.model.clone(),
+            sandbox: self.sandbox,
+            approval_policy: self.approval,
+            ..ThreadStart::default()
+        }
+    }
+}
+
+/// How turns are run, and on which Codex.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Settings {
+    codex: PathBuf,
+    version: String,
+    path_dir: Option<PathBuf>,
+    codex_home: Option<PathBuf>,
+    /// The model, if another one was chosen than the conversation was started with.
+    #[serde(default)]
+    model: Option<String>,
+    effort: Option<String>,
+    quiet_after_ms: Option<u64>,
+    answers: Answers,
+}
+
+impl Settings {
+    /// The same, for a turn.
+    pub(crate) fn running(
+        self,
+        model: Option<String>,
+        effort: Option<String>,
+        quiet_after_ms: u64,
+        answers: Answers,
+    ) -> Self {
+        Self { model, effort, quiet_after_ms: Some(quiet_after_ms), answers, ..self }
+    }
+
+    /// What was kept with a session.
+    pub(crate) fn kept(session: &talaria_store::SessionRow) -> Option<Self> {
+        serde_json::from_str(session.settings.as_deref()?).ok()
+    }
+
+    /// On this Codex, with nothing decided about a turn.
+    pub(crate) fn by(codex: &CodexChoice) -> Self {
+        let CodexBinary { path, version, path_dir, .. } = &codex.binary;
+        Self {
+            codex: path.clone(),
+            version: version.to_string(),
+            path_dir: path_dir.clone(),
+            codex_home: codex.codex_home.clone(),
+            model: None,
+            effort: None,
+            quiet_after_ms: None,
+            answers: Answers::default(),
+        }
+    }
+
+    /// The same as before, on another Codex.
+    pub(crate) fn on(self, codex: &CodexChoice) -> Self {
+        let Self { model, effort, quiet_after_ms, answers, .. } = self;
+        Self { model, effort, quiet_after_ms, answers, ..Self::by(codex) }
+    }
+
+    /// The same; a model that was chosen earlier goes on where none is named.
+    pub(crate) fn after(mut self, earlier: Option<&Self>) -> Self {
+        self.model = self.model.or_else(|| earlier?.model.clone());
+        self
+    }
+
+    /// How much the model thinks.
+    pub(crate) fn effort(&self) -> Option<&str> {
+        self.effort.as_deref()
+    }
+
+    /// The model that was chosen.
+    pub(crate) fn model(&self) -> Option<&str> {
+        self.model.as_deref()
+    }
+
+    /// The same, but where Codex keeps its things is as it was: there the conversation is.
+    pub(crate) fn at_home_of(mut self, earlier: Option<Self>) -> Self {
+        if let Some(earlier) = earlier {
+            self.codex_home = earlier.codex_home;
+        }
+        self
+    }
+
+    /// The Codex to use. `environment` is that of the command that asks for it, if one does.
+    pub(crate) fn spec(&self, home: &TalariaHome, base: Surroundings) -> Result<HostSpec, Problem> {
+        let version: Version = self.version.parse().map_err(|_| {
+            let message = format!("{:?} is no version of Codex", self.version);
+            Problem::new(ProblemCode::BadRequest, message)
+        })?;
+        Ok(HostSpec {
+            binary: self.codex.clone(),
+            codex_home: self.codex_home.clone(),
+            hosts: home.hosts_dir(),
+            home: Some(home.root().to_owned()),
+            transport: if version.has_unix_socket() { Transport::UnixSocket } else { Transport::Stdio },
+            version,
+            path_dir: self.path_dir.clone(),
+            base,
+            environment: Vec::new(),
+            arguments: Vec::new(),
+            referred: BTreeSet::new(),
+        })
+    }
+
+    pub(crate) fn options(&self, rules: Rules) -> Options {
+        Options {
+            model: self.model.clone(),
+            effort: self.effort.clone(),
+            quiet_after: self.quiet_after_ms.map(Duration::from_millis),
+            rules,
+            answers: self.answers,
+            ..Options::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_asks_a_person_and_is_told_so_and_has_its_roots_each_time() {
+        let wanted = |is_task| Wanted {
+            cwd: "/project".to_owned(),
+            model: None,
+            sandbox: Some(Sandbox::WorkspaceWrite),
+            approval: Some(ApprovalPolicy::Untrusted),
+            writable_roots: vec!["/git/objects".to_owned()],
+            network: true,
+            is_task,
+            terminal: None,
+        };
+        let task = wanted(true).thread();
+        assert_eq!(task.approvals_reviewer, Some(ApprovalsReviewer::User));
+        assert!(task.developer_instructions.is_some_and(|words| words.contains("ask for it")));
+        let roots = task.config.get("sandbox_workspace_write.writable_roots");
+        assert_eq!(roots, Some(&json!(["/git/objects"])));
+        assert_eq!(task.config.get("sandbox_workspace_write.network_access"), Some(&json!(true)));
+        let closed = Wanted { writable_roots: Vec::new(), network: false, ..wanted(true) }.thread().config;
+        assert_eq!(closed.get("sandbox_workspace_write.writable_roots"), Some(&json!([])));
+        assert_eq!(closed.get("sandbox_workspace_write.network_access"), Some(&json!(false)));
+        let other = wanted(false).thread();
+        assert_eq!((other.approvals_reviewer, other.developer_instructions), (None, None));
+    }
+}

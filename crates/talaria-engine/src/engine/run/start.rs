@@ -1,0 +1,210 @@
+//! Starts turns: checks what a client asks for, writes the turn down, and hands it to the task of its session.
+//!
+//! When a turn is written down it will be run, whatever happens to this engine; before that, nothing of it is left.
+
+use std::sync::Arc;
+
+use talaria_core::api::{NewSession, NewTurn, Problem, ProblemCode, SessionStarted};
+use talaria_core::ids::SessionId;
+use talaria_core::input::InputPart;
+use talaria_home::clock::now_ms;
+use talaria_home::faults;
+use talaria_store::{Change, NewAudit, SessionPatch, SessionRow, SessionState, StoreError};
+
+use crate::engine::access::caller::Needs;
+use crate::engine::journal::rows;
+use crate::engine::lifecycle::imports;
+use crate::engine::queries::views;
+use crate::engine::run::catalog::CheckedTurn;
+use crate::engine::run::desk::Work;
+use crate::engine::run::input;
+use crate::engine::run::resolve::ResolvedTurn;
+use crate::engine::run::settings::{Settings, Wanted};
+use crate::engine::{Engine, Inner};
+
+impl Engine {
+    /// Writes down a new conversation with its first turn, and runs it.
+    pub async fn start_session(&self, mut new: NewSession) -> Result<SessionStarted, Problem> {
+        let _caller = self.inner.enter()?;
+        self.require(Needs::StartAnything, "start_session", "start a conversation").await?;
+        check_input(&new.turn.input)?;
+        if !std::path::Path::new(&new.cwd).is_absolute() {
+            return Err(Problem::new(
+                ProblemCode::BadRequest,
+                format!("{:?} is not an absolute path", new.cwd),
+            ));
+        }
+        if new.kind == talaria_core::api::Kind::Task {
+            let message = "a task is started as a task, not as a conversation";
+            return Err(Problem::new(ProblemCode::BadRequest, message));
+        }
+        let turn = self.resolve_session(&mut new).await?;
+        self.check_choice(CheckedTurn {
+            cwd: &new.cwd,
+            model: new.model.as_deref(),
+            effort: turn.settings.effort(),
+            input: &new.turn.input,
+            codex: &turn.codex,
+            session: None,
+        })
+        .await?;
+        let audit = self.audit_entry("start_session");
+        let started = self.inner.create(&new, &turn, &Wanted::of(&new), None, audit).await?;
+        faults::point("after:prepared").await;
+        self.inner.give(&started.id, Work::Turn(turn.codex.surroundings.clone()));
+        Ok(SessionStarted { codex: Some(turn.codex.program()), ..started })
+    }
+
+    /// Writes down another turn of a conversation, and runs it. One that runs is not interrupted for it.
+    pub async fn start_turn(&self, id: &str, turn: NewTurn) -> Result<SessionStarted, Problem> {
+        let _caller = self.inner.enter()?;
+        check_input(&turn.input)?;
+        let session = self.find(id).await?;
+        imports::only_to_be_read(&session)?;
+        let resolved = self.resolve_turn(&turn, views::kind(session.kind)).await?;
+        self.check_choice(CheckedTurn {
+            cwd: &session.cwd,
+            model: turn.model.as_deref(),
+            effort: resolved.settings.effort(),
+            input: &turn.input,
+            codex: &resolved.codex,
+            session: Some(&session),
+        })
+        .await?;
+        let last = self.inner.last_turn(&session.id).await?;
+        if last.as_ref().is_some_and(|last| last.settled_at.is_none()) {
+            return Err(busy(&session.id));
+        }
+        let ordinal = last.map_or(1, |last| last.ordinal + 1);
+        faults::point("before:prepared").await;
+        self.inner.hold(&session.id).await?;
+        let row = self.inner.turn_row(ordinal, &turn.input, resolved.limit_ms)?;
+        let audit = self.audit_entry("start_turn");
+        let started = self.inner.prepare(&session, row, resolved.settings, audit).await?;
+        faults::point("after:prepared").await;
+        let codex = Some(resolved.codex.program());
+        self.inner.give(&session.id, Work::Turn(resolved.codex.surroundings));
+        Ok(SessionStarted { codex, ..started })
+    }
+}
+
+impl Inner {
+    /// Writes a new session down with its first turn, in one: when this returns, it will be run.
+    pub(crate) async fn create(
+        self: &Arc<Self>,
+        new: &NewSession,
+        turn: &ResolvedTurn,
+        wanted: &Wanted,
+        task: Option<(String, talaria_store::NewTask)>,
+        audit: NewAudit,
+    ) -> Result<SessionStarted, Problem> {
+        let id = talaria_codex::conversation::new_id();
+        let shown = input::shown(&new.turn.input);
+        let (alias, task) = task.unzip();
+        let row = talaria_store::NewSession {
+            id: id.clone(),
+            kind: views::kept_kind(new.kind),
+            alias: alias.clone(),
+            title: Some(input::title(&shown)),
+            cwd: new.cwd.clone(),
+            runtime: views::RUNTIME.to_owned(),
+            model: new.model.clone(),
+            asked: serde_json::to_string(wanted).ok(),
+            settings: serde_json::to_string(&turn.settings).ok(),
+            task,
+            first_turn: Some(self.turn_row(1, &new.turn.input, turn.limit_ms)?),
+            created_at: now_ms(),
+            audit: Some(NewAudit { session: Some(id.to_string()), ..audit }),
+        };
+        faults::point("before:prepared").await;
+        let store = &self.shelf.store;
+        store.create_session(row, self.lease(&id)).await.map_err(|error| views::problem(&error))?;
+        // Only what people look for, so nobody waits for it: the turn is there already, and brings its words along when
+        // it is run.
+        let (inner, session) = (Arc::clone(self), id.clone());
+        self.tasks.spawn(async move {
+            let said = vec![Change::Message(rows::prompt(1, &shown))];
+            if let Err(error) = inner.write(&session, said).await {
+                tracing::warn!("session {session}: its prompt cannot be found by its words yet: {error}");
+            }
+        });
+        Ok(SessionStarted { id, task: alias, turn: 1, after: 0, codex: None })
+    }
+
+    /// The row of a turn that is to be sent.
+    pub(crate) fn turn_row(
+        &self,
+        ordinal: i64,
+        input: &[InputPart],
+        limit_ms: Option<u64>,
+    ) -> Result<talaria_store::NewTurn, Problem> {
+        Ok(talaria_store::NewTurn {
+            input_text: input::shown(input),
+            limit_ms: limit_ms.and_then(|limit| i64::try_from(limit).ok()),
+            ..self.sealed_row(ordinal, &input::to_json(input))?
+        })
+    }
+
+    /// The row of a turn that is to send this.
+    pub(crate) fn sealed_row(&self, ordinal: i64, content: &str) -> Result<talaria_store::NewTurn, Problem> {
+        let sealed = self.shelf.seal.close(content).map_err(|error| {
+            Problem::new(ProblemCode::Store, format!("the prompt cannot be sealed: {error}"))
+        })?;
+        let client_id = uuid::Uuid::now_v7().to_string();
+        Ok(talaria_store::NewTurn {
+            ordinal,
+            client_id,
+            input_sealed: Some(sealed),
+            ..talaria_store::NewTurn::default()
+        })
+    }
+
+    /// Writes a turn down. When this returns, it will be run, whatever happens to this engine.
+    pub(crate) async fn prepare(
+        &self,
+        session: &SessionRow,
+        row: talaria_store::NewTurn,
+        settings: Settings,
+        audit: NewAudit,
+    ) -> Result<SessionStarted, Problem> {
+        let earlier = Settings::kept(session);
+        let settings = settings.after(earlier.as_ref());
+        let settings = if session.alias.is_some() { settings.at_home_of(earlier) } else { settings };
+        let ordinal = row.ordinal;
+        self.check_not_left(session, ordinal).await?;
+        let said = rows::prompt(ordinal, &row.input_text);
+        let changes = vec![
+            Change::NewTurn(row),
+            Change::Audit(NewAudit { session: Some(session.id.to_string()), ..audit }),
+            Change::Message(said),
+            Change::Session(SessionPatch {
+                state: Some(SessionState::Running),
+                settings: serde_json::to_string(&settings).ok(),
+                ..SessionPatch::default()
+            }),
+        ];
+        self.write(&session.id, changes).await.map_err(|error| match error {
+            // Somebody else had the same turn written down since the last one was looked for.
+            StoreError::Conflict(_) => busy(&session.id),
+            error => views::problem(&error),
+        })?;
+        let (id, task) = (session.id.clone(), session.alias.clone());
+        Ok(SessionStarted { id, task, turn: ordinal, after: session.last_seq, codex: None })
+    }
+}
+
+/// Somebody else's turn runs there.
+fn busy(session: &SessionId) -> Problem {
+    let session = session.short();
+    let hint = format!("follow it with `talaria exec --attach {session}`, then send the prompt again");
+    Problem::new(ProblemCode::Busy, "a turn runs on this session already").try_this(hint)
+}
+
+fn check_input(input: &[InputPart]) -> Result<(), Problem> {
+    let is_empty =
+        input.iter().all(|part| matches!(part, InputPart::Text { text } if text.trim().is_empty()));
+    if is_empty {
+        return Err(Problem::new(ProblemCode::BadRequest, "the prompt is empty"));
+    }
+    Ok(())
+}

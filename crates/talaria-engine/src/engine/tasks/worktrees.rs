@@ -1,0 +1,202 @@
+//! The worktrees of tasks, as the API asks for them: made with the task, compared with their base, brought into the
+//! user's checkout, thrown away.
+
+use serde::{Deserialize, Serialize};
+use talaria_core::api::{
+    Applied, Changes, Dirty, Discard, Discarded, FileChange, NewTask, Problem, ProblemCode, TaskDiff,
+    WorktreeInfo,
+};
+use talaria_guard::redact::redact;
+use talaria_store::{Change, SessionRow, TaskRow};
+
+use crate::engine::Engine;
+use crate::engine::access::caller::Needs;
+use crate::engine::journal::rows;
+use crate::engine::queries::views;
+use crate::worktree::{self, Force, Made, WorktreeError};
+
+/// The longest diff that is shown, in bytes.
+const LONGEST_DIFF: usize = 1024 * 1024;
+
+/// How long a look at what was changed may take.
+const LOOK: std::time::Duration = std::time::Duration::from_secs(15);
+
+/// What is kept of a worktree.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Kept {
+    pub(crate) made: Made,
+    /// What was said when it was thrown away.
+    #[serde(default)]
+    pub(crate) discarded: Option<String>,
+}
+
+impl Kept {
+    /// Reads what stands in the row of a task.
+    pub(crate) fn of(row: &TaskRow) -> Option<Self> {
+        serde_json::from_str(row.worktree.as_deref()?).ok()
+    }
+
+    /// Why nothing can be done with it, if it was thrown away.
+    pub(crate) fn problem(&self, what: &str) -> Option<Problem> {
+        let discarded = self.discarded.as_ref()?;
+        let message = format!("the worktree of this task is gone ({discarded}): {what}");
+        Some(Problem::new(ProblemCode::Conflict, message).try_this("start a new task"))
+    }
+}
+
+impl Engine {
+    /// Makes the worktree that a task wants.
+    pub(crate) async fn make_worktree(&self, new: &NewTask, task: &str) -> Result<Option<Made>, Problem> {
+        let Some(dirty) = new.worktree else { return Ok(None) };
+        let dirty = match dirty {
+            Dirty::Refuse => worktree::Dirty::Refuse,
+            Dirty::Leave => worktree::Dirty::Leave,
+            Dirty::Copy => worktree::Dirty::Copy,
+        };
+        let made = worktree::make(new.cwd.as_ref(), task, &self.inner.home.worktrees_dir(), dirty).await;
+        made.map(Some).map_err(|error| trouble(&error))
+    }
+
+    /// How the worktree of a task stands.
+    pub(crate) async fn worktree_of(&self, row: &TaskRow) -> Option<WorktreeInfo> {
+        let kept = Kept::of(row)?;
+        let (changes, problem) = match &kept.discarded {
+            Some(discarded) => (None, Some(discarded.clone())),
+            None => match tokio::time::timeout(LOOK, kept.made.changes()).await {
+                Ok(Ok(changes)) => (Some(told(&changes)), altered(&changes)),
+                Ok(Err(error)) => (None, Some(redact(&error.to_string()).into_owned())),
+                Err(_) => (None, Some("git takes too long to say what was changed".to_owned())),
+            },
+        };
+        let text = |path: &std::path::Path| path.to_string_lossy().into_owned();
+        Some(WorktreeInfo {
+            repository: text(&kept.made.repository),
+            path: text(&kept.made.worktree),
+            branch: kept.made.branch,
+            base: kept.made.base,
+            changes,
+            problem,
+        })
+    }
+
+    /// What a task changed, as a diff.
+    pub async fn diff(&self, id: &str) -> Result<TaskDiff, Problem> {
+        let (_, kept) = self.kept(id).await?;
+        let diff = kept.made.diff(LONGEST_DIFF).await.map_err(|error| trouble(&error))?;
+        Ok(TaskDiff { diff: redact(&diff).into_owned() })
+    }
+
+    /// Brings the work of a task into the user's checkout.
+    pub async fn apply(&self, id: &str) -> Result<Applied, Problem> {
+        self.require(Needs::Admin, "apply", "bring work into the user's checkout").await?;
+        let (session, kept) = self.kept(id).await?;
+        self.check_still(&session, "apply its work").await?;
+        let applied = kept.made.apply().await.map_err(|error| trouble(&error))?;
+        let repository = kept.made.repository.to_string_lossy().into_owned();
+        Ok(Applied { repository, files: applied.files, already_applied: applied.is_repeated })
+    }
+
+    /// Throws the worktree of a task away.
+    pub async fn discard(&self, id: &str, discard: Discard) -> Result<Discarded, Problem> {
+        self.require(Needs::Admin, "discard", "throw a worktree away").await?;
+        let (session, mut kept) = self.kept(id).await?;
+        self.check_still(&session, "discard its worktree").await?;
+        self.check_own(&kept)?;
+        let force = if discard.force { Force::DropWork } else { Force::KeepWork };
+        let gone = kept.made.discard(force).await.map_err(|error| trouble(&error))?;
+        let message = farewell(&gone);
+        kept.discarded = Some(message.clone());
+        self.inner.hold(&session.id).await?;
+        let change = Change::TaskWorktree(serde_json::to_string(&kept).ok());
+        self.inner.write(&session.id, vec![change]).await.map_err(|error| views::problem(&error))?;
+        Ok(Discarded { branch: kept.made.branch, commit: gone.kept.or(gone.tip), message })
+    }
+
+    /// The worktree of a task, if it has one.
+    async fn kept(&self, id: &str) -> Result<(SessionRow, Kept), Problem> {
+        let session = self.find(id).await?;
+        let (name, row) = self.task_row(&session).await?;
+        let kept = Kept::of(&row).ok_or_else(|| {
+            Problem::new(ProblemCode::Conflict, format!("{name} has no worktree of its own"))
+                .try_this("it worked in the directory itself; start one with --worktree")
+        })?;
+        match kept.problem("there is nothing to be done with it") {
+            Some(problem) => Err(problem),
+            None => Ok((session, kept)),
+        }
+    }
+
+    /// A copy of a home does not throw away what the original works in.
+    fn check_own(&self, kept: &Kept) -> Result<(), Problem> {
+        let worktree = kept.made.worktree.canonicalize().unwrap_or_else(|_| kept.made.worktree.clone());
+        match &self.inner.identity.copy_of {
+            Some(original) if worktree.starts_with(original) => {
+                let message = format!("this home is a copy, and the worktree belongs to {original}");
+                Err(Problem::new(ProblemCode::Conflict, message)
+                    .try_this(format!("discard it there: TALARIA_HOME={original} talaria task discard …")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Nobody takes work away from under a turn that runs.
+    async fn check_still(&self, session: &SessionRow, what: &str) -> Result<(), Problem> {
+        let runs = self.inner.shelf.store.next_unsettled(&session.id).await;
+        match runs.map_err(|error| views::problem(&error))? {
+            None => Ok(()),
+            Some(_) => {
+                let name = session.alias.as_deref().unwrap_or_default();
+                Err(Problem::new(ProblemCode::Busy, format!("{name} still works")).try_this(format!(
+                    "wait for its end, or stop it with `talaria task interrupt {name}`; then {what}"
+                )))
+            }
+        }
+    }
+}
+
+/// What is said when a worktree is gone, and how its work is brought back.
+fn farewell(gone: &worktree::Discarded) -> String {
+    match gone.recovery() {
+        Some(command) => format!("discarded; until git tidies up, `{command}` brings the work back"),
+        None => "discarded; there was no work in it".to_owned(),
+    }
+}
+
+pub(crate) fn trouble(error: &WorktreeError) -> Problem {
+    Problem::new(ProblemCode::Conflict, redact(&error.to_string()).into_owned()).try_this(error.hint())
+}
+
+fn told(changes: &worktree::Changes) -> Changes {
+    let file = |file: &worktree::FileChange| FileChange {
+        path: file.path.clone(),
+        status: rows::word(&file.status),
+        added: file.added,
+        removed: file.removed,
+    };
+    Changes {
+        files: changes.files.iter().map(file).collect(),
+        commits: changes
+            .commits
+            .iter()
+            .rev()
+            .map(|commit| (commit.id.clone(), redact(&commit.subject).into_owned()))
+            .collect(),
+        insertions: changes.insertions,
+        deletions: changes.deletions,
+        uncommitted: changes.uncommitted,
+        truncated: changes.truncated,
+    }
+}
+
+fn altered(changes: &worktree::Changes) -> Option<String> {
+    let nested = (!changes.nested.is_empty())
+        .then(|| format!("repositories inside of it are left out: {}", changes.nested.join(", ")));
+    let altered = (!changes.altered.is_empty()).then(|| {
+        format!(
+            "the task changed git's own files there ({}): do not run git in it",
+            changes.altered.join(", ")
+        )
+    });
+    let told: Vec<String> = altered.into_iter().chain(nested).collect();
+    (!told.is_empty()).then(|| told.join("; "))
+}

@@ -1,0 +1,54 @@
+//! Named points at which a test may stop or kill Talaria, Codex or both. Only in test builds (feature `faults`).
+//!
+//! If `TALARIA_FAULTS` names a unix socket, a point writes its name there and waits until the other side answers or goes
+//! away; whoever listens kills whom it wants in the meantime. Without the feature a point is nothing.
+
+/// Passes a point.
+#[cfg(not(feature = "faults"))]
+#[inline]
+pub async fn point(_name: &str) {}
+
+/// Passes a point.
+#[cfg(feature = "faults")]
+pub async fn point(name: &str) {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    let Some(socket) = std::env::var_os("TALARIA_FAULTS") else { return };
+    // A harness that is gone lets everything pass.
+    let Ok(mut stream) = tokio::net::UnixStream::connect(socket).await else { return };
+    if stream.write_all(format!("{name}\n").as_bytes()).await.is_ok() {
+        let mut answer = [0; 1];
+        let _ = stream.read(&mut answer).await;
+    }
+}
+
+/// Passes a point outside of any runtime.
+#[cfg(not(feature = "faults"))]
+#[inline]
+pub fn blocking_point(_name: &str) {}
+
+/// Passes a point outside of any runtime.
+#[cfg(feature = "faults")]
+pub fn blocking_point(name: &str) {
+    use std::io::{Read, Write};
+
+    let Some(socket) = std::env::var_os("TALARIA_FAULTS") else { return };
+    let Ok(mut stream) = std::os::unix::net::UnixStream::connect(socket) else { return };
+    if stream.write_all(format!("{name}\n").as_bytes()).is_ok() {
+        let mut answer = [0; 1];
+        let _ = stream.read(&mut answer);
+    }
+}
+
+/// Does a test want a panic at this place of a command?
+#[cfg(not(feature = "faults"))]
+#[inline]
+pub fn is_panic_wanted(_name: &str) -> bool {
+    false
+}
+
+/// Does a test want a panic at this place of a command? `TALARIA_PANIC` names it.
+#[cfg(feature = "faults")]
+pub fn is_panic_wanted(name: &str) -> bool {
+    std::env::var_os("TALARIA_PANIC").is_some_and(|wanted| wanted == name)
+}

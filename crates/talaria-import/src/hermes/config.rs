@@ -1,0 +1,24 @@
+//! The configuration of Hermes, as data: which of its settings and MCP servers become settings here, and which do not.
+//!
+//! Nothing here reads or writes a file. The text was written by others and is not trusted: names may be hostile, values
+//! secret. Secrets never get into what comes out, only the names under which they were.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `yaml` | its `config.yaml` as a tree, or where it is wrong |
+//! | `settings` | which of its settings are wanted here |
+//! | `servers` | its MCP servers, with references in the place of secrets |
+//! | `plan` | these wishes against Talaria's own file: taken, kept, left |
+//! | `secrets` | the names of secrets, never their values |
+
+mod plan;
+mod secrets;
+mod servers;
+mod settings;
+#[cfg(test)]
+mod tests;
+mod yaml;
+
+pub use plan::{Kept, Left, Plan, Taken, by_section, plan};
+pub use secrets::{Variable, login_names, variable_names};
+pub use yaml::{BadYaml, Tree, read};

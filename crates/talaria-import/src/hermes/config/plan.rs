@@ -1,0 +1,361 @@
+//! What of Hermes's settings goes into Talaria's file, as a new text of it and a report. Talaria's own reader is the
+//! judge: what it would complain of is not written, and its words are the reason. A value that is there wins.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Yaml;
+use toml_edit::Value;
+
+use super::secrets::{Variable, secret_names};
+use super::servers::{Wanted, wanted};
+use super::settings::{Wish, wishes};
+use super::yaml::Tree;
+use talaria_core::config::{self, Problem};
+use talaria_core::edit::{self, KeyPath, literal};
+use talaria_guard::redact::redact;
+
+/// Sections that a later version reads.
+const LATER: [&str; 6] = ["auxiliary", "compression", "memory", "security", "sessions", "skills"];
+/// Settings that have another name here, and do something else than they did.
+const NEAR: [(&str, &str); 5] = [
+    ("agent.gateway_timeout", "codex.turn_timeout"),
+    ("agent.gateway_timeout_warning", "codex.idle_warning"),
+    ("terminal.backend", "codex.sandbox"),
+    ("agent.disabled_toolsets", "approvals.deny"),
+    ("terminal.env_passthrough", "mcp_servers.NAME.env"),
+];
+/// Of more than so many settings nobody wants to read.
+const MOST: usize = 1000;
+/// Nor does anybody have more servers than these.
+const MOST_SERVERS: usize = 200;
+
+/// What is to be written, and what is said about it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// Talaria's file as it will be.
+    pub text: String,
+    /// What is new in it.
+    pub taken: Vec<Taken>,
+    /// What is in it already, as Hermes has it.
+    pub same: usize,
+    /// What stays as the person has it here.
+    pub kept: Vec<Kept>,
+    /// What is not taken over.
+    pub left: Vec<Left>,
+    /// How many more are not taken over than are named.
+    pub more_left: usize,
+    /// The variables that taken servers refer to.
+    pub variables: Vec<Variable>,
+    /// Settings whose values look secret.
+    pub secrets: Vec<String>,
+}
+
+/// A setting that is taken over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Taken {
+    /// What it was there.
+    pub from: String,
+    /// The key here, as it is written.
+    pub key: String,
+    /// The value here, as it is written. Never a secret.
+    pub value: String,
+}
+
+/// A setting that the person has here already.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kept {
+    /// What it was there.
+    pub from: String,
+    /// The key here, which stays as it is.
+    pub key: String,
+}
+
+/// A setting that is not taken over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Left {
+    /// Its name there.
+    pub key: String,
+    /// Why.
+    pub why: String,
+    /// The nearest name here, where that helps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub near: Option<String>,
+}
+
+/// Plans what becomes of Talaria's file `own`. An own file that is not TOML is a problem, and nothing is planned.
+pub fn plan(tree: &Tree, own: &str) -> Result<Plan, Problem> {
+    config::parse(own)?;
+    let mut work = Work {
+        plan: Plan { text: own.to_owned(), ..Plan::default() },
+        done: HashSet::new(),
+        standing: HashMap::new(),
+    };
+    let wishes = wishes(tree);
+    work.done = wishes.done.into_iter().collect();
+    for (key, why, near) in wishes.refused {
+        work.leave(&key, why, near.map(str::to_owned));
+    }
+    for wish in wishes.wishes {
+        work.setting(wish)?;
+    }
+    match tree.get("mcp_servers") {
+        Some(Yaml::Object(section)) => {
+            let mut servers: Vec<_> = wanted(section).into_iter().take(MOST_SERVERS).collect();
+            // What is here has its variables already, wherever it stands there.
+            servers.sort_by_key(|server| !server.as_ref().is_ok_and(|server| work.has(server)));
+            for server in servers {
+                match server {
+                    Ok(server) => work.server(server)?,
+                    Err((name, why)) => work.leave(&format!("mcp_servers.{name}"), why, None),
+                }
+            }
+            if section.len() > MOST_SERVERS {
+                let why = format!("more than {MOST_SERVERS} are not looked at");
+                work.leave("mcp_servers", why, None);
+            }
+            work.done.insert("mcp_servers".to_owned());
+        }
+        Some(Yaml::Null) | None => {}
+        Some(_) => work.leave("mcp_servers", "it is not a list of servers".to_owned(), None),
+    }
+    work.plan.secrets = secret_names(tree);
+    for (name, value) in tree {
+        work.rest(&redact(name), value);
+    }
+    Ok(work.plan)
+}
+
+struct Work {
+    plan: Plan,
+    /// Names of which something was said.
+    done: HashSet<String>,
+    /// The variables of servers that are here or come: where each stands, and for what.
+    standing: HashMap<String, (String, Option<String>)>,
+}
+
+impl Work {
+    fn setting(&mut self, wish: Wish) -> Result<(), Problem> {
+        let Wish { from, path, value } = wish;
+        match self.found(&path, &value)? {
+            Found::Same => self.plan.same += 1,
+            Found::Other => self.plan.kept.push(Kept { from, key: path.to_string() }),
+            Found::Nothing => match self.trial(&self.plan.text, &path, &value) {
+                Err(problem) => self.leave(&from, words(&problem), None),
+                Ok(text) => match complaint(&text, &path) {
+                    Some(problem) => self.leave(&from, words(&problem), None),
+                    None => {
+                        self.plan.text = text;
+                        self.take(from, &path, &value);
+                    }
+                },
+            },
+        }
+        Ok(())
+    }
+
+    fn server(&mut self, server: Wanted) -> Result<(), Problem> {
+        let from = format!("mcp_servers.{}", server.name);
+        let Some(path) = KeyPath::new(["mcp_servers", &server.name]) else { return Ok(()) };
+        if edit::get(&self.plan.text, &path)?.is_some() {
+            let (mut is_same, mut same) = (true, 0);
+            for (key, value) in &server.keys {
+                match self.found(&path.join(key), value)? {
+                    Found::Same => same += 1,
+                    // A key that has no effect here was not taken over the first time either.
+                    Found::Nothing => {}
+                    Found::Other => is_same = false,
+                }
+            }
+            match is_same {
+                // Counted as it is taken over and undone: each key.
+                true => self.plan.same += same,
+                false => self.plan.kept.push(Kept { from, key: path.to_string() }),
+            }
+            self.stand(&server);
+            return Ok(());
+        }
+        if server.keys.is_empty() {
+            self.leave(&from, "it has neither command nor url".to_owned(), None);
+            return Ok(());
+        }
+        if let Some(why) = self.clash(&server) {
+            self.leave(&from, why, None);
+            return Ok(());
+        }
+        let mut text = self.plan.text.clone();
+        let mut taken = Vec::new();
+        let mut left = Vec::new();
+        for (key, value) in &server.keys {
+            let path = path.join(key);
+            let name = format!("{from}.{key}");
+            let tried = match self.trial(&text, &path, value) {
+                Ok(tried) => tried,
+                Err(problem) => {
+                    self.leave(&from, words(&problem), None);
+                    return Ok(());
+                }
+            };
+            // What is wrong with the server as a whole is seen when it is whole.
+            match complaint(&tried, &path).filter(|problem| !problem.is_error()) {
+                Some(problem) => left.push((name, words(&problem))),
+                None => {
+                    text = tried;
+                    taken.push((name, path, value));
+                }
+            }
+        }
+        if let Some(problem) = complaint(&text, &path).filter(Problem::is_error) {
+            self.leave(&from, words(&problem), None);
+            return Ok(());
+        }
+        self.plan.text = text;
+        self.stand(&server);
+        for (name, path, value) in taken {
+            self.take(name, &path, value);
+        }
+        for (name, why) in left {
+            self.leave(&name, why, None);
+        }
+        for variable in server.variables {
+            let known = self.plan.variables.iter_mut().find(|known| known.name == variable.name);
+            match known {
+                Some(known) => {
+                    known.used_by.extend(variable.used_by);
+                    known.found_in = known.found_in.take().or(variable.found_in);
+                }
+                None => self.plan.variables.push(variable),
+            }
+        }
+        Ok(())
+    }
+
+    /// Is a server of this name here?
+    fn has(&self, server: &Wanted) -> bool {
+        KeyPath::new(["mcp_servers", &server.name])
+            .is_some_and(|path| edit::get(&self.plan.text, &path).is_ok_and(|there| there.is_some()))
+    }
+
+    /// Why a server cannot come: the value of one of its variables would be that of another place.
+    fn clash(&self, server: &Wanted) -> Option<String> {
+        let mut own: HashMap<&str, (&str, &Option<String>)> = HashMap::new();
+        for (variable, value) in server.variables.iter().zip(&server.values) {
+            let name = variable.name.as_str();
+            let known = self.standing.get(name).map(|(place, value)| (place.as_str(), value));
+            let known = known.or_else(|| own.get(name).copied());
+            if let Some((place, _)) = known.filter(|(_, known)| *known != value) {
+                return Some(format!(
+                    "the variable {name} stands for the value of {place} already, and Codex passes a variable on only \
+                     under its own name"
+                ));
+            }
+            own.insert(name, (place_of(variable), value));
+        }
+        None
+    }
+
+    /// Notes what the variables of a server stand for.
+    fn stand(&mut self, server: &Wanted) {
+        for (variable, value) in server.variables.iter().zip(&server.values) {
+            let place = place_of(variable).to_owned();
+            self.standing.entry(variable.name.clone()).or_insert_with(|| (place, value.clone()));
+        }
+    }
+
+    fn found(&self, path: &KeyPath, value: &Value) -> Result<Found, Problem> {
+        let Some(there) = edit::get(&self.plan.text, path)? else { return Ok(Found::Nothing) };
+        Ok(match there.into_value() {
+            Ok(there) if literal(&there) == literal(value) => Found::Same,
+            _ => Found::Other,
+        })
+    }
+
+    fn trial(&self, text: &str, path: &KeyPath, value: &Value) -> Result<String, Problem> {
+        edit::set(text, path, value.clone())
+    }
+
+    fn take(&mut self, from: String, path: &KeyPath, value: &Value) {
+        self.plan.taken.push(Taken { from, key: path.to_string(), value: literal(value) });
+    }
+
+    fn leave(&mut self, key: &str, why: String, near: Option<String>) {
+        self.done.insert(key.to_owned());
+        match self.plan.left.len() {
+            0..MOST => self.plan.left.push(Left {
+                key: redact(key).into_owned(),
+                why: redact(&why).into_owned(),
+                near,
+            }),
+            _ => self.plan.more_left += 1,
+        }
+    }
+
+    /// Says of every setting that is left that it is.
+    fn rest(&mut self, path: &str, value: &Yaml) {
+        if self.done.contains(path) {
+            return;
+        }
+        match value {
+            Yaml::Null => {}
+            Yaml::String(text) if text.is_empty() => {}
+            Yaml::Array(list) if list.is_empty() => {}
+            Yaml::Object(entries) => {
+                for (name, value) in entries {
+                    self.rest(&format!("{path}.{}", redact(name)), value);
+                }
+            }
+            _ => {
+                let section = path.split('.').next().unwrap_or_default();
+                let near = NEAR.iter().find(|(name, _)| *name == path).map(|(_, near)| (*near).to_owned());
+                let why = match () {
+                    () if self.plan.secrets.iter().any(|name| name == path) => "it is a secret",
+                    () if LATER.contains(&section) => "a later version will read it",
+                    () => "Talaria has no such setting",
+                };
+                self.leave(path, why.to_owned(), near);
+            }
+        }
+    }
+}
+
+enum Found {
+    Nothing,
+    Same,
+    Other,
+}
+
+fn place_of(variable: &Variable) -> &str {
+    variable.used_by.first().map_or("", String::as_str)
+}
+
+/// What Talaria's reader says about a key or anything below it.
+fn complaint(text: &str, path: &KeyPath) -> Option<Problem> {
+    let parts = path.parts().join(".");
+    let is_below = |key: &str| {
+        key.strip_prefix(parts.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    let mut problems: Vec<Problem> = match config::parse(text) {
+        Ok(parsed) => parsed.problems,
+        Err(problem) => return Some(problem),
+    };
+    problems.retain(|problem| problem.key.as_deref().is_some_and(is_below));
+    problems.sort_by_key(|problem| !problem.is_error());
+    problems.into_iter().next()
+}
+
+/// The reader's words without a place: it would be one in a file that nobody has seen.
+fn words(problem: &Problem) -> String {
+    match &problem.hint {
+        Some(hint) => format!("{}; {hint}", problem.message),
+        None => problem.message.clone(),
+    }
+}
+
+/// Counts names by their first part, for a short report.
+pub fn by_section<'a>(names: impl Iterator<Item = &'a str>) -> BTreeMap<&'a str, usize> {
+    let mut counts = BTreeMap::new();
+    for name in names {
+        *counts.entry(name.split('.').next().unwrap_or(name)).or_default() += 1;
+    }
+    counts
+}

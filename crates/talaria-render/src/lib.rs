@@ -1,0 +1,160 @@
+//! How things look in a terminal. Pure: reads no key, clock or file, and asks no engine.
+//!
+//! The renderers of a turn: the same events for people (`terminal`), for scripts (`json`) and for shells (`quiet`, `split`).
+//!
+//! A renderer writes to the streams it was given and decides nothing: it never answers a request, never ends a
+//! turn, never reads a key. Everything that did not originate here passes `sanitize` before it reaches a terminal.
+
+use std::io;
+use std::time::Duration;
+
+use talaria_core::api::Numbered;
+use talaria_core::event::Event;
+use talaria_core::ids::TicketId;
+use talaria_core::outcome::Report;
+use talaria_guard::plain as sanitize;
+
+use crate::dialog::Dialog;
+
+pub mod dialog;
+pub mod sheet;
+
+mod block;
+mod canvas;
+pub mod columns;
+pub mod diff;
+pub mod flow;
+mod heading;
+pub mod highlight;
+mod inline;
+mod json;
+pub mod markdown;
+mod message;
+pub mod news;
+pub mod notice;
+pub mod prompt;
+pub mod question;
+mod quiet;
+mod rows;
+pub mod spinner;
+mod split;
+mod stage;
+pub mod step_note;
+pub mod style;
+mod table;
+mod terminal;
+pub mod tool_line;
+
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod resizing;
+#[cfg(any(test, feature = "samples"))]
+pub mod sample;
+#[cfg(test)]
+mod screen;
+#[cfg(test)]
+mod tests;
+
+pub use highlight::Highlighter;
+pub use json::JsonLines;
+pub use notice::short;
+pub use notice::tokens;
+pub use quiet::{Quiet, complaint};
+pub use rows::{field, in_rows};
+pub use split::SplitRenderer;
+pub use style::{Color, Paint, Style, cut};
+/// The same on one line.
+pub use talaria_guard::plain::one_line as plain_line;
+/// For messages outside of a turn: what is shown is harmless, and ends of lines stay.
+pub use talaria_guard::plain::sanitize as plain;
+pub use terminal::{HELD_NOTICE, Terminal};
+/// How long something took, in milliseconds, in short; what a request is about.
+pub use tool_line::{about, elapsed, unwrapped};
+
+/// What is wanted next of a person who answers a question line by line, as it stands before the cursor.
+pub fn wanted(dialog: &Dialog, look: Look) -> String {
+    prompt::show(dialog, Paint::new(look), look.width)
+}
+
+/// Shows what happens in a session.
+pub trait Renderer {
+    /// Shows one event; `now` is the time since the start of the program. Visible at the latest after `flush`.
+    fn event(&mut self, now: Duration, event: &Event) -> io::Result<()>;
+
+    /// Shows one event with its place in the conversation.
+    fn numbered(&mut self, now: Duration, numbered: &Numbered) -> io::Result<()> {
+        self.event(now, &numbered.event)
+    }
+
+    /// Shows the end of a turn that was over before anything was shown; `took` is how long it ran, where that is known.
+    fn ended(&mut self, report: &Report, _took: Option<Duration>) -> io::Result<()> {
+        self.event(Duration::ZERO, &Event::Outcome(Box::new(report.clone())))
+    }
+
+    /// Says something of ours beside the turn. Not every face has room for that.
+    fn note(&mut self, _text: &str) -> io::Result<Shown> {
+        Ok(Shown::Nowhere)
+    }
+
+    /// Says that the person left before the end, for faces that owe their reader an outcome.
+    fn left(&mut self, _outcome: &Event) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Shows that time passes. Called a few times a second while nothing happens.
+    fn tick(&mut self, now: Duration) -> io::Result<()>;
+
+    /// Makes everything visible. Called when no event is waiting, so that a flood is not flushed piece by piece.
+    fn flush(&mut self) -> io::Result<()>;
+
+    /// Says how wide the output is now; `None` is not known. Everything shown from then on fits that.
+    fn resize(&mut self, _columns: Option<usize>) {}
+
+    /// Takes back what is not for good and ends the row. Called when the program leaves before the turn has ended.
+    fn close(&mut self) -> io::Result<()> {
+        self.flush()
+    }
+
+    /// Can a person be asked on this face? If not, the other two prompt functions do nothing.
+    fn can_ask(&self) -> bool {
+        false
+    }
+
+    /// Shows what is wanted next for an open request and leaves the cursor behind it. The question was shown with its
+    /// `RequestOpened`; it is shown again if anything came after it, so that nobody answers another one. Called again
+    /// after a line that is no answer, and for each further step.
+    fn prompt(&mut self, _id: &TicketId, _dialog: &Dialog) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Has something been shown below the choices since they were shown?
+    fn is_prompt_covered(&self) -> bool {
+        false
+    }
+
+    /// Says that the person's line has been read, its echoed end of line included.
+    fn prompt_read(&mut self) {}
+}
+
+/// Was something shown?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// Yes, on this face.
+    Here,
+    /// No: whoever says it must find another way.
+    Nowhere,
+}
+
+/// What the output can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Look {
+    /// Are colours wanted? Without them no escape sequence is written at all: no spinner, Markdown stays as it came.
+    pub color: bool,
+    /// The width in columns, where there is one.
+    pub width: Option<usize>,
+    /// Is it a terminal, where a line can be drawn again?
+    pub live: bool,
+    /// May our own signs be other than ASCII?
+    pub unicode: bool,
+}

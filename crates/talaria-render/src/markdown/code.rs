@@ -1,0 +1,60 @@
+//! Lines of code in Markdown: written as they came, and noted for whoever gives them colours.
+
+use super::super::block::Fence;
+use super::super::sanitize::sanitize;
+use super::super::style::Color;
+use super::Markdown;
+
+/// Where code begins.
+const CODE_INDENT: usize = 2;
+
+/// A line of code as it was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CodeLine {
+    /// Where it begins in the output that it was appended to, its margin included.
+    pub at: usize,
+    /// Does a block of code begin with it?
+    pub is_first: bool,
+    /// The word behind the fence.
+    pub language: String,
+    /// How far it is indented.
+    pub indent: usize,
+    /// The code, harmless.
+    pub text: String,
+}
+
+impl Markdown {
+    /// Notes lines of code from now on.
+    pub fn with_code(self) -> Self {
+        Self { code: Some(Vec::new()), ..self }
+    }
+
+    /// The lines of code that were written since this was asked last. Asked after each piece, while the places hold.
+    pub fn take_code(&mut self) -> Vec<CodeLine> {
+        self.code.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Code is not wrapped: what a person copies must be what the model wrote.
+    pub(super) fn code_line(&mut self, fence: Fence, out: &mut String) {
+        self.owe_gap(out);
+        let at = out.len();
+        let text = self.push_code(fence, out);
+        out.push('\n');
+        let is_first = !std::mem::replace(&mut self.is_code_begun, true);
+        if let Some(code) = &mut self.code {
+            let (indent, language) = (CODE_INDENT + fence.indent, self.language.clone());
+            code.push(CodeLine { at, is_first, language, indent, text });
+        }
+    }
+
+    pub(super) fn push_code(&self, fence: Fence, out: &mut String) -> String {
+        let outer = self.pending.len() - self.pending.trim_start_matches(' ').len();
+        let code = sanitize(&self.pending[outer.min(fence.indent)..]).into_owned();
+        out.push_str(&self.margin);
+        if !code.is_empty() {
+            out.extend(std::iter::repeat_n(' ', CODE_INDENT + fence.indent));
+        }
+        self.paint.push(out, self.base.color(Color::Cyan), &code);
+        code
+    }
+}

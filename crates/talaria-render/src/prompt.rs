@@ -1,0 +1,107 @@
+//! What is wanted of a person below a question: the choices, one key each, or a line. Keys are read elsewhere.
+//!
+//! An empty line is no answer, since a default would one day approve something unread. Only choices that Codex carries
+//! out are offered.
+
+use talaria_core::request::{Ask, Decision, Wish};
+
+use super::question::{field_text, question_text, quoted};
+use super::style::{Paint, Style, visible_width};
+use crate::dialog::{Dialog, Step};
+
+const STOP: (&str, &str) = ("x", "no, and stop the turn");
+const DECLINE: (&str, &str) = ("n", "no, go on");
+const WHY: (&str, &str) = ("r", "no, and say why");
+
+/// What is wanted next, as it stands before the cursor.
+pub fn show(dialog: &Dialog, paint: Paint, width: Option<usize>) -> String {
+    let mut out = String::new();
+    if let Some(problem) = dialog.problem() {
+        paint.push(&mut out, Style::DIM, &format!("  {problem}"));
+        out.push('\n');
+    }
+    let unseen = if dialog.is_secret() { ", which is not shown" } else { "" };
+    match dialog.step() {
+        Step::Choice => out += &keys(&choices(dialog.ask()), paint, width),
+        Step::Reason => out += "why not, in a line for the model (an empty line goes back): ",
+        Step::Question(_) | Step::Other(_) => {
+            let Some(question) = dialog.question() else { return out };
+            // Of several questions, the one that is meant stands right above the cursor.
+            if matches!(dialog.ask(), Ask::Input { questions, .. } if questions.len() > 1) {
+                out += &quoted(&question_text(question), paint, width);
+            }
+            match dialog.step() {
+                Step::Question(_) if !question.options.is_empty() => {
+                    let first = format!("1-{}", question.options.len());
+                    let meaning = format!("your answer{unseen}");
+                    let mut choices = vec![(first.as_str(), meaning.as_str())];
+                    choices.extend(question.other.then_some(("o", "something else")));
+                    choices.extend([DECLINE, WHY, STOP]);
+                    out += &keys(&choices, paint, width);
+                }
+                _ => out += &format!("your answer{unseen} (an empty line goes back): "),
+            }
+        }
+        Step::Field(_) => {
+            let Some(field) = dialog.field() else { return out };
+            out += &quoted(&field_text(field), paint, width);
+            let empty = match (&field.default, field.required) {
+                (Some(_), _) => "keeps the default",
+                (None, true) => "goes back",
+                (None, false) => "leaves it out",
+            };
+            out += &format!("your entry{unseen} (an empty line {empty}): ");
+        }
+    }
+    out
+}
+
+/// The choices that a question leaves, with their keys.
+fn choices(ask: &Ask) -> Vec<(&'static str, &'static str)> {
+    let yes = match ask {
+        Ask::Permissions { .. } => "yes, for this turn",
+        Ask::Input { .. } => "answer",
+        Ask::Elicitation { wish: Wish::Url { .. }, .. } => "done",
+        Ask::Elicitation { wish: Wish::Form(form), .. } if form.fields.is_empty() => "yes",
+        Ask::Elicitation { .. } => "fill it in",
+        _ => "yes, once",
+    };
+    let choice = |decision: Decision| match decision {
+        Decision::Accept => vec![("y", yes)],
+        Decision::AcceptForSession => vec![("s", "yes, for this session")],
+        Decision::AcceptAlways => vec![("a", "yes, always")],
+        Decision::Decline => vec![DECLINE, WHY],
+        Decision::Cancel => vec![STOP],
+        Decision::Void => Vec::new(),
+    };
+    ask.choices().into_iter().flat_map(choice).collect()
+}
+
+/// Keys and what they mean, in as many rows as they need; the cursor stays behind the last.
+fn keys(choices: &[(&str, &str)], paint: Paint, width: Option<usize>) -> String {
+    // What is typed needs room too.
+    let room = width.map_or(usize::MAX, |width| width.saturating_sub(4).max(1));
+    let (mut out, mut column) = (String::new(), 0);
+    for (at, (key, meaning)) in choices.iter().enumerate() {
+        let end = if at + 1 < choices.len() { "" } else { ": " };
+        let text = format!("{} {meaning}{end}", paint.text(Style::BOLD, &format!("[{key}]")));
+        let columns = visible_width(&text);
+        match column {
+            0 => {}
+            _ if column + 2 + columns > room => {
+                out.push('\n');
+                column = 0;
+            }
+            _ => {
+                out += "  ";
+                column += 2;
+            }
+        }
+        out += &text;
+        column += columns;
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests;

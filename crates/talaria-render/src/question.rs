@@ -1,0 +1,292 @@
+//! The question that a person answers: what is asked, where, why, and what a yes would grant.
+//!
+//! What is approved is shown exactly and wholly: no shell taken off, no line cut, nothing hidden. The words of others stand
+//! behind a bar, so that none of them can pass for ours. What can be answered is `prompt`.
+
+use talaria_core::item::FileChange;
+use talaria_core::request::{Ask, Permissions, Persist, Wish, shell_words};
+use talaria_guard::place::Place;
+
+use super::diff::{self, Amount};
+use super::flow::{Flow, Span, break_anywhere};
+use super::sanitize::{reveal, reveal_line};
+use super::style::{Color, Paint, Style};
+
+mod form;
+mod rule;
+
+pub(crate) use form::{field_text, question_text};
+
+/// Where an accepted tool runs: the sandbox holds commands of Codex, not the servers that it talks to.
+const TOOL_NOTE: &str = "tools of MCP servers run outside the sandbox: if you accept, this one may do whatever its \
+                         server can";
+const COMMAND_ALWAYS: &str = "[a] allows, in every conversation, all commands that begin with:";
+const SAME_ALWAYS: &str =
+    "[a] allows, in every conversation, this exact command and whatever is added behind it";
+const TOOL_ALWAYS: &str = "[a] allows this tool, with any arguments, in every conversation: Codex writes it into its \
+                           config.toml";
+/// What input does is up to the command that reads it.
+const STDIN_NOTE: &str = "what this does is up to the running command: if that runs outside the sandbox, with all your \
+                          rights";
+const NETWORK_NOTE: &str = "if you accept, the command can send anything it can read to this host";
+const FORM_NOTE: &str = "what you type goes to this server, and what it does with it is not known";
+const URL_NOTE: &str = "Talaria does not open it: look at the host before you do";
+const FREE_NOTE: &str = "the model goes on without an answer if you give none";
+
+/// How wide the bar in front of quoted text is.
+const BAR_COLUMNS: usize = 4;
+
+/// What is in force where the question is asked.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules<'a> {
+    /// The sandbox, as Codex calls it; empty if nobody tells it here.
+    pub sandbox: &'a str,
+    /// The approval policy, as Codex calls it; empty if nobody tells it here.
+    pub approval: &'a str,
+    /// Where it would happen, if something is known about it.
+    pub place: Option<Place>,
+    /// Where the session works; empty if that is not known.
+    pub cwd: &'a str,
+}
+
+/// The question, as lines.
+pub fn show(ask: &Ask, paint: Paint, width: Option<usize>, rules: Rules<'_>) -> String {
+    let mut page = Page { paint, width, out: String::new() };
+    match ask {
+        Ask::Command { command, actions, cwd, reason, permissions, always, asked_because, .. } => {
+            let lines = command.split('\n').count();
+            let extent = if lines > 1 { format!(" of {lines} lines") } else { String::new() };
+            page.title(&format!("Codex asks to run a command{extent}"));
+            page.quoted(command);
+            page.listed("Codex takes it for this:", actions);
+            page.permissions("with a wider sandbox, in which it", permissions.as_ref());
+            page.place(cwd.as_deref(), rules);
+            page.field("reason", reason.as_deref());
+            page.field("asks", asked_because.as_deref().map(|why| format!("because {why}")).as_deref());
+            page.field("note", Some(&command_note(rules)));
+            match always {
+                Some(words) if rule::is_the_command(command, words) => {
+                    page.field("always", Some(SAME_ALWAYS));
+                }
+                Some(words) => {
+                    page.field("always", Some(COMMAND_ALWAYS));
+                    page.quoted(&shell_words(words));
+                    page.field("always", rule::partly_covered(command, words).as_deref());
+                }
+                None => {}
+            }
+        }
+        Ask::Stdin { command, cwd, reason, .. } => {
+            page.title("Codex asks to type into a command that is running");
+            page.quoted(command);
+            page.place(cwd.as_deref(), rules);
+            page.field("reason", reason.as_deref());
+            page.field("note", Some(STDIN_NOTE));
+        }
+        Ask::Network { host, protocol, command, reason, always, .. } => {
+            page.title("Codex asks to reach an address in the network");
+            let how = if protocol.is_empty() { String::new() } else { format!(" ({protocol})") };
+            page.quoted(&format!("{host}{how}"));
+            if let Some(command) = command {
+                page.label("for this command:");
+                page.quoted(command);
+            }
+            page.field("reason", reason.as_deref());
+            page.field("note", Some(NETWORK_NOTE));
+            if let Some(host) = always {
+                page.field("always", Some("[a] allows, in every conversation, this host:"));
+                page.quoted(host);
+            }
+        }
+        Ask::Patch { changes, reason, grant_root, .. } => {
+            page.patch(changes.as_deref());
+            page.field("reason", reason.as_deref());
+            let grant = grant_root.as_ref().map(|root| {
+                format!("accepting also makes {} writable for the rest of the session", reveal_line(root))
+            });
+            page.field("note", grant.as_deref());
+        }
+        Ask::Permissions { cwd, reason, permissions, .. } => {
+            page.title("Codex asks for a wider sandbox");
+            page.permissions("one in which a command", Some(permissions));
+            page.place(cwd.as_deref(), rules);
+            page.field("reason", reason.as_deref());
+        }
+        Ask::Input { questions, blocking, .. } => {
+            let count = questions.len();
+            let what = if count == 1 { "something".to_owned() } else { format!("{count} things") };
+            page.title(&format!("The model asks you {what}"));
+            for question in questions {
+                page.quoted(&question_text(question));
+            }
+            page.field("note", blocking.is_some_and(|blocking| !blocking).then_some(FREE_NOTE));
+        }
+        Ask::Elicitation { server, message, wish, .. } => page.elicitation(server, message, wish),
+        Ask::Tool { server, message, description, arguments, persist, .. } => {
+            page.title(&format!("Codex asks to use a tool of the MCP server {}", reveal_line(server)));
+            page.quoted(message);
+            if let Some(description) = description {
+                page.label("what the tool does, in the server's words:");
+                page.quoted(description);
+            }
+            match arguments {
+                Some(arguments) => {
+                    page.label("the arguments of this call:");
+                    page.quoted(arguments);
+                }
+                None => page.label("the arguments of this call: Codex did not tell them"),
+            }
+            page.field("note", Some(TOOL_NOTE));
+            let is_kept = persist.contains(&Persist::Always);
+            page.field("always", is_kept.then_some(TOOL_ALWAYS));
+        }
+        Ask::Host { method, summary } => {
+            page.title("Codex asks Talaria for something that it does not provide");
+            page.quoted(summary);
+            page.field("method", Some(method));
+        }
+        Ask::Unsupported { method, summary, .. } => {
+            page.title("Codex asks something that this version of Talaria cannot put to you");
+            page.quoted(summary);
+            page.field("method", Some(method));
+        }
+    }
+    page.out
+}
+
+/// Lines of others, each behind the bar. Used for a single step of a question as well.
+pub(crate) fn quoted(text: &str, paint: Paint, width: Option<usize>) -> String {
+    let mut page = Page { paint, width, out: String::new() };
+    page.quoted(text);
+    page.out
+}
+
+/// Where an accepted command runs, said plainly; Codex does not tell, but what the model wished often does.
+fn command_note(rules: Rules<'_>) -> String {
+    let sandbox = match rules.sandbox {
+        "" => String::new(),
+        known => format!(" ({})", reveal_line(known)),
+    };
+    match (rules.sandbox, rules.approval) {
+        ("danger-full-access", _) => {
+            "there is no sandbox (danger-full-access): it runs with all your rights".to_owned()
+        }
+        _ if rules.place == Some(Place::Inside) => {
+            format!("if you accept, it runs inside the sandbox{sandbox}")
+        }
+        _ if rules.place == Some(Place::Outside) => {
+            format!("if you accept, it runs outside the sandbox{sandbox}, with all your rights")
+        }
+        (_, "on-request") => format!(
+            "Codex asks when it wants to leave the sandbox{sandbox}: if you accept, the command may run outside \
+             it, with all your rights"
+        ),
+        // Seen with the real Codex: it does not ask a second time.
+        (_, policy @ ("untrusted" | "on-failure")) => format!(
+            "if you accept, the command may run outside the sandbox{sandbox}, with all your rights: under \
+             {policy}, what fails inside is run again outside"
+        ),
+        (_, "") => "if you accept, the command may run outside the sandbox, with all your rights".to_owned(),
+        (_, policy) => format!(
+            "if you accept, the command may run outside the sandbox{sandbox}, with all your rights (approval \
+             policy {})",
+            reveal_line(policy)
+        ),
+    }
+}
+
+struct Page {
+    paint: Paint,
+    width: Option<usize>,
+    out: String,
+}
+
+impl Page {
+    fn title(&mut self, title: &str) {
+        self.paint.push(&mut self.out, Style::BOLD.color(Color::Yellow), &format!("? {title}"));
+        self.out.push('\n');
+    }
+
+    /// A line of ours above what others say.
+    fn label(&mut self, text: &str) {
+        self.paint.push(&mut self.out, Style::DIM, &format!("  {text}"));
+        self.out.push('\n');
+    }
+
+    /// The bar at the left cannot be forged by what stands behind it: a line that is too long for the window is broken
+    /// here, because the terminal would go on without the bar.
+    fn quoted(&mut self, text: &str) {
+        let room = self.width.map_or(usize::MAX, |width| width.saturating_sub(BAR_COLUMNS + 1).max(8));
+        for line in reveal(text).split('\n') {
+            for row in break_anywhere(line, room) {
+                let bar = self.paint.sign("  │ ", "  | ");
+                self.paint.push(&mut self.out, Style::PLAIN.color(Color::Yellow), bar);
+                self.out.push_str(row);
+                self.out.push('\n');
+            }
+        }
+    }
+
+    /// Our words, and below them a list of others'.
+    fn listed(&mut self, label: &str, lines: &[String]) {
+        if !lines.is_empty() {
+            self.label(label);
+            self.quoted(&lines.iter().map(|line| reveal_line(line)).collect::<Vec<_>>().join("\n"));
+        }
+    }
+
+    fn permissions(&mut self, label: &str, permissions: Option<&Permissions>) {
+        self.listed(label, &permissions.map(Permissions::lines).unwrap_or_default());
+    }
+
+    /// Where it happens: as the request says, else where the session works. Never nothing.
+    fn place(&mut self, cwd: Option<&str>, rules: Rules<'_>) {
+        let place = [cwd.unwrap_or_default(), rules.cwd].into_iter().find(|place| !place.is_empty());
+        self.field("in", Some(place.unwrap_or("an unknown directory")));
+    }
+
+    fn elicitation(&mut self, server: &str, message: &str, wish: &Wish) {
+        let server = reveal_line(server).into_owned();
+        match wish {
+            Wish::Form(form) => {
+                self.title(&format!("The MCP server {server} asks you to fill in a form"));
+                self.quoted(message);
+                let fields: Vec<String> = form.fields.iter().map(field_text).collect();
+                self.listed("its fields:", &fields);
+                self.field("note", Some(FORM_NOTE));
+            }
+            Wish::Url { url } => {
+                self.title(&format!("The MCP server {server} asks you to visit an address"));
+                self.quoted(message);
+                self.label("the address:");
+                self.quoted(url);
+                self.field("note", Some(URL_NOTE));
+            }
+        }
+    }
+
+    fn patch(&mut self, changes: Option<&[FileChange]>) {
+        let Some(changes) = changes else {
+            self.title("Codex asks to change files, and did not say which or how");
+            return;
+        };
+        let files = if changes.len() == 1 { "1 file".to_owned() } else { format!("{} files", changes.len()) };
+        self.title(&format!("Codex asks to change {files}"));
+        self.out.push_str(&diff::show(changes, Amount::All, self.width, self.paint));
+    }
+
+    fn field(&mut self, name: &str, text: Option<&str>) {
+        let Some(text) = text else { return };
+        let mut flow = Flow::new(self.paint, self.width, String::new());
+        let text = reveal(text);
+        for (index, line) in text.trim_end().split('\n').enumerate() {
+            let name = if index == 0 { name } else { "" };
+            flow.begin(2, &format!("{name:<8}"), Style::DIM, &mut self.out);
+            flow.put(&[Span { text: line.to_owned(), style: Style::PLAIN }], &mut self.out);
+            flow.end(&mut self.out);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,37 @@
+//! Steps that are no work of their own and get one line that stands back: agents, reviews, hooks, unknown kinds.
+//!
+//! The words only, as they came: `notice::dim` makes them harmless and puts them on one line.
+
+use talaria_core::item::{ItemBody, Question};
+
+/// The line for a step that is only worth a note.
+pub fn note(body: &ItemBody) -> Option<String> {
+    Some(match body {
+        ItemBody::Compaction(facts) => facts.words(),
+        ItemBody::HookPrompt { text } => format!("a hook said: {text}"),
+        ItemBody::ToolOutput { tool, .. } => format!("output of {tool}"),
+        ItemBody::AgentActivity { activity, path, model: Some(model), .. } => {
+            format!("agent {path} ({model}): {activity}")
+        }
+        ItemBody::AgentActivity { activity, path, model: None, .. } => format!("agent {path}: {activity}"),
+        ItemBody::ReviewStarted { review } => format!("review begins: {review}"),
+        // What it found comes as a message.
+        ItemBody::ReviewEnded { .. } => "review ended".to_owned(),
+        ItemBody::Other { name, .. } => format!("step: {name}"),
+        _ => return None,
+    })
+}
+
+/// The line for what Talaria told the model about a request that was declined.
+pub fn told_model(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    format!("told the model: {}", lines.join(" "))
+}
+
+/// The line for something that the model asks in passing.
+pub fn question(question: &Question) -> String {
+    match question.options.as_slice() {
+        [] => format!("? {}", question.title),
+        options => format!("? {} ({})", question.title, options.join(" / ")),
+    }
+}

@@ -1,0 +1,24 @@
+//! What a store has, as plain data: rows, new rows, patches, filters, pages. No SQL and no I/O, the same for every backend.
+//!
+//! `words` has the states and kinds that are kept as words, `batch` what is written at once. Pure decisions that every
+//! backend needs are here too: which sessions to prune (`prune`), the words of a search and its snippets (`search`).
+
+pub(crate) mod audit;
+pub(crate) mod batch;
+pub(crate) mod event;
+pub(crate) mod host;
+pub(crate) mod imported;
+pub(crate) mod inspection;
+pub(crate) mod lease;
+pub(crate) mod message;
+pub(crate) mod open_options;
+pub(crate) mod outbox;
+pub(crate) mod prune;
+pub(crate) mod request;
+pub(crate) mod search;
+pub(crate) mod session;
+pub(crate) mod size;
+pub(crate) mod task;
+pub(crate) mod trim;
+pub(crate) mod turn;
+pub(crate) mod words;

@@ -1,0 +1,70 @@
+//! What is written at once: events of one session and the rows that change with them.
+//!
+//! All of a batch is kept or nothing. The numbers of the events are given by the store.
+
+use talaria_core::ids::SessionId;
+
+use crate::model::audit::NewAudit;
+use crate::model::event::NewEvent;
+use crate::model::message::NewMessage;
+use crate::model::outbox::NewOutbox;
+use crate::model::request::{NewRequest, RequestPatch};
+use crate::model::session::SessionPatch;
+use crate::model::turn::{NewTurn, TurnPatch};
+
+/// Events of one session and the changes that belong to them.
+#[derive(Clone, Debug)]
+pub struct Batch {
+    /// Whose they are.
+    pub session: SessionId,
+    /// The epoch of the lease under which they are written.
+    pub epoch: i64,
+    /// When.
+    pub at: i64,
+    /// What happened, in this order.
+    pub events: Vec<NewEvent>,
+    /// What else changes, in this order.
+    pub changes: Vec<Change>,
+}
+
+/// A change of one row.
+#[derive(Clone, Debug)]
+pub enum Change {
+    /// The session itself.
+    Session(SessionPatch),
+    /// A new turn. Its ordinal must be new.
+    NewTurn(NewTurn),
+    /// A turn that is there.
+    Turn(TurnPatch),
+    /// The turns behind this one that wait to be sent are taken back, as if nobody had asked for them. To be followed by
+    /// a change of a turn, which brings what is shown of a task up to date.
+    TakeBack {
+        /// The turn.
+        after: i64,
+    },
+    /// A message, new or once more under the same key.
+    Message(NewMessage),
+    /// A new request. Its id must be new.
+    NewRequest(NewRequest),
+    /// A request that is there.
+    Request(RequestPatch),
+    /// The worktree of a task, as JSON, or that it has none.
+    TaskWorktree(Option<String>),
+    /// Whom a task tells, one target each.
+    TaskNotify(Vec<String>),
+    /// The background commands of the session, as JSON, or that it has none.
+    Background(Option<String>),
+    /// Something that is owed to somebody. Its id must be new.
+    Outbox(NewOutbox),
+    /// A row of the audit log, about what this batch does.
+    Audit(NewAudit),
+}
+
+/// The numbers that the events of a batch got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Appended {
+    /// The number of the first event; without events, the number that the next one will get.
+    pub first_seq: i64,
+    /// The number of the last event of the session.
+    pub last_seq: i64,
+}

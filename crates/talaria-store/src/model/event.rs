@@ -1,0 +1,27 @@
+//! Events: what happened in a session, numbered without a gap, never changed.
+
+/// An event to be kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewEvent {
+    /// The turn it belongs to, by ordinal.
+    pub turn: Option<i64>,
+    /// What kind of event.
+    pub kind: String,
+    /// The event as JSON.
+    pub json: String,
+}
+
+/// An event that was kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EventRow {
+    /// Its number in the session, from 1.
+    pub seq: i64,
+    /// The turn it belongs to, by ordinal.
+    pub turn: Option<i64>,
+    /// When it was kept.
+    pub at: i64,
+    /// What kind of event.
+    pub kind: String,
+    /// The event as JSON.
+    pub json: String,
+}

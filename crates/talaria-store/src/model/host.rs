@@ -1,0 +1,60 @@
+//! Hosts: the Codex processes that Talaria started.
+
+use crate::model::words::HostState;
+
+/// A Codex process that is about to be started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewHost {
+    /// What the process carries in its environment, to prove that it is ours.
+    pub nonce: String,
+    /// Where it will listen.
+    pub socket: String,
+    /// Its private directory.
+    pub dir: String,
+    /// The version of Codex.
+    pub version: String,
+    /// Its `CODEX_HOME`, if one was set.
+    pub codex_home: Option<String>,
+    /// A digest of what a host must have in common with a session.
+    pub key: String,
+    /// When.
+    pub created_at: i64,
+}
+
+/// What tells a process from another that got the same pid.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostProcess {
+    /// Its pid.
+    pub pid: i32,
+    /// When it started, as the system says it.
+    pub started: String,
+    /// Since which start of the machine.
+    pub boot: String,
+}
+
+/// A Codex process that was kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostRow {
+    /// What the process carries in its environment.
+    pub nonce: String,
+    /// Where it listens.
+    pub socket: String,
+    /// Its private directory.
+    pub dir: String,
+    /// How far it is.
+    pub state: HostState,
+    /// The process, once it is known.
+    pub process: Option<HostProcess>,
+    /// The version of Codex.
+    pub version: String,
+    /// Its `CODEX_HOME`, if one was set.
+    pub codex_home: Option<String>,
+    /// A digest of what a host must have in common with a session.
+    pub key: String,
+    /// When it was intended.
+    pub created_at: i64,
+    /// When it ended.
+    pub ended_at: Option<i64>,
+    /// Why it ended.
+    pub why: Option<String>,
+}

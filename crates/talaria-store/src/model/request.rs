@@ -1,0 +1,169 @@
+//! Requests: the questions that Codex puts to a person, and their answers.
+
+use talaria_core::ids::{ItemId, SessionId, ThreadId, TicketId};
+
+use crate::model::audit::NewAudit;
+use crate::model::words::RequestState;
+
+/// A question to be kept; it is open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewRequest {
+    /// Our name for it.
+    pub id: TicketId,
+    /// The turn it belongs to, by ordinal.
+    pub turn: Option<i64>,
+    /// How the peer knows it.
+    pub peer: PeerRequest,
+    /// What kind of question.
+    pub kind: String,
+    /// The question in one line, redacted.
+    pub summary: String,
+    /// Where it would happen.
+    pub place: Option<String>,
+    /// The question as JSON, redacted.
+    pub ask: String,
+    /// What an answer is bound to when it outlives the Codex that asked; `None` is never kept for later.
+    pub binding: Option<String>,
+}
+
+/// How Codex knows a question: it is found again by this when Codex offers it once more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PeerRequest {
+    /// The nonce of the host.
+    pub host: String,
+    /// The thread.
+    pub thread: ThreadId,
+    /// The JSON-RPC id as JSON text, which keeps its type.
+    pub rpc_id: String,
+    /// The method.
+    pub method: String,
+    /// The item.
+    pub item: Option<ItemId>,
+}
+
+/// What changes in a request. `None` leaves a field as it is; going back to `open` takes the answer away.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestPatch {
+    /// Which request.
+    pub id: TicketId,
+    /// How far it is. `void` means that nobody answered: if somebody did meanwhile, the answer is kept in escrow where
+    /// that is possible, and is `undelivered` otherwise.
+    pub state: Option<RequestState>,
+    /// The decision in a word.
+    pub decision: Option<String>,
+    /// The answer, sealed, until Codex has it.
+    pub answer_sealed: Option<Vec<u8>>,
+    /// Who decided. The time is the time of the batch.
+    pub answered_by: Option<String>,
+    /// Until when an answer is kept in escrow.
+    pub expires_at: Option<i64>,
+}
+
+impl RequestPatch {
+    /// A patch that changes nothing but the state.
+    pub fn state(id: TicketId, state: RequestState) -> Self {
+        Self {
+            id,
+            state: Some(state),
+            decision: None,
+            answer_sealed: None,
+            answered_by: None,
+            expires_at: None,
+        }
+    }
+}
+
+/// A question that was kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestRow {
+    /// Our name for it.
+    pub id: TicketId,
+    /// Its session.
+    pub session: SessionId,
+    /// The turn it belongs to, by ordinal.
+    pub turn: Option<i64>,
+    /// How the peer knows it.
+    pub peer: PeerRequest,
+    /// What kind of question.
+    pub kind: String,
+    /// The question in one line, redacted.
+    pub summary: String,
+    /// Where it would happen.
+    pub place: Option<String>,
+    /// The question as JSON, redacted.
+    pub ask: String,
+    /// What an answer is bound to when it outlives the Codex that asked.
+    pub binding: Option<String>,
+    /// How far it is.
+    pub state: RequestState,
+    /// The decision in a word.
+    pub decision: Option<String>,
+    /// The answer, sealed, until Codex has it.
+    pub answer_sealed: Option<Vec<u8>>,
+    /// Who decided.
+    pub answered_by: Option<String>,
+    /// When it was decided.
+    pub answered_at: Option<i64>,
+    /// When it was asked.
+    pub opened_at: i64,
+    /// When it was over.
+    pub closed_at: Option<i64>,
+    /// Until when an answer is kept in escrow.
+    pub expires_at: Option<i64>,
+}
+
+/// An answer of a person.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The decision in a word.
+    pub decision: String,
+    /// What goes to Codex, sealed; `None` for secrets, which are never kept.
+    pub sealed: Option<Vec<u8>>,
+    /// Who answers.
+    pub by: String,
+    /// When.
+    pub at: i64,
+    /// The row of the audit log about it, which is written if the answer wins.
+    pub audit: Option<NewAudit>,
+}
+
+/// What became of an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AnswerResult {
+    /// It is the answer.
+    Won,
+    /// Somebody was faster.
+    AlreadyAnswered {
+        /// The decision that counts.
+        decision: String,
+        /// Whose it is.
+        by: String,
+        /// When it was made.
+        at: i64,
+    },
+    /// Nobody asks any more.
+    Closed {
+        /// How it ended.
+        state: RequestState,
+    },
+    /// There is no such request.
+    Unknown,
+}
+
+/// Which requests are wanted. `None` wants all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RequestFilter {
+    /// Of this session.
+    pub session: Option<SessionId>,
+    /// In one of these states.
+    pub states: Option<Vec<RequestState>>,
+}
+
+/// A request whose kept answer was not used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnusedAnswer {
+    /// The request.
+    pub id: TicketId,
+    /// How it ended.
+    pub state: RequestState,
+}

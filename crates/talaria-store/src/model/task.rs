@@ -1,0 +1,106 @@
+//! Tasks: what a session of the kind `task` has beyond a session, and the list of tasks. How far a task is follows from
+//! its turns and requests and is kept nowhere.
+
+use talaria_core::event::Stage;
+use talaria_core::ids::SessionId;
+
+use crate::model::session::Cursor;
+
+/// What makes a new session a task.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NewTask {
+    /// Who wants it.
+    pub owner: String,
+    /// The worktree it works in, as JSON.
+    pub worktree: Option<String>,
+    /// Whom to tell, one target each.
+    pub notify: Vec<String>,
+    /// Where it came from, if it was not made here.
+    pub origin: Option<String>,
+}
+
+/// What was kept of a task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskRow {
+    /// Its session.
+    pub session: SessionId,
+    /// Who wanted it.
+    pub owner: String,
+    /// The worktree it works in, as JSON.
+    pub worktree: Option<String>,
+    /// Whom to tell, one target each.
+    pub notify: Vec<String>,
+    /// Where it came from, if it was not made here.
+    pub origin: Option<String>,
+}
+
+/// Which tasks are wanted. `None` wants all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TaskFilter {
+    /// Wanted by this one.
+    pub owner: Option<String>,
+    /// Those with a turn that is not settled, or only the others.
+    pub active: Option<bool>,
+}
+
+/// A task as a list shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskLine {
+    /// Its session.
+    pub id: SessionId,
+    /// Its name.
+    pub alias: Option<String>,
+    /// What people see.
+    pub title: Option<String>,
+    /// Where it works.
+    pub cwd: String,
+    /// When it was made.
+    pub created_at: i64,
+    /// When something was last written to it.
+    pub updated_at: i64,
+    /// Who wanted it.
+    pub owner: String,
+    /// The worktree it works in, as JSON.
+    pub worktree: Option<String>,
+    /// The turn that runs; if none does, the last one.
+    pub turn: Option<LastTurn>,
+    /// How many requests wait for a person.
+    pub open_requests: i64,
+    /// Does one of them want words of a person, not only a decision? (Kinds `input` and `elicitation`.)
+    pub wants_input: bool,
+}
+
+/// The turn by which a task stands: the first that is not settled, else the last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LastTurn {
+    /// Its number in the session, from 1.
+    pub ordinal: i64,
+    /// How far it is.
+    pub stage: Stage,
+    /// How it ended, as a word.
+    pub outcome_kind: Option<String>,
+    /// Why it failed, as a word.
+    pub code: Option<String>,
+    /// Who interrupted it, as a word.
+    pub interrupted_by: Option<String>,
+    /// When it was prepared.
+    pub created_at: i64,
+    /// When it was settled.
+    pub settled_at: Option<i64>,
+}
+
+/// Some tasks, newest first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskPage {
+    /// The tasks.
+    pub tasks: Vec<TaskLine>,
+    /// Where to go on, if there may be more.
+    pub next: Option<Cursor>,
+}
+
+impl TaskLine {
+    /// Where a page ends that ends with it.
+    pub(crate) fn cursor(&self) -> Cursor {
+        Cursor { updated_at: self.updated_at, id: self.id.clone() }
+    }
+}

@@ -1,0 +1,17 @@
+//! Which events of sessions that are kept are removed.
+
+/// Which events to forget. `None` forgets nothing for that reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TrimPolicy {
+    /// Those before this time.
+    pub older_than: Option<i64>,
+    /// All but so many of the newest events of each session.
+    pub keep: Option<i64>,
+}
+
+/// What was forgotten.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Trimmed {
+    /// How many events.
+    pub events: i64,
+}

@@ -1,0 +1,77 @@
+//! A look at a database from outside, for `talaria doctor`: opened for real, never changed, bounded in time.
+//!
+//! An engine may be writing the file meanwhile; a reader does not hold it up. Where no log lies beside the file nobody
+//! writes it, and it is opened without making one.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
+use sqlx::{ConnectOptions as _, Connection as _, Row as _};
+
+use crate::error::StoreError;
+use crate::model::inspection::Inspection;
+use crate::open_error::OpenError;
+use crate::sqlite::SqliteStore;
+use crate::sqlite::files::{self, Content};
+use crate::sqlite::schema::{self, STEPS, Shape};
+
+/// How long another program may keep the file busy.
+const BUSY: Duration = Duration::from_secs(2);
+/// After how many steps of SQLite (instructions, pages) the clock is looked at.
+const LOOK_EVERY: i32 = 100;
+
+impl SqliteStore {
+    pub(crate) async fn inspect(path: &Path, limit: Duration) -> Result<Inspection, OpenError> {
+        if files::has_hot_journal(path) {
+            return Ok(Inspection::HotJournal);
+        }
+        match files::look(path).map_err(|cause| OpenError::of_io(path, cause))? {
+            Content::Empty => return Ok(Inspection::Missing),
+            Content::NotAFile => return Err(OpenError::NotAFile(path.to_owned())),
+            Content::Foreign => return Err(OpenError::Foreign(path.to_owned())),
+            Content::Database => {}
+        }
+        let has_log = files::log_of(path).exists();
+        let options = SqliteConnectOptions::new()
+            .filename(path)
+            .read_only(true)
+            .immutable(!has_log)
+            .busy_timeout(BUSY)
+            .disable_statement_logging();
+        let looked = async {
+            let mut conn = options.connect().await?;
+            let looked = look(&mut conn, limit).await;
+            let _ = conn.close().await;
+            looked
+        };
+        let (shape, inspection) = looked.await.map_err(|cause| match cause {
+            StoreError::Corrupt(why) => OpenError::FoundDamaged { path: path.to_owned(), why },
+            cause => OpenError::of_store(path, cause),
+        })?;
+        let known = schema::version(STEPS);
+        match shape {
+            Shape::Foreign => Err(OpenError::Foreign(path.to_owned())),
+            Shape::Version(found) if found > known => {
+                Err(OpenError::Newer { path: path.to_owned(), found, known })
+            }
+            Shape::Empty | Shape::Version(_) => Ok(inspection),
+        }
+    }
+}
+
+async fn look(conn: &mut SqliteConnection, limit: Duration) -> Result<(Shape, Inspection), StoreError> {
+    let shape = schema::read(conn).await?;
+    let until = Instant::now() + limit;
+    conn.lock_handle().await?.set_progress_handler(LOOK_EVERY, move || Instant::now() < until);
+    let checked = sqlx::query("pragma quick_check(1)").fetch_one(&mut *conn).await;
+    conn.lock_handle().await?.remove_progress_handler();
+    match checked {
+        Ok(row) => {
+            let verdict: String = row.try_get(0)?;
+            if verdict == "ok" { Ok((shape, Inspection::Sound)) } else { Err(StoreError::Corrupt(verdict)) }
+        }
+        Err(_) if Instant::now() >= until => Ok((shape, Inspection::SoundSoFar)),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,176 @@
+//! The shape of the database and its history. Forward only: an older program refuses a newer file.
+//!
+//! To change the shape, add a file and a line here; never edit what was released.
+
+use sqlx::Row as _;
+use sqlx::sqlite::SqliteConnection;
+
+use crate::error::StoreError;
+use crate::sqlite::transaction;
+
+/// All steps, the first makes an empty file into version 1.
+pub(crate) const STEPS: &[&str] = &[
+    include_str!("schema/0001.sql"),
+    include_str!("schema/0002.sql"),
+    include_str!("schema/0003.sql"),
+    include_str!("schema/0004.sql"),
+];
+
+/// The version that a number of steps leads to.
+pub(crate) fn version(steps: &[&str]) -> i64 {
+    i64::try_from(steps.len()).unwrap_or(i64::MAX)
+}
+
+/// What a file says about its shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// It has no tables at all.
+    Empty,
+    /// It is ours, of this version.
+    Version(i64),
+    /// It is somebody else's.
+    Foreign,
+}
+
+/// Reads the shape of a file.
+pub(crate) async fn read(conn: &mut SqliteConnection) -> Result<Shape, StoreError> {
+    let row = sqlx::query(
+        "select count(*) as tables, count(case when name = 'meta' and sql like '%key%value%' then 1 end) as metas
+         from sqlite_schema where type = 'table'",
+    )
+    .fetch_one(&mut *conn)
+    .await?;
+    match (row.try_get::<i64, _>("tables")?, row.try_get::<i64, _>("metas")?) {
+        (0, _) => Ok(Shape::Empty),
+        (_, 0) => Ok(Shape::Foreign),
+        _ => {
+            let found =
+                sqlx::query("select cast(value as integer) as version from meta where key = 'schema'")
+                    .fetch_optional(conn)
+                    .await?;
+            Ok(found.map_or(Ok(Shape::Foreign), |row| row.try_get("version").map(Shape::Version))?)
+        }
+    }
+}
+
+/// Takes the steps that are missing, each whole or not at all.
+pub(crate) async fn migrate(
+    conn: &mut SqliteConnection,
+    from: i64,
+    steps: &'static [&'static str],
+) -> Result<(), StoreError> {
+    for (step, number) in steps.iter().zip(1..).skip_while(|(_, number)| *number <= from) {
+        transaction::run(conn, move |conn| {
+            Box::pin(async move {
+                sqlx::raw_sql(*step).execute(&mut *conn).await?;
+                sqlx::query(
+                    "insert into meta (key, value) values ('schema', $1)
+                     on conflict (key) do update set value = excluded.value",
+                )
+                .bind(i64::to_string(&number))
+                .execute(conn)
+                .await?;
+                Ok(())
+            })
+        })
+        .await?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use expect_test::expect;
+    use sqlx::sqlite::SqliteConnectOptions;
+    use sqlx::{ConnectOptions as _, Connection as _};
+    use talaria_core::ids::SessionId;
+
+    use super::*;
+    use crate::sqlite::SqliteStore;
+    use crate::{OpenError, OpenOptions, OutboxRow, TaskFilter, TaskLine};
+
+    /// Rows as the first version wrote them.
+    const OLD: &str = r#"
+        insert into session (id, kind, alias, cwd, runtime, state, created_at, updated_at)
+        values ('a', 'task', 'codex-aaaaaaaaaaaa', '/work', 'codex_app_server', 'idle', 1, 2),
+               ('b', 'task', 'codex-bbbbbbbbbbbb', '/work', 'codex_app_server', 'idle', 1, 3),
+               ('c', 'chat', null, '/work', 'codex_app_server', 'idle', 1, 4);
+        insert into turn (session, ordinal, stage, client_id, input_text, ours, outcome, outcome_kind, first_seq,
+                          created_at, settled_at)
+        values ('a', 1, 'settled', 'c', 'do it', 0, '{"outcome":"completed","by":null}', 'completed', 1, 1, 2),
+               ('b', 1, 'settled', 'c', 'do it', 0, '{"outcome":"interrupted","by":"deadline"}', 'interrupted', 1, 1, 3);
+        insert into message (session, key, seq, role, text, json, at) values ('a', 'k', 1, 'user', 'kept words', '{}', 1);
+        insert into outbox (id, session, kind, payload, due_at, done_at)
+        values ('a/1', 'a', 'outcome', '{}', 5, null), ('a/2', 'a', 'outcome', '{}', 6, 9);
+    "#;
+
+    const FIRST: &[&str] = &[STEPS[0]];
+    const SECOND: &[&str] =
+        &[STEPS[0], "create table added (x integer) strict; insert into added values (1)"];
+    const BROKEN: &[&str] =
+        &[STEPS[0], "create table half (x integer) strict; insert into nowhere values (1)"];
+
+    async fn open(path: &Path, steps: &'static [&'static str]) -> Result<(), OpenError> {
+        SqliteStore::open_with(path, 0, &OpenOptions::default(), steps).await?.close().await;
+        Ok(())
+    }
+
+    #[tokio::test]
+    async fn a_file_goes_forward_once_and_never_back() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("talaria.db");
+        open(&path, FIRST).await.unwrap();
+        open(&path, SECOND).await.unwrap();
+        open(&path, SECOND).await.unwrap();
+        let error = open(&path, FIRST).await.unwrap_err();
+        assert!(matches!(error, OpenError::Newer { found: 2, known: 1, .. }), "{error}");
+    }
+
+    #[tokio::test]
+    async fn a_file_of_the_first_version_keeps_its_tasks_and_what_was_owed() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("talaria.db");
+        open(&path, FIRST).await.unwrap();
+        let mut conn = SqliteConnectOptions::new().filename(&path).connect().await.unwrap();
+        sqlx::raw_sql(OLD).execute(&mut conn).await.unwrap();
+        conn.close().await.unwrap();
+
+        let store = SqliteStore::open(&path, 0, &OpenOptions::default()).await.unwrap();
+        let tasks = store.tasks(&TaskFilter::default(), None, 10).await.unwrap().tasks;
+        let line = |line: &TaskLine| {
+            let turn = line.turn.as_ref().unwrap();
+            format!("{} {} {:?} {:?}", line.id, line.owner, turn.outcome_kind, turn.interrupted_by)
+        };
+        let lines = tasks.iter().map(line).collect::<Vec<_>>().join("\n");
+        expect![[r#"
+            b person:unknown Some("interrupted") Some("deadline")
+            a person:unknown Some("completed") None"#]]
+        .assert_eq(&lines);
+        assert_eq!(store.task(&SessionId::new("c")).await.unwrap(), None);
+        let entries = store.outbox_of(&SessionId::new("a")).await.unwrap();
+        let entry = |entry: &OutboxRow| format!("{} {:?} {:?}", entry.id, entry.state, entry.sent_at);
+        expect![[r#"
+            a/1 Pending None
+            a/2 Sent Some(9)"#]]
+        .assert_eq(&entries.iter().map(entry).collect::<Vec<_>>().join("\n"));
+        assert_eq!(
+            store.claim_outbox("x", 1000, 2000, 10).await.unwrap(),
+            [],
+            "nobody is told of old things"
+        );
+        assert_eq!(store.search("kept words", 10).await.unwrap().len(), 1);
+        store.close().await;
+    }
+
+    #[tokio::test]
+    async fn a_step_that_fails_leaves_the_file_as_it_was() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("talaria.db");
+        open(&path, FIRST).await.unwrap();
+        assert!(open(&path, BROKEN).await.is_err());
+        open(&path, FIRST).await.unwrap();
+        open(&path, SECOND).await.unwrap();
+    }
+}

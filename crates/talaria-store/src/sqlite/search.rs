@@ -1,0 +1,129 @@
+//! Search in everything that was said and done, newest first.
+//!
+//! The index holds trigrams, so that any part of a word is found in any script. A word of one or two characters has no
+//! trigram: the trigrams that begin with it stand for it (behind each text lie two characters more, so that every
+//! character begins one). If those are too many the word is everywhere, and reading the newest messages finds it soon.
+
+use sqlx::Row as _;
+use sqlx::sqlite::SqliteRow;
+use talaria_core::ids::SessionId;
+
+use crate::error::StoreError;
+use crate::model::search::{Hit, Snippet, Word, parse};
+use crate::sqlite::SqliteStore;
+
+/// How many trigrams may stand for a short word.
+const TRIGRAMS: i64 = 200;
+/// How many messages are read at a time when the index alone does not decide.
+const PAGE: i64 = 200;
+
+impl SqliteStore {
+    pub(crate) async fn search(&self, typed: &str, limit: u32) -> Result<Vec<Hit>, StoreError> {
+        let words = parse(typed);
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let mut hits = Vec::new();
+        if words.is_empty() {
+            return Ok(hits);
+        }
+        let (mut indexed, mut unindexed) = (Vec::new(), Vec::new());
+        for word in &words {
+            match self.ask(word).await? {
+                Ask::Index(expression) => indexed.push(expression),
+                Ask::Texts => unindexed.push(word),
+                Ask::Nobody => return Ok(hits),
+            }
+        }
+        let expression = indexed.join(" AND ");
+        // If the index decides alone, one page is all there is to read.
+        let page = if unindexed.is_empty() { i64::try_from(limit).unwrap_or(PAGE) } else { PAGE };
+        let mut before = i64::MAX;
+        loop {
+            let found = self.candidates(&expression, before, page).await?;
+            for row in &found {
+                before = row.try_get("id")?;
+                let text: &str = row.try_get("text")?;
+                if unindexed.iter().all(|word| word.occurs_in(text)) && hits.len() < limit {
+                    hits.push(hit(row, text, &words)?);
+                }
+            }
+            let is_last = i64::try_from(found.len()).unwrap_or(0) < page;
+            if is_last || hits.len() >= limit {
+                return Ok(hits);
+            }
+        }
+    }
+
+    /// Whom to ask where a word is.
+    async fn ask(&self, word: &Word) -> Result<Ask, StoreError> {
+        if !word.is_short() {
+            return Ok(Ask::Index(quoted(word.as_str())));
+        }
+        let found = sqlx::query("select term from message_trigram where term >= $1 and term < $2 limit $3")
+            .bind(word.as_str())
+            .bind(format!("{}{}", word.as_str(), char::MAX))
+            .bind(TRIGRAMS)
+            .fetch_all(self.readers())
+            .await?;
+        if found.is_empty() {
+            return Ok(Ask::Nobody);
+        }
+        if i64::try_from(found.len()).unwrap_or(TRIGRAMS) >= TRIGRAMS {
+            return Ok(Ask::Texts);
+        }
+        let terms = found.iter().map(|row| Ok(quoted(row.try_get("term")?)));
+        let terms = terms.collect::<Result<Vec<String>, StoreError>>()?;
+        Ok(Ask::Index(format!("({})", terms.join(" OR "))))
+    }
+
+    async fn candidates(
+        &self,
+        expression: &str,
+        before: i64,
+        limit: i64,
+    ) -> Result<Vec<SqliteRow>, StoreError> {
+        let query = if expression.is_empty() {
+            sqlx::query(
+                "select message.id, session, seq, turn, role, at, text
+                 from message join session on session.id = message.session
+                 where $1 = '' and message.id < $2
+                 order by message.id desc limit $3",
+            )
+        } else {
+            sqlx::query(
+                "select message.id, session, seq, turn, role, at, message.text
+                 from message_index
+                      join message on message.id = message_index.rowid
+                      join session on session.id = message.session
+                 where message_index match $1 and message_index.rowid < $2
+                 order by message_index.rowid desc limit $3",
+            )
+        };
+        Ok(query.bind(expression).bind(before).bind(limit).fetch_all(self.readers()).await?)
+    }
+}
+
+/// How to find out where a word is.
+enum Ask {
+    /// The index, with this expression.
+    Index(String),
+    /// The texts themselves: it is in too many for the index.
+    Texts,
+    /// It is nowhere.
+    Nobody,
+}
+
+/// A text that means nothing but itself to the index.
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('"', "\"\""))
+}
+
+fn hit(row: &SqliteRow, text: &str, words: &[Word]) -> Result<Hit, StoreError> {
+    Ok(Hit {
+        session: SessionId::new(row.try_get::<String, _>("session")?),
+        seq: row.try_get("seq")?,
+        turn: row.try_get("turn")?,
+        role: row.try_get("role")?,
+        at: row.try_get("at")?,
+        snippet: Snippet::of(text, words),
+    })
+}

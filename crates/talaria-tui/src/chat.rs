@@ -1,0 +1,293 @@
+//! The conversation in the terminal, without I/O: inputs and news go in, rows and wishes come out.
+//!
+//! Whoever drives it reads keys, asks the engine and draws; it decides nothing. The parts know nothing of each other;
+//! `typing` and `hearing` bring them together, `layout` puts them on the screen.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use talaria_core::config::{Enter, Theme};
+use talaria_core::ids::{SessionId, TicketId};
+
+mod acting;
+mod aside;
+pub mod commands;
+pub mod completion;
+pub mod composer;
+pub mod contract;
+pub mod draw;
+mod ended;
+pub mod folder;
+mod frame;
+mod hearing;
+pub mod history;
+mod images;
+mod keys;
+mod known;
+mod layout;
+pub mod line;
+mod list;
+mod opening;
+mod panel;
+mod pending;
+mod requests;
+mod setup;
+mod shell;
+mod status;
+#[cfg(test)]
+mod tests;
+mod theme;
+pub mod transcript;
+mod turn;
+mod typing;
+mod welcome;
+
+pub use ended::ended;
+pub use frame::Frame;
+pub use known::Asked;
+pub use setup::Setup;
+pub use welcome::beginning;
+
+use aside::Aside;
+use commands::Command;
+use composer::Composer;
+use contract::{Prompt, Wish};
+use history::History;
+use keys::Keys;
+use known::{Engine, Known};
+use list::List;
+use panel::{Felt, Panel};
+use pending::Pending;
+use requests::Requests;
+use shell::Shell;
+use transcript::{Note, Tone, Transcript};
+use turn::{Sight, Turn};
+
+use talaria_render::{Highlighter, Look, Paint};
+
+/// How long a word of ours about a key stands above the input line, and how long a second Ctrl-C leaves.
+const A_WHILE: Duration = Duration::from_secs(2);
+
+/// The conversation on the screen. Give it inputs and news, drain its wishes after each, and draw its frames.
+#[derive(Debug)]
+pub struct Chat {
+    look: Look,
+    theme: Theme,
+    enter: Enter,
+    known: Known,
+    /// The conversation, once there is one.
+    session: Option<SessionId>,
+    turn: Turn,
+    sight: Sight,
+    /// Did the engine say that the running turn was asked to stop?
+    is_stop_confirmed: bool,
+    /// How the turn stood in what was told so far of the past; it counts once all of that has been told.
+    past: Turn,
+    /// What is to be said of the conversation once all of its past has been told.
+    arrival: Option<String>,
+    /// The last turn that is known to have ended.
+    ended: i64,
+    transcript: Transcript,
+    /// Was anything said or done in this conversation?
+    has_talk: bool,
+    /// Have the events come that were there when the conversation was opened? Before, nothing is asked of the person.
+    is_caught_up: bool,
+    composer: Composer,
+    /// What a turn was asked for with, until Codex has begun with it.
+    sent: Option<Prompt>,
+    pending: Pending,
+    requests: Requests,
+    panel: Option<Panel>,
+    /// Requests that gave way to the one that is shown.
+    aside: Aside,
+    /// Answers to requests of other conversations that the engine has not taken yet, in words.
+    given: Vec<(TicketId, String)>,
+    /// The request that had been read when the first key of what is in the input line came.
+    line_about: Option<TicketId>,
+    /// A question went while a line was being typed for it: the rest of that line is dropped.
+    is_dropping: bool,
+    popup: Option<Popup>,
+    shell: Option<Shell>,
+    /// Until when a second Ctrl-C leaves.
+    leave_by: Option<Duration>,
+    /// A word of ours, and until when it stands.
+    flash: Option<(Duration, String)>,
+    /// Does something in the conversation, or of a request, change by itself?
+    is_moving: bool,
+    /// Events before this one were asked for.
+    asked_older: Option<i64>,
+    /// They could not be fetched; at this time they are asked for again.
+    older_again: Option<Duration>,
+    /// How wide the window was when it was drawn last.
+    columns: Option<u16>,
+    clock: Option<(Duration, Timestamp)>,
+    syntaxes: Option<Arc<Highlighter>>,
+    wishes: Vec<Wish>,
+}
+
+/// What stands over the conversation and has the keyboard.
+#[derive(Debug)]
+enum Popup {
+    List(List<Picks>),
+    Keys(Keys),
+}
+
+/// What choosing a row of a list means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Picks {
+    Run(Command),
+    Show(TicketId),
+}
+
+impl Chat {
+    /// Begins with nothing but the first screen.
+    pub fn new(setup: Setup) -> Self {
+        let Setup { look, theme, enter, version, cwd, home, asked, history } = setup;
+        let mut composer = Composer::new(look);
+        composer.remember(History::new(history));
+        Self {
+            look,
+            theme,
+            enter,
+            transcript: Transcript::new(look).at_home(home.clone()),
+            known: Known { version, cwd, home, flags: asked.clone(), asked, ..Known::default() },
+            session: None,
+            turn: Turn::Idle,
+            sight: Sight::Kept,
+            is_stop_confirmed: false,
+            past: Turn::Idle,
+            arrival: None,
+            ended: 0,
+            has_talk: false,
+            is_caught_up: true,
+            composer,
+            sent: None,
+            pending: Pending::default(),
+            requests: Requests::default(),
+            panel: None,
+            aside: Aside::default(),
+            given: Vec::new(),
+            line_about: None,
+            is_dropping: false,
+            popup: None,
+            shell: None,
+            leave_by: None,
+            flash: None,
+            is_moving: false,
+            asked_older: None,
+            older_again: None,
+            columns: None,
+            clock: None,
+            syntaxes: None,
+            wishes: Vec::new(),
+        }
+    }
+
+    /// Lets time pass. Called a few times a second while `is_ticking`.
+    pub fn tick(&mut self, now: Duration) {
+        self.flash.take_if(|(until, _)| now >= *until);
+        self.leave_by.take_if(|until| now >= *until);
+        if let Some(Felt::Answer(answer)) = self.panel.as_mut().map(|panel| panel.tick(now)) {
+            self.answer(answer);
+        }
+        if self.older_again.take_if(|at| now >= *at).is_some() {
+            self.asked_older = None;
+        }
+    }
+
+    /// Gives what the chat wants since it was last asked, in the order in which it is to be done.
+    pub fn wishes(&mut self) -> Vec<Wish> {
+        std::mem::take(&mut self.wishes)
+    }
+
+    /// Does something on the screen change by itself?
+    pub fn is_ticking(&self) -> bool {
+        let is_waiting = self.flash.is_some() || self.older_again.is_some();
+        let is_held = self.held().is_some();
+        !self.turn.is_idle() || self.shell.is_some() || is_waiting || is_held || self.is_moving
+    }
+
+    /// How it is to be drawn.
+    pub fn theme(&self) -> Theme {
+        self.theme
+    }
+
+    /// Says what time it is by the clock on the wall, so that what began before shows its true time. To be told again
+    /// before news, since that clock may be set.
+    pub fn set_clock(&mut self, now: Duration, wall: Timestamp) {
+        self.clock = Some((now, wall));
+        self.transcript.set_clock(now, wall);
+    }
+
+    /// The time of day, if it was told.
+    fn wall(&self, now: Duration) -> Option<Timestamp> {
+        let (at, wall) = self.clock?;
+        wall.checked_add(now.saturating_sub(at)).ok()
+    }
+
+    /// Is it known whether a turn of this conversation runs?
+    fn is_turn_known(&self) -> bool {
+        let is_away = self.known.engine == Engine::Away && self.session.is_some();
+        self.sight == Sight::Kept && !is_away
+    }
+
+    /// Colours code from now on.
+    pub fn use_syntaxes(&mut self, syntaxes: Arc<Highlighter>) {
+        self.transcript.use_syntaxes(Arc::clone(&syntaxes));
+        self.syntaxes = Some(syntaxes);
+    }
+
+    /// An empty conversation.
+    fn clear_transcript(&mut self) {
+        self.transcript = Transcript::new(self.look).at_home(self.known.home.clone());
+        if let Some((now, wall)) = self.clock {
+            self.transcript.set_clock(now, wall);
+        }
+        if let Some(syntaxes) = &self.syntaxes {
+            self.transcript.use_syntaxes(Arc::clone(syntaxes));
+        }
+    }
+
+    /// The looks, with the width of the window as it was drawn last.
+    fn look_now(&self) -> Look {
+        Look { width: self.columns.map(usize::from), ..self.look }
+    }
+
+    fn paint(&self) -> Paint {
+        Paint::new(self.look)
+    }
+
+    /// Says something of ours in the conversation.
+    fn note(&mut self, tone: Tone, text: impl Into<String>) {
+        self.transcript.note(Note::new(tone, text));
+    }
+
+    /// Says something of ours for a while.
+    fn flash(&mut self, now: Duration, text: &str) {
+        self.flash = Some((now + A_WHILE, text.to_owned()));
+    }
+
+    /// Shows the oldest request of this conversation, unless one is shown.
+    fn show_request(&mut self) {
+        if self.panel.is_none()
+            && self.is_caught_up
+            && let Some(ticket) = self.requests.first_here().cloned()
+        {
+            self.show_ticket(&ticket);
+        }
+    }
+
+    /// Shows a request; what is being typed keeps the keyboard.
+    fn show_ticket(&mut self, ticket: &TicketId) {
+        let Some(request) = self.requests.find(ticket, &self.known) else { return };
+        if let Some(shown) = self.panel.take() {
+            self.aside.put(shown);
+        }
+        let mut panel = self.aside.take(&request).unwrap_or_else(|| Panel::new(request));
+        if self.composer.is_busy() || self.popup.is_some() {
+            panel.leave_keyboard();
+        }
+        self.panel = Some(panel);
+    }
+}

@@ -1,0 +1,94 @@
+//! How the arguments of a command are read, by the shape that the table gives them.
+
+use talaria_core::request::Decision;
+
+use super::{Command, Definition, Mistake, Shape, Source, first_word, mistake, shortened, split};
+
+impl Definition {
+    /// The command as it is typed, with the names of its arguments.
+    pub fn synopsis(&self) -> String {
+        format!("/{} {}", self.name, self.usage).trim_end().to_owned()
+    }
+
+    /// Reads what stands behind the name.
+    pub(super) fn read(&self, rest: &str) -> Result<Command, Mistake> {
+        match &self.shape {
+            Shape::Bare(command) if rest.is_empty() => Ok(command.clone()),
+            Shape::Bare(_) => Err(self.misused(format!("/{} takes no argument", self.name))),
+            Shape::Word(make) => Ok(make(self.one_word(rest)?)),
+            Shape::Choice(make) => Ok(make(self.choice(rest)?)),
+            Shape::Words(make) => Ok(make(self.words(rest)?)),
+            Shape::Text(_) if rest.is_empty() => {
+                Err(self.misused(format!("/{} needs {}", self.name, self.needed())))
+            }
+            Shape::Text(make) => Ok(make(rest.to_owned())),
+            Shape::Approve => self.approve(rest),
+            Shape::Deny => Ok(deny(rest)),
+        }
+    }
+
+    /// What must follow the name: one of a few words where the table lists them, else a text.
+    fn needed(&self) -> String {
+        let known = listed(self.arguments.first());
+        if known.is_empty() { "a text".to_owned() } else { format!("one of: {}", known.join(", ")) }
+    }
+
+    fn words(&self, rest: &str) -> Result<Vec<String>, Mistake> {
+        split(rest).ok_or_else(|| self.misused("a quote is not closed"))
+    }
+
+    fn one_word(&self, rest: &str) -> Result<Option<String>, Mistake> {
+        let mut words = self.words(rest)?;
+        if words.len() > 1 {
+            return Err(self.misused(format!("/{} takes one word", self.name)));
+        }
+        Ok(words.pop())
+    }
+
+    fn choice(&self, rest: &str) -> Result<Option<String>, Mistake> {
+        let Some(word) = self.one_word(rest)?.map(|word| word.to_ascii_lowercase()) else { return Ok(None) };
+        if listed(self.arguments).contains(&word.as_str()) {
+            return Ok(Some(word));
+        }
+        Err(self.misused(format!("/{} does not take {}", self.name, shortened(&word))))
+    }
+
+    fn approve(&self, rest: &str) -> Result<Command, Mistake> {
+        let (mut request, mut decision) = (None, None);
+        for word in rest.split_whitespace() {
+            match word.to_ascii_lowercase().as_str() {
+                "once" if decision.is_none() => decision = Some(Decision::Accept),
+                "session" if decision.is_none() => decision = Some(Decision::AcceptForSession),
+                "always" if decision.is_none() => decision = Some(Decision::AcceptAlways),
+                _ if is_request(word) && request.is_none() => request = Some(word.to_owned()),
+                _ => return Err(self.misused(format!("/{} cannot use {}", self.name, shortened(word)))),
+            }
+        }
+        Ok(Command::Approve { request, decision: decision.unwrap_or(Decision::Accept) })
+    }
+
+    fn misused(&self, what: impl Into<String>) -> Mistake {
+        mistake(what, format!("usage: {}", self.synopsis()))
+    }
+}
+
+/// The words that the table names for these arguments.
+fn listed<'a>(arguments: impl IntoIterator<Item = &'a &'static [Source]>) -> Vec<&'static str> {
+    let sources = arguments.into_iter().flat_map(|place| place.iter());
+    let words = sources.filter_map(|source| match source {
+        Source::Words(words) => Some(words.iter().map(|(word, _)| *word)),
+        _ => None,
+    });
+    words.flatten().collect()
+}
+
+fn deny(rest: &str) -> Command {
+    let (word, behind) = first_word(rest);
+    let (request, reason) =
+        if is_request(word) { (Some(word.to_owned()), behind.trim()) } else { (None, rest) };
+    Command::Deny { request, reason: (!reason.is_empty()).then(|| reason.to_owned()) }
+}
+
+fn is_request(word: &str) -> bool {
+    word.starts_with("req-")
+}

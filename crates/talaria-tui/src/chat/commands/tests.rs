@@ -1,0 +1,212 @@
+//! What is typed after a slash, and what becomes of it.
+
+use expect_test::expect;
+
+use super::*;
+use talaria_render::Look;
+
+const PIPE: Look = Look { color: false, width: Some(80), live: false, unicode: true };
+
+#[test]
+fn every_example_of_the_table_is_read_as_its_own_command() {
+    for one in TABLE {
+        let command = parse(one.example).unwrap_or_else(|mistake| panic!("{}: {mistake}", one.example));
+        assert_eq!(definition(&command).map(|found| found.name), Some(one.name), "{}", one.example);
+    }
+}
+
+#[test]
+fn no_name_stands_for_two_commands() {
+    let mut names: Vec<_> =
+        TABLE.iter().flat_map(|one| std::iter::once(&one.name).chain(one.aliases)).collect();
+    let count = names.len();
+    names.sort();
+    names.dedup();
+    assert_eq!(names.len(), count);
+}
+
+#[test]
+fn help_lists_every_command() {
+    expect![[r#"
+        /new                        begin a new conversation; the old one stays
+        /resume [SESSION]           go on with a conversation, or choose one
+        /sessions                   list the conversations, the latest first
+        /search WORDS               find words in everything that was said and done
+        /model [MODEL]              choose the model from the next turn on
+        /reasoning [EFFORT]         choose how much the model thinks, from the next turn
+        /compact                    shorten what the model keeps in mind
+        /usage                      show the tokens used and the limits of the account
+        /status                     show what runs, where, and what it may do
+        /tasks                      list the tasks in the background
+        /task ACTION [TASK] …       start, show, watch, … tasks: /task --help tells all
+        /ps [ID | stop ID [--all]]  list background commands, show or stop one
+        /requests                   list everything that waits for your answer
+        /approve [REQUEST] [once|session|always]
+                                    say yes to a request; else to the one shown
+        /deny [REQUEST] [REASON]    say no to a request; the model is told why
+        /stop                       stop the running turn; the conversation stays
+        /steer TEXT                 say something to the running turn
+        /queue TEXT                 say something when the running turn has ended
+        /codex-runtime [auto|codex_app_server|on|off]
+                                    show or choose who runs the turns
+        /export [FILE]              write the conversation into a file
+        /theme [terminal|contrast|mono]
+                                    show or choose the looks
+        /help [COMMAND]             list the commands, or tell about one
+        /quit                       leave; turns and tasks continue
+        !COMMAND                    run a shell command in the conversation's sandbox
+        @FILE                       name a file; on the screen Tab or an arrow chooses
+                                    it
+        //TEXT                      say a text that begins with a slash
+    "#]]
+    .assert_eq(&help(None, PIPE).unwrap());
+}
+
+#[test]
+fn keys_are_told_in_a_row_each() {
+    expect![[r#"
+        Enter                send; while a turn runs: steer or queue, as the screen says
+        Esc                  close what is open, else stop the running turn
+        Ctrl-C               stop a ! command, else the turn, else clear; twice: leave
+        Ctrl-D               leave, if the input is empty; turns continue
+        Ctrl-G               go between a request and the input
+        F1, ?                show the keys
+        F2                   show what waits, of other conversations too
+        F3                   choose whether Enter steers or queues
+        PageUp, PageDown     scroll; Shift-Up, Shift-Down: by a row
+        Ctrl-Home, Ctrl-End  go to the beginning or the end of the conversation
+        Ctrl-O, Alt-O        unfold the last step, again: the one before it; or all
+        Up, Down             move between rows, then through what was sent before
+        Ctrl-R               search in what was sent before
+        Tab                  choose from a list and put it in
+        Alt-Enter, Ctrl-J    begin a new line; so does a backslash before Enter
+        Ctrl-A, Ctrl-E       go to the beginning or the end of the line
+        Alt-B, Alt-F         go back or forward one word
+        Ctrl-W, Alt-D        cut the word before or after the cursor
+        Ctrl-U, Ctrl-K       cut the line up to or from the cursor
+        Ctrl-Y               paste what was cut
+        Ctrl-_, Alt-_        undo, redo
+        Ctrl-Z               suspend the program; `fg` returns
+    "#]]
+    .assert_eq(&keys(PIPE));
+}
+
+#[test]
+fn help_fits_a_narrow_window() {
+    let text = help(None, Look { width: Some(32), ..PIPE }).unwrap();
+    expect![[r#"
+        /new
+          begin a new conversation; the
+          old one stays
+        /resume [SESSION]
+          go on with a conversation, or
+          choose one"#]]
+    .assert_eq(&text.lines().take(6).collect::<Vec<_>>().join("\n"));
+}
+
+#[test]
+fn help_tells_about_one_command() {
+    let mut text = String::new();
+    for name in ["approve", "/q", "steer", "stp"] {
+        text += &help(Some(name), PIPE).unwrap_or_else(|mistake| format!("{mistake}\n"));
+    }
+    expect![[r#"
+        /approve [REQUEST] [once|session|always]
+          say yes to a request; else to the one shown
+          also: /yes
+          example: /approve req-1a2b3c session
+        /quit
+          leave; turns and tasks continue
+          also: /exit, /q
+          example: /quit
+        /steer TEXT
+          say something to the running turn
+          needs a turn that runs
+          example: /steer leave the tests alone
+        there is no command /stp; did you mean /stop? // at the start sends the line as text
+    "#]]
+    .assert_eq(&text);
+}
+
+#[test]
+fn arguments_are_read() {
+    let mut told = String::new();
+    for line in [
+        "/NEW",
+        "/resume",
+        "/resume 'a b'",
+        "/search  two  words ",
+        "/task send codex-1 \"two words\" --wait",
+        "/approve",
+        "/approve req-1",
+        "/approve always req-1",
+        "/deny",
+        "/deny req-1",
+        "/deny req-1 not here",
+        "/deny too dangerous",
+        "/steer a\nb",
+        "/codex-runtime ON",
+        "/exit",
+    ] {
+        told += &format!("{line:?} {:?}\n", parse(line).unwrap());
+    }
+    expect![[r#"
+        "/NEW" New
+        "/resume" Resume(None)
+        "/resume 'a b'" Resume(Some("a b"))
+        "/search  two  words " Search("two  words")
+        "/task send codex-1 \"two words\" --wait" Task("send codex-1 \"two words\" --wait")
+        "/approve" Approve { request: None, decision: Accept }
+        "/approve req-1" Approve { request: Some("req-1"), decision: Accept }
+        "/approve always req-1" Approve { request: Some("req-1"), decision: AcceptAlways }
+        "/deny" Deny { request: None, reason: None }
+        "/deny req-1" Deny { request: Some("req-1"), reason: None }
+        "/deny req-1 not here" Deny { request: Some("req-1"), reason: Some("not here") }
+        "/deny too dangerous" Deny { request: None, reason: Some("too dangerous") }
+        "/steer a\nb" Steer("a\nb")
+        "/codex-runtime ON" CodexRuntime(Some("on"))
+        "/exit" Quit
+    "#]]
+    .assert_eq(&told);
+}
+
+#[test]
+fn mistakes_say_what_to_do() {
+    let mut told = String::new();
+    for line in [
+        "/",
+        "/ new",
+        "/sesions",
+        "/xyzzy",
+        "/new now",
+        "/search",
+        "/task",
+        "/resume 'open",
+        "/model a b",
+        "/theme dark",
+        "/approve maybe",
+        "/approve req-1 req-2",
+        "/approve once always",
+        "!",
+        "/\u{1b}[2J",
+    ] {
+        told += &format!("{line:?} {}\n", read(line).unwrap_err());
+    }
+    expect![[r#"
+        "/" there is no command after the slash; /help lists them; // sends a slash
+        "/ new" there is no command after the slash; /help lists them; // sends a slash
+        "/sesions" there is no command /sesions; did you mean /sessions? // at the start sends the line as text
+        "/xyzzy" there is no command /xyzzy; /help lists the commands; // at the start sends the line as text
+        "/new now" /new takes no argument; usage: /new
+        "/search" /search needs a text; usage: /search WORDS
+        "/task" /task needs one of: list, show, watch, start, send, steer, interrupt, apply, discard, notify; usage: /task ACTION [TASK] …
+        "/resume 'open" a quote is not closed; usage: /resume [SESSION]
+        "/model a b" /model takes one word; usage: /model [MODEL]
+        "/theme dark" /theme does not take dark; usage: /theme [terminal|contrast|mono]
+        "/approve maybe" /approve cannot use maybe; usage: /approve [REQUEST] [once|session|always]
+        "/approve req-1 req-2" /approve cannot use req-2; usage: /approve [REQUEST] [once|session|always]
+        "/approve once always" /approve cannot use always; usage: /approve [REQUEST] [once|session|always]
+        "!" there is nothing to run; type a shell command after the !, such as !git status
+        "/\u{1b}[2J" there is no command /␛[2J; /help lists the commands; // at the start sends the line as text
+    "#]].assert_eq(&told);
+}

@@ -1,0 +1,225 @@
+//! Where a person writes: keys and pastes in, rows and reactions out.
+//!
+//! Enter sends, unless one of a list was chosen; only bracketed paste is a paste, and an end of line in a paste never
+//! sends. What was typed and pasted is what is sent; only on the screen it is made harmless. Called by `Chat`.
+
+mod buffer;
+mod edit;
+mod fragment;
+mod layout;
+mod lists;
+mod motion;
+mod paste;
+mod recall;
+mod send;
+mod undo;
+mod view;
+
+use std::ops::Range;
+
+pub use view::Rows;
+
+use buffer::Buffer;
+use fragment::Fragment;
+use recall::{Search, Walk};
+use undo::Reason;
+
+use super::commands::Command;
+use super::completion::{Context, Known, Popup};
+use super::contract::{Code, Key, Prompt};
+use super::history::History;
+use talaria_render::Look;
+
+/// What a key led to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reaction {
+    /// Nothing.
+    Nothing,
+    /// Something on the screen.
+    Changed,
+    /// This is to be said to the model.
+    Submit(Prompt),
+    /// This is to be carried out.
+    Command(Command),
+    /// What was typed could not be sent, and why; it stays where it is.
+    Mistake(String),
+    /// This is to be run by a shell.
+    Shell(String),
+    /// Something on the screen; and files with these letters are wanted, by `offer`.
+    WantFiles(String),
+    /// Something on the screen; and the names of conversations and tasks are wanted, by `know`.
+    WantNames,
+    /// Something on the screen; and whether this path is an image file is wanted, by `image`.
+    WantImage(String),
+    /// The key means nothing here.
+    NotMine,
+}
+
+/// The input with everything around it.
+#[derive(Clone, Debug)]
+pub struct Composer {
+    look: Look,
+    buffer: Buffer,
+    /// What was cut last, and whether the next cut adds to it.
+    killed: Fragment,
+    kills: bool,
+    history: History,
+    walk: Option<Walk>,
+    /// What was being written when a line was brought back that was changed or sent since, the newest last. It comes back
+    /// when that was sent. A person makes each of them by hand, so that there are few.
+    drafts: Vec<Fragment>,
+    search: Option<Search>,
+    known: Known,
+    popup: Option<Popup>,
+    /// The list that was closed by hand; it stays closed as long as the same word is typed.
+    dismissed: Option<Context>,
+    /// The names for the argument that is being typed were asked for.
+    has_asked_names: bool,
+    /// Paths that may be images, each with what was pasted, until it is known.
+    asked: Vec<(String, String)>,
+    /// The columns that the text had when it was shown last: Up and Down follow the rows that a person sees.
+    columns: usize,
+    top: usize,
+    /// The column that Up and Down aim at.
+    aim: Option<usize>,
+}
+
+impl Composer {
+    /// An empty input.
+    pub fn new(look: Look) -> Self {
+        Self {
+            look,
+            buffer: Buffer::default(),
+            killed: Fragment::default(),
+            kills: false,
+            history: History::default(),
+            walk: None,
+            drafts: Vec::new(),
+            search: None,
+            known: Known::default(),
+            popup: None,
+            dismissed: None,
+            has_asked_names: false,
+            asked: Vec::new(),
+            columns: 80,
+            top: 0,
+            aim: None,
+        }
+    }
+
+    /// Takes a key.
+    pub fn key(&mut self, key: Key) -> Reaction {
+        if self.search.is_some() {
+            return self.search_key(key);
+        }
+        if let Some(reaction) = self.popup_key(key) {
+            return reaction;
+        }
+        self.edit_key(key)
+    }
+
+    /// Takes a paste.
+    pub fn paste(&mut self, text: &str) -> Reaction {
+        let text = paste::with_line_ends(text);
+        if text.is_empty() {
+            return Reaction::Nothing;
+        }
+        if self.search.is_some() {
+            return self.search_letters(text.lines().next().unwrap_or_default());
+        }
+        self.settle();
+        let images = paste::images(&text);
+        let first = images.first().map(|(path, _)| path.clone());
+        self.asked.extend(images);
+        self.buffer.insert(paste::fragment(text), Reason::Other);
+        match (first, self.refresh()) {
+            (Some(path), _) => Reaction::WantImage(path),
+            (None, reaction) => reaction,
+        }
+    }
+
+    /// Answers `Reaction::WantImage`: the absolute path if what was asked for is an image file. It takes the place of
+    /// what was pasted if that still stands there. Where several were pasted, the next is asked for.
+    pub fn image(&mut self, asked: &str, path: Option<&str>) -> Reaction {
+        let Some(at) = self.asked.iter().position(|(one, _)| one == asked) else { return Reaction::Nothing };
+        let (_, pasted) = self.asked.remove(at);
+        if let (Some(path), Some(range)) = (path, self.pasted(&pasted)) {
+            self.attach(range, path);
+        }
+        match self.asked.get(at) {
+            Some((next, _)) => Reaction::WantImage(next.clone()),
+            None => Reaction::Changed,
+        }
+    }
+
+    fn attach(&mut self, range: Range<usize>, path: &str) {
+        let (cursor, behind) = (self.buffer.cursor(), self.buffer.text().len() - range.end);
+        let (start, end) = (range.start, range.end);
+        self.buffer.replace(range, Fragment::image(path), Reason::Other);
+        if cursor <= start {
+            self.buffer.move_to(cursor);
+        } else if cursor > end {
+            self.buffer.move_to(self.buffer.text().len() - behind + cursor - end);
+        }
+        self.popup = None;
+    }
+
+    /// Takes what was sent before.
+    pub fn remember(&mut self, history: History) {
+        self.history = history;
+        self.walk = None;
+        self.search = None;
+    }
+
+    /// What was sent before.
+    pub fn history(&self) -> &History {
+        &self.history
+    }
+
+    /// Is nothing written?
+    pub fn is_empty(&self) -> bool {
+        self.buffer.is_empty()
+    }
+
+    /// Is something written, and the cursor behind all of it?
+    pub fn is_at_end(&self) -> bool {
+        !self.is_empty() && self.buffer.cursor() == self.buffer.text().len()
+    }
+
+    /// Is something written, or looked for in what was sent before?
+    pub fn is_busy(&self) -> bool {
+        !self.is_empty() || self.is_searching()
+    }
+
+    /// Is something looked for in what was sent before? Then all keys are for that.
+    pub fn is_searching(&self) -> bool {
+        self.search.is_some()
+    }
+
+    /// The text, with pastes and the markers of images.
+    pub fn text(&self) -> String {
+        self.buffer.content().sent()
+    }
+
+    /// Throws away what is written; undoing brings it back.
+    pub fn clear(&mut self) {
+        self.settle();
+        self.search = None;
+        self.popup = None;
+        if !self.buffer.is_empty() {
+            self.buffer.set(Fragment::default());
+        }
+    }
+
+    /// Ends what only the next key of the same kind would continue.
+    fn settle(&mut self) {
+        self.aim = None;
+        self.kills = false;
+        if let Some(walk) = self.walk.take() {
+            self.keep_draft(walk.draft);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,239 @@
+//! What goes into the chat and what comes out of it: inputs and news, wishes.
+//!
+//! The driver sends one `News` for every `Wish` that promises one, also when the engine refused. Nothing here is an
+//! effect: a wish is only a word until the driver has carried it out, and the chat shows it as such.
+
+use talaria_core::api::{Numbered, Offers, RequestInfo, SessionInfo, TaskCounts, TaskLine, When};
+use talaria_core::config::Theme;
+use talaria_core::ids::{SessionId, TicketId};
+use talaria_core::request::Answer;
+
+use super::commands::Command;
+
+/// What a person does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// A key.
+    Key(Key),
+    /// Text that was pasted; only bracketed paste is a paste.
+    Paste(String),
+}
+
+/// A key with what was held down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// Which.
+    pub code: Code,
+    /// Was Ctrl held?
+    pub ctrl: bool,
+    /// Was Alt held?
+    pub alt: bool,
+    /// Was Shift held? Of a character it is part of the character already.
+    pub shift: bool,
+}
+
+/// Which key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Code {
+    /// A character.
+    Char(char),
+    /// Enter.
+    Enter,
+    /// Esc.
+    Esc,
+    /// Tab.
+    Tab,
+    /// Shift and Tab.
+    BackTab,
+    /// Backspace.
+    Backspace,
+    /// Delete.
+    Delete,
+    /// An arrow.
+    Up,
+    /// An arrow.
+    Down,
+    /// An arrow.
+    Left,
+    /// An arrow.
+    Right,
+    /// Home.
+    Home,
+    /// End.
+    End,
+    /// Page up.
+    PageUp,
+    /// Page down.
+    PageDown,
+    /// A function key.
+    F(u8),
+}
+
+/// What a person says: text with images.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Prompt {
+    /// The text, whole, pastes included, with a marker where each image stands.
+    pub text: String,
+    /// Image files, absolute, in the order of their markers.
+    pub images: Vec<String>,
+}
+
+/// What the chat wants of its driver.
+#[derive(Debug)]
+pub enum Wish {
+    /// A turn: the first one of a new conversation if there is none. Answered by `News::Started` or `News::Refused`.
+    Send(Prompt),
+    /// Further input for the running turn, or for the one after it. Refusals come as `News::Refused`.
+    Say(Prompt, When),
+    /// The running turn is to stop.
+    Interrupt,
+    /// An answer to a request. Answered by `News::Answered` or `News::Refused`.
+    Answer {
+        /// Which.
+        ticket: TicketId,
+        /// What.
+        answer: Answer,
+        /// The digest of what was shown.
+        digest: Option<String>,
+    },
+    /// Events before this number, newest page first. Answered by `News::Older`.
+    Older {
+        /// The oldest that is there.
+        before: i64,
+    },
+    /// Files whose path has these letters. Answered by `News::Files`.
+    Files(String),
+    /// The names of conversations and tasks. Answered by `News::Names`, if they can be had.
+    Names,
+    /// Is this text, as it was pasted, the path of an image file? Answered by `News::Image`.
+    Image(String),
+    /// A shell command of the person. Answered by `News::ShellOutput` and `News::ShellEnded`.
+    Shell(String),
+    /// The shell command is to stop.
+    StopShell,
+    /// A slash command that needs the engine. Answered by `News::Reply`, `News::Pick`, `News::Opened`, …
+    Run(Command),
+    /// A line was said; it is to be offered again in later conversations.
+    Remember(String),
+    /// The person leaves. Nothing stops.
+    Leave,
+}
+
+/// What the driver tells.
+#[derive(Debug)]
+pub enum News {
+    /// Another conversation, or none (`/new`), is on the screen from now on.
+    Opened(Option<Box<SessionInfo>>),
+    /// A turn was written down; its events have greater numbers.
+    Started {
+        /// The conversation.
+        session: SessionId,
+        /// Which turn of it.
+        turn: i64,
+    },
+    /// Something happened.
+    Event(Box<Numbered>),
+    /// All events that were there when the conversation was opened have been told.
+    CaughtUp,
+    /// Older events.
+    Older {
+        /// Of which conversation.
+        session: SessionId,
+        /// What was asked for: those before this number.
+        before: i64,
+        /// The oldest first, and empty when there are none; nothing at all if they could not be fetched.
+        events: Option<Vec<Numbered>>,
+    },
+    /// The conversation can no longer be followed, in words: nobody knows here whether its turn runs.
+    Lost(String),
+    /// The engine is away, and is called again.
+    Away,
+    /// A person stopped the engine; the next wish that needs it starts it.
+    Stopped,
+    /// The engine is back.
+    Back,
+    /// What waits for a person, in all conversations, and how many tasks there are.
+    Waiting {
+        /// The open requests.
+        requests: Vec<RequestInfo>,
+        /// Tasks that have not ended.
+        tasks: TaskCounts,
+        /// How many commands run in the background.
+        background: usize,
+    },
+    /// The last turn of a task has ended.
+    Ended(TaskLine),
+    /// Files for the letters that were asked for.
+    Files {
+        /// What was asked for.
+        letters: String,
+        /// The best first.
+        paths: Vec<String>,
+    },
+    /// The names of conversations and tasks.
+    Names {
+        /// The conversations, the newest first.
+        sessions: Vec<SessionInfo>,
+        /// The tasks, the newest first.
+        tasks: Vec<TaskLine>,
+    },
+    /// Whether pasted text is the path of an image file.
+    Image {
+        /// What was pasted.
+        pasted: String,
+        /// The file, absolute, if it is one.
+        path: Option<String>,
+    },
+    /// What a slash command has to say; styled as `render` does.
+    Reply(String),
+    /// The engine has taken the answer to this request.
+    Answered {
+        /// Which.
+        ticket: TicketId,
+    },
+    /// Something could not be done.
+    Refused {
+        /// What, in words.
+        what: String,
+        /// Input that was not taken and goes back to the input line.
+        prompt: Option<Prompt>,
+        /// The request whose answer was not taken.
+        ticket: Option<TicketId>,
+    },
+    /// The shell command printed something; not yet made harmless.
+    ShellOutput(String),
+    /// The shell command is over.
+    ShellEnded {
+        /// Its exit code, if there is one.
+        exit: Option<i32>,
+        /// How long it ran, in milliseconds; `None` if it did not run.
+        took_ms: Option<u64>,
+        /// What a person should know besides.
+        note: Option<String>,
+    },
+    /// What a conversation here would start with, and what can be chosen.
+    Offers(Box<Offers>),
+    /// No turn can run here until the person has done something about it: no Codex, no login.
+    Missing {
+        /// What is missing.
+        what: String,
+        /// What to do.
+        remedy: String,
+    },
+    /// What the person chose for the turns to come; what is in force is told by an event.
+    Chosen {
+        /// The model, if one was chosen.
+        model: Option<String>,
+        /// The effort, if one was chosen.
+        effort: Option<String>,
+    },
+    /// It looks like this from now on.
+    Theme(Theme),
+    /// A list to choose from; the choice is run as a command.
+    Pick {
+        /// What is chosen.
+        title: String,
+        /// The rows, each with the command that it stands for.
+        rows: Vec<(String, Command)>,
+    },
+}

@@ -1,0 +1,368 @@
+//! What the driver tells, spread over the parts.
+
+use std::time::Duration;
+
+use talaria_core::api::{EffortOffer, ModelOffer, Numbered, SessionInfo, TaskCounts, TaskLine, TaskStatus};
+use talaria_core::event::Event;
+use talaria_core::ids::TicketId;
+use talaria_core::outcome::Outcome;
+use talaria_core::request::{Decision, Who};
+use talaria_guard::plain::{one_line, sanitize};
+use talaria_guard::redact::redact;
+
+use super::Chat;
+use super::commands::Source;
+use super::completion::Choice;
+use super::contract::{News, Prompt, Wish};
+use super::ended::ended;
+use super::known::{Engine, Missing};
+use super::panel::Panel;
+use super::transcript::Tone;
+use super::turn::{Lap, Sight, Turn};
+use super::welcome::{STARTS_AGAIN, STOPPED};
+
+/// How long it takes until older events that could not be fetched are asked for again.
+const AGAIN: Duration = Duration::from_secs(2);
+
+impl Chat {
+    /// Takes what the driver tells; `now` is the time since the start of the program.
+    pub fn news(&mut self, now: Duration, news: News) {
+        match news {
+            News::Opened(session) => self.opened(session),
+            News::Started { session, turn } => {
+                self.requests.open(Some(&session));
+                self.session = Some(session);
+                self.sight = Sight::Kept;
+                self.started(now, turn);
+            }
+            News::Event(numbered) => self.happened(now, &numbered),
+            News::CaughtUp => self.caught_up(),
+            News::Older { session, before, events } if self.session.as_ref() == Some(&session) => {
+                match events {
+                    Some(events) => {
+                        // Another page may have been asked for since.
+                        self.asked_older.take_if(|asked| *asked == before);
+                        let wall = self.wall(now);
+                        events.iter().for_each(|event| self.turn.older(now, wall, event));
+                        self.transcript.prepend(before, events);
+                    }
+                    None if self.asked_older == Some(before) => self.older_again = Some(now + AGAIN),
+                    // It is asked for again when it is wanted again.
+                    None => {}
+                }
+            }
+            // Of a conversation that is not on the screen any more.
+            News::Older { .. } => {}
+            News::Lost(what) => {
+                self.sight = self.sight.max(Sight::Lost);
+                self.lose_turn();
+                self.note(Tone::Bad, sanitize(&what).into_owned());
+            }
+            News::Away => self.known.engine = Engine::Away,
+            News::Stopped => {
+                self.known.engine = Engine::Stopped;
+                let is_open = self.lose_turn();
+                // Nobody knows of any: those of turns that went down with it are closed.
+                self.known.tasks = TaskCounts::default();
+                self.known.background = 0;
+                self.requests.waiting(Vec::new());
+                self.close_if_gone();
+                // The first screen says it by itself.
+                if self.has_talk {
+                    let turn = if is_open { "; whether the turn goes on is not known" } else { "" };
+                    self.note(Tone::Warn, format!("{STOPPED}{turn}; {STARTS_AGAIN}"));
+                }
+            }
+            News::Back => self.known.engine = Engine::There,
+            News::Waiting { requests, tasks, background } => {
+                self.known.has_waiting = true;
+                self.known.tasks = tasks;
+                self.known.background = background;
+                self.requests.waiting(requests);
+                let listed = self.requests.listed().into_iter();
+                let choices = listed.map(|(text, ticket)| Choice::new(ticket.as_str(), text)).collect();
+                self.composer.know(Source::Requests, choices);
+                self.close_if_gone();
+            }
+            News::Ended(task) => self.task_ended(&task),
+            News::Files { letters, paths } => self.composer.offer(&letters, paths),
+            News::Names { sessions, tasks } => self.know_names(&sessions, &tasks),
+            News::Image { pasted, path } => {
+                let reaction = self.composer.image(&pasted, path.as_deref());
+                self.react(now, reaction);
+            }
+            News::Reply(text) => self.note(Tone::Info, text),
+            News::Answered { ticket } => self.answered(&ticket),
+            News::Refused { what, prompt, ticket } => self.refused(&what, prompt, ticket),
+            News::ShellOutput(text) => {
+                if let Some(shell) = &mut self.shell {
+                    shell.print(&text);
+                }
+            }
+            News::ShellEnded { exit, took_ms, note } => {
+                if let Some(shell) = self.shell.take() {
+                    self.transcript.ran(shell.end(exit, took_ms, note));
+                }
+            }
+            News::Offers(offers) => {
+                self.known.offered(offers);
+                self.know_models();
+            }
+            News::Missing { what, remedy } => self.known.lacks(Missing { what, remedy }),
+            News::Chosen { model, effort } => {
+                self.known.choose(model, effort);
+                self.know_models();
+            }
+            News::Theme(theme) => self.theme = theme,
+            // It would take the keys in the middle of what is being typed.
+            News::Pick { title, .. } if self.is_typing() => {
+                let words = format!("not shown, since you were typing: {}; ask again", one_line(&title));
+                self.note(Tone::Warn, words);
+            }
+            News::Pick { title, rows } => self.pick(&title, rows),
+        }
+        if self.aside.forget(|ticket| self.requests.is_open(ticket)) {
+            self.note(
+                Tone::Warn,
+                "a question that you had put aside is gone: what you typed for it is dropped",
+            );
+        }
+        self.show_request();
+    }
+
+    /// Is a line being typed, wherever it goes?
+    fn is_typing(&self) -> bool {
+        self.composer.is_busy() || self.is_dropping || self.panel.as_ref().is_some_and(Panel::is_entering)
+    }
+
+    /// A turn was written down. Its events come by another way, and may have been faster.
+    fn started(&mut self, now: Duration, turn: i64) {
+        let before = self.turn;
+        if turn > self.ended {
+            self.turn.started(Some(turn), Lap::new(now));
+        } else if matches!(self.turn, Turn::Asked { .. }) {
+            self.turn = Turn::Idle;
+        }
+        self.stop_if_unwanted(before);
+        let held = self.pending.release();
+        self.wishes.extend(held.into_iter().map(|(prompt, when)| Wish::Say(prompt, when)));
+    }
+
+    /// No further event says how the turn is: nothing is claimed of it until one does. Returns whether one ran.
+    fn lose_turn(&mut self) -> bool {
+        let was_running = self.turn.is_running();
+        if was_running {
+            (self.turn, self.sight) = (Turn::Idle, Sight::LostTurn);
+        }
+        let returned = self.pending.take_returned();
+        self.put_back(returned);
+        was_running
+    }
+
+    /// Is this an event of a turn that has no end yet?
+    fn is_of_open_turn(&self, numbered: &Numbered) -> bool {
+        let is_open = numbered.turn.is_some_and(|turn| turn > self.ended);
+        is_open && !matches!(numbered.event, Event::Outcome(_))
+    }
+
+    /// A turn that was not wanted any more before it began is stopped now; what was to follow it is not sent.
+    fn stop_if_unwanted(&mut self, before: Turn) {
+        if before.is_unwanted() && self.turn.is_running() {
+            self.wishes.push(Wish::Interrupt);
+            let held = self.pending.withdraw();
+            self.put_back(held);
+        }
+    }
+
+    fn happened(&mut self, now: Duration, numbered: &Numbered) {
+        if self.session.as_ref().is_some_and(|session| *session != numbered.session) {
+            return;
+        }
+        self.has_talk = true;
+        let session = self.session.get_or_insert_with(|| numbered.session.clone());
+        self.requests.open(Some(session));
+        self.known.event(&numbered.event);
+        if self.is_caught_up {
+            self.known.event_of_now(&numbered.event);
+            self.known.settle_asked(&numbered.event);
+            self.known.has_worked(&numbered.event);
+        }
+        // What is told of the past, or of an older turn, says nothing about what was asked for and said here since.
+        let is_news = self.is_caught_up && !self.turn.is_after(numbered);
+        let mut back = Vec::new();
+        if is_news {
+            self.sight = Sight::Kept;
+            let before = self.turn;
+            if self.turn.is_idle() && self.is_of_open_turn(numbered) {
+                // It goes on after nobody had known that.
+                self.turn = Turn::found();
+            }
+            self.turn.event(now, self.wall(now), numbered);
+            match &numbered.event {
+                Event::Interrupting { .. } => self.is_stop_confirmed = true,
+                Event::Outcome(_) | Event::TurnStarted { .. } => self.is_stop_confirmed = false,
+                _ => {}
+            }
+            self.stop_if_unwanted(before);
+            back = self.pending.event(&numbered.event);
+            // No end of a turn will follow that would return it.
+            if self.turn.is_idle() {
+                back.extend(self.pending.take_returned());
+            }
+        } else if !self.is_caught_up {
+            self.past.event(now, self.wall(now), numbered);
+        }
+        self.transcript.take(now, numbered);
+        self.put_back(back);
+        // The prompt of the turn was typed before everything that waited for it.
+        if is_news {
+            self.take_back_unsent(&numbered.event);
+        }
+        if let Some(closed) = self.requests.event(numbered)
+            && let Some(panel) = self.lose_panel(|panel| *panel.ticket() == closed.ticket)
+            && !panel.is_sent()
+            && closed.decision != Decision::Void
+            && matches!(closed.by, Who::User | Who::Model)
+        {
+            self.note(Tone::Info, format!("the request was answered elsewhere: {}", closed.decision));
+        }
+        if let (Some(panel), Event::SessionStarted(_)) = (&mut self.panel, &numbered.event)
+            && let Some(request) = self.requests.find(panel.ticket(), &self.known)
+        {
+            panel.renew(request.scene);
+        }
+        if matches!(numbered.event, Event::Outcome(_)) {
+            self.ended = numbered.turn.unwrap_or(0).max(self.ended);
+            self.lose_panel(|panel| !panel.is_from_elsewhere());
+        }
+    }
+
+    /// Returns prompts to the input line, in this order. The last one is put back first: each goes before what is there.
+    fn put_back(&mut self, prompts: Vec<Prompt>) {
+        for prompt in prompts.into_iter().rev() {
+            self.composer.put_back(prompt);
+        }
+    }
+
+    /// A turn that ended before Codex had begun it has done nothing with what was said: it goes back to the input line.
+    /// Where nobody knows whether it was begun, it does not, since it would be done twice.
+    fn take_back_unsent(&mut self, event: &Event) {
+        match event {
+            Event::TurnStarted { .. } => self.sent = None,
+            Event::Outcome(report) => {
+                let is_known = matches!(report.outcome, Outcome::Failed { .. } | Outcome::Interrupted { .. });
+                if let Some(prompt) = self.sent.take().filter(|_| is_known) {
+                    self.transcript.take_back(&redact(&prompt.text));
+                    self.composer.put_back(prompt);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// What can be completed where a conversation or a task is named.
+    fn know_names(&mut self, sessions: &[SessionInfo], tasks: &[TaskLine]) {
+        let session = |info: &SessionInfo| {
+            let name = info.task.as_deref().unwrap_or(info.id.as_str());
+            Choice::new(name, info.title.trim())
+        };
+        let task = |task: &TaskLine| {
+            Choice::new(task.id.as_str(), format!("{}: {}", task.status.word(), task.title.trim()))
+        };
+        self.composer.know(Source::Sessions, sessions.iter().map(session).collect());
+        self.composer.know(Source::Tasks, tasks.iter().map(task).collect());
+    }
+
+    /// What can be completed after `/model` and `/reasoning`.
+    fn know_models(&mut self) {
+        let Some(offers) = &self.known.offers else { return };
+        let model = |offer: &ModelOffer| Choice::new(offer.id.as_str(), offer.description.as_str());
+        self.composer.know(Source::Models, offers.models.iter().map(model).collect());
+        let chosen = offers.models.iter().find(|offer| Some(offer.id.as_str()) == self.known.model().value());
+        let effort = |offer: &EffortOffer| Choice::new(offer.effort.as_str(), offer.description.as_str());
+        let efforts = chosen.map(|offer| offer.efforts.iter().map(effort).collect());
+        self.composer.know(Source::Efforts, efforts.unwrap_or_default());
+    }
+
+    /// A task has ended. That of the one on the screen is told by its events.
+    fn task_ended(&mut self, task: &TaskLine) {
+        if self.session.as_ref() == Some(&task.session) {
+            return;
+        }
+        let is_well = matches!(task.status, TaskStatus::Completed | TaskStatus::Cancelled);
+        self.note(if is_well { Tone::Info } else { Tone::Warn }, ended(task));
+    }
+
+    /// A request of another conversation has no events here: what is no longer listed is over.
+    fn close_if_gone(&mut self) {
+        let shown = self.panel.as_ref().map(|panel| panel.ticket().clone());
+        let is_gone = shown.is_some_and(|ticket| !self.requests.is_open(&ticket));
+        // Whether an answer from here counted is told by what came of it.
+        let gone = self.lose_panel(|panel| is_gone && panel.is_from_elsewhere() && !panel.is_sent());
+        if gone.is_some() {
+            self.note(Tone::Info, "the request was answered elsewhere, or is no longer open");
+        }
+    }
+
+    /// A question went, and not because the person put it away. What is being typed for it must not go elsewhere: not into
+    /// the input line, and not to the next question.
+    pub(super) fn lose_panel(&mut self, is_gone: impl FnOnce(&Panel) -> bool) -> Option<Panel> {
+        let panel = self.panel.take_if(|panel| is_gone(panel))?;
+        if panel.is_entering() {
+            self.is_dropping = true;
+            self.note(Tone::Warn, "the question is gone: what you were typing for it is dropped");
+        }
+        Some(panel)
+    }
+
+    /// The engine has taken an answer. Where the request belongs to another conversation, no event will say so.
+    fn answered(&mut self, ticket: &TicketId) {
+        self.panel.take_if(|panel| panel.ticket() == ticket && panel.is_from_elsewhere());
+        if let Some(at) = self.given.iter().position(|(given, _)| given == ticket) {
+            let (_, words) = self.given.remove(at);
+            self.requests.close(ticket);
+            self.note(Tone::Info, words);
+        }
+    }
+
+    /// Something could not be done: nothing that was typed is lost.
+    fn refused(&mut self, what: &str, prompt: Option<Prompt>, ticket: Option<TicketId>) {
+        // It may have been the wish to stop: whoever wants that asks again.
+        let is_about_command = prompt.is_none() && ticket.is_none();
+        if let Some(prompt) = prompt {
+            // Input for a turn that ran before may be refused when the next one was asked for.
+            let has_no_turn = self.sent.take_if(|sent| *sent == prompt).is_some();
+            self.pending.refused(&prompt);
+            self.transcript.take_back(&redact(&prompt.text));
+            self.has_talk = self.transcript.newest_seq().is_some();
+            let held = if has_no_turn && matches!(self.turn, Turn::Asked { .. }) {
+                self.turn = Turn::Idle;
+                // No turn brings what was chosen.
+                self.known.is_brought = false;
+                self.pending.withdraw()
+            } else {
+                Vec::new()
+            };
+            for prompt in held.into_iter().rev().chain([prompt]) {
+                self.composer.put_back(prompt);
+            }
+        }
+        if is_about_command && !self.is_stop_confirmed {
+            self.turn.go_on();
+        }
+        self.given.retain(|(given, _)| Some(given) != ticket.as_ref());
+        if let Some(ticket) = &ticket {
+            self.aside.refused(ticket);
+        }
+        let shown = self.panel.as_mut().filter(|panel| Some(panel.ticket()) == ticket.as_ref());
+        match shown {
+            Some(panel) => {
+                panel.refused(&one_line(what));
+                if !self.composer.is_busy() {
+                    panel.offer_keyboard();
+                }
+            }
+            None => self.note(Tone::Bad, sanitize(what).into_owned()),
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! What is known about the conversation and its surroundings, and from whom: the status line, the first screen and the
+//! approval panel show it.
+//!
+//! Nothing is guessed. What Codex reported wins over what was asked for, and that over what its configuration names.
+
+use talaria_core::api::{Offers, SessionInfo, TaskCounts};
+use talaria_core::event::{Event, RateLimits, Stage, Started, Usage};
+use talaria_core::item::ItemBody;
+use talaria_core::outcome::Outcome;
+
+/// What the person asked for with flags.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// The model.
+    pub model: Option<String>,
+    /// How much it thinks.
+    pub effort: Option<String>,
+    /// The sandbox, as Codex calls it.
+    pub sandbox: Option<String>,
+    /// When Codex asks, as Codex calls it.
+    pub approval: Option<String>,
+}
+
+/// Something that has to be done before a turn can run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Missing {
+    pub(super) what: String,
+    pub(super) remedy: String,
+}
+
+/// A setting, and where it comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Setting<'a> {
+    /// Codex reported it for this conversation.
+    InForce(&'a str),
+    /// It was asked for; the next turn brings it.
+    Asked(&'a str),
+    /// The configuration that Codex reads names it.
+    Configured(&'a str),
+    /// Codex has answered, and not told it.
+    Untold,
+    /// Codex has not answered yet.
+    Unknown,
+}
+
+impl<'a> Setting<'a> {
+    /// The value, if there is one.
+    pub(super) fn value(self) -> Option<&'a str> {
+        match self {
+            Self::InForce(value) | Self::Asked(value) | Self::Configured(value) => Some(value),
+            Self::Untold | Self::Unknown => None,
+        }
+    }
+}
+
+/// How the engine is, as far as was told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Engine {
+    #[default]
+    There,
+    Away,
+    /// A person stopped it.
+    Stopped,
+}
+
+/// All of it.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    /// The version of Talaria.
+    pub(super) version: String,
+    /// Where a new conversation works.
+    pub(super) cwd: String,
+    /// The home of the person.
+    pub(super) home: Option<String>,
+    /// What every new conversation begins with.
+    pub(super) flags: Asked,
+    /// What this one was asked for: flags, and what was chosen since.
+    pub(super) asked: Asked,
+    /// Was a turn asked for with it that has not ended? Only such a turn brings it.
+    pub(super) is_brought: bool,
+    pub(super) session: Option<Box<SessionInfo>>,
+    pub(super) started: Option<Box<Started>>,
+    pub(super) offers: Option<Box<Offers>>,
+    pub(super) missing: Vec<Missing>,
+    pub(super) engine: Engine,
+    pub(super) tasks: TaskCounts,
+    /// Was it told what waits for a person?
+    pub(super) has_waiting: bool,
+    /// How many commands run in the background, in all conversations.
+    pub(super) background: usize,
+    pub(super) usage: Usage,
+    /// Tokens in the context, and how many fit.
+    pub(super) context: Option<(u64, u64)>,
+    pub(super) limits: Option<RateLimits>,
+}
+
+impl Known {
+    /// Another conversation: what was known of the last one does not hold for it.
+    pub(super) fn open(&mut self, session: Option<Box<SessionInfo>>) {
+        // One that was there before has its own settings.
+        if session.is_some() {
+            self.asked = Asked::default();
+        } else {
+            // What a new one would begin with is asked for anew.
+            self.missing.clear();
+            let Asked { sandbox, approval, .. } = self.flags.clone();
+            self.asked = Asked { sandbox, approval, ..std::mem::take(&mut self.asked) };
+        }
+        self.session = session;
+        self.started = None;
+        self.usage = Usage::default();
+        self.context = None;
+    }
+
+    /// Learns from an event.
+    pub(super) fn event(&mut self, event: &Event) {
+        match event {
+            Event::SessionStarted(started) => {
+                self.started = Some(started.clone());
+            }
+            Event::SettingsConfirmed { model, effort } => {
+                if let Some(started) = &mut self.started {
+                    started.model.clone_from(model);
+                    started.effort.clone_from(effort);
+                }
+            }
+            // A turn that begins has cost nothing yet.
+            Event::Ledger { stage: Stage::Prepared, .. } | Event::TurnStarted { .. } => {
+                self.usage = Usage::default();
+            }
+            Event::UsageUpdated { turn, context, window } => {
+                self.usage = *turn;
+                self.context = window.filter(|&window| window > 0).map(|window| (*context, window));
+            }
+            _ => {}
+        }
+    }
+
+    /// Learns from an event of now: limits that were told in the past hold no more.
+    pub(super) fn event_of_now(&mut self, event: &Event) {
+        if let Event::RateLimits(limits) = event {
+            self.limits = Some((**limits).clone());
+        }
+    }
+
+    /// Something is chosen for the turns to come.
+    pub(super) fn choose(&mut self, model: Option<String>, effort: Option<String>) {
+        self.asked = Asked { model, effort, ..std::mem::take(&mut self.asked) };
+        self.is_brought = false;
+    }
+
+    /// A turn is asked for, with what was chosen.
+    pub(super) fn bring_asked(&mut self) {
+        self.is_brought = true;
+    }
+
+    /// Codex may have said what is in force for the turn that was asked for here: then what was chosen is done, or was
+    /// refused with a warning of its own. Other turns, those that shorten the conversation among them, do not bring it.
+    pub(super) fn settle_asked(&mut self, event: &Event) {
+        match event {
+            Event::SessionStarted(_) | Event::SettingsConfirmed { .. } if self.is_brought => {
+                self.asked.model = None;
+                self.asked.effort = None;
+            }
+            Event::Outcome(_) => self.is_brought = false,
+            _ => {}
+        }
+    }
+
+    /// The model has answered: what was missing for that is there.
+    pub(super) fn has_worked(&mut self, event: &Event) {
+        let is_work = match event {
+            Event::ItemStarted { item } => !matches!(item.body, ItemBody::UserMessage { .. }),
+            Event::Outcome(report) => report.outcome == Outcome::Completed,
+            _ => false,
+        };
+        if is_work {
+            self.missing.clear();
+            if let Some(offers) = &mut self.offers {
+                offers.account.needed = false;
+            }
+        }
+    }
+
+    /// Codex says what there is.
+    pub(super) fn offered(&mut self, offers: Box<Offers>) {
+        self.missing.clear();
+        if offers.limits.is_some() {
+            self.limits.clone_from(&offers.limits);
+        }
+        self.offers = Some(offers);
+    }
+
+    /// Something has to be done first. It may be told more than once.
+    pub(super) fn lacks(&mut self, missing: Missing) {
+        if !self.missing.contains(&missing) {
+            self.missing.push(missing);
+        }
+    }
+
+    /// What a new conversation would begin with; one that was there before has its own settings.
+    fn configured(&self) -> Option<&Offers> {
+        self.offers.as_deref().filter(|_| self.session.is_none())
+    }
+
+    pub(super) fn model(&self) -> Setting<'_> {
+        let running = self.started.as_ref().map(|started| started.model.as_str());
+        let listed = self.session.as_ref().and_then(|session| session.model.as_deref());
+        let offered = self.configured().and_then(|offers| {
+            let default =
+                || offers.models.iter().find(|model| model.is_default).map(|model| model.id.as_str());
+            offers.model.as_deref().or_else(default)
+        });
+        self.setting(self.asked.model.as_deref(), running.or(listed), offered)
+    }
+
+    pub(super) fn effort(&self) -> Setting<'_> {
+        let running = self.started.as_ref().and_then(|started| started.effort.as_deref());
+        let offered = match self.started {
+            // Where Codex names none for a conversation, the model is asked with its usual one.
+            Some(_) => self.usual_effort(),
+            None => {
+                self.configured().and_then(|offers| offers.effort.as_deref().or_else(|| self.usual_effort()))
+            }
+        };
+        self.setting(self.asked.effort.as_deref(), running, offered)
+    }
+
+    /// The usual effort of the model, if Codex lists it.
+    fn usual_effort(&self) -> Option<&str> {
+        let (offers, model) = (self.offers.as_ref()?, self.model().value()?);
+        let listed = offers.models.iter().find(|offer| offer.id == model)?;
+        listed.default_effort.as_deref()
+    }
+
+    pub(super) fn sandbox(&self) -> Setting<'_> {
+        let running = self.started.as_ref().map(|started| started.sandbox.as_str());
+        let offered = self.configured().and_then(|offers| offers.sandbox.as_deref());
+        self.setting(self.asked.sandbox.as_deref().filter(|_| running.is_none()), running, offered)
+    }
+
+    pub(super) fn approval(&self) -> Setting<'_> {
+        let running = self.started.as_ref().map(|started| started.approval.as_str());
+        let offered = self.configured().and_then(|offers| offers.approval.as_deref());
+        self.setting(self.asked.approval.as_deref().filter(|_| running.is_none()), running, offered)
+    }
+
+    /// Where the conversation works.
+    pub(super) fn folder(&self) -> &str {
+        let running = self.started.as_ref().map(|started| started.cwd.as_str());
+        running.or(self.session.as_ref().map(|session| session.cwd.as_str())).unwrap_or(&self.cwd)
+    }
+
+    /// The version of Codex.
+    pub(super) fn codex(&self) -> Option<&str> {
+        let running = self.started.as_ref().map(|started| started.codex.as_str());
+        running.or(self.offers.as_ref().map(|offers| offers.codex.as_str()))
+    }
+
+    /// How full the model's context is, in percent.
+    pub(super) fn context_percent(&self) -> Option<u64> {
+        self.context.map(|(used, window)| (used.saturating_mul(100) / window).min(100))
+    }
+
+    fn setting<'a>(
+        &self,
+        asked: Option<&'a str>,
+        running: Option<&'a str>,
+        configured: Option<&'a str>,
+    ) -> Setting<'a> {
+        match (asked, running, configured) {
+            (Some(asked), Some(running), _) if asked == running => Setting::InForce(running),
+            (Some(asked), ..) => Setting::Asked(asked),
+            (None, Some(running), _) => Setting::InForce(running),
+            (None, None, Some(configured)) => Setting::Configured(configured),
+            (None, None, None) if self.offers.is_some() || self.started.is_some() => Setting::Untold,
+            (None, None, None) => Setting::Unknown,
+        }
+    }
+}

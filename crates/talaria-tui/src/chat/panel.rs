@@ -1,0 +1,339 @@
+//! The approval panel: a request that waits for the person, shown whole, with one key for each choice.
+//!
+//! The answer carries the digest of the request that is shown. Nothing is accepted that was not on the screen to its
+//! end, and no key that was meant for the input line answers (`grip`, `hold`). How lines become an answer is `dialog`.
+
+use std::time::Duration;
+
+use talaria_core::ids::TicketId;
+use talaria_core::request::{Answer, Ask, Decision};
+use talaria_guard::place::Place;
+
+use super::contract::{Code, Key};
+use super::line::Line;
+use talaria_render::dialog::{Dialog, Next, Step};
+
+mod entry;
+mod grip;
+mod hold;
+mod page;
+mod rows;
+mod short;
+
+pub(super) use grip::Route;
+pub(super) use rows::Rows;
+
+use entry::Entry;
+use grip::Grip;
+use hold::Hold;
+use page::Page;
+
+/// A request that waits for a person.
+#[derive(Clone, Debug)]
+pub(super) struct Request {
+    pub(super) ticket: TicketId,
+    pub(super) ask: Ask,
+    pub(super) digest: Option<String>,
+    pub(super) scene: Scene,
+}
+
+/// What is known about where it would happen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Scene {
+    /// Another conversation, if it is not this one, in words.
+    pub(super) origin: Option<String>,
+    /// The sub-agent that asks, if it is one, in words.
+    pub(super) agent: Option<String>,
+    pub(super) sandbox: String,
+    pub(super) approval: String,
+    pub(super) cwd: String,
+    pub(super) place: Option<Place>,
+}
+
+/// Is an answer wanted?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Asking,
+    /// An answer was given, and nobody has said yet whether it counts.
+    Sent,
+}
+
+/// The request on the screen.
+#[derive(Debug)]
+pub(super) struct Panel {
+    ticket: TicketId,
+    digest: Option<String>,
+    scene: Scene,
+    dialog: Dialog,
+    stage: Stage,
+    entry: Entry,
+    /// The question in rows of this width: a long diff is not laid out for every frame.
+    body: Option<(usize, Vec<Line>)>,
+    page: Page,
+    grip: Grip,
+    shown_at: Option<Duration>,
+    hold: Hold,
+    problem: Option<String>,
+}
+
+/// Said to a yes that came too early.
+const UNREAD: &str = "read it all first";
+
+/// What came of a key.
+#[derive(Debug)]
+pub(super) enum Felt {
+    /// Nothing that concerns others.
+    Nothing,
+    /// The person has decided.
+    Answer(Answer),
+    /// The person does not want to answer now.
+    Left,
+    /// The key was not for the panel.
+    NotMine,
+}
+
+impl Panel {
+    /// Shows a request. It has the keyboard; where something is being typed, the caller takes that away.
+    pub(super) fn new(request: Request) -> Self {
+        Self {
+            ticket: request.ticket,
+            digest: request.digest,
+            scene: request.scene,
+            dialog: Dialog::new(request.ask),
+            stage: Stage::Asking,
+            entry: Entry::default(),
+            body: None,
+            page: Page::default(),
+            grip: Grip::Offered,
+            shown_at: None,
+            hold: Hold::default(),
+            problem: None,
+        }
+    }
+
+    /// Which request it is.
+    pub(super) fn ticket(&self) -> &TicketId {
+        &self.ticket
+    }
+
+    /// The digest of what is shown.
+    pub(super) fn digest(&self) -> Option<&String> {
+        self.digest.as_ref()
+    }
+
+    /// Does it belong to another conversation?
+    pub(super) fn is_from_elsewhere(&self) -> bool {
+        self.scene.origin.is_some()
+    }
+
+    /// Was it answered from here?
+    pub(super) fn is_sent(&self) -> bool {
+        self.stage == Stage::Sent
+    }
+
+    /// More is known about where it would happen; it is to be read again.
+    pub(super) fn renew(&mut self, scene: Scene) {
+        if scene != self.scene {
+            (self.scene, self.body, self.page) = (scene, None, Page::default());
+        }
+    }
+
+    /// What was laid out last is on the screen now.
+    pub(super) fn was_drawn(&mut self, now: Duration) {
+        if self.page.was_drawn() {
+            self.shown_at.get_or_insert(now);
+        }
+        if self.page.is_whole() {
+            self.problem.take_if(|problem| problem == UNREAD);
+        }
+    }
+
+    /// It is not on the screen any more: a key that comes now is not for it.
+    pub(super) fn was_hidden(&mut self) {
+        self.shown_at = None;
+        self.page.was_hidden();
+    }
+
+    /// Where a key goes now.
+    pub(super) fn route(&self, now: Duration) -> Route {
+        self.grip.route(self.shown_at, now)
+    }
+
+    /// Has it been on the screen for a moment?
+    pub(super) fn is_seen(&self, now: Duration) -> bool {
+        grip::is_seen(self.shown_at, now)
+    }
+
+    /// Is a line being typed for it? Of a secret nobody sees whether it has begun.
+    pub(super) fn is_entering(&self) -> bool {
+        let has_begun = self.dialog.is_secret() || self.has_line();
+        self.has_keyboard() && self.takes_line() && has_begun
+    }
+
+    /// Was something typed for it?
+    pub(super) fn has_line(&self) -> bool {
+        !self.entry.text().is_empty()
+    }
+
+    /// Do keys go to it, as far as the screen tells?
+    pub(super) fn has_keyboard(&self) -> bool {
+        self.grip != Grip::Line
+    }
+
+    /// The person wants to answer.
+    pub(super) fn take_keyboard(&mut self) {
+        self.grip = Grip::Taken;
+    }
+
+    /// The person types something else.
+    pub(super) fn leave_keyboard(&mut self) {
+        self.grip = Grip::Line;
+    }
+
+    /// It may have the keyboard, as if it had just appeared.
+    pub(super) fn offer_keyboard(&mut self) {
+        self.grip = Grip::Offered;
+        self.shown_at = None;
+    }
+
+    /// The answer was not taken, or that is not known, as `why` says; the person may give another.
+    pub(super) fn refused(&mut self, why: &str) {
+        self.stage = Stage::Asking;
+        self.problem = Some(talaria_guard::plain::one_line(why).into_owned());
+        self.dialog.back();
+    }
+
+    /// Notes that an answer was given. There is nothing to press until somebody says whether it counts.
+    pub(super) fn sent(&mut self) {
+        self.stage = Stage::Sent;
+        self.grip = Grip::Line;
+        self.problem = None;
+    }
+
+    /// Does it want a line, and not a key?
+    pub(super) fn takes_line(&self) -> bool {
+        match self.dialog.step() {
+            _ if self.stage == Stage::Sent => false,
+            Step::Choice => false,
+            Step::Question(_) => self.dialog.question().is_none_or(|question| {
+                // With more options than digits a number is a line.
+                question.options.is_empty() || question.options.len() > 9
+            }),
+            Step::Reason | Step::Other(_) | Step::Field(_) => true,
+        }
+    }
+
+    /// Takes pasted text, if a line is wanted.
+    pub(super) fn paste(&mut self, text: &str) -> Felt {
+        if !self.takes_line() {
+            return Felt::NotMine;
+        }
+        self.entry.paste(text);
+        Felt::Nothing
+    }
+
+    /// Says yes, as the keys do.
+    pub(super) fn accept(&mut self, decision: Decision) -> Felt {
+        let key = match decision {
+            Decision::Accept => 'y',
+            Decision::AcceptForSession => 's',
+            Decision::AcceptAlways => 'a',
+            Decision::Decline | Decision::Cancel | Decision::Void => return Felt::NotMine,
+        };
+        if self.dialog.step() == Step::Choice { self.choice(key) } else { Felt::NotMine }
+    }
+
+    /// The letter that decides if nothing follows it at once.
+    pub(super) fn held(&self) -> Option<char> {
+        self.hold.letter()
+    }
+
+    /// Something followed the letter at once: gives it back, and nothing is decided.
+    pub(super) fn take_back(&mut self) -> Option<char> {
+        self.hold.take_back()
+    }
+
+    /// Lets time pass: a letter that nothing followed decides.
+    pub(super) fn tick(&mut self, now: Duration) -> Felt {
+        self.hold.due(now).map_or(Felt::Nothing, |letter| self.choice(letter))
+    }
+
+    /// Takes a key.
+    pub(super) fn key(&mut self, now: Duration, key: Key) -> Felt {
+        if self.scroll(key.code) {
+            return Felt::Nothing;
+        }
+        match key.code {
+            Code::Esc if self.takes_line() => {
+                self.entry.take();
+                self.dialog.back();
+                Felt::Nothing
+            }
+            Code::Esc => Felt::Left,
+            _ if self.stage == Stage::Sent => Felt::NotMine,
+            Code::Enter if self.takes_line() => {
+                let line = self.entry.take();
+                self.line(&line)
+            }
+            _ if self.takes_line() => {
+                self.entry.key(key);
+                Felt::Nothing
+            }
+            Code::Char(c) if !key.ctrl && !key.alt && self.is_key(c) => {
+                self.hold.begin(now, c);
+                Felt::Nothing
+            }
+            // Whoever begins with another letter, or with a slash, is writing something else.
+            _ => Felt::NotMine,
+        }
+    }
+
+    /// Does this letter mean something where one key is wanted?
+    fn is_key(&self, c: char) -> bool {
+        match (self.dialog.step(), c.to_ascii_lowercase()) {
+            (Step::Choice, c) => matches!(c, 'y' | 's' | 'a' | 'n' | 'r' | 'x'),
+            (_, 'n' | 'r' | 'x' | 'o') => true,
+            (_, c) => {
+                self.dialog.question().is_some_and(|question| question.option(&c.to_string()).is_some())
+            }
+        }
+    }
+
+    /// One key is one choice; a yes needs that everything was seen.
+    fn choice(&mut self, c: char) -> Felt {
+        let c = c.to_ascii_lowercase();
+        let is_yes = self.dialog.step() == Step::Choice && matches!(c, 'y' | 's' | 'a');
+        if is_yes && !self.page.is_whole() {
+            self.page.go_on();
+            self.problem = Some(UNREAD.to_owned());
+            return Felt::Nothing;
+        }
+        self.line(c.encode_utf8(&mut [0; 4]))
+    }
+
+    fn line(&mut self, line: &str) -> Felt {
+        self.problem = None;
+        match self.dialog.take(line) {
+            Next::Ask => Felt::Nothing,
+            Next::Answer(answer) => Felt::Answer(answer),
+        }
+    }
+
+    fn scroll(&mut self, code: Code) -> bool {
+        if !self.page.overflows() {
+            return false;
+        }
+        let page = self.page.height();
+        match code {
+            Code::Up => self.page.scroll(-1),
+            Code::Down => self.page.scroll(1),
+            Code::PageUp => self.page.scroll(-page),
+            Code::PageDown => self.page.scroll(page),
+            Code::Char(' ') if !self.takes_line() => self.page.scroll(page),
+            Code::Home => self.page.scroll(isize::MIN),
+            Code::End => self.page.scroll(isize::MAX),
+            _ => return false,
+        }
+        true
+    }
+}

@@ -1,0 +1,198 @@
+//! The panel as rows: the question, as much of it as fits, and what is wanted. No row is cut: what is too wide goes on in
+//! the next one.
+
+use std::ops::Range;
+use std::path::Path;
+
+use talaria_core::request::Ask;
+use talaria_guard::plain::reveal_line;
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
+
+use super::super::line::{Line, Span, fitting};
+use super::super::welcome::wrapped;
+use super::{Panel, Stage, short};
+use talaria_render::question::{self, Rules};
+use talaria_render::{Color, Paint, Style, cut, diff, prompt};
+
+/// An answer was given.
+const SENT: &[&str] = &["your answer is on its way", "answer on its way", "answer sent"];
+/// The input line has the keyboard.
+const ELSEWHERE: &[&str] =
+    &["Ctrl-G answers it; keys go to the input line", "Ctrl-G answers it", "Ctrl-G answers"];
+
+/// The panel on the screen.
+#[derive(Debug, Default)]
+pub(in super::super) struct Rows {
+    pub(in super::super) lines: Vec<Line>,
+    /// Behind what is typed.
+    pub(in super::super) cursor: Option<(usize, usize)>,
+}
+
+impl Panel {
+    /// The rows, at most `height`. They count as seen when they have been drawn.
+    pub(in super::super) fn rows(&mut self, width: usize, height: usize, paint: Paint) -> Rows {
+        if height == 0 || width == 0 {
+            return Rows::default();
+        }
+        let body = match self.body.take() {
+            Some((laid_out, body)) if laid_out == width => body,
+            _ => self.question(width, paint),
+        };
+        let mut tail = self.tail(width, height, paint);
+        let most =
+            if body.is_empty() { height } else { height.div_ceil(2).max(height.saturating_sub(body.len())) };
+        let tail_room = most.min(height.saturating_sub(1)).max(1);
+        if tail.len() > tail_room {
+            tail.drain(..tail.len() - tail_room);
+        }
+        let room = height - tail.len();
+        let has_mark = body.len() > room && room > 1;
+        let shown = self.page.show(body.len(), width, room - usize::from(has_mark));
+        let mut lines = body[shown.clone()].to_vec();
+        if has_mark {
+            lines.push(self.mark(shown, width, paint));
+        }
+        let has_cursor = self.takes_line() && self.has_keyboard();
+        let column = tail.last().map_or(0, Line::width);
+        self.body = Some((width, body));
+        lines.extend(tail);
+        let cursor = has_cursor.then(|| (column, lines.len().saturating_sub(1)));
+        Rows { lines, cursor }
+    }
+
+    fn question(&self, width: usize, paint: Paint) -> Vec<Line> {
+        let rules = Rules {
+            sandbox: &self.scene.sandbox,
+            approval: &self.scene.approval,
+            place: self.scene.place,
+            cwd: &self.scene.cwd,
+        };
+        let mut lines = Vec::new();
+        for whose in self.scene.origin.iter().chain(&self.scene.agent) {
+            lines.push(Line::of(Style::BOLD, whose.clone()));
+        }
+        let near = nearby(self.dialog.ask(), &self.scene.cwd);
+        let ask = near.as_ref().unwrap_or(self.dialog.ask());
+        lines.extend(Line::read_all(&question::show(ask, paint, Some(width), rules)));
+        if near.is_some() {
+            let mut place = Line::of(Style::DIM, format!("  {:<8}", "in"));
+            place.push(Style::PLAIN, &reveal_line(&self.scene.cwd));
+            lines.push(place);
+        }
+        lines.into_iter().flat_map(|line| broken(line, width)).collect()
+    }
+
+    /// Which rows are shown, and which have to be shown before a yes.
+    fn mark(&self, shown: Range<usize>, width: usize, paint: Paint) -> Line {
+        let rule = paint.sign("──", "--");
+        let place = format!("{}-{}/{}", shown.start + 1, shown.end, self.page.total());
+        let unseen = self.page.unseen().filter(|_| self.stage == Stage::Asking);
+        let mut words = Vec::new();
+        if let Some(rows) = unseen {
+            // Not every keyboard has pages. Where a line is typed, a space is part of it; and whose keys go to the input
+            // line gets the keyboard first.
+            let (long, short) = match (rows.start < shown.start, self.takes_line()) {
+                _ if !self.has_keyboard() => ("", ""),
+                (true, _) => (": PageUp", ": Up"),
+                (false, true) => (": PageDown", ": Down"),
+                (false, false) => (": Space or PageDown", ": Space"),
+            };
+            let rows = format!("{}-{}", rows.start + 1, rows.end);
+            words.push(format!("{rule} {place}; {rows} not seen yet{long} {rule}"));
+            words.push(format!("{rule} {place}; {rows} unseen{short} {rule}"));
+            words.push(format!("{place}, unseen {rows}{short}"));
+            words.push(format!("unseen {rows}{short}"));
+            words.push(format!("unseen {rows}"));
+        } else {
+            let arrow = if self.page.is_at_end() { " Up" } else { " Down" };
+            let arrow = if self.has_keyboard() { arrow } else { "" };
+            words.push(format!("{rule} {place}{arrow} {rule}"));
+        }
+        words.push(place);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        Line::of(Style::DIM, fitting(&words, width))
+    }
+
+    /// What is wanted, or why nothing can be answered now.
+    fn tail(&self, width: usize, height: usize, paint: Paint) -> Vec<Line> {
+        let wanted = match self.stage {
+            Stage::Sent => vec![Line::of(Style::DIM, fitting(SENT, width))],
+            Stage::Asking if !self.has_keyboard() => vec![Line::of(Style::BOLD, fitting(ELSEWHERE, width))],
+            Stage::Asking => self.prompt(width, paint),
+        };
+        let Some(problem) = self.problem.as_deref() else {
+            return if wanted.len() > height / 2 { vec![self.short(width, paint)] } else { wanted };
+        };
+        let red = |text| Line::of(Style::PLAIN.color(Color::Red), text);
+        let told: Vec<Line> = wrapped(problem, width).into_iter().map(red).collect();
+        if told.len() + wanted.len() <= height / 2 {
+            return told.into_iter().chain(wanted).collect();
+        }
+        vec![red(cut(problem, width, paint)), self.short(width, paint)]
+    }
+
+    /// What is wanted, in as many rows as it needs.
+    fn prompt(&self, width: usize, paint: Paint) -> Vec<Line> {
+        let mut lines = Line::read_all(&prompt::show(&self.dialog, paint, Some(width)));
+        if let Some(last) = lines.last_mut().filter(|_| !self.dialog.is_secret()) {
+            last.push(Style::PLAIN, &reveal_line(self.entry.text()));
+        }
+        lines.into_iter().flat_map(|line| broken(line, width)).collect()
+    }
+
+    /// The same in one row, for windows with little room: the keys alone, or the end of what is typed.
+    fn short(&self, width: usize, paint: Paint) -> Line {
+        match self.stage {
+            Stage::Sent => return Line::of(Style::DIM, fitting(SENT, width)),
+            Stage::Asking if !self.has_keyboard() => return Line::of(Style::BOLD, fitting(ELSEWHERE, width)),
+            Stage::Asking => {}
+        }
+        if let Some(keys) = short::keys(&self.dialog) {
+            return Line::of(Style::BOLD, keys);
+        }
+        let label = short::label(&self.dialog);
+        let mut line = Line::of(Style::BOLD, label);
+        if !self.dialog.is_secret() {
+            // The cursor stands behind it.
+            let room = width.saturating_sub(label.width() + 1);
+            line.push(Style::PLAIN, &short::end_of(&reveal_line(self.entry.text()), room, paint));
+        }
+        line
+    }
+}
+
+/// A patch with its files named as seen from where the conversation works, if that shortens any.
+fn nearby(ask: &Ask, cwd: &str) -> Option<Ask> {
+    let Ask::Patch { thread, item, changes: Some(changes), reason, grant_root } = ask else { return None };
+    let near = diff::nearby(changes, Path::new(cwd));
+    (near != *changes).then(|| Ask::Patch {
+        thread: thread.clone(),
+        item: item.clone(),
+        changes: Some(near),
+        reason: reason.clone(),
+        grant_root: grant_root.clone(),
+    })
+}
+
+/// A line in as many rows as it needs.
+pub(super) fn broken(line: Line, width: usize) -> Vec<Line> {
+    if line.width() <= width {
+        return vec![line];
+    }
+    let (mut rows, mut row, mut used) = (Vec::new(), Line::default(), 0);
+    for Span { text, style } in line.spans {
+        let mut begin = 0;
+        for (at, piece) in text.grapheme_indices(true) {
+            if used + piece.width() > width && used > 0 {
+                row.push(style, &text[begin..at]);
+                rows.push(std::mem::take(&mut row));
+                (begin, used) = (at, 0);
+            }
+            used += piece.width();
+        }
+        row.push(style, &text[begin..]);
+    }
+    rows.push(row);
+    rows
+}

@@ -1,0 +1,242 @@
+//! Input for a running turn that Codex has not shown as taken. It is on the screen until then, and never lost: what is
+//! refused or taken back goes to the input line.
+//!
+//! Events tell texts with their secrets masked, so that they are compared in that form.
+
+use talaria_core::api::When;
+use talaria_core::event::Event;
+use talaria_core::item::ItemBody;
+use talaria_guard::plain::one_line;
+use talaria_guard::redact::redact;
+
+use super::contract::Prompt;
+use super::images;
+use super::line::Line;
+use talaria_render::{Paint, Style, cut};
+
+/// So many characters of a text are shown at most.
+const LABEL: usize = 500;
+
+/// How far an input is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// The engine has not said that there is a turn for it.
+    Held,
+    /// It was handed over.
+    Told,
+    /// The engine keeps it for the next turn.
+    Queued,
+    /// Codex has it. Whether the model reads it is not known before the turn shows it.
+    Sent,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    prompt: Prompt,
+    when: When,
+    stage: Stage,
+    /// Counts up with each one that was typed.
+    order: u64,
+    /// Its beginning as it is shown: a prompt may be long, and rows are made for every frame.
+    label: Label,
+}
+
+/// The beginning of a text, in one line and without secrets.
+#[derive(Debug)]
+struct Label {
+    text: String,
+    is_whole: bool,
+}
+
+impl Label {
+    fn new(prompt: &str) -> Self {
+        // Secrets are found in the whole: in half of one nobody sees that it is one.
+        let masked = redact(prompt);
+        let end = masked.char_indices().nth(LABEL).map_or(masked.len(), |(at, _)| at);
+        Self { text: one_line(&masked[..end]).into_owned(), is_whole: end == masked.len() }
+    }
+}
+
+/// All input that waits, the oldest first.
+#[derive(Debug, Default)]
+pub(super) struct Pending {
+    waiting: Vec<Waiting>,
+    /// Taken back. What was handed to Codex and what was queued come back one after the other; the end of the turn, which
+    /// follows, returns them in the order in which they were typed.
+    returned: Vec<Waiting>,
+    /// Texts that the engine hands to Codex and that Codex has not confirmed, the oldest first. They may be another
+    /// client's, and the turn may show one before Codex confirms it.
+    unconfirmed: Vec<String>,
+    /// Counts what was typed.
+    count: u64,
+}
+
+impl Pending {
+    /// Adds input that was handed over.
+    pub(super) fn told(&mut self, prompt: Prompt, when: When) {
+        self.add(prompt, when, Stage::Told);
+    }
+
+    /// Adds input that cannot be handed over yet.
+    pub(super) fn hold(&mut self, prompt: Prompt, when: When) {
+        self.add(prompt, when, Stage::Held);
+    }
+
+    /// There is a turn now: gives what was held for it.
+    pub(super) fn release(&mut self) -> Vec<(Prompt, When)> {
+        let held = self.waiting.iter_mut().filter(|waiting| waiting.stage == Stage::Held);
+        held.map(|waiting| {
+            waiting.stage = Stage::Told;
+            (waiting.prompt.clone(), waiting.when)
+        })
+        .collect()
+    }
+
+    /// There will be no turn: gives back what was held for it.
+    pub(super) fn withdraw(&mut self) -> Vec<Prompt> {
+        let (held, rest) =
+            std::mem::take(&mut self.waiting).into_iter().partition(|w| w.stage == Stage::Held);
+        self.waiting = rest;
+        Vec::into_iter(held).map(|waiting: Waiting| waiting.prompt).collect()
+    }
+
+    /// It was refused.
+    pub(super) fn refused(&mut self, prompt: &Prompt) {
+        if let Some(at) = self.waiting.iter().rposition(|waiting| waiting.prompt == *prompt) {
+            self.waiting.remove(at);
+        }
+    }
+
+    /// Learns from an event; gives back what was not taken.
+    pub(super) fn event(&mut self, event: &Event) -> Vec<Prompt> {
+        match event {
+            Event::ItemStarted { item } | Event::ItemCompleted { item } => {
+                if let ItemBody::UserMessage { text, .. } = &item.body {
+                    self.remove(text);
+                }
+            }
+            Event::Steering { input } => self.unconfirmed.push(input.text.clone()),
+            Event::Steered { .. } if !self.unconfirmed.is_empty() => {
+                let text = self.unconfirmed.remove(0);
+                let is_it = |waiting: &&mut Waiting| {
+                    waiting.when == When::Now
+                        && waiting.stage == Stage::Told
+                        && is_said(&waiting.prompt, &text)
+                };
+                if let Some(waiting) = self.waiting.iter_mut().find(is_it) {
+                    waiting.stage = Stage::Sent;
+                }
+            }
+            Event::Queued { text, .. } => {
+                // The turn that runs did not take it.
+                if let Some(at) = self.unconfirmed.iter().position(|handed| handed == text) {
+                    self.unconfirmed.remove(at);
+                }
+                if let Some(at) = self.find(text) {
+                    self.waiting[at].stage = Stage::Queued;
+                }
+            }
+            Event::Unqueued { inputs, .. } => {
+                let returned = inputs.iter().filter_map(|input| self.remove(&input.text));
+                let returned: Vec<Waiting> = returned.collect();
+                self.returned.extend(returned);
+            }
+            // What was not taken by then is an event of the next turn, or comes back with a refusal.
+            Event::Outcome(_) => {
+                self.unconfirmed.clear();
+                self.waiting.retain(|waiting| matches!(waiting.stage, Stage::Held | Stage::Queued));
+                return self.take_returned();
+            }
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    /// Gives up what was taken back, in the order in which it was typed.
+    pub(super) fn take_returned(&mut self) -> Vec<Prompt> {
+        self.returned.sort_by_key(|waiting| waiting.order);
+        std::mem::take(&mut self.returned).into_iter().map(|waiting| waiting.prompt).collect()
+    }
+
+    fn add(&mut self, prompt: Prompt, when: When, stage: Stage) {
+        self.count += 1;
+        let label = Label::new(&prompt.text);
+        self.waiting.push(Waiting { prompt, when, stage, order: self.count, label });
+    }
+
+    /// A row for each, at most `height`; the last says how many are not shown.
+    pub(super) fn rows(&self, width: usize, height: usize, paint: Paint) -> Vec<Line> {
+        let shown = if self.waiting.len() > height { height.saturating_sub(1) } else { self.waiting.len() };
+        let mut lines: Vec<Line> = self
+            .waiting
+            .iter()
+            .take(shown)
+            .map(|waiting| {
+                let word = match (waiting.stage, waiting.when) {
+                    (Stage::Held, _) => "not sent yet",
+                    (Stage::Sent, _) => "sent, not read yet",
+                    // The engine has not confirmed either.
+                    (Stage::Told, When::Now) => "steering",
+                    (Stage::Told, When::Next) => "queueing",
+                    (Stage::Queued, _) => "queued",
+                };
+                let more = if waiting.label.is_whole { "" } else { paint.sign("…", "~") };
+                let said = &waiting.label.text;
+                let text = format!("{} {word}: {said}{more}", paint.sign("↳", ">"));
+                Line::of(Style::DIM, cut(&text, width, paint))
+            })
+            .collect();
+        if self.waiting.len() > shown && height > 0 {
+            let more = format!("  {} more wait", self.waiting.len() - shown);
+            lines.push(Line::of(Style::DIM, cut(&more, width, paint)));
+        }
+        lines
+    }
+
+    fn find(&self, masked: &str) -> Option<usize> {
+        self.waiting.iter().position(|waiting| is_said(&waiting.prompt, masked))
+    }
+
+    fn remove(&mut self, masked: &str) -> Option<Waiting> {
+        self.find(masked).map(|at| self.waiting.remove(at))
+    }
+}
+
+/// Is this what an event tells of a prompt? Images may be named in lines of their own behind the text.
+fn is_said(prompt: &Prompt, masked: &str) -> bool {
+    let text = redact(&prompt.text);
+    let Some(rest) = masked.strip_prefix(&*text) else { return false };
+    rest.is_empty() || (!prompt.images.is_empty() && images::names_images(rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prompt_is_found_by_its_masked_text_with_or_without_its_images() {
+        let prompt = |images: &[&str]| Prompt {
+            text: "look".into(),
+            images: images.iter().map(|image| (*image).to_owned()).collect(),
+        };
+        assert!(is_said(&prompt(&["/a.png"]), "look\n[image /a.png]"));
+        assert!(is_said(&prompt(&["/a.png"]), "look"));
+        assert!(!is_said(&prompt(&["/a.png"]), "look here"));
+        assert!(!is_said(&prompt(&[]), "look\n[image /a.png]"));
+    }
+
+    #[test]
+    fn the_row_of_a_prompt_shows_its_beginning_and_no_secret() {
+        let secret = format!("ghp_{}", "a1B2".repeat(9));
+        let mut pending = Pending::default();
+        let prompt = |text: String| Prompt { text, images: Vec::new() };
+        pending.told(prompt(format!("use {secret}\nnow")), When::Now);
+        pending.told(prompt("long ".repeat(100_000)), When::Next);
+        pending.hold(prompt(format!("{} {secret}", "x".repeat(LABEL - 9))), When::Now);
+        let paint = Paint::new(talaria_render::Look { color: true, width: None, live: true, unicode: true });
+        let rows: Vec<String> = pending.rows(2_000, 3, paint).iter().map(Line::text).collect();
+        assert!(rows.iter().all(|row| !row.contains("ghp_")), "{rows:?}");
+        assert!(rows[0].starts_with("↳ steering: use ") && rows[0].ends_with("now"), "{rows:?}");
+        assert!(rows[1].ends_with('…') && rows[1].chars().count() < LABEL + 20, "{rows:?}");
+    }
+}

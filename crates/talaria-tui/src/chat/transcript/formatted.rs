@@ -1,0 +1,183 @@
+//! A message formatted for a width, as far as it has come: rows that stay, and a draft below them.
+//!
+//! Fed with what is new only. Lines of code are made here, since their colours come later, when they are in view.
+
+use std::ops::Range;
+
+use super::cell::Page;
+use super::code::{Budget, Code, Looks, Place};
+use super::wrap::{Break, rows, wrap};
+use crate::chat::line::Line;
+use talaria_render::markdown::{CodeLine, Markdown};
+use talaria_render::{Highlighter, Paint, Style};
+
+/// A message in rows.
+#[derive(Debug)]
+pub(super) struct Formatted {
+    width: usize,
+    base: Style,
+    paint: Option<Paint>,
+    markdown: Markdown,
+    fed: usize,
+    /// Output of the formatter whose line has not ended.
+    open: String,
+    rows: Vec<Line>,
+    /// How many rows stay; the others are a draft.
+    settled: usize,
+    code: Vec<CodeRows>,
+    is_ended: bool,
+}
+
+/// The rows of one line of code.
+#[derive(Debug)]
+struct CodeRows {
+    rows: Range<usize>,
+    place: Place,
+    indent: usize,
+    state: Light,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Light {
+    Off,
+    On,
+}
+
+impl Formatted {
+    /// Nothing yet.
+    pub(super) fn new(markdown: Markdown, width: usize, base: Style) -> Self {
+        Self {
+            width,
+            base,
+            paint: None,
+            markdown,
+            fed: 0,
+            open: String::new(),
+            rows: Vec::new(),
+            settled: 0,
+            code: Vec::new(),
+            is_ended: false,
+        }
+    }
+
+    /// For which width.
+    pub(super) fn width(&self) -> usize {
+        self.width
+    }
+
+    /// All rows.
+    pub(super) fn rows(&self) -> &[Line] {
+        &self.rows
+    }
+
+    /// Takes what is new of a text, which comes in two parts.
+    pub(super) fn feed(&mut self, parts: [&str; 2], page: &Page<'_>, code: &mut Code) {
+        self.rows.truncate(self.settled);
+        self.paint = Some(page.paint);
+        let mut before = 0;
+        for part in parts {
+            let from = self.fed.saturating_sub(before);
+            if let Some(new) = part.get(from..).filter(|new| !new.is_empty()) {
+                self.markdown.push(new, &mut self.open);
+                self.fed = before + part.len();
+                self.settle(page, code);
+            }
+            before += part.len();
+        }
+    }
+
+    /// Nothing more comes.
+    pub(super) fn finish(&mut self, page: &Page<'_>, code: &mut Code) {
+        if !std::mem::replace(&mut self.is_ended, true) {
+            self.markdown.finish(&mut self.open);
+            self.settle(page, code);
+        }
+    }
+
+    /// What is not for good yet.
+    pub(super) fn draft(&self, page: &Page<'_>) -> Vec<Line> {
+        let text = format!("{}{}", self.open, self.markdown.draft());
+        if text.is_empty() { Vec::new() } else { rows(&text, page.width, 0, Break::Anywhere) }
+    }
+
+    /// Shows this below what stays.
+    pub(super) fn put_draft(&mut self, draft: Vec<Line>) {
+        self.rows.truncate(self.settled);
+        self.rows.extend(draft);
+    }
+
+    /// Gives colours to the code in these rows, as far as the budget goes. Is more to be done?
+    pub(super) fn light(
+        &mut self,
+        shown: Range<usize>,
+        code: &mut Code,
+        lights: &Highlighter,
+        budget: &mut Budget,
+    ) -> bool {
+        let Some(paint) = self.paint else { return false };
+        let first = self.code.partition_point(|line| line.rows.end <= shown.start);
+        let mut is_more = false;
+        for line in self.code[first..].iter_mut().take_while(|line| line.rows.start < shown.end) {
+            if line.state == Light::On || !code.is_known(line.place, lights) {
+                continue;
+            }
+            if !code.read(line.place, lights, budget) {
+                is_more = true;
+                break;
+            }
+            line.state = Light::On;
+            let looks = Looks { paint, lights: Some(lights) };
+            let lit = code_rows(code.line(line.place, self.base, looks), line.indent, self.width);
+            if let Some(rows) = self.rows.get_mut(line.rows.clone()).filter(|rows| rows.len() == lit.len()) {
+                rows.clone_from_slice(&lit);
+            }
+        }
+        is_more
+    }
+
+    /// Makes rows of the lines that have ended.
+    fn settle(&mut self, page: &Page<'_>, code: &mut Code) {
+        let noted = self.markdown.take_code();
+        let Some(end) = self.open.rfind('\n') else { return };
+        let mut noted = noted.iter().peekable();
+        let open = std::mem::take(&mut self.open);
+        let (ended, rest) = open.split_at(end + 1);
+        let mut at = 0;
+        for line in ended.split_inclusive('\n') {
+            match noted.next_if(|noted| noted.at == at) {
+                Some(noted) => self.put_code(noted, page, code),
+                None => {
+                    let line = Line::read(line.trim_end_matches('\n'));
+                    wrap(line, self.width, 0, Break::Anywhere, &mut self.rows);
+                }
+            }
+            at += line.len();
+        }
+        rest.clone_into(&mut self.open);
+        self.settled = self.rows.len();
+    }
+
+    fn put_code(&mut self, noted: &CodeLine, page: &Page<'_>, code: &mut Code) {
+        let place = code.note(self.code.last().map(|line| line.place), noted);
+        if let Some(lights) = page.lights {
+            code.is_known(place, lights);
+        }
+        let looks = Looks { paint: page.paint, lights: page.lights };
+        let start = self.rows.len();
+        let rows = code_rows(code.line(place, self.base, looks), noted.indent, self.width);
+        self.rows.extend(rows);
+        let state = if code.is_read(place) { Light::On } else { Light::Off };
+        self.code.push(CodeRows { rows: start..self.rows.len(), place, indent: noted.indent, state });
+    }
+}
+
+/// Breaks a line of code; the rows that it goes on in are indented as far.
+fn code_rows(mut line: Line, indent: usize, width: usize) -> Vec<Line> {
+    let mut rows = Vec::new();
+    if !line.spans.is_empty() {
+        let space = Line::of(Style::PLAIN, " ".repeat(indent));
+        line.spans.splice(..0, space.spans);
+    }
+    wrap(line, width, indent, Break::Anywhere, &mut rows);
+    rows
+}

@@ -1,0 +1,223 @@
+//! What the model says: Markdown that grows, and thoughts, which are shown in short.
+//!
+//! The text is fed to the formatter piece by piece as it comes; only another width, or a text that was replaced, begins anew.
+//! Of a giant text the beginning and the end are shown.
+
+use std::ops::Range;
+
+use super::cell::{Folding, Page};
+use super::code::{Budget, Code};
+use super::formatted::Formatted;
+use super::kept::{Kept, Limits, missing_note};
+use super::printed::KEY;
+use super::wrap::{Break, rows, wrap};
+use crate::chat::line::Line;
+use talaria_render::markdown::Markdown;
+use talaria_render::{Highlighter, Paint, Style, cut, plain_line};
+
+const LIMITS: Limits = Limits { head: 64 * 1024, tail: 8 * 1024 };
+
+/// A window in which a thought in short does not name its key.
+const NARROW: usize = 40;
+
+/// What a message is to its reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Voice {
+    /// Meant for the reader.
+    Answer,
+    /// Said along the way.
+    Commentary,
+    /// The model's thinking.
+    Thought,
+}
+
+/// Something that the model says.
+#[derive(Debug)]
+pub(super) struct Message {
+    voice: Voice,
+    text: Kept,
+    is_ended: bool,
+    /// Did its end tell all of it?
+    is_whole: bool,
+    sheet: Option<Formatted>,
+    /// The one row of a thought that is shown in short.
+    short: Vec<Line>,
+    code: Code,
+}
+
+impl Message {
+    /// Nothing said yet.
+    pub(super) fn new(voice: Voice) -> Self {
+        Self {
+            voice,
+            text: Kept::new(LIMITS),
+            is_ended: false,
+            is_whole: false,
+            sheet: None,
+            short: Vec::new(),
+            code: Code::default(),
+        }
+    }
+
+    /// Takes a piece.
+    pub(super) fn push(&mut self, delta: &str) {
+        let was_whole = self.text.parts().missing == 0;
+        self.text.push(delta);
+        if was_whole && self.text.parts().missing > 0 {
+            self.sheet = None;
+        }
+    }
+
+    /// What comes next may not follow what is there.
+    pub(super) fn cut(&mut self) {
+        self.push(self.text.cut());
+    }
+
+    /// Puts what was said before in front.
+    pub(super) fn push_front(&mut self, earlier: &str) {
+        self.text.push_front(earlier);
+        self.sheet = None;
+    }
+
+    /// Ends it with the whole text. Nothing said at the end leaves what was said before.
+    pub(super) fn complete(&mut self, text: &str) {
+        self.is_ended = true;
+        self.is_whole = !text.is_empty() || self.text.total() == 0;
+        if text.is_empty() {
+            return;
+        }
+        let whole = Kept::of(text, LIMITS);
+        if whole.total() != self.text.total() || whole.parts() != self.text.parts() {
+            self.text = whole;
+            self.sheet = None;
+        }
+    }
+
+    /// Nothing more will come.
+    pub(super) fn leave(&mut self) {
+        self.is_ended = true;
+    }
+
+    /// Says what it is to the reader.
+    pub(super) fn speak(&mut self, voice: Voice) {
+        if self.voice != voice {
+            self.voice = voice;
+            self.sheet = None;
+        }
+    }
+
+    /// May more come?
+    pub(super) fn is_open(&self) -> bool {
+        !self.is_ended
+    }
+
+    /// Did its end tell all of it, so that no piece can be missing?
+    pub(super) fn is_whole(&self) -> bool {
+        self.is_whole
+    }
+
+    /// Is it meant for the reader?
+    pub(super) fn is_answer(&self) -> bool {
+        self.voice == Voice::Answer
+    }
+
+    /// Is it the model's thinking?
+    pub(super) fn is_thought(&self) -> bool {
+        self.voice == Voice::Thought
+    }
+
+    /// What it takes in memory, rows left out.
+    pub(super) fn weight(&self) -> usize {
+        size_of::<Self>() + self.text.weight() + self.code.weight()
+    }
+
+    /// Forgets its rows.
+    pub(super) fn forget(&mut self) {
+        self.sheet = None;
+        self.short = Vec::new();
+        self.code.clear();
+    }
+
+    /// Its rows; laid out before.
+    pub(super) fn rows(&self) -> &[Line] {
+        self.sheet.as_ref().map_or(&self.short, Formatted::rows)
+    }
+
+    /// Lays out what has come since.
+    pub(super) fn lay_out(&mut self, page: &Page<'_>) {
+        if self.is_thought() && page.fold == Folding::Folded {
+            self.sheet = None;
+            self.short = vec![self.in_short(page)];
+            return;
+        }
+        self.short = Vec::new();
+        let mut sheet = match self.sheet.take().filter(|sheet| sheet.width() == page.width) {
+            Some(sheet) => sheet,
+            None => Formatted::new(self.markdown(page), page.width, page.paint.seen(self.style())),
+        };
+        self.feed(&mut sheet, page);
+        self.sheet = Some(sheet);
+    }
+
+    /// Gives colours to the code in these rows, as far as the budget goes. Is more to be done?
+    pub(super) fn light(&mut self, shown: Range<usize>, lights: &Highlighter, budget: &mut Budget) -> bool {
+        self.sheet.as_mut().is_some_and(|sheet| sheet.light(shown, &mut self.code, lights, budget))
+    }
+
+    fn style(&self) -> Style {
+        match self.voice {
+            Voice::Answer => Style::PLAIN,
+            Voice::Commentary => Style::DIM,
+            Voice::Thought => Style::DIM.italic(),
+        }
+    }
+
+    fn margin(&self, paint: Paint) -> &'static str {
+        if self.is_thought() { paint.sign("┆ ", ": ") } else { "" }
+    }
+
+    fn markdown(&self, page: &Page<'_>) -> Markdown {
+        let markdown = Markdown::new(page.paint, Some(page.paper()), self.style(), self.margin(page.paint));
+        // Lines of code that are made anew have no margin.
+        if self.is_thought() { markdown } else { markdown.with_code() }
+    }
+
+    fn feed(&mut self, sheet: &mut Formatted, page: &Page<'_>) {
+        let parts = self.text.parts();
+        // With something missing, what is fed ends where the beginning of the text does.
+        let follows = if parts.missing == 0 { parts.tail } else { "" };
+        sheet.feed([parts.head, follows], page, &mut self.code);
+        if self.is_ended || parts.missing > 0 {
+            sheet.finish(page, &mut self.code);
+        }
+        let mut draft = sheet.draft(page);
+        if let Some(note) = missing_note(parts.missing) {
+            draft.extend(rows(&page.paint.text(Style::DIM, &note), page.width, 2, Break::Words));
+            let mut out = String::new();
+            let mut markdown = self.markdown(page);
+            markdown.push(parts.tail, &mut out);
+            if self.is_ended {
+                markdown.finish(&mut out);
+            }
+            out.push_str(&markdown.draft());
+            draft.extend(rows(&out, page.width, 0, Break::Anywhere));
+        }
+        sheet.put_draft(draft);
+    }
+
+    /// One row: that there is a thought, and its first words.
+    fn in_short(&self, page: &Page<'_>) -> Line {
+        let is_mark = |c: char| matches!(c, '*' | '#' | '_' | '`' | ' ');
+        let parts = self.text.parts();
+        let words = parts.head.lines().map(|line| line.trim_matches(is_mark)).find(|line| !line.is_empty());
+        let more = if self.is_ended { "" } else { page.paint.sign(" …", " ...") };
+        let text = format!("{}{}{more}", self.margin(page.paint), plain_line(words.unwrap_or("thinking")));
+        let key = format!(" ({KEY})");
+        // In a narrow window its words have the row.
+        let key = if page.width < NARROW { "" } else { key.as_str() };
+        let text = cut(&text, page.width.saturating_sub(key.len()), page.paint) + key;
+        let mut row = Vec::new();
+        wrap(Line::read(&page.paint.text(self.style(), &text)), page.width, 0, Break::Anywhere, &mut row);
+        row.into_iter().next().unwrap_or_default()
+    }
+}

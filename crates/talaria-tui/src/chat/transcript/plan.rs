@@ -1,0 +1,31 @@
+//! The plan of a turn as a check list: one cell, changed in place.
+
+use talaria_core::event::PlanStep;
+
+use super::cell::Page;
+use super::wrap::{Break, rows};
+use crate::chat::line::Line;
+use talaria_render::notice;
+
+/// The plan as it stands.
+#[derive(Debug)]
+pub(super) struct Plan {
+    /// Why it changed last.
+    pub(super) explanation: Option<String>,
+    /// What is to be done.
+    pub(super) steps: Vec<PlanStep>,
+}
+
+impl Plan {
+    /// Its rows.
+    pub(super) fn rows(&self, page: &Page<'_>) -> Vec<Line> {
+        let hang = page.paint.sign("  ", "    ").len();
+        let text = notice::plan(self.explanation.as_deref(), &self.steps, page.paint);
+        rows(&text, page.width, hang, Break::Words)
+    }
+
+    /// What it takes in memory.
+    pub(super) fn weight(&self) -> usize {
+        self.steps.iter().map(|step| size_of::<PlanStep>() + step.step.len()).sum()
+    }
+}

@@ -1,0 +1,117 @@
+//! Lines beside the work: notices of the turn, and what the chat itself has to say.
+
+use super::cell::{Page, Section};
+use super::kept::{Kept, Limits};
+use super::wrap::{Break, rows, wrap};
+use super::{Note, Tone};
+use crate::chat::line::Line;
+use talaria_render::{Color, Style, cut, plain, plain_line};
+
+const LIMITS: Limits = Limits { head: 64 * 1024, tail: 16 * 1024 };
+
+/// How wide the names are in what is in force.
+const HEAD_COLUMNS: usize = 10;
+
+/// Words with a weight.
+#[derive(Debug)]
+pub(super) struct Remark {
+    weight: Weight,
+    text: String,
+    count: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Weight {
+    /// It stands back.
+    Aside,
+    /// It is worth a look.
+    Warning,
+    /// What is in force, styled already.
+    Head,
+    /// A word of the chat, styled already.
+    Ours(Tone),
+    /// A command that was typed.
+    Echo,
+}
+
+impl Remark {
+    /// A line that stands back. The words may be anybody's.
+    pub(super) fn aside(text: &str) -> Self {
+        Self::new(Weight::Aside, text)
+    }
+
+    /// A line worth a look. The words may be anybody's.
+    pub(super) fn warning(text: &str) -> Self {
+        Self::new(Weight::Warning, text)
+    }
+
+    /// What is in force, as `render` wrote it.
+    pub(super) fn head(text: String) -> Self {
+        Self { weight: Weight::Head, text, count: 1 }
+    }
+
+    /// A word of the chat.
+    pub(super) fn ours(note: Note) -> Self {
+        let mut text = note.text;
+        if text.len() > LIMITS.head + LIMITS.tail {
+            text = Kept::of(&text, LIMITS).shown();
+        }
+        Self { weight: Weight::Ours(note.tone), text, count: 1 }
+    }
+
+    /// A command that was typed, so that what follows can be told from what was asked before.
+    pub(super) fn echo(text: &str) -> Self {
+        Self { weight: Weight::Echo, text: plain_line(text).into_owned(), count: 1 }
+    }
+
+    fn new(weight: Weight, text: &str) -> Self {
+        let text = Kept::of(text.trim_end(), LIMITS).shown();
+        Self { weight, text: plain(&text).into_owned(), count: 1 }
+    }
+
+    /// The same was said again.
+    pub(super) fn repeat(&mut self) {
+        self.count += 1;
+    }
+
+    /// What it stands next to.
+    pub(super) fn section(&self) -> Section {
+        match self.weight {
+            Weight::Head => Section::Head,
+            Weight::Echo => Section::Echo,
+            Weight::Ours(Tone::Info) => Section::Reply,
+            Weight::Aside | Weight::Warning | Weight::Ours(_) => Section::Step,
+        }
+    }
+
+    /// What it takes in memory.
+    pub(super) fn weight(&self) -> usize {
+        self.text.capacity()
+    }
+
+    /// Its rows.
+    pub(super) fn rows(&self, page: &Page<'_>) -> Vec<Line> {
+        let style = match self.weight {
+            Weight::Head => return rows(&self.text, page.width, HEAD_COLUMNS, Break::Words),
+            Weight::Echo => {
+                let sign = page.paint.sign("›", ">");
+                let line = cut(&format!("{sign} {}", self.text), page.width, page.paint);
+                return rows(&page.paint.text(Style::DIM, &line), page.width, 0, Break::Anywhere);
+            }
+            Weight::Ours(Tone::Info) => return rows(&self.text, page.width, 0, Break::Words),
+            Weight::Aside => Style::DIM,
+            Weight::Warning | Weight::Ours(Tone::Warn) => Style::PLAIN.color(Color::Yellow),
+            Weight::Ours(Tone::Bad) => Style::PLAIN.color(Color::Red),
+        };
+        let times = match self.count {
+            1 => String::new(),
+            count => format!(" ({}{count})", page.paint.sign("×", "x")),
+        };
+        let mut out = Vec::new();
+        for line in format!("{}{times}", self.text).split('\n') {
+            let styled = page.paint.text(style, &Line::read(line).text());
+            wrap(Line::read(&styled), page.width, 2, Break::Words, &mut out);
+        }
+        out
+    }
+}

@@ -1,0 +1,167 @@
+//! The record of a question: that it was asked, and what was decided by whom. It is answered elsewhere.
+
+use talaria_core::ids::ItemId;
+use talaria_core::request::{Ask, Decision, Who};
+
+use super::cell::{Folding, Page};
+use super::kept::{Kept, Limits};
+use super::wrap::{Break, rows, wrap};
+use crate::chat::line::Line;
+use talaria_render::{Color, Style, cut, notice, tool_line};
+
+const LIMITS: Limits = Limits { head: 8 * 1024, tail: 1024 };
+
+/// What a step does that a person is asked about.
+const WAITS: &str = "waits for an answer";
+
+/// What a step did that a person was asked about, and nobody answered.
+const UNANSWERED: &str = "did not run: not answered";
+
+/// What is known of a step that Codex asked about, and that another client may have accepted.
+const ELSEWHERE: &str = "not answered here: whether it ran is not known";
+
+/// What is known of a step that had begun when nobody heard of it any more.
+const UNHEARD: &str = "whether it goes on is not known";
+
+/// What became of a question that was open when the turn ended.
+const LEFT: &str = "no answer was heard of before the turn ended";
+
+/// A question that was asked.
+#[derive(Debug)]
+pub(super) struct Request {
+    /// What it is about; nothing if its beginning is not here.
+    about: Option<Kept>,
+    /// The command or the change that waits for it.
+    step: Option<ItemId>,
+    /// Does that stand right above and say that it waits?
+    is_told: bool,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    Open,
+    Closed {
+        /// When, as a time of day.
+        at: i64,
+        decision: Decision,
+        by: Who,
+        why: Option<String>,
+    },
+    /// The turn ended, and nothing was heard of an answer.
+    Left,
+}
+
+impl Request {
+    /// It was asked.
+    pub(super) fn opened(ask: &Ask) -> Self {
+        let about = Some(Kept::of(&ask.label(), LIMITS));
+        Self { about, step: tool_line::held_step(ask).cloned(), is_told: false, state: State::Open }
+    }
+
+    /// What waits for it says so itself: until it is decided, nothing more has to be said here.
+    pub(super) fn stand_beside_its_step(&mut self) {
+        self.is_told = true;
+    }
+
+    /// It was decided; that it was asked is not here.
+    pub(super) fn decided(at: i64, decision: Decision, by: Who, why: Option<String>) -> Self {
+        Self { about: None, step: None, is_told: false, state: State::Closed { at, decision, by, why } }
+    }
+
+    /// Tells afterwards what was asked.
+    pub(super) fn fill_in(&mut self, ask: &Ask) {
+        self.about = Some(Kept::of(&ask.label(), LIMITS));
+        self.step = tool_line::held_step(ask).cloned();
+    }
+
+    /// It was decided.
+    pub(super) fn close(&mut self, at: i64, decision: Decision, by: Who, why: Option<String>) {
+        self.state = State::Closed { at, decision, by, why };
+    }
+
+    /// Its turn ended, and nothing was heard of an answer.
+    pub(super) fn leave(&mut self) {
+        self.state = State::Left;
+    }
+
+    /// When it was decided, how, and by whom.
+    pub(super) fn answer(&self) -> Option<(i64, Decision, Who)> {
+        match self.state {
+            State::Closed { at, decision, by, .. } => Some((at, decision, by)),
+            State::Open | State::Left => None,
+        }
+    }
+
+    /// What does not run before this is decided.
+    pub(super) fn step(&self) -> Option<&ItemId> {
+        self.step.as_ref()
+    }
+
+    /// Does it wait for an answer?
+    pub(super) fn is_open(&self) -> bool {
+        matches!(self.state, State::Open)
+    }
+
+    /// What it takes in memory.
+    pub(super) fn weight(&self) -> usize {
+        self.about.as_ref().map_or(0, Kept::weight)
+    }
+
+    /// Its rows.
+    pub(super) fn rows(&self, page: &Page<'_>) -> Vec<Line> {
+        if self.is_told && self.is_open() {
+            return Vec::new();
+        }
+        let paint = page.paint;
+        let (lead, style) = match self.state {
+            State::Open => ("? waiting for an answer: ", Style::PLAIN.color(Color::Yellow)),
+            State::Closed { .. } | State::Left => ("? ", Style::DIM),
+        };
+        let mut out = Vec::new();
+        if let Some(about) = &self.about {
+            let about = about.shown();
+            let about = talaria_guard::plain::reveal_line(&about);
+            let line = format!("{lead}{about}");
+            let line = match page.fold {
+                Folding::Folded => cut(&line, page.width, paint),
+                Folding::Unfolded => line,
+            };
+            wrap(Line::read(&paint.text(style, &line)), page.width, 2, Break::Anywhere, &mut out);
+        }
+        let end = match &self.state {
+            State::Open => return out,
+            State::Closed { decision, by, why, .. } => notice::decided(*decision, *by, why.as_deref(), paint),
+            State::Left => notice::warn(&format!("{} {LEFT}", paint.sign("→", "->")), paint),
+        };
+        let indent = if self.about.is_some() { "  " } else { "" };
+        out.extend(rows(&format!("{indent}{end}"), page.width, 4, Break::Words));
+        out
+    }
+}
+
+/// The line of something that a person is asked about: it has no time, because it does not run.
+pub(super) fn held(label: &str, page: &Page<'_>) -> String {
+    idle(label, WAITS, page)
+}
+
+/// The line of something that a person was asked about, and nobody answered.
+pub(super) fn unanswered(label: &str, page: &Page<'_>) -> String {
+    idle(label, UNANSWERED, page)
+}
+
+/// The line of something that Codex asked about, and that another client may have accepted.
+pub(super) fn answered_elsewhere(label: &str, page: &Page<'_>) -> String {
+    idle(label, ELSEWHERE, page)
+}
+
+/// The line of something that had begun when nobody heard of it any more.
+pub(super) fn unheard(label: &str, page: &Page<'_>) -> String {
+    idle(label, UNHEARD, page)
+}
+
+fn idle(label: &str, words: &str, page: &Page<'_>) -> String {
+    let room = page.width.saturating_sub(words.len() + 4).max(8);
+    let words = page.paint.text(Style::DIM, words);
+    format!("{} {}  {words}", page.paint.sign("◌", "o"), cut(label, room, page.paint))
+}

@@ -1,0 +1,415 @@
+//! A step that takes time: a command, a call of a tool, a search, work for sub-agents. Its lines grow in place.
+//!
+//! In short: what it is, for how long, how it ended, the last lines of what came out. Unfolded: all of it. It has ended only
+//! when an event says so.
+
+use talaria_core::background::BackgroundEnd;
+use talaria_core::event::Abandonment;
+use talaria_core::item::{ItemBody, Status, ToolResult};
+use talaria_core::request::{Decision, Who};
+use unicode_width::UnicodeWidthStr;
+
+use super::cell::{Folding, Page, passed};
+use super::crew::Crew;
+use super::kept::{Kept, Limits};
+use super::printed::{self, Gist};
+use super::request::{answered_elsewhere, held, unanswered, unheard};
+use super::wrap::{Break, wrap};
+use crate::chat::line::Line;
+use talaria_render::{Paint, Style, cut, plain, plain_line, spinner, tool_line};
+
+const OUTPUT: Limits = Limits { head: 32 * 1024, tail: 32 * 1024 };
+const CALL: Limits = Limits { head: 8 * 1024, tail: 1024 };
+/// More of a name is not kept; no window shows it.
+const LONGEST_LABEL: usize = 2000;
+
+/// Columns of a name that stay when the rest of its row is long.
+const SHORTEST_LABEL: usize = 20;
+
+/// Columns that the sign and the end of a step take at most.
+const LONGEST_END: usize = 30;
+
+/// Said of a command that outlived its turn.
+const IN_BACKGROUND: &str = "still running in the background";
+
+/// The name of a step that has none.
+const HEADLESS: &str = "a step whose beginning is not here";
+
+/// A step.
+#[derive(Debug)]
+pub(super) struct Step {
+    /// What it is; nothing if its beginning is not here.
+    name: Option<Name>,
+    /// The command or the arguments.
+    call: Option<Kept>,
+    /// What it says about its failure.
+    failure: Option<Kept>,
+    output: Kept,
+    /// Did its end tell all of its output?
+    is_whole: bool,
+    progress: Option<String>,
+    state: State,
+    /// When it began, as a time of day.
+    since: i64,
+    /// The sub-agents that it made.
+    pub(super) crew: Crew,
+}
+
+#[derive(Debug)]
+struct Name {
+    kind: Kind,
+    label: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// The end of its output matters most.
+    Command,
+    /// The beginning of its result does.
+    Call,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum State {
+    Running,
+    /// A person is asked about it: it does not run.
+    Held,
+    /// A person said no.
+    Refused,
+    /// The question went without an answer: it did not run.
+    Unanswered,
+    /// Another client of Codex may have accepted it: it may run.
+    Elsewhere,
+    Ended(Status, [Option<String>; 2]),
+    /// The turn ended, and this runs in the background.
+    Background,
+    /// The turn ended, and no end of this was reported.
+    Left(Option<Abandonment>),
+    /// Only sub-agents are known, not the call that made them.
+    Crew,
+}
+
+impl Step {
+    /// It began.
+    pub(super) fn begun(body: &ItemBody, since: i64, paint: Paint) -> Self {
+        let mut step = Self::headless(since);
+        step.describe(body, paint);
+        step
+    }
+
+    /// Something came out of a step whose beginning is not here.
+    pub(super) fn headless(since: i64) -> Self {
+        let output = Kept::new(OUTPUT);
+        let (progress, crew, state) = (None, Crew::default(), State::Running);
+        Self { name: None, call: None, failure: None, output, is_whole: false, progress, state, since, crew }
+    }
+
+    /// Sub-agents whose call is not here.
+    pub(super) fn only_crew(since: i64) -> Self {
+        Self { state: State::Crew, ..Self::headless(since) }
+    }
+
+    /// Tells what it is.
+    pub(super) fn describe(&mut self, body: &ItemBody, paint: Paint) {
+        let kind = match body {
+            ItemBody::Command { .. } => Kind::Command,
+            _ => Kind::Call,
+        };
+        self.call = call(body).map(|call| Kept::of(&call, CALL));
+        if let ItemBody::Agents { threads, agents, .. } = body {
+            threads.iter().for_each(|thread| self.crew.meet(thread));
+            agents.iter().for_each(|state| self.crew.report(state));
+        }
+        let mut label = tool_line::label(body, paint).unwrap_or_else(|| body.kind().to_owned());
+        label.truncate(label.floor_char_boundary(LONGEST_LABEL));
+        self.name = Some(Name { kind, label });
+    }
+
+    /// Is it known what it is?
+    pub(super) fn is_described(&self) -> bool {
+        self.name.is_some()
+    }
+
+    /// Takes a piece of output.
+    pub(super) fn print(&mut self, delta: &str) {
+        // What prints was accepted.
+        if self.state == State::Elsewhere {
+            self.state = State::Running;
+        }
+        self.output.push(delta);
+    }
+
+    /// What comes next may not follow what is there.
+    pub(super) fn cut(&mut self) {
+        self.output.push(self.output.cut());
+    }
+
+    /// Puts output that came before in front.
+    pub(super) fn print_front(&mut self, earlier: &str) {
+        self.output.push_front(earlier);
+    }
+
+    /// How far it is.
+    pub(super) fn advance(&mut self, message: &str) {
+        self.progress = Some(plain_line(&message[..message.floor_char_boundary(1000)]).into_owned());
+    }
+
+    /// It ended.
+    pub(super) fn end(&mut self, body: &ItemBody, paint: Paint) {
+        self.describe(body, paint);
+        let (status, [end, time]) = tool_line::ending(body).unwrap_or((Status::Unknown, [None, None]));
+        self.failure = tool_line::failure(body).map(|failure| Kept::of(failure.trim(), OUTPUT));
+        self.state = State::Ended(status, [end.filter(|_| self.failure.is_none()), time]);
+        self.progress = None;
+        // What was streamed may lack its beginning; the whole is the truth where it is told.
+        match output(body) {
+            Some(output) => (self.output, self.is_whole) = (Kept::of(&output, OUTPUT), true),
+            None => self.is_whole = self.output.total() == 0,
+        }
+    }
+
+    /// A person is asked about it. Does it wait for the answer?
+    pub(super) fn hold(&mut self) -> bool {
+        if self.state == State::Running {
+            self.state = State::Held;
+        }
+        self.state == State::Held
+    }
+
+    /// The person has answered. With a yes its time begins now; with a no it does not run until an event says how it ended.
+    pub(super) fn release(&mut self, now: i64, decision: Decision, by: Who) {
+        match (&self.state, decision) {
+            (State::Held, Decision::Void) if by == Who::OtherClient => {
+                (self.state, self.since) = (State::Elsewhere, now);
+            }
+            (State::Held, Decision::Decline | Decision::Cancel) => self.state = State::Refused,
+            (State::Held, Decision::Void) => self.state = State::Unanswered,
+            (State::Held, _) => (self.state, self.since) = (State::Running, now),
+            _ => {}
+        }
+    }
+
+    /// Its turn ended, and nothing was heard of its end.
+    pub(super) fn leave(&mut self, why: Option<Abandonment>) {
+        match self.state {
+            // The question is in a page that is not here.
+            State::Running if why == Some(Abandonment::NotRun) => self.state = State::Unanswered,
+            State::Running | State::Elsewhere => self.state = State::Left(why),
+            State::Held => self.state = State::Unanswered,
+            State::Refused => self.state = State::Ended(Status::Declined, [None, None]),
+            _ => {}
+        }
+    }
+
+    /// Its turn ended, and it runs in the background.
+    pub(super) fn stay(&mut self) {
+        if self.is_open() || matches!(self.state, State::Left(_)) {
+            self.state = State::Background;
+        }
+    }
+
+    /// It ended in the background.
+    pub(super) fn end_in_background(&mut self, end: BackgroundEnd, exit_code: Option<i32>) {
+        if self.state != State::Background {
+            return;
+        }
+        let (status, words) = match (end, exit_code) {
+            (BackgroundEnd::Exited, Some(0)) => (Status::Completed, "in the background".to_owned()),
+            (BackgroundEnd::Exited, Some(code)) => {
+                (Status::Failed, format!("exit {code}, in the background"))
+            }
+            (BackgroundEnd::Exited, None) => (Status::Unknown, "in the background".to_owned()),
+            (BackgroundEnd::Stopped, _) => (Status::Interrupted, "stopped in the background".to_owned()),
+            (BackgroundEnd::WithCodex, _) => (Status::Interrupted, "ended with Codex".to_owned()),
+            (BackgroundEnd::Unseen, _) => (Status::Unknown, "while no engine was running".to_owned()),
+        };
+        self.state = State::Ended(status, [Some(words), None]);
+    }
+
+    /// Is it under way?
+    pub(super) fn is_running(&self) -> bool {
+        self.state == State::Running
+    }
+
+    /// May an event still change it?
+    pub(super) fn is_open(&self) -> bool {
+        matches!(
+            self.state,
+            State::Running | State::Held | State::Refused | State::Elsewhere | State::Background
+        )
+    }
+
+    /// Has an event said that it ended?
+    pub(super) fn has_ended(&self) -> bool {
+        matches!(self.state, State::Ended(..))
+    }
+
+    /// Did its end tell all of its output, so that no piece can be missing?
+    pub(super) fn is_whole(&self) -> bool {
+        self.is_whole || self.is_only_crew()
+    }
+
+    /// Does it hold nothing but sub-agents?
+    pub(super) fn is_only_crew(&self) -> bool {
+        self.state == State::Crew
+    }
+
+    /// What it takes in memory.
+    pub(super) fn weight(&self) -> usize {
+        size_of::<Self>()
+            + self.output.weight()
+            + [&self.call, &self.failure].into_iter().flatten().map(Kept::weight).sum::<usize>()
+            + self.crew.weight()
+    }
+
+    /// Its rows.
+    pub(super) fn rows(&self, page: &Page<'_>) -> Vec<Line> {
+        let mut out = Vec::new();
+        if self.state != State::Crew {
+            wrap(Line::read(&self.head(page)), page.width, 2, Break::Anywhere, &mut out);
+        }
+        self.push_failure(page, &mut out);
+        self.push_call(page, &mut out);
+        self.crew.push_rows(page, &mut out);
+        if let Some(progress) = &self.progress {
+            let line = cut(&format!("  {progress}"), page.width, page.paint);
+            push(page, &line, 2, &mut out);
+        }
+        self.push_output(page, &mut out);
+        out
+    }
+
+    fn head(&self, page: &Page<'_>) -> String {
+        let paint = page.paint;
+        let label = self.name.as_ref().map_or(HEADLESS, |name| &name.label);
+        let paper = Some(page.paper());
+        match &self.state {
+            State::Running if !page.is_heard => unheard(label, page),
+            State::Running => {
+                let passed = spinner::seconds(passed(page.wall, self.since));
+                let room = page.width.saturating_sub(passed.len() + 4).max(8);
+                let passed = paint.text(Style::DIM, &passed);
+                format!("{} {}  {passed}", spinner::sign(page.now, paint), cut(label, room, paint))
+            }
+            State::Held => held(label, page),
+            State::Unanswered => unanswered(label, page),
+            State::Elsewhere => answered_elsewhere(label, page),
+            State::Refused => tool_line::line(label, Status::Declined, [None, None], paper, paint),
+            State::Ended(status, [end, time]) => {
+                let end = end.clone().or_else(|| self.failure_in_head(page));
+                tool_line::line(label, *status, [end, time.clone()], paper, paint)
+            }
+            State::Background => {
+                let room = page.width.saturating_sub(IN_BACKGROUND.len() + 4).max(8);
+                let words = paint.text(Style::DIM, IN_BACKGROUND);
+                format!("{} {}  {words}", paint.sign("●", "*"), cut(label, room, paint))
+            }
+            State::Left(why) => {
+                let why = Some(tool_line::left(*why).to_owned());
+                tool_line::line(label, Status::InProgress, [why, None], paper, paint)
+            }
+            // It has no row of its own.
+            State::Crew => String::new(),
+        }
+    }
+
+    /// Why it failed, as far as the first row has room for it. Unfolded, what does not fit stands below it.
+    fn failure_in_head(&self, page: &Page<'_>) -> Option<String> {
+        let failure = self.failure.as_ref()?.shown();
+        let failure = plain_line(&failure);
+        let room = self.failure_room(page);
+        let is_short = failure.width() <= room;
+        (is_short || page.fold == Folding::Folded).then(|| cut(&failure, room, page.paint))
+    }
+
+    /// The columns of the first row that the reason of a failure may take.
+    fn failure_room(&self, page: &Page<'_>) -> usize {
+        let State::Ended(status, [_, time]) = &self.state else { return 0 };
+        let label = self.name.as_ref().map_or(HEADLESS, |name| &name.label);
+        let label = cut(label, SHORTEST_LABEL, page.paint);
+        let rest = [Some(String::new()), time.clone()];
+        let rest = Line::read(&tool_line::line(&label, *status, rest, None, page.paint)).width();
+        page.width.saturating_sub(rest + 2).max(8)
+    }
+
+    /// The reason of a failure, where the first row does not show it.
+    fn push_failure(&self, page: &Page<'_>, out: &mut Vec<Line>) {
+        let Some(failure) = &self.failure else { return };
+        if self.failure_in_head(page).is_none() {
+            let failure = failure.shown();
+            plain(&failure).split('\n').for_each(|line| push(page, &format!("  {line}"), 4, out));
+        }
+    }
+
+    /// The command as it is, where its first line does not show it; the arguments of a tool.
+    fn push_call(&self, page: &Page<'_>, out: &mut Vec<Line>) {
+        let Some(call) = &self.call else { return };
+        let is_command = self.kind() == Kind::Command;
+        let text = call.shown();
+        match page.fold {
+            Folding::Folded if is_command => {}
+            Folding::Folded => {
+                push(page, &cut(&format!("  {}", plain_line(&text)), page.width, page.paint), 2, out);
+            }
+            Folding::Unfolded if is_command && self.is_in_head(&text, page.width) => {}
+            Folding::Unfolded if is_command => {
+                for (at, line) in plain(text.trim_end()).split('\n').enumerate() {
+                    push(page, &format!("  {} {line}", if at == 0 { "$" } else { ">" }), 4, out);
+                }
+            }
+            Folding::Unfolded => {
+                plain(&text).split('\n').for_each(|line| push(page, &format!("  {line}"), 4, out));
+            }
+        }
+    }
+
+    /// Does the first row show all of a command?
+    fn is_in_head(&self, command: &str, width: usize) -> bool {
+        let label = self.name.as_ref().map_or("", |name| &name.label);
+        label == command.trim() && label.width() + LONGEST_END <= width
+    }
+
+    fn push_output(&self, page: &Page<'_>, out: &mut Vec<Line>) {
+        let gist = match self.kind() {
+            Kind::Command => Gist::End,
+            Kind::Call => Gist::Beginning,
+        };
+        printed::push(&self.output, gist, Style::DIM, page, out);
+    }
+
+    fn kind(&self) -> Kind {
+        self.name.as_ref().map_or(Kind::Command, |name| name.kind)
+    }
+}
+
+/// A line that stands back.
+fn push(page: &Page<'_>, text: &str, hang: usize, out: &mut Vec<Line>) {
+    wrap(Line::read(&page.paint.text(Style::DIM, text)), page.width, hang, Break::Anywhere, out);
+}
+
+/// What it was called with, beside its name.
+fn call(body: &ItemBody) -> Option<String> {
+    match body {
+        ItemBody::Command { command, .. } => Some(tool_line::unwrapped(command).into_owned()),
+        ItemBody::Tool { arguments, .. } | ItemBody::ClientTool { arguments, .. } => {
+            arguments.as_ref().map(|json| json.get().to_owned())
+        }
+        ItemBody::Agents { prompt, .. } => prompt.clone(),
+        _ => None,
+    }
+}
+
+/// What came out of it.
+fn output(body: &ItemBody) -> Option<String> {
+    match body {
+        ItemBody::Command { output, .. } => output.clone(),
+        ItemBody::Tool { result, .. } | ItemBody::ClientTool { result, .. } => result.as_ref().map(told),
+        _ => None,
+    }
+}
+
+fn told(result: &ToolResult) -> String {
+    let count = |count: u32, what: &str| (count > 0).then(|| format!("[{what}: {count}]"));
+    let parts = [result.text.clone(), count(result.images, "images"), count(result.other, "other parts")];
+    parts.into_iter().flatten().collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,190 @@
+//! The first screen: what would run, where, with which permissions, what to type next, and what is missing.
+//!
+//! It says only what is known, and that Codex is being asked as long as that is so. It asks nothing.
+
+use talaria_core::api::Offers;
+use talaria_guard::plain::one_line;
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
+
+use super::folder;
+use super::known::{Asked, Engine, Known, Setting};
+use super::line::Line;
+use talaria_render::{Color, Style};
+
+/// What is said of an engine that a person stopped, and how to have it back.
+pub(super) const STOPPED: &str = "Talaria's engine was stopped";
+pub(super) const STARTS_AGAIN: &str = "what you send or ask next starts it again";
+
+/// How far in the values stand.
+const NAMES: usize = 13;
+/// In windows up to this width a value that does not fit beside its name stands below it.
+const NARROW: usize = 40;
+
+/// The rows, at most `height` of them: where there are too few, what is missing comes first.
+pub(super) fn rows(known: &Known, width: usize, height: usize) -> Vec<Line> {
+    let mut page = Page { width, lines: Vec::new() };
+    page.plain(Style::BOLD, &format!("Talaria {}", known.version));
+    for missing in missing(known) {
+        page.pair("missing", &missing.0, Style::BOLD.color(Color::Red));
+        page.pair("", &missing.1, Style::PLAIN);
+    }
+    page.pair("folder", &folder::shown(known.folder(), known.home.as_deref()), Style::PLAIN);
+    page.pair("runtime", &runtime(known), Style::PLAIN);
+    page.pair("model", &model(known), Style::PLAIN);
+    page.pair("permissions", &permissions(known), Style::PLAIN);
+    for note in known.offers.iter().flat_map(|offers| &offers.notes) {
+        page.pair("note", note, Style::DIM);
+    }
+    let hints = [
+        "Say what you want done and press Enter.",
+        "/ lists commands, @ names a file, ! runs a shell command, ? shows the keys.",
+        "Ctrl-D leaves; turns continue: `talaria --last` comes back.",
+    ];
+    if page.lines.len() + hints.len() < height {
+        page.lines.push(Line::default());
+    }
+    for hint in hints {
+        page.plain(Style::DIM, hint);
+    }
+    page.lines.truncate(height);
+    page.lines
+}
+
+/// What a conversation would begin with, name and value, as the first screen says it; for faces without a screen. The values
+/// may be somebody else's words.
+pub fn beginning(asked: Asked, offers: &Offers) -> Vec<(&'static str, String)> {
+    let offers = Some(Box::new(offers.clone()));
+    let known = Known { asked, offers, ..Known::default() };
+    let mut pairs =
+        vec![("runtime", runtime(&known)), ("model", model(&known)), ("permissions", permissions(&known))];
+    pairs.extend(known.offers.iter().flat_map(|offers| &offers.notes).map(|note| ("note", note.clone())));
+    pairs
+}
+
+/// What has to be done before a turn can run, and how.
+fn missing(known: &Known) -> Vec<(String, String)> {
+    let away = match known.engine {
+        Engine::There => None,
+        Engine::Away => Some((
+            "Talaria's engine is away; it is being called again".to_owned(),
+            "see what is wrong with `talaria doctor`".to_owned(),
+        )),
+        Engine::Stopped => Some((STOPPED.to_owned(), STARTS_AGAIN.to_owned())),
+    };
+    let told = known.missing.iter().map(|missing| (missing.what.clone(), missing.remedy.clone()));
+    let login = known.offers.as_ref().filter(|offers| offers.account.needed && known.missing.is_empty());
+    let login = login.map(|_| ("nobody is logged in at Codex".to_owned(), "run `codex login`".to_owned()));
+    away.into_iter().chain(told).chain(login).collect()
+}
+
+fn runtime(known: &Known) -> String {
+    let Some(codex) = known.codex() else {
+        return match (known.missing.is_empty(), known.engine) {
+            (true, Engine::There) => "Codex is being asked".to_owned(),
+            _ => "not known".to_owned(),
+        };
+    };
+    let who = known.offers.as_ref().map(|offers| &offers.account).and_then(|account| {
+        let kind = account.kind.as_deref()?;
+        let parts = [account.name.as_deref(), Some(kind), account.plan.as_deref()];
+        Some(parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
+    });
+    let who = who.map(|who| format!(" ({who})")).unwrap_or_default();
+    format!("Codex {codex}{who}")
+}
+
+fn model(known: &Known) -> String {
+    let provider = known.offers.as_ref().and_then(|offers| offers.provider.as_deref());
+    let provider = provider.map(|name| format!(" at {name}")).unwrap_or_default();
+    let effort = match known.effort().value() {
+        Some(effort) => format!(", effort {effort}"),
+        None => String::new(),
+    };
+    format!("{}{effort}{provider}", words(known, known.model(), "the one that Codex chooses"))
+}
+
+fn permissions(known: &Known) -> String {
+    let sandbox = words(known, known.sandbox(), "Codex's own");
+    let approval = words(known, known.approval(), "Codex's own");
+    match (known.sandbox(), known.approval()) {
+        (Setting::Unknown, Setting::Unknown) => sandbox,
+        (Setting::Untold, Setting::Untold) => {
+            "Codex's defaults; it tells them when the first turn begins".to_owned()
+        }
+        _ => format!("sandbox {sandbox}, approvals {approval}"),
+    }
+}
+
+/// A setting in words; `untold` is what happens if nobody says anything.
+fn words(known: &Known, setting: Setting<'_>, untold: &str) -> String {
+    match setting {
+        Setting::InForce(value) | Setting::Configured(value) => value.to_owned(),
+        Setting::Asked(value) => format!("{value} (asked for)"),
+        Setting::Untold => format!("{untold} (not told)"),
+        Setting::Unknown if known.missing.is_empty() && known.engine == Engine::There => {
+            "not known yet".to_owned()
+        }
+        Setting::Unknown => "not known".to_owned(),
+    }
+}
+
+struct Page {
+    width: usize,
+    lines: Vec<Line>,
+}
+
+impl Page {
+    fn plain(&mut self, style: Style, text: &str) {
+        for row in wrapped(text, self.width) {
+            self.lines.push(Line::of(style, row));
+        }
+    }
+
+    /// A name and its value; the value may be somebody else's words.
+    fn pair(&mut self, name: &str, value: &str, style: Style) {
+        let is_narrow = self.width <= NARROW;
+        let indent = if is_narrow { 2 } else { NAMES + 2 };
+        let value = one_line(value);
+        let mut line = Line::of(Style::DIM, format!("  {name:<NAMES$}"));
+        if is_narrow {
+            line = Line::of(Style::DIM, format!("{name}  "));
+            if !name.is_empty() && line.width() + value.width() > self.width {
+                self.lines.push(Line::of(Style::DIM, name.to_owned()));
+                line = Line::of(Style::PLAIN, "  ");
+            }
+        }
+        let room = self.width.saturating_sub(line.width().max(indent)).max(1);
+        for row in wrapped(&value, room) {
+            line.push(style, &row);
+            self.lines.push(std::mem::replace(&mut line, Line::of(Style::PLAIN, " ".repeat(indent))));
+        }
+    }
+}
+
+/// Words in rows; a word that is longer than a row begins one of its own and goes on in the next.
+pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut rows: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match rows.last_mut() {
+            Some(row) if row.width() + 1 + word.width() <= width => {
+                row.push(' ');
+                row.push_str(word);
+            }
+            _ => rows.extend(broken(word, width)),
+        }
+    }
+    rows
+}
+
+/// A word in as many rows as it needs.
+fn broken(word: &str, width: usize) -> Vec<String> {
+    let mut rows = vec![String::new()];
+    for piece in word.graphemes(true) {
+        match rows.last_mut() {
+            Some(row) if row.is_empty() || row.width() + piece.width() <= width => row.push_str(piece),
+            _ => rows.push(piece.to_owned()),
+        }
+    }
+    rows
+}
