@@ -112,14 +112,15 @@ async fn a_command_that_streams_for_longer_than_the_quiet_warning_is_not_killed(
         _ => None,
     };
     turn.until(ends).await;
-    // The second one says nothing at all, and each word about it comes later than the one before.
+    // The second one prints nothing at all, and is reported more than once. That the pauses between reports grow is a test of
+    // the turn machine, which has a clock of its own.
     let is_quiet = |event: &Event| match event {
-        Event::Quiet { open_items, .. } if !open_items.is_empty() => Some(Instant::now()),
+        Event::Quiet { open_items, .. } => (!open_items.is_empty()).then_some(()),
         _ => None,
     };
-    let [first, second, third] =
-        [turn.until(is_quiet).await, turn.until(is_quiet).await, turn.until(is_quiet).await];
-    assert!(third - second > second - first, "the pauses grow");
+    for _ in 0..3 {
+        turn.until(is_quiet).await;
+    }
     fs::write(real.home.work().join("heard"), "").unwrap();
     let ended = turn.end().await;
     assert_eq!((ended.report.exit, ended.text()), (0, "Both came to their end."), "{:#?}", ended.events);

@@ -250,10 +250,11 @@ async fn secrets_are_masked_and_bytes_that_are_no_text_are_replaced(codex: Codex
 async fn its_limit_ends_it_and_an_engine_that_stops_does_too(codex: Codex) {
     let mut home = Home::real(&codex).await;
     home.open().await;
-    let late = Shell { limit_ms: Some(300), ..home.line("echo begun; sleep 600", Some(Sandbox::ReadOnly)) };
+    // Long enough for a sandbox and a shell to start while both cores are busy.
+    let late = Shell { limit_ms: Some(2_000), ..home.line("echo begun; sleep 600", Some(Sandbox::ReadOnly)) };
     let ran = home.shell(late).await;
     assert_eq!(ran.out, "begun\n");
-    let note = Some("it was ended after its limit of 300 ms".to_owned());
+    let note = Some("it was ended after its limit of 2000 ms".to_owned());
     assert_eq!((ran.exit, ran.note), (None, note), "no exit code: the command has none");
     let mut run =
         home.begin(home.line("echo begun; sleep 600", Some(Sandbox::DangerFullAccess))).await.unwrap();

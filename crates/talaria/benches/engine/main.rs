@@ -10,6 +10,7 @@
     reason = "a bench stops at the first surprise and prints"
 )]
 
+mod commands;
 mod finished;
 mod flood;
 mod memory;
@@ -31,6 +32,9 @@ fn main() {
     }
     if is_wanted("threads") {
         runtime.block_on(threads::measure());
+    }
+    if is_wanted("commands") {
+        runtime.block_on(commands::measure());
     }
     if is_wanted("flood") {
         runtime.block_on(flood::measure());

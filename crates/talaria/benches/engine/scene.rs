@@ -111,7 +111,7 @@ impl Scene {
     }
 
     /// Makes a directory to work in.
-    fn directory(&self) -> PathBuf {
+    pub(crate) fn directory(&self) -> PathBuf {
         let number = self.directories.fetch_add(1, Ordering::Relaxed);
         let directory = self.codex_home.work().join(number.to_string());
         fs::create_dir(&directory).unwrap();
@@ -196,6 +196,14 @@ impl Scene {
             Ok(status) => status,
             Err(_) => panic!("it does not come to that: {last:#?}"),
         }
+    }
+
+    /// Starts the Codex of this scene as a process for another client than the engine.
+    pub(crate) fn spawn_codex(&self, socket: &Path) -> tokio::process::Child {
+        let mut command = tokio::process::Command::new(&self.codex);
+        command.args(["app-server", "--listen", &format!("unix://{}", socket.display())]);
+        command.envs(self.environment.iter().cloned()).stderr(Stdio::null()).kill_on_drop(true);
+        command.spawn().unwrap()
     }
 
     /// The Codex of this scene.

@@ -29,6 +29,7 @@ mod mcp;
 mod migrate;
 mod options;
 mod outliving;
+mod previous_version;
 mod questions;
 mod requests;
 mod rules;
