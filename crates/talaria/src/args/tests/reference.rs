@@ -93,7 +93,7 @@ fn the_page_of_exit_codes_has_every_code() {
         writeln!(page, "| {code} | {word} | {when} |").unwrap();
     }
     page += "\n`talaria doctor` exits with 1 if a check found a problem; warnings are 0. `talaria mcp` exits with 0 on SIGINT, SIGTERM and SIGHUP.\n\
-             `talaria migrate` exits with 2 if nobody confirmed, `talaria config check` with 1 if the file has a mistake.\n\n\
+             `talaria migrate` exits with 2 without a confirmation, `talaria config check` with 1 if the file has a mistake.\n\n\
              ## Failures of a turn\n\nThe last line of `--json` has `code`, the class of a failure:\n\n\
              | code | next step | exit |\n|---|---|---|\n";
     for code in failures() {
