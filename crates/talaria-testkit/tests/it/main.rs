@@ -5,6 +5,7 @@
 
 mod architecture;
 mod dependencies;
+mod documents;
 mod ignored;
 mod install;
 mod real_codex;
