@@ -128,3 +128,16 @@ fn the_code_map_names_files_and_what_is_in_them() {
     assert!(missing.is_empty(), "not there: {missing:#?}");
     assert!(map.len() > 15 && first.len() == 5);
 }
+
+#[test]
+fn the_book_has_every_page_of_guide_and_reference() {
+    let summary = fs::read_to_string(root().join("docs/SUMMARY.md")).unwrap();
+    let listed: BTreeSet<PathBuf> =
+        targets(&summary).iter().map(|target| root().join("docs").join(target)).collect();
+    let is_chapter = |page: &&PathBuf| {
+        ["guide", "reference"].iter().any(|part| page.starts_with(root().join("docs").join(part)))
+    };
+    let all = pages();
+    let chapters: BTreeSet<PathBuf> = all.iter().filter(is_chapter).cloned().collect();
+    assert_eq!(listed, chapters, "docs/SUMMARY.md and the pages");
+}

@@ -160,7 +160,7 @@ fn the_page_of_keys_lists_every_key() {
         writeln!(page, "| `{name}` | {meaning} |").unwrap();
     }
     page += "\n## Reserved\n\nSections for later versions, accepted and without effect: ";
-    let later = keys::sections().filter(|name| matches!(keys::section(name), Some(keys::Section::Later)));
+    let later = keys::sections().filter(|name| matches!(keys::section(name), Some(Section::Later)));
     page += &later.map(|name| format!("`[{name}]`")).collect::<Vec<_>>().join(", ");
     page += ".\n";
     expect_file!["../../../../../docs/reference/configuration.md"].assert_eq(&page);
