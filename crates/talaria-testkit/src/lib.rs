@@ -12,6 +12,7 @@
 //! | [`fault_points`] | where a test holds the engine while it kills somebody |
 //! | [`app_server`] | a `codex` that plays a transcript, for faults the real one will not produce |
 //! | [`stand_in`] | a detached `codex` with threads and a model of its own, started in milliseconds |
+//! | [`guide`] | the README and the guide as data, so that their commands can be run |
 //! | [`mcp_server`] | an MCP server that asks what it is told to ask |
 //! | [`mcp_clients`] | MCP clients of others, installed once into the build directory |
 //! | [`processes`] | who is still alive of what a test started |
@@ -31,6 +32,7 @@ pub mod client;
 pub mod codex;
 pub mod engine;
 pub mod fault_points;
+pub mod guide;
 pub mod home;
 mod install;
 pub mod mcp_clients;

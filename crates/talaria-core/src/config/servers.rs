@@ -17,7 +17,7 @@ use crate::nearest::nearest;
 use crate::servers::{Given, Offered, Server, Skipped, Transport, is_server_name};
 use values::Kind;
 
-const KEYS: &[&str] = &[
+pub(super) const KEYS: &[&str] = &[
     "command",
     "args",
     "env",

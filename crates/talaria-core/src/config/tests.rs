@@ -1,6 +1,7 @@
 //! What the configuration reader promises: file in, values and messages out.
 
 mod notify;
+mod reference;
 mod servers;
 
 use super::*;

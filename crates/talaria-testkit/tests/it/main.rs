@@ -4,9 +4,12 @@
 #![allow(clippy::panic, reason = "helpers of tests fail as tests do")]
 
 mod architecture;
+mod dependencies;
+mod documents;
 mod ignored;
 mod install;
 mod real_codex;
+mod reference;
 mod scripted_app_server;
 mod terminal;
 mod timing;

@@ -1,5 +1,8 @@
 //! What can be typed together, and what cannot.
 
+mod guide;
+mod reference;
+
 use clap::CommandFactory;
 use clap::error::ErrorKind;
 use talaria_core::api::Dirty;

@@ -20,6 +20,7 @@ mod engine_log;
 mod failed_calls;
 mod faults;
 mod follow;
+mod guide;
 mod help;
 mod import;
 mod import_hermes;

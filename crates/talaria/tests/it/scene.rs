@@ -157,7 +157,7 @@ impl Scene {
         Running::from(self.piped(command).spawn().unwrap())
     }
 
-    fn piped(&self, mut command: Command) -> Command {
+    pub(crate) fn piped(&self, mut command: Command) -> Command {
         command.current_dir(self.work()).envs(self.variables());
         for name in SECRETS {
             command.env_remove(name);

@@ -1,0 +1,167 @@
+//! The page of configuration keys: every key of the tables has a line, with what the reader accepts and when a change counts.
+//!
+//! After a wanted change: `UPDATE_EXPECT=1 cargo test -p talaria-core reference`.
+
+use std::fmt::Write;
+
+use expect_test::expect_file;
+
+use super::super::{keys, servers};
+use super::*;
+
+const OPENING: &str = "\
+# Configuration keys
+
+`~/.talaria/config.toml`, or `config.toml` in `$TALARIA_HOME`. Every key is optional. A key without a default here is left to
+Codex's own configuration, or has no effect while it is not set. [The guide](../guide/configuration.md) has examples;
+`talaria config check` lists every mistake in the file with line and column.
+
+A duration is a text such as `\"90s\"`, `\"15m\"`, `\"1h30m\"` or `\"90d\"`, or a number of seconds. This page is generated; the second column is
+what the reader accepts, the last one when a change counts.
+";
+
+/// Default and meaning of each key; the order of the page.
+const KEYS: &[(&str, &str, &str)] = &[
+    (
+        "codex.bin",
+        "`codex` on `PATH`, else what `talaria setup` installed",
+        "The Codex program; a leading `~` is your home",
+    ),
+    ("codex.home", "`CODEX_HOME`, or `~/.codex`", "Codex's own directory"),
+    ("codex.sandbox", "", "What commands may touch"),
+    ("codex.approval_policy", "", "When Codex asks; `on-failure` exists in old versions of Codex only"),
+    (
+        "codex.hide_home",
+        "`auto`",
+        "Whether Talaria's own files are hidden from the sandbox; [what `always` costs](../guide/approvals-and-rules.md#what-a-sandbox-can-read)",
+    ),
+    (
+        "codex.turn_timeout",
+        "no limit",
+        "How long a turn may take; the time you take to answer does not count",
+    ),
+    ("codex.idle_warning", "2 minutes", "After how much silence you are warned"),
+    ("codex.max_hosts", "8", "Codex processes at once"),
+    ("codex.threads_per_host", "16", "Conversations loaded in each; a finished one makes room"),
+    (
+        "codex.host_idle",
+        "15 minutes",
+        "How long a Codex process may be without a conversation before it is ended",
+    ),
+    ("codex.host_memory_mib", "2048", "A Codex process that uses more is replaced between turns"),
+    ("codex.on_loss", "`stop`", "`continue`: after Codex was lost in a turn, it is asked once to go on"),
+    ("engine.idle_timeout", "30 minutes", "How long the engine waits without work before it ends"),
+    ("sessions.keep_events", "90 days", "How long single events are kept; messages and steps stay"),
+    ("sessions.max_events", "200000", "How many events of one conversation are kept"),
+    (
+        "approvals.mode",
+        "",
+        "Sandbox, policy and who answers, as one word; [the modes](../guide/approvals-and-rules.md#modes)",
+    ),
+    ("approvals.allow", "none", "Rules that accept: a command as text, `{ command, outside }` or `{ tool }`"),
+    ("approvals.deny", "none", "Rules that decline; the same notation"),
+    ("notify.webhook_secret_file", "", "File (mode 600) with the key that signs webhooks"),
+    ("notify.webhook_secret_env", "", "The same from a variable of the engine"),
+    ("notify.allow_private", "none", "Hosts that may have a private address or no TLS"),
+    ("notify.ntfy_server", "`https://ntfy.sh/`", "Server of `ntfy:TOPIC`"),
+    ("notify.ntfy_token_file", "", "File (mode 600) with the token for it"),
+    ("notify.ntfy_token_env", "", "The same from a variable of the engine"),
+    ("notify.email_server", "", "`smtps://`, `smtp+starttls://` or `smtp://`"),
+    ("notify.email_from", "", "Sender of mail"),
+    ("notify.email_user", "", "User at the mail server"),
+    ("notify.email_password_file", "", "File (mode 600) with the password"),
+    ("notify.email_password_env", "", "The same from a variable of the engine"),
+    ("notify.attempts", "10", "How often a notification is tried"),
+    ("bridge.max_tasks", "from cores and memory", "Tasks that work at once; the others are queued"),
+    ("bridge.roots", "the directory of the MCP client", "Where models may start tasks"),
+    ("bridge.codex_homes", "none", "`CODEX_HOME`s that a model may name"),
+    (
+        "bridge.answers",
+        "none",
+        "Kinds of request that a model may answer: `command`, `patch`, `permissions`, `input`, `elicitation`",
+    ),
+    ("bridge.notify_targets", "none", "Targets that a model may name besides `local`"),
+    ("bridge.network", "`false`", "Whether a model may give its tasks the network"),
+    (
+        "bridge.writable_roots",
+        "none",
+        "Directories below which a model may make more of the disk writable for a task",
+    ),
+    (
+        "bridge.callers",
+        "none",
+        "`[bridge.callers.NAME]`: the same keys, and `all`, for one client by its name",
+    ),
+    (
+        "access.environments",
+        "none",
+        "Control groups of containers and services whose commands count as yours; `*` matches any characters",
+    ),
+    ("chat.enter", "`steer`", "What Enter does while a turn runs"),
+    ("chat.theme", "`terminal`", "Colours of the chat"),
+    ("model.default", "", "The model"),
+    ("model.effort", "", "The reasoning effort; the model decides which words exist"),
+    ("model.allow_unlisted", "`false`", "Send a model of OpenAI that Codex does not list"),
+    ("model.provider", "", "Counts as soon as there is another runtime; Codex has its own setting"),
+    ("model.openai_runtime", "`auto`", "Who runs the turns; in this version always Codex"),
+];
+
+/// Meaning of each key of `[mcp_servers.NAME]`.
+const SERVER_KEYS: &[(&str, &str)] = &[
+    ("command", "The program; or `url`"),
+    ("args", "Its arguments"),
+    ("env", "Its variables; `${NAME}` is taken from your environment when Codex is started"),
+    ("cwd", "Where it is started"),
+    ("url", "The address of a server that speaks streamable HTTP"),
+    ("headers", "Headers for it; `${NAME}` as above"),
+    ("transport", "`stdio` or `http`; follows from `command` or `url`, so it can be left out"),
+    ("timeout", "Limit of one call: seconds, or a duration"),
+    ("connect_timeout", "Limit of its start: the same"),
+    ("enabled", "`false` leaves it out"),
+    ("supports_parallel_tool_calls", "Whether Codex may call it several times at once"),
+    ("tools", "`{ include = […] }` or `{ exclude = […] }`"),
+    ("description", "For people; without effect"),
+];
+
+/// What the reader accepts for a key, in its own words about a value that fits nothing.
+fn accepted(key: &str) -> String {
+    let (section, name) = key.split_once('.').unwrap();
+    let parsed = parse(&format!("[{section}]\n{name} = 1979-05-27\n")).unwrap();
+    let message = &parsed.problems.first().unwrap_or_else(|| panic!("{key} accepts a date")).message;
+    let wanted = message.strip_prefix("must be ").unwrap_or_else(|| panic!("{key}: {message}"));
+    let wanted = wanted.rsplit_once(", not ").map_or(wanted, |(wanted, _)| wanted);
+    wanted.split(" such as").next().unwrap_or(wanted).trim_end_matches(',').to_owned()
+}
+
+#[test]
+fn the_page_of_keys_lists_every_key() {
+    let described: Vec<&str> = KEYS.iter().map(|(name, _, _)| *name).collect();
+    let missing: Vec<&str> = keys::all().filter(|name| !described.contains(name)).collect();
+    assert_eq!(missing, [""; 0], "without a line here");
+    assert_eq!(keys::all().count(), KEYS.len(), "a line here for each key, and no other");
+    let mut page = OPENING.to_owned();
+    let mut before = "";
+    for (key, default, meaning) in KEYS {
+        let (section, name) = key.split_once('.').unwrap();
+        if section != before {
+            write!(page, "\n## `[{section}]`\n\n| key | value | default | meaning | a change |\n|---|---|---|---|---|\n").unwrap();
+            before = section;
+        }
+        let effect = Effect::of(&key.parse().unwrap()).words();
+        let effect = effect.strip_prefix("takes effect ").unwrap().split(';').next().unwrap();
+        writeln!(page, "| `{name}` | {} | {default} | {meaning} | {effect} |", accepted(key)).unwrap();
+    }
+    let described: Vec<&str> = SERVER_KEYS.iter().map(|(name, _)| *name).collect();
+    assert_eq!(described, servers::KEYS, "keys of a server");
+    page += "\n## `[mcp_servers.NAME]`\n\n";
+    let effect = Effect::of(&"mcp_servers.a.command".parse().unwrap()).words();
+    write!(page, "A change {effect}.\n\n| key | meaning |\n|---|---|\n").unwrap();
+    for (name, meaning) in SERVER_KEYS {
+        writeln!(page, "| `{name}` | {meaning} |").unwrap();
+    }
+    page += "\n## Reserved\n\nSections for later versions, accepted and without effect: ";
+    let later = keys::sections().filter(|name| matches!(keys::section(name), Some(Section::Later)));
+    page += &later.map(|name| format!("`[{name}]`")).collect::<Vec<_>>().join(", ");
+    page += ".\n";
+    expect_file!["../../../../../docs/reference/configuration.md"].assert_eq(&page);
+}
