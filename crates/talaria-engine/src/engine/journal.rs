@@ -57,6 +57,8 @@ pub(crate) struct Shelf {
     pub(crate) troubles: Troubles,
     /// Something new is owed to somebody.
     pub(crate) nudge: Arc<Notify>,
+    /// Something that is owed was tried, or needs no further attempt.
+    pub(crate) tried: Arc<Notify>,
     pub(crate) background: BackgroundList,
 }
 
