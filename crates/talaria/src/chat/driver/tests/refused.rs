@@ -32,13 +32,13 @@ fn refuse_at(directory: &Path, refused: &'static [(&str, ProblemCode)]) {
 
 /// What was refused, and the words that came back with it.
 fn refusals(news: &[News]) -> Vec<(&str, Option<&str>)> {
-    let refusal = |news| match news {
-        &News::Refused { ref what, ref prompt, .. } => {
-            Some((what.as_str(), prompt.as_ref().map(|prompt| prompt.text.as_str())))
+    let mut found = Vec::new();
+    for news in news {
+        if let News::Refused { what, prompt, .. } = news {
+            found.push((what.as_str(), prompt.as_ref().map(|prompt| prompt.text.as_str())));
         }
-        _ => None,
-    };
-    news.iter().filter_map(refusal).collect()
+    }
+    found
 }
 
 #[tokio::test]
