@@ -7,13 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use talaria_tui::chat::completion::{Rank, rank};
 use tokio::io::{AsyncReadExt, BufReader};
 use tokio::process::Command;
 use tokio::sync::Mutex;
-
-mod rank;
-
-pub(crate) use rank::best;
 
 /// So many files are listed at most.
 const MOST: usize = 50_000;
@@ -68,6 +65,14 @@ impl Files {
         }
         listed.as_ref().map(|listed| best(&listed.paths, letters, most)).unwrap_or_default()
     }
+}
+
+/// The paths that have these letters, at most so many, in the order in which the screen shows them.
+fn best(paths: &[String], letters: &str, most: usize) -> Vec<String> {
+    let mut fitting: Vec<(Rank, &String)> =
+        paths.iter().filter_map(|path| Some((rank(letters, path)?, path))).collect();
+    fitting.sort();
+    fitting.into_iter().take(most).map(|(_, path)| path.clone()).collect()
 }
 
 async fn list(cwd: &Path) -> Vec<String> {
@@ -144,6 +149,21 @@ mod tests {
             fs::write(path, "").unwrap();
         }
         directory
+    }
+
+    #[test]
+    fn the_best_are_those_that_the_screen_shows_first_and_a_capital_counts() {
+        let paths =
+            ["src/chat/driver.rs", "driver/notes.md", "docs/old-driver.txt", "d/r/iver", "Cargo.toml"];
+        let paths = paths.map(str::to_owned);
+        assert_eq!(
+            best(&paths, "driver", 9),
+            ["src/chat/driver.rs", "driver/notes.md", "docs/old-driver.txt", "d/r/iver"]
+        );
+        assert_eq!(best(&paths, "driver", 1), ["src/chat/driver.rs"]);
+        assert!(best(&paths, "Driver", 9).is_empty(), "the screen would show none of them");
+        assert_eq!(best(&paths, "Cargo", 9), ["Cargo.toml"]);
+        assert_eq!(best(&paths, "cgt", 9), ["Cargo.toml"]);
     }
 
     #[tokio::test]
