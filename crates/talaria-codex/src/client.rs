@@ -14,7 +14,9 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use talaria_codex_proto::wire::call::Call;
 use talaria_codex_proto::wire::rpc_error::RpcError;
+use talaria_core::backoff::Backoff;
 use talaria_core::ids::RequestId;
+use talaria_home::clock::chance;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
 use crate::permit::SendPermit;
@@ -23,8 +25,8 @@ use crate::permit::SendPermit;
 const IN_FLIGHT: usize = 64;
 /// How often an overloaded server is asked again.
 const RETRIES: u32 = 6;
-/// The first pause before asking again; it doubles each time.
-const FIRST_PAUSE: Duration = Duration::from_millis(50);
+/// The pauses before asking again.
+const BACKOFF: Backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(5));
 
 /// Why a request got no answer that can be used.
 #[derive(Debug, thiserror::Error)]
@@ -235,10 +237,8 @@ impl Drop for Forget<'_> {
     }
 }
 
-/// The pause before asking an overloaded server again: doubling, and spread over half of it so that many waiting
-/// callers do not come back at once.
+/// The pause before asking an overloaded server again, spread by half so that many waiting callers do not come back at
+/// once.
 pub fn pause(retries: u32) -> Duration {
-    let base = FIRST_PAUSE * 2u32.pow(retries);
-    let spread = uuid::Uuid::new_v4().as_u128() % base.as_micros().max(1);
-    base / 2 + Duration::from_micros(u64::try_from(spread).unwrap_or(0))
+    BACKOFF.spread_pause(retries, 0.5, chance())
 }

@@ -46,7 +46,7 @@ pub enum BackgroundEnd {
     Stopped,
     /// Codex ended, and the command with it.
     WithCodex,
-    /// It ended while no engine was running, so nothing else is known.
+    /// It ended while no engine was attached to Codex, so nothing else is known.
     Unseen,
 }
 
@@ -72,7 +72,7 @@ impl fmt::Display for BackgroundEndWords {
             (BackgroundEnd::Stopped, _) => f.write_str("was stopped"),
             (BackgroundEnd::WithCodex, _) => f.write_str("ended with Codex"),
             (BackgroundEnd::Unseen, _) => {
-                f.write_str("ended while no engine was running; its exit code is not known")
+                f.write_str("ended while no engine was attached to Codex; its exit code is not known")
             }
         }
     }

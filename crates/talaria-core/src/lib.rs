@@ -8,12 +8,13 @@
 //! `api` is the data between clients and the engine, `bridge` the MCP tool as data, `json_line` JSON on one line.
 //! `config` reads Talaria's configuration (`edit` changes one key of it, `toml_text` knows its lines, `duration`,
 //! `nearest` and `version` parse values and suggest names), `servers` the MCP servers in it, `runtime` the choice of who
-//! runs turns; `model_choice` validates a model and an effort.
+//! runs turns; `model_choice` validates a model and an effort; `backoff` says how long to wait before a retry.
 
 pub mod access;
 pub mod admission;
 pub mod api;
 pub mod background;
+pub mod backoff;
 pub mod bridge;
 pub mod config;
 pub mod duration;

@@ -1,6 +1,6 @@
 //! Finds the name a person probably meant.
 //!
-//! Owns the edit distance and how far a guess may go; a guess is only ever shown, never acted upon.
+//! Owns how far a guess may go; a guess is only ever shown, never acted upon.
 //! Called by the configuration reader for keys and values, and by the chat for its commands.
 
 /// Returns the candidate closest to `word`, if one is close enough to be a likely slip of the keyboard.
@@ -21,26 +21,10 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 ///
 /// Case does not count, nor does which of `-` and `_` was typed.
 fn distance(left: &str, right: &str) -> usize {
-    let (left, right) = (folded(left), folded(right));
-    // Three rows are all that a swap of neighbours looks back on.
-    let mut before_last: Vec<usize> = Vec::new();
-    let mut last: Vec<usize> = (0..=right.len()).collect();
-    for (i, &a) in left.iter().enumerate() {
-        let mut row = vec![i + 1];
-        for (j, &b) in right.iter().enumerate() {
-            let replaced = last[j] + usize::from(a != b);
-            let mut best = replaced.min(last[j + 1] + 1).min(row[j] + 1);
-            if i > 0 && j > 0 && a == right[j - 1] && left[i - 1] == b {
-                best = best.min(before_last[j - 1] + 1);
-            }
-            row.push(best);
-        }
-        before_last = std::mem::replace(&mut last, row);
-    }
-    last[right.len()]
+    strsim::osa_distance(&folded(left), &folded(right))
 }
 
-fn folded(text: &str) -> Vec<char> {
+fn folded(text: &str) -> String {
     text.chars().map(|c| if c == '_' { '-' } else { c.to_ascii_lowercase() }).collect()
 }
 

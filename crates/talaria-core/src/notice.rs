@@ -5,8 +5,8 @@
 //! leaves passes [`Notice::covered`] or a rendering all the same, because that is cheap and the mistake is not.
 
 mod address;
-mod backoff;
 mod neutral;
+mod retry;
 mod target;
 mod text;
 mod words;
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::SessionId;
 pub use address::{Reach, reach};
-pub use backoff::{Backoff, Fault, Next};
+pub use retry::{Fault, Next, RetryPolicy};
 use talaria_guard::redact::redact;
 pub use target::{BadTarget, Mailbox, Target, Topic};
 pub use text::one_line;

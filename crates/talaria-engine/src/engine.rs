@@ -70,9 +70,8 @@ use run::opening;
 
 /// How long a lease holds. The lock of the home is what counts; this is for people who read the file.
 const LEASE_MS: i64 = 60_000;
-/// How long a turn that was written down may take until it can be told something, and how often that is looked at.
+/// How long a turn that was written down may take until it can be told something.
 const GETTING_READY: Duration = Duration::from_secs(10);
-const LOOK_AGAIN: Duration = Duration::from_millis(2);
 
 /// The engine of one home, as one caller may use it. Clones are the same engine.
 #[derive(Clone)]
@@ -213,13 +212,8 @@ impl Inner {
 
     /// Waits until a turn that was written down can be told something; its task may not have come round to it.
     async fn ready(&self, session: &SessionId) {
-        let ready = async {
-            while self.desk.is_about_to_begin(session) {
-                tokio::time::sleep(LOOK_AGAIN).await;
-            }
-        };
         // Only a store that does not answer holds it up for so long.
-        let _ = tokio::time::timeout(GETTING_READY, ready).await;
+        let _ = tokio::time::timeout(GETTING_READY, self.desk.until_begun(session)).await;
     }
 
     fn lease(&self, session: &SessionId) -> Lease {

@@ -24,7 +24,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use talaria_core::config::{NotReady, NotifyConfig};
-use talaria_core::notice::{Backoff, Fault, Notice, Target, one_line};
+use talaria_core::notice::{Fault, Notice, RetryPolicy, Target, one_line};
 
 pub use deliverer::{Deliverer, Stopped};
 pub use outbox::{Outbox, OutboxError, Owed};
@@ -174,8 +174,8 @@ impl Senders {
     }
 
     /// Gives how often something is tried.
-    fn backoff(&self) -> Backoff {
-        self.config.attempts.map_or_else(Backoff::default, Backoff::new)
+    fn retry_policy(&self) -> RetryPolicy {
+        self.config.attempts.map_or_else(RetryPolicy::default, RetryPolicy::new)
     }
 
     /// Makes the way out to `target`; an error is something that is missing for it.

@@ -1,7 +1,8 @@
 //! A git worktree and a branch for each task, so that it can work and commit without touching the user's checkout.
 //!
 //! Owns what is made ([`make`]), what a sandbox may write of it ([`Made::writable_roots`]), what the task did
-//! ([`Made::changes`], [`Made::diff`]), and its two ends ([`Made::apply`], [`Made::discard`]). Called by the engine.
+//! ([`Made::changes`], [`Made::diff`]), and its two ends ([`Made::apply`], [`Made::discard`]). Called by the engine; the chat
+//! lists files with [`known_files`].
 //!
 //! What a task can write is never believed. That is its worktree with the `.git` file, its folder in the git directory
 //! (`commondir`, `gitdir`, `config.worktree`: each could have git read a configuration that names programs), the objects
@@ -20,6 +21,7 @@ mod changes;
 mod discard;
 mod error;
 mod git;
+mod listing;
 mod make;
 mod repository;
 mod snapshot;
@@ -35,6 +37,7 @@ pub use apply::Applied;
 pub use changes::{Changes, Commit, FileChange, FileStatus};
 pub use discard::{Discarded, Force};
 pub use error::WorktreeError;
+pub use listing::known_files;
 pub use make::make;
 
 /// The folder of our branches.

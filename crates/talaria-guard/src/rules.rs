@@ -20,6 +20,7 @@ use std::fmt;
 
 pub use crate::place::Place;
 use crate::shell::{self, Line, Role, Simple, Unparsable};
+use crate::shorten::shorten;
 pub use floor::Floor;
 use glob::{Glob, Symbol};
 pub use pattern::BadPattern;
@@ -323,12 +324,7 @@ fn allowed(rules: &[&Rule]) -> Verdict {
 
 /// Enough of a command to recognise it.
 fn shortened(command: &Simple) -> String {
-    const LONGEST: usize = 80;
-    let text = command.to_string();
-    match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
-    }
+    shorten(&command.to_string(), 81).into_owned()
 }
 
 impl fmt::Display for Ban {

@@ -1,11 +1,19 @@
-//! The time of day, for what is written down. What has to wait uses the monotonic clock, which nobody can set.
+//! The time of day, for what is written down, and the chance that spreads waits. What has to wait uses the monotonic clock,
+//! which nobody can set.
 
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Milliseconds since 1970.
 pub fn now_ms() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX).saturating_add(jump())
+}
+
+/// A number between 0 and 1, another one each time and in each process. Not for secrets.
+pub fn chance() -> f64 {
+    let random = RandomState::new().build_hasher().finish();
+    f64::from(u32::try_from(random >> 32).unwrap_or_default()) / f64::from(u32::MAX)
 }
 
 #[cfg(not(feature = "faults"))]

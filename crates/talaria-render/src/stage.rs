@@ -11,6 +11,7 @@ use super::Look;
 use super::canvas::Canvas;
 use super::message::{Message, Remainder, Streamed, Voice};
 use super::notice;
+use super::repeats::{Repeats, counted};
 use super::style::Paint;
 
 /// What stands last on screen; unlike things get an empty line between them.
@@ -46,6 +47,7 @@ pub(crate) struct Stage<W: Write> {
     streamed: Streamed,
     commentary: HashSet<ItemId>,
     has_answer: bool,
+    repeats: Repeats,
 }
 
 impl<W: Write> Stage<W> {
@@ -60,14 +62,14 @@ impl<W: Write> Stage<W> {
             streamed: Streamed::default(),
             commentary: HashSet::new(),
             has_answer: false,
+            repeats: Repeats::default(),
         }
     }
 
     /// Puts lines below everything said so far.
     pub(crate) fn put(&mut self, section: Section, lines: &str) -> io::Result<()> {
-        self.end_message()?;
-        self.enter(section)?;
-        self.canvas.lines(lines)
+        self.end_repeats()?;
+        self.add(section, lines)
     }
 
     /// Puts a line that stands back.
@@ -75,13 +77,22 @@ impl<W: Write> Stage<W> {
         self.put(Section::Step, &notice::dim_in_rows(text, self.look.width, self.paint))
     }
 
-    /// Puts a line worth a look.
+    /// Puts a line worth a look; one that comes again is counted.
     pub(crate) fn warn(&mut self, text: &str) -> io::Result<()> {
-        self.put(Section::Step, &notice::warn_in_rows(text, self.look.width, self.paint))
+        match self.repeats.count(text) {
+            Some(count) => self.add_warning(text, count),
+            None => Ok(()),
+        }
+    }
+
+    /// Puts how often warnings came, where that was not shown yet.
+    pub(crate) fn end_repeats(&mut self) -> io::Result<()> {
+        self.repeats.end().iter().try_for_each(|(text, count)| self.add_warning(text, *count))
     }
 
     /// Puts the choices below the question, and leaves the cursor behind them.
     pub(crate) fn offer(&mut self, choices: &str) -> io::Result<()> {
+        self.end_repeats()?;
         self.end_message()?;
         self.canvas.fresh_row()?;
         self.section = Section::Choices;
@@ -90,6 +101,7 @@ impl<W: Write> Stage<W> {
 
     /// Puts what was decided, without a distance to the question.
     pub(crate) fn decide(&mut self, lines: &str) -> io::Result<()> {
+        self.end_repeats()?;
         self.end_message()?;
         self.section = Section::Decision;
         self.canvas.lines(lines)
@@ -187,6 +199,7 @@ impl<W: Write> Stage<W> {
 
     fn say(&mut self, item: &ItemId, voice: Voice, text: &str) -> io::Result<()> {
         if !self.is_open(item, voice) {
+            self.end_repeats()?;
             self.end_message()?;
             self.enter(Section::Message)?;
         }
@@ -195,6 +208,17 @@ impl<W: Write> Stage<W> {
         let mut out = String::new();
         message.push(text, &mut out);
         self.canvas.text(&out)
+    }
+
+    fn add(&mut self, section: Section, lines: &str) -> io::Result<()> {
+        self.end_message()?;
+        self.enter(section)?;
+        self.canvas.lines(lines)
+    }
+
+    fn add_warning(&mut self, text: &str, count: usize) -> io::Result<()> {
+        let text = counted(text, count, self.paint);
+        self.add(Section::Step, &notice::warn_in_rows(&text, self.look.width, self.paint))
     }
 
     fn enter(&mut self, section: Section) -> io::Result<()> {

@@ -372,6 +372,7 @@ impl<W: Write> Renderer for Terminal<W> {
 
     fn close(&mut self) -> io::Result<()> {
         self.release_notice()?;
+        self.stage.end_repeats()?;
         self.stage.end_message()?;
         self.stage.canvas.draw("");
         self.stage.canvas.fresh_row()?;

@@ -2,6 +2,13 @@
 //!
 //! `INFO` and `STOP` keep their form in every version of the API: a newer command must be able to end an older engine.
 
+use std::borrow::Cow;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+
+/// What cannot stand for itself in a path or a query.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+
 /// The longest message to the engine, in bytes.
 pub const BODY_LIMIT: usize = 16 * 1024 * 1024;
 
@@ -55,31 +62,15 @@ pub(crate) fn find(verb: Verb, path: &str) -> Option<(&'static Route, Option<Str
 
 /// Writes text so that it can stand in one segment of a path, or in a query.
 pub(crate) fn percent_encoded(text: &str) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
-            encoded.push(char::from(byte));
-        } else {
-            encoded.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    encoded
+    utf8_percent_encode(text, RESERVED).to_string()
 }
 
 /// Reads text that was written so; `None` if it was not.
 pub(crate) fn percent_decoded(text: &str) -> Option<String> {
-    let mut bytes = text.bytes();
-    let mut decoded = Vec::with_capacity(text.len());
-    while let Some(byte) = bytes.next() {
-        decoded.push(match byte {
-            b'%' => {
-                let digits = [bytes.next()?, bytes.next()?];
-                u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()?
-            }
-            byte => byte,
-        });
-    }
-    String::from_utf8(decoded).ok()
+    // The decoder leaves a sign without two digits as it is.
+    let is_encoded = |rest: &str| matches!(rest.as_bytes(), [a, b, ..] if [a, b].iter().all(|digit| digit.is_ascii_hexdigit()));
+    let is_whole = text.split('%').skip(1).all(is_encoded);
+    percent_decode_str(text).decode_utf8().ok().filter(|_| is_whole).map(Cow::into_owned)
 }
 
 macro_rules! routes {
@@ -143,7 +134,7 @@ mod tests {
         for text in ["", "model:claude-code", "person:Åse Ö %41\n"] {
             assert_eq!(percent_decoded(&percent_encoded(text)).as_deref(), Some(text));
         }
-        for bad in ["%", "%4", "%zz", "%ff"] {
+        for bad in ["%", "%4", "%zz", "%+4", "%ff"] {
             assert_eq!(percent_decoded(bad), None, "{bad}");
         }
     }

@@ -29,6 +29,12 @@ const PAGE: usize = 1000;
 const NO_OUTPUT: &str =
     "no output reported so far; Codex may report the first lines only when the command ends";
 
+/// Stands in the place of the time where it is not known whether a command runs.
+const UNKNOWN: &str = "not known yet";
+/// Explains it.
+const UNCONFIRMED: &str =
+    "not known yet: the engine was restarted, and has not heard from Codex whether the command still runs\n";
+
 /// Runs the command.
 pub(crate) async fn run(options: &Ps) -> Result<u8, Trouble> {
     let settings = Settings::load()?.accept()?;
@@ -64,7 +70,8 @@ pub(crate) fn list(running: &[BackgroundInfo], now: Timestamp, look: Look, reade
         }
         Reader::Chat => "show its output with: /ps 1; stop it with: /ps stop 1\n".to_owned(),
     };
-    table(running, now, look).show(look) + &how
+    let doubt = if running.iter().all(|one| one.confirmed) { "" } else { UNCONFIRMED };
+    table(running, now, look).show(look) + doubt + &how
 }
 
 /// The background commands as a table.
@@ -74,7 +81,8 @@ pub(crate) fn table(running: &[BackgroundInfo], now: Timestamp, look: Look) -> S
         let whose = one.task.as_deref().unwrap_or_else(|| look::session_id(&one.session, look)).to_owned();
         let number = (at + 1).to_string();
         let command = unwrapped(&one.command).into_owned();
-        sheet.row([number, one.id.to_string(), since(one.since, now), whose, command]);
+        let time = if one.confirmed { since(one.since, now) } else { UNKNOWN.to_owned() };
+        sheet.row([number, one.id.to_string(), time, whose, command]);
     }
     sheet
 }
@@ -161,4 +169,35 @@ pub(crate) fn is_named(command: &BackgroundInfo, id: &str) -> bool {
 pub(crate) fn unknown(id: &str) -> Trouble {
     Trouble::new(exit::USAGE, format!("no background command {id} is running"))
         .try_this("`talaria ps` lists them")
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_command_is_not_said_to_run_before_the_engine_has_evidence() {
+        let command = |id: &str, confirmed: bool| -> BackgroundInfo {
+            serde_json::from_value(
+                json!({ "id": id, "session": "s-1", "task": "codex-1", "turn": 1, "item": "i",
+                "command": "make serve", "cwd": "/", "since": "2026-01-01T00:00:00Z", "host": 7, "after": 0,
+                "confirmed": confirmed }),
+            )
+            .unwrap()
+        };
+        let now = "2026-01-01T00:02:00Z".parse().unwrap();
+        let look = Look { color: false, width: None, live: false, unicode: true };
+        let list = |running: &[BackgroundInfo]| list(running, now, look, Reader::Shell);
+        expect![[r#"
+            #  ID    IN BACKGROUND  FOR      COMMAND
+            1  bg-1  2 minutes      codex-1  make serve
+            2  bg-2  not known yet  codex-1  make serve
+            not known yet: the engine was restarted, and has not heard from Codex whether the command still runs
+            follow one with: talaria ps follow bg-1; stop it with: talaria ps stop bg-1
+        "#]].assert_eq(&list(&[command("bg-1", true), command("bg-2", false)]));
+        assert!(!list(&[command("bg-1", true)]).contains("not known"));
+    }
 }

@@ -44,10 +44,7 @@ pub(super) fn of_value(entry: &DeValue<'_>) -> String {
 /// The first bytes of a SHA-256, two digits for each.
 pub(super) fn hex(bytes: &[u8], count: usize) -> String {
     let digest = Sha256::digest(bytes);
-    let digits = |byte: &u8| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]];
-    let mut out = String::with_capacity(2 * count);
-    digest.iter().take(count).flat_map(digits).for_each(|digit| out.push(char::from(digit)));
-    out
+    ::hex::encode(&digest[..count.min(digest.len())])
 }
 
 fn value(out: &mut String, one: &DeValue<'_>) {

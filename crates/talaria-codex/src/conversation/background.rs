@@ -56,7 +56,7 @@ impl BackgroundNews {
 
     /// A remark in the output of a command: something of it may be missing here.
     pub fn gap(command: &BackgroundCommand) -> Self {
-        let delta = "[what it printed while no engine was running is not known]\n".to_owned();
+        let delta = "[output is missing here: no engine was attached to Codex for a while]\n".to_owned();
         Event::BackgroundOutput { id: command.id.clone(), item: command.item.clone(), delta }.into()
     }
 }

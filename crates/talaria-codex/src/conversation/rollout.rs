@@ -10,6 +10,7 @@ use talaria_codex_proto::rollout::{self, Rollout, Untold};
 use talaria_codex_proto::turn::Choice;
 use talaria_codex_proto::wire::history::History;
 use talaria_codex_proto::wire::notification::TurnStatus;
+use talaria_core::backoff::Backoff;
 use talaria_core::gap::Extent;
 use talaria_core::ids::TurnId;
 
@@ -20,7 +21,7 @@ const LARGEST: u64 = 64 << 20;
 const END: u64 = 4 << 20;
 /// How often it is looked for, with pauses that double: five seconds in all.
 const LOOKS: u32 = 10;
-const FIRST_PAUSE: Duration = Duration::from_millis(10);
+const BACKOFF: Backoff = Backoff::new(Duration::from_millis(10), Duration::from_secs(5));
 /// How often it is looked for what Codex did not tell: 630 ms in all.
 const UNTOLD_LOOKS: u32 = 7;
 
@@ -48,7 +49,7 @@ pub(super) async fn complete(mut history: History, turn: Option<&TurnId>, path: 
 pub(super) async fn settings(path: &str, turn: &TurnId) -> Option<Choice> {
     for look in 0..LOOKS {
         if look > 0 {
-            tokio::time::sleep(FIRST_PAUSE * 2_u32.pow(look - 1)).await;
+            tokio::time::sleep(BACKOFF.pause(look - 1)).await;
         }
         let (path, turn) = (path.to_owned(), turn.clone());
         let looking = tokio::task::spawn_blocking(move || {
@@ -67,7 +68,7 @@ pub(super) async fn untold(path: &str, turn: &TurnId) -> Untold {
     let mut found = None;
     for look in 0..UNTOLD_LOOKS {
         if look > 0 {
-            tokio::time::sleep(FIRST_PAUSE * 2_u32.pow(look - 1)).await;
+            tokio::time::sleep(BACKOFF.pause(look - 1)).await;
         }
         let (path, turn) = (path.to_owned(), turn.clone());
         let looking = tokio::task::spawn_blocking(move || {

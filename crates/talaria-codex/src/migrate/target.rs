@@ -118,7 +118,7 @@ fn real(file: &Path, links: usize) -> PathBuf {
 
 /// A digest in hexadecimal.
 pub(crate) fn digest(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(Sha256::digest(bytes))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::{BackgroundId, ItemId, SessionId};
 
-/// A command that runs in the background.
+/// A command that was left running in the background.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BackgroundInfo {
@@ -27,6 +27,9 @@ pub struct BackgroundInfo {
     pub since: Timestamp,
     /// The Codex process that runs it.
     pub host: Option<i32>,
+    /// Did this engine hear from Codex that it runs? After a restart that takes a moment; until then it is not known.
+    #[serde(default)]
+    pub confirmed: bool,
     /// Its output is in the events of the conversation that have greater numbers than this.
     pub after: i64,
 }

@@ -5,6 +5,7 @@ use crate::event::{AgentPhase, Event};
 use crate::item::{Item, ItemBody, Status};
 use crate::request::{Decision, Who};
 use crate::transcript::{failed_call, patch_summary};
+use talaria_guard::shorten::shorten_line;
 
 /// The longest line, in characters.
 const LONGEST: usize = 300;
@@ -147,13 +148,7 @@ fn verb(status: Status, done: &'static str) -> &'static str {
 
 /// The beginning of a text, in one line.
 pub(super) fn short(text: &str) -> String {
-    // Only so much is looked at: what a command printed can be long.
-    let beginning = &text[..text.floor_char_boundary(8 * LONGEST)];
-    let line = beginning.split_whitespace().collect::<Vec<_>>().join(" ");
-    if beginning.len() == text.len() && line.chars().count() <= LONGEST {
-        return line;
-    }
-    line.chars().take(LONGEST - 1).chain(['…']).collect()
+    shorten_line(text, LONGEST)
 }
 
 #[cfg(test)]

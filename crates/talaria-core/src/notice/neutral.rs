@@ -32,17 +32,6 @@ pub(super) fn block(text: &str) -> String {
     out
 }
 
-/// Cuts text to `most` characters, the mark of the cut included.
-pub(super) fn cut(text: &str, most: usize) -> &str {
-    match text.char_indices().nth(most) {
-        None => text,
-        Some(_) => {
-            let end = text.char_indices().nth(most.saturating_sub(1)).map_or(0, |(at, _)| at);
-            &text[..end]
-        }
-    }
-}
-
 fn push(c: char, out: &mut String) {
     match c {
         '\0'..='\u{1f}' => out.extend(char::from_u32(0x2400 + u32::from(c))),

@@ -317,7 +317,7 @@ fn only_addresses_of_the_internet_are_public() {
 fn ten_attempts_take_about_a_day_and_then_it_is_given_up() {
     let (mut now, mut waits) = (0, Vec::new());
     for attempt in 1..=10 {
-        match Backoff::default().next(Fault::PASSING, attempt, now, 0.5) {
+        match RetryPolicy::default().next(Fault::PASSING, attempt, now, 0.5) {
             Next::Retry { due_at } => {
                 waits.push((due_at - now) / 1000);
                 now = due_at;
@@ -331,7 +331,7 @@ fn ten_attempts_take_about_a_day_and_then_it_is_given_up() {
 
 #[test]
 fn what_cannot_get_better_is_given_up_at_once_and_a_wish_for_patience_is_heard() {
-    let backoff = Backoff::default();
+    let backoff = RetryPolicy::default();
     assert_eq!(backoff.next(Fault::Permanent, 1, 0, 0.5), Next::Abandon);
     let wish = |seconds| Fault::of_status(429, Some(Duration::from_secs(seconds))).unwrap();
     assert_eq!(backoff.next(wish(300), 1, 1000, 0.5), Next::Retry { due_at: 301_000 });
@@ -377,7 +377,7 @@ proptest! {
 
     #[test]
     fn a_wait_never_lies_in_the_past(attempt in 1_u32..200, now in any::<i64>(), chance in any::<f64>()) {
-        match Backoff::new(150).next(Fault::PASSING, attempt, now, chance) {
+        match RetryPolicy::new(150).next(Fault::PASSING, attempt, now, chance) {
             Next::Retry { due_at } => prop_assert!(due_at > now || now == i64::MAX),
             Next::Abandon => prop_assert!(attempt >= 150),
         }

@@ -4,9 +4,10 @@
 //! changed, and last what to type. Everything of others is redacted, harmless and short. Called by the senders that
 //! send text, and by whoever shows what would be sent.
 
-use super::neutral::{block, cut, line};
+use super::neutral::{block, line};
 use super::{Notice, NoticeKind};
 use talaria_guard::redact::redact;
+use talaria_guard::shorten::shorten;
 
 /// The longest summary, in characters.
 const SUMMARY: usize = 700;
@@ -64,7 +65,7 @@ impl Notice {
             NoticeKind::Outcome => [told[0], told[1], asked],
         };
         let first = order.into_iter().flatten().find(|text| !text.trim().is_empty())?;
-        Some(short(&block(&redact(first)), SUMMARY))
+        Some(shorten(&block(&redact(first)), SUMMARY).into_owned())
     }
 
     fn changes(&self) -> Option<String> {
@@ -80,13 +81,5 @@ impl Notice {
 
 /// Puts text of others on one line of at most `most` characters, redacted and harmless.
 pub fn one_line(text: &str, most: usize) -> String {
-    short(&line(&redact(text)), most)
-}
-
-/// Shortens text to `most` characters, the ellipsis included.
-fn short(text: &str, most: usize) -> String {
-    match cut(text, most) {
-        whole if whole.len() == text.len() => whole.to_owned(),
-        start => format!("{start}…"),
-    }
+    shorten(&line(&redact(text)), most).into_owned()
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use talaria_codex_proto::turn::{Opened, Record};
 use talaria_core::background::BackgroundEnd;
+use talaria_core::backoff::Backoff;
 use talaria_core::event::{Event, QueuedInput, Stage, Started};
 use talaria_core::ids::{SessionId, ThreadId, TicketId};
 use talaria_core::input::InputPart;
@@ -43,8 +44,8 @@ pub(crate) mod rows;
 
 pub(crate) use requests::void;
 
-/// The longest pause between two tries to write.
-const PAUSE: Duration = Duration::from_secs(1);
+/// The pauses between two tries to write.
+const BACKOFF: Backoff = Backoff::new(Duration::from_millis(20), Duration::from_secs(1));
 
 /// What a journal needs of the engine.
 #[derive(Clone)]
@@ -56,6 +57,8 @@ pub(crate) struct Shelf {
     pub(crate) troubles: Troubles,
     /// Something new is owed to somebody.
     pub(crate) nudge: Arc<Notify>,
+    /// Something that is owed was tried, or needs no further attempt.
+    pub(crate) tried: Arc<Notify>,
     pub(crate) background: BackgroundList,
 }
 
@@ -195,7 +198,7 @@ impl Journal {
 
     /// Writes until it is written: without a record nothing goes on.
     async fn write(&mut self, batch: Batch) -> Result<(), StoreError> {
-        let mut pause = Duration::from_millis(20);
+        let mut retries = 0;
         let appended = loop {
             match self.shelf.store.append(batch.clone()).await {
                 Ok(appended) => break appended,
@@ -206,8 +209,8 @@ impl Journal {
                     | StoreError::ReadOnly(_)),
                 ) => {
                     self.shelf.troubles.cannot_write(&self.session, &error);
-                    tokio::time::sleep(pause).await;
-                    pause = (pause * 2).min(PAUSE);
+                    tokio::time::sleep(BACKOFF.pause(retries)).await;
+                    retries += 1;
                 }
                 Err(error) => {
                     self.shelf.troubles.gave_up(&self.session, &error);

@@ -3,7 +3,6 @@
 //! XChaCha20-Poly1305 with a key of 32 bytes in the home, readable by its owner alone. This protects backups and copies
 //! of the database, not against somebody who can read the home. What was sealed is erased once it was sent.
 
-use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -69,12 +68,7 @@ impl Seal {
     /// Stands for a digest of something secret, and is told and exported: without the key of the home nobody can find
     /// out by trying which text the digest is of.
     pub(crate) fn mark(&self, digest: &str) -> String {
-        let sum = Sha256::new().chain_update(self.marking).chain_update(digest).finalize();
-        sum.iter().fold(String::new(), |mut hex, byte| {
-            // Writing to a text cannot fail.
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        })
+        hex::encode(Sha256::new().chain_update(self.marking).chain_update(digest).finalize())
     }
 }
 

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use talaria_core::notice::{Backoff, Kept, Next, Target};
+use talaria_core::notice::{Kept, Next, RetryPolicy, Target};
 
 use super::outbox::Owed;
 use super::{NotifyError, Parcel, Receipt, Senders};
@@ -41,13 +41,13 @@ pub(super) async fn attempt(senders: &Senders, owed: &Owed) -> Result<Receipt, N
 pub(super) fn fate(
     result: Result<Receipt, NotifyError>,
     attempts: u32,
-    backoff: Backoff,
+    policy: RetryPolicy,
     now: i64,
     chance: f64,
 ) -> Fate {
     match result {
         Ok(receipt) => Fate::Sent(receipt),
-        Err(NotifyError { fault, message }) => match backoff.next(fault, attempts, now, chance) {
+        Err(NotifyError { fault, message }) => match policy.next(fault, attempts, now, chance) {
             Next::Retry { due_at } => Fate::Failed { due_at, error: message },
             Next::Abandon => Fate::Abandoned { error: message },
         },

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::attempt::{Fate, attempt, fate};
 use super::outbox::{Outbox, OutboxError, Owed};
 use super::{NotifyError, Receipt, Senders};
-use talaria_home::clock::now_ms;
+use talaria_home::clock::{chance, now_ms};
 
 /// How many attempts run at once.
 const AT_ONCE: usize = 4;
@@ -166,7 +166,7 @@ impl<O: Outbox> Deliverer<O> {
             }
         };
         let now = now_ms();
-        let kept = match fate(result, owed.attempts, (self.senders)().backoff(), now, chance()) {
+        let kept = match fate(result, owed.attempts, (self.senders)().retry_policy(), now, chance()) {
             Fate::Sent(receipt) => {
                 tracing::debug!(id = owed.id, note = receipt.note, "notified");
                 self.outbox.sent(&self.name, &owed.id, now).await
@@ -220,10 +220,4 @@ impl<O: Outbox> Deliverer<O> {
 
 fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
-}
-
-/// A number between 0 and 1 that differs between engines.
-fn chance() -> f64 {
-    let (high, _) = uuid::Uuid::new_v4().as_u64_pair();
-    f64::from(u32::try_from(high >> 32).unwrap_or_default()) / f64::from(u32::MAX)
 }

@@ -90,8 +90,7 @@ fn told(error: &lettre::transport::smtp::Error) -> String {
 }
 
 fn message_id(id: &str, from: &Mailbox) -> String {
-    let digest: String =
-        Sha256::digest(id.as_bytes()).iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    let digest = hex::encode(&Sha256::digest(id.as_bytes())[..16]);
     let domain = from.as_str().rsplit('@').next().unwrap_or("localhost");
     format!("<talaria-{digest}@{domain}>")
 }

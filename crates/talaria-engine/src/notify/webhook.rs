@@ -40,6 +40,5 @@ fn sign(secret: &Secret, seconds: i64, body: &str) -> Result<String, NotifyError
     let mut mac = mac.map_err(|_| NotifyError::permanent("the webhook secret cannot be used"))?;
     mac.update(format!("{seconds}.").as_bytes());
     mac.update(body.as_bytes());
-    let hex: String = mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(format!("t={seconds},v1={hex}"))
+    Ok(format!("t={seconds},v1={}", hex::encode(mac.finalize().into_bytes())))
 }

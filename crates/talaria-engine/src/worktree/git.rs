@@ -3,7 +3,8 @@
 //! Owns what every call has in common: no shell, no input but ours, a time limit, an output limit, English messages, no
 //! prompt, no lock that is not needed, and an environment in which nothing of the caller's points git elsewhere. No
 //! program that a repository names may run: no hook, no file watcher, no pager, no transport, no filter of the
-//! repository's own configuration (see `without_own_filters`). Called by the other files of `worktree` alone.
+//! repository's own configuration (see `without_own_filters`). Called by the other files of `worktree` alone; there is no
+//! other place that runs git.
 
 use std::ffi::OsString;
 use std::io;
@@ -16,6 +17,7 @@ use tokio::process::Command;
 
 use super::WorktreeError;
 use talaria_codex::locate::leash::Leash;
+use talaria_core::backoff::Backoff;
 
 /// The first git that takes attributes from a commit instead of from files that a task can write (`GIT_ATTR_SOURCE`).
 pub(super) const OLDEST: &str = "2.41";
@@ -30,9 +32,9 @@ const OUTPUT: usize = 128 * 1024 * 1024;
 /// How much is kept of a complaint.
 const COMPLAINT: u64 = 4 * 1024;
 
-/// How often a call that met somebody else's change is made, and the first wait between two.
+/// How often a call that met somebody else's change is made, and the pauses between two.
 const TRIES: u32 = 8;
-const WAIT: Duration = Duration::from_millis(20);
+const BACKOFF: Backoff = Backoff::new(Duration::from_millis(20), Duration::from_secs(2));
 
 /// Variables of git's that say where its programs and the user's own configuration are; all others are removed.
 const KEPT: [&str; 6] = [
@@ -154,8 +156,7 @@ impl Git {
 
     /// Asks again, a bounded number of times, while somebody else's change is in the way.
     pub(super) async fn change(&self, arguments: &[&str]) -> Result<(), WorktreeError> {
-        let mut wait = WAIT;
-        for _ in 1..TRIES {
+        for retry in 0..TRIES - 1 {
             let output = self.run(arguments, b"").await?;
             if output.is_success {
                 return Ok(());
@@ -163,8 +164,7 @@ impl Git {
             if !is_passing(&output.stderr) {
                 return Err(failed(arguments, output));
             }
-            tokio::time::sleep(wait).await;
-            wait *= 2;
+            tokio::time::sleep(BACKOFF.pause(retry)).await;
         }
         self.bytes(arguments, b"").await.map(drop)
     }

@@ -186,5 +186,5 @@ pub(super) fn content(path: &Path) -> std::io::Result<Vec<u8>> {
 }
 
 pub(super) fn digest(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(Sha256::digest(bytes))
 }

@@ -4,11 +4,13 @@
 //! again from there, first by waiting for the engine to come back (it may just be replaced by a newer one), then by
 //! starting it, if the client may do that. The attempts are bounded; whatever arrives renews them.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use talaria_core::api::Numbered;
+use talaria_core::backoff::Backoff;
+use talaria_home::clock::chance;
 use tokio::sync::watch;
 
 use super::wire::{self, Connection, Question};
@@ -22,6 +24,8 @@ const EVENT_LIMIT: usize = 256 * 1024 * 1024;
 const SILENCE: Duration = Duration::from_secs(60);
 /// How long the engine may take to begin an answer.
 const BEGIN: Duration = Duration::from_secs(60);
+/// The pauses between attempts.
+const BACKOFF: Backoff = Backoff::new(Duration::from_millis(20), Duration::from_secs(1));
 /// So many attempts only wait for the engine to come back, about a second and a half.
 const PATIENT: u32 = 7;
 /// After so many attempts without any sign of life it is given up.
@@ -159,14 +163,11 @@ fn not_understood(id: Option<&str>, error: &serde_json::Error) -> ClientError {
     ClientError::Broken(format!("event {} is not understood: {error}", id.unwrap_or("without a number")))
 }
 
-/// How long to wait before this attempt: at once, then ever longer up to a second, with a bit of chance in it so that
-/// many commands do not come back at the same moment.
+/// How long to wait before this attempt: at once, then ever longer, with a bit of chance in it so that many commands do
+/// not come back at the same moment.
 fn pause(attempt: u32) -> Duration {
     if attempt <= 1 {
         return Duration::ZERO;
     }
-    let full = 20_u64.saturating_mul(1 << attempt.min(8).saturating_sub(2)).min(1000);
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let chance = u64::from(now.subsec_nanos()) % (full / 2 + 1);
-    Duration::from_millis(full - full / 4 + chance / 2)
+    BACKOFF.spread_pause(attempt - 2, 0.25, chance())
 }

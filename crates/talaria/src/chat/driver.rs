@@ -30,7 +30,7 @@ mod following;
 mod leaving;
 mod stopping;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 mod void;
 
 use following::Away;

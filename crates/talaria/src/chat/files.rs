@@ -4,45 +4,18 @@
 //! not read to its end.
 
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use tokio::io::{AsyncReadExt, BufReader};
-use tokio::process::Command;
+use talaria_engine::worktree::known_files;
+use talaria_tui::chat::completion::{Rank, rank};
 use tokio::sync::Mutex;
-
-mod rank;
-
-pub(crate) use rank::best;
 
 /// So many files are listed at most.
 const MOST: usize = 50_000;
 /// So much text of git is read at most.
-const MOST_BYTES: u64 = 8 * 1024 * 1024;
+const MOST_BYTES: usize = 8 * 1024 * 1024;
 /// How long a list holds.
 const FRESH: Duration = Duration::from_secs(5);
-/// Settings under which git runs nothing that a repository names, and writes nothing.
-const HARMLESS: [&str; 10] = [
-    "-c",
-    "core.fsmonitor=false",
-    "-c",
-    "core.hooksPath=/dev/null",
-    "-c",
-    "core.untrackedCache=false",
-    "-c",
-    "core.splitIndex=false",
-    "-c",
-    "submodule.recurse=false",
-];
-/// Variables of git's that say where its programs and the person's own configuration are; all others would point it elsewhere.
-const KEPT: [&str; 6] = [
-    "GIT_EXEC_PATH",
-    "GIT_CONFIG_GLOBAL",
-    "GIT_CONFIG_SYSTEM",
-    "GIT_CONFIG_NOSYSTEM",
-    "GIT_CEILING_DIRECTORIES",
-    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
-];
 /// How long listing may take.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -70,6 +43,14 @@ impl Files {
     }
 }
 
+/// The paths that have these letters, at most so many, in the order in which the screen shows them.
+fn best(paths: &[String], letters: &str, most: usize) -> Vec<String> {
+    let mut fitting: Vec<(Rank, &String)> =
+        paths.iter().filter_map(|path| Some((rank(letters, path)?, path))).collect();
+    fitting.sort();
+    fitting.into_iter().take(most).map(|(_, path)| path.clone()).collect()
+}
+
 async fn list(cwd: &Path) -> Vec<String> {
     // A directory of which a repository around it knows nothing, because it ignores it, is looked at like any other.
     if let Ok(Some(paths)) = tokio::time::timeout(PATIENCE, known_to_git(cwd)).await
@@ -83,22 +64,7 @@ async fn list(cwd: &Path) -> Vec<String> {
 
 /// What git knows, and what it would know; `None` where there is no git or no repository.
 async fn known_to_git(cwd: &Path) -> Option<Vec<String>> {
-    let mut command = Command::new("git");
-    for (name, _) in std::env::vars_os() {
-        if name.to_str().is_some_and(|name| name.starts_with("GIT_") && !KEPT.contains(&name)) {
-            command.env_remove(&name);
-        }
-    }
-    command.env("GIT_OPTIONAL_LOCKS", "0").env("GIT_TERMINAL_PROMPT", "0").args(HARMLESS);
-    command.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]).current_dir(cwd);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
-    let mut child = command.spawn().ok()?;
-    let mut output = Vec::new();
-    let pipe = BufReader::new(child.stdout.take()?);
-    pipe.take(MOST_BYTES).read_to_end(&mut output).await.ok()?;
-    if (output.len() as u64) < MOST_BYTES && !child.wait().await.ok()?.success() {
-        return None;
-    }
+    let output = known_files(cwd, MOST_BYTES).await?;
     let names = output.split(|byte| *byte == 0).filter(|name| !name.is_empty());
     let mut paths: Vec<String> =
         names.filter_map(|name| String::from_utf8(name.to_vec()).ok()).take(MOST).collect();
@@ -144,6 +110,21 @@ mod tests {
             fs::write(path, "").unwrap();
         }
         directory
+    }
+
+    #[test]
+    fn the_best_are_those_that_the_screen_shows_first_and_a_capital_counts() {
+        let paths =
+            ["src/chat/driver.rs", "driver/notes.md", "docs/old-driver.txt", "d/r/iver", "Cargo.toml"];
+        let paths = paths.map(str::to_owned);
+        assert_eq!(
+            best(&paths, "driver", 9),
+            ["src/chat/driver.rs", "driver/notes.md", "docs/old-driver.txt", "d/r/iver"]
+        );
+        assert_eq!(best(&paths, "driver", 1), ["src/chat/driver.rs"]);
+        assert!(best(&paths, "Driver", 9).is_empty(), "the screen would show none of them");
+        assert_eq!(best(&paths, "Cargo", 9), ["Cargo.toml"]);
+        assert_eq!(best(&paths, "cgt", 9), ["Cargo.toml"]);
     }
 
     #[tokio::test]

@@ -7,12 +7,11 @@
 //! question that is closed meanwhile is thrown away: it may be a password, and is no message.
 
 use std::collections::VecDeque;
-use std::io::{self, IsTerminal, Stdout};
+use std::io::{self, IsTerminal, Write};
 use std::time::Instant;
 
 use talaria_core::api::{RequestInfo, When};
 use talaria_core::config::Enter;
-use talaria_core::event::Event;
 use talaria_tui::chat::Asked;
 use talaria_tui::chat::commands::{Command, Entry};
 use talaria_tui::chat::contract::{Prompt, Wish};
@@ -31,6 +30,8 @@ mod page;
 mod paper;
 mod questions;
 mod said;
+#[cfg(test)]
+mod tests;
 mod typed;
 
 use lines::Lines;
@@ -48,7 +49,9 @@ const ABOUT: usize = 60;
 pub(crate) async fn run(driver: Driver, mut signals: Signals) -> Result<u8, Trouble> {
     // A line that comes and goes is nothing to be read line by line.
     patience::keep_quiet();
-    let mut plain = Plain::new(driver);
+    let input = if io::stdin().is_terminal() { Input::Terminal } else { Input::Pipe };
+    let page = Page::new(io::stdout(), look::of_stdout());
+    let mut plain = Plain::new(driver, input, Lines::open(input), page);
     let ended = plain.run(&mut signals).await;
     let ended = ended.and_then(|()| plain.page.end());
     echo::show();
@@ -92,9 +95,9 @@ enum Flow {
     Leave,
 }
 
-struct Plain {
+struct Plain<W: Write> {
     driver: Driver,
-    page: Page<Stdout>,
+    page: Page<W>,
     lines: Lines,
     input: Input,
     enter: Enter,
@@ -121,15 +124,14 @@ struct Plain {
     code: u8,
 }
 
-impl Plain {
-    fn new(driver: Driver) -> Self {
-        let input = if io::stdin().is_terminal() { Input::Terminal } else { Input::Pipe };
+impl<W: Write> Plain<W> {
+    fn new(driver: Driver, input: Input, lines: Lines, page: Page<W>) -> Self {
         let enter = driver.desk().settings.config.chat.enter.unwrap_or_default();
         let begins_with = driver.desk().asked();
         Self {
             driver,
-            page: Page::new(io::stdout(), look::of_stdout()),
-            lines: Lines::open(input),
+            page,
+            lines,
             input,
             enter,
             questions: Questions::default(),
@@ -360,25 +362,6 @@ impl Plain {
             }
         }
     }
-
-    /// Learns of questions, and of how a turn ended.
-    fn learn(&mut self, event: &Event) -> io::Result<()> {
-        let was_first = self.questions.on_page();
-        self.questions.event(event);
-        if let Some((ticket, is_secret)) = was_first
-            && self.questions.first().is_none_or(|(first, _)| *first != ticket)
-        {
-            self.abandon(is_secret, "the question is no longer open")?;
-        }
-        // How an old turn ended was told at its time.
-        if let Event::Outcome(report) = event
-            && self.page.is_caught_up()
-        {
-            self.code = report.exit;
-            self.was_interrupted = false;
-        }
-        Ok(())
-    }
 }
 
 /// Waits until then; without a time for ever.
@@ -398,18 +381,4 @@ fn has_room(held: &VecDeque<String>) -> bool {
 /// Hides what is typed.
 fn hide() -> io::Result<()> {
     echo::hide(&std::fs::OpenOptions::new().read(true).write(true).open("/dev/tty")?)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_pipe_waits_when_enough_of_it_is_held() {
-        let mut held = VecDeque::from(["x".repeat(MOST_HELD / 2)]);
-        assert!(has_room(&held));
-        held.push_back("x".repeat(MOST_HELD / 2));
-        assert!(!has_room(&held));
-        assert!(!has_room(&vec![String::new(); MOST_HELD / 8].into()));
-    }
 }

@@ -59,7 +59,7 @@ fn looked(told: &mut Told, found: Result<Status, ClientError>) -> Vec<Done> {
 
 fn changed(told: &mut Told, status: Status) -> Option<Done> {
     let Status { requests, tasks, background, .. } = status;
-    let background = background.len();
+    let background = background.iter().filter(|command| command.confirmed).count();
     let name = |request: &RequestInfo| request.id.to_string();
     let seen = (requests.iter().map(name).collect(), tasks, background);
     if told.as_ref() == Some(&seen) {

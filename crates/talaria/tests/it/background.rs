@@ -112,14 +112,17 @@ async fn a_background_command_survives_the_engine_and_ends_with_codex(codex: Cod
     kill_engine(&scene).await;
     let running = listed(&scene).await;
     assert_eq!((running.len(), &running[0]["id"]), (1, &started["id"]), "the next engine finds it again");
+    while listed(&scene).await[0]["confirmed"] != true {
+        tokio::time::sleep(LOOK).await;
+    }
     let server = server(&scene);
     let mut follow = scene.start(&["ps", "follow", started["id"].as_str().unwrap()]);
     // What it prints before the engine is attached again is not streamed.
-    follow.wait_for("while no engine was running is not known]").await;
+    follow.wait_for("[output is missing here: no engine was attached to Codex for a while]").await;
     touch(&scene, "more");
     follow.wait_for("served").await;
     kill_process(scene.codex_pid().await, Signal::KILL).unwrap();
-    follow.end().await.exits(0).prints(&["is not known]"]).complains(&["ended with Codex"]);
+    follow.end().await.exits(0).prints(&["output is missing here"]).complains(&["ended with Codex"]);
     until_none_is_listed(&scene).await;
     assert!(!is_alive(server), "and it has");
     let shown = scene.run(&["sessions", "show", &session]).await.exits(0);
@@ -139,6 +142,6 @@ async fn a_background_command_that_ended_while_no_engine_ran_is_not_called_runni
     }
     until_none_is_listed(&scene).await;
     let shown = scene.run(&["sessions", "show", &session]).await.exits(0);
-    shown.prints(&["ended while no engine was running; its exit code is not known"]);
+    shown.prints(&["ended while no engine was attached to Codex; its exit code is not known"]);
     scene.close().await;
 }

@@ -37,13 +37,8 @@ impl Engine {
             Stopped { interrupted: 0, unsettled: 0, kept: running }
         } else {
             self.inner.desk.tell_all(|| Command::Interrupt { by: Who::Stop });
-            let all_ended = async {
-                while self.inner.desk.running() > 0 {
-                    tokio::time::sleep(Duration::from_millis(10)).await;
-                }
-            };
             // What does not stop in time is settled by the next engine: its Codex is gone then.
-            let _ = tokio::time::timeout(STOPPING, all_ended).await;
+            let _ = tokio::time::timeout(STOPPING, self.inner.desk.until_none_runs()).await;
             let unsettled = self.inner.desk.running().min(running);
             Stopped { interrupted: running - unsettled, unsettled, kept: 0 }
         };

@@ -136,6 +136,7 @@ impl Engine {
                 permits: Permits::new(home.permits_dir()),
                 troubles: Troubles::default(),
                 nudge: Arc::default(),
+                tried: Arc::default(),
             },
             desk: Desk::default(),
             servers: Servers::default(),

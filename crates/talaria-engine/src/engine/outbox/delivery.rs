@@ -93,12 +93,15 @@ impl Engine {
     /// Waits until something was tried, and gives how it stands then.
     async fn attempted(&self, before: &Row, until: tokio::time::Instant) -> Result<Row, StoreError> {
         loop {
+            // Made before the row is read: an attempt in between is not missed.
+            let tried = self.inner.shelf.tried.notified();
             let now = self.inner.shelf.store.outbox(&before.id).await?.unwrap_or_else(|| before.clone());
             let is_tried = now.attempts > before.attempts && now.state != OutboxState::Sending;
             if is_tried || now.target.is_none() || tokio::time::Instant::now() >= until {
                 return Ok(now);
             }
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            // When time is up, the row is read once more.
+            let _ = tokio::time::timeout_at(until, tried).await;
         }
     }
 
@@ -250,6 +253,12 @@ impl Keeper {
         store.abandon_outbox(&row.id, by, now_ms(), &why).await?;
         Ok(None)
     }
+
+    /// Wakes those who wait for an attempt whose end was written.
+    fn written(&self, written: Result<(), StoreError>) -> Result<(), OutboxError> {
+        self.engine.inner.shelf.tried.notify_waiters();
+        written.map_err(OutboxError::new)
+    }
 }
 
 impl Outbox for Keeper {
@@ -270,23 +279,24 @@ impl Outbox for Keeper {
                 Err(error) => tracing::warn!(%error, "something that is owed cannot be looked at"),
             }
         }
+        self.engine.inner.shelf.tried.notify_waiters();
         Ok(prepared)
     }
 
     async fn sent(&self, by: &str, id: &str, at: i64) -> Result<(), OutboxError> {
-        self.engine.inner.shelf.store.finish_outbox(id, by, at).await.map_err(OutboxError::new)
+        self.written(self.engine.inner.shelf.store.finish_outbox(id, by, at).await)
     }
 
     async fn failed(&self, by: &str, id: &str, due_at: i64, error: &str) -> Result<(), OutboxError> {
-        self.engine.inner.shelf.store.retry_outbox(id, by, due_at, error).await.map_err(OutboxError::new)
+        self.written(self.engine.inner.shelf.store.retry_outbox(id, by, due_at, error).await)
     }
 
     async fn abandoned(&self, by: &str, id: &str, at: i64, error: &str) -> Result<(), OutboxError> {
-        self.engine.inner.shelf.store.abandon_outbox(id, by, at, error).await.map_err(OutboxError::new)
+        self.written(self.engine.inner.shelf.store.abandon_outbox(id, by, at, error).await)
     }
 
     async fn release(&self, by: &str, id: &str, due_at: i64) -> Result<(), OutboxError> {
-        self.engine.inner.shelf.store.release_outbox(id, by, due_at).await.map_err(OutboxError::new)
+        self.written(self.engine.inner.shelf.store.release_outbox(id, by, due_at).await)
     }
 
     async fn next_due(&self) -> Result<Option<i64>, OutboxError> {

@@ -52,15 +52,13 @@ pub(crate) fn kept(target: &str, seal: &Seal) -> Result<String, Problem> {
     let sealed = seal
         .close(target)
         .map_err(|error| Problem::new(ProblemCode::Store, format!("the target cannot be sealed: {error}")))?;
-    Ok(sealed.iter().fold(SEALED.to_owned(), |text, byte| text + &format!("{byte:02x}")))
+    Ok(format!("{SEALED}{}", hex::encode(sealed)))
 }
 
 /// A target as it was given.
 pub(crate) fn revealed(kept: &str, seal: &Seal) -> Option<Target> {
-    let Some(hex) = kept.strip_prefix(SEALED) else { return kept.parse().ok() };
-    let byte = |at: usize| u8::from_str_radix(hex.get(at..at + 2)?, 16).ok();
-    let sealed: Option<Vec<u8>> = (0..hex.len()).step_by(2).map(byte).collect();
-    seal.reveal(&sealed?)?.parse().ok()
+    let Some(digits) = kept.strip_prefix(SEALED) else { return kept.parse().ok() };
+    seal.reveal(&hex::decode(digits).ok()?)?.parse().ok()
 }
 
 impl Engine {

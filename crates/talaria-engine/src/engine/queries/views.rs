@@ -12,6 +12,7 @@ use talaria_core::ids::{ItemId, TicketId, short_id};
 use talaria_core::item::{ItemBody, Status};
 use talaria_core::outcome::Report;
 use talaria_core::request::{Ask, Decision, Who};
+use talaria_guard::shorten::shorten_line;
 use talaria_store::{
     AuditOutcome, AuditRow, Candidate, OriginRow, RequestRow, RequestState, SessionKind, SessionRow,
     SessionState, StoreError, TurnRow,
@@ -278,13 +279,7 @@ fn word(status: Status) -> &'static str {
 
 /// The beginning of a text, in one line.
 fn one_line(text: &str) -> String {
-    const LONGEST: usize = 200;
-    let mut line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if line.chars().count() > LONGEST {
-        line = line.chars().take(LONGEST - 1).collect();
-        line.push('…');
-    }
-    line
+    shorten_line(text, 200)
 }
 
 /// Sessions to choose from: the end of each id, or the task, with what it is about.

@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use talaria_codex_proto::settle::Deed;
+use talaria_core::backoff::Backoff;
 use talaria_core::event::{Event, QueuedInput, Usage};
 use talaria_core::ids::SessionId;
 use talaria_core::input::InputPart;
@@ -38,8 +39,8 @@ const PATIENCE: Duration = Duration::from_secs(30 * 60);
 const TASK_PATIENCE: Duration = Duration::from_secs(60);
 /// How long one of a single command does: nobody is likely to go on with it, and who does finds it on its host.
 const EXEC_PATIENCE: Duration = Duration::from_secs(5);
-/// The longest pause between two tries to go on.
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+/// The pauses between two tries to go on.
+const BACKOFF: Backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(5));
 /// What Codex is told when it is asked to go on after it was lost.
 const GO_ON: &str = "Codex was stopped in the middle of the previous turn and has been started again. Some of its steps \
                      may not have been finished. Look at how things stand, then go on.";
@@ -112,7 +113,7 @@ impl Actor {
                     continue;
                 }
             }
-            let mut pause = Duration::from_millis(50);
+            let mut retries = 0;
             while let Err(error) = self.run_what_waits().await {
                 if !error.may_pass() {
                     tracing::error!("session {} stops: {error}", self.id);
@@ -120,8 +121,8 @@ impl Actor {
                 }
                 // A turn that is written down is run: a store that is busy or full is waited for.
                 tracing::warn!("session {} waits: {error}", self.id);
-                tokio::time::sleep(pause).await;
-                pause = (pause * 2).min(LONGEST_PAUSE);
+                tokio::time::sleep(BACKOFF.pause(retries)).await;
+                retries += 1;
             }
             self.place = None;
             self.engine.queue.leave(&self.id);

@@ -38,6 +38,9 @@ pub(crate) struct KeptCommand {
     /// Was Codex asked to stop it?
     #[serde(default)]
     pub(crate) stopping: bool,
+    /// Did this engine hear from Codex that it runs? What another engine heard is no evidence.
+    #[serde(skip)]
+    pub(crate) confirmed: bool,
 }
 
 /// The background commands of every session.
@@ -79,6 +82,13 @@ impl BackgroundList {
         for one in kept.filter(|one| commands.iter().any(|stopped| stopped.command.id == one.command.id)) {
             one.stopping = true;
         }
+    }
+
+    /// Remembers that Codex said that this command runs.
+    pub(crate) fn confirm(&self, session: &SessionId, id: &BackgroundId) {
+        let mut list = self.lock();
+        let kept = list.get_mut(session).into_iter().flatten();
+        kept.filter(|one| one.command.id == *id).for_each(|one| one.confirmed = true);
     }
 
     /// Was Codex asked to stop this command?
@@ -234,6 +244,7 @@ impl Inner {
             cwd: kept.command.cwd.clone(),
             since: views::time(kept.since),
             host,
+            confirmed: kept.confirmed,
             after: turn.map_or(0, |turn| turn.first_seq - 1),
         })
     }
@@ -246,9 +257,43 @@ pub(crate) fn keep(
     thread: ThreadId,
     host: Option<String>,
 ) -> KeptCommand {
-    KeptCommand { command: command.clone(), turn, thread, host, since: now_ms(), stopping: false }
+    let command = command.clone();
+    KeptCommand { command, turn, thread, host, since: now_ms(), stopping: false, confirmed: true }
 }
 
 fn not_stopped(error: &CallError) -> Problem {
     Problem::new(ProblemCode::Codex, format!("Codex did not stop the command: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn commands(list: &BackgroundList) -> Vec<(String, bool)> {
+        let all = list.all().into_iter();
+        all.map(|(_, kept)| (kept.command.id.to_string(), kept.confirmed)).collect()
+    }
+
+    #[test]
+    fn what_an_earlier_engine_left_is_not_known_to_run_before_codex_says_so() {
+        let session = SessionId::new("s-1");
+        let command = |id: &str| BackgroundCommand {
+            id: BackgroundId::new(id),
+            item: ItemId::new(id),
+            command: "make serve".to_owned(),
+            cwd: "/".to_owned(),
+            process: None,
+        };
+        let list = BackgroundList::default();
+        list.add(&session, keep(&command("bg-1"), 1, ThreadId::new("t"), None));
+        let change = list.add(&session, keep(&command("bg-2"), 1, ThreadId::new("t"), None));
+        assert!(list.all().iter().all(|(_, kept)| kept.confirmed), "its turn has just said that they run");
+        let Change::Background(Some(json)) = change else { panic!("{change:?}") };
+
+        let kept: Vec<KeptCommand> = serde_json::from_str(&json).unwrap();
+        let next = BackgroundList(Arc::new(Mutex::new([(session.clone(), kept)].into())));
+        assert_eq!(commands(&next), [("bg-1".to_owned(), false), ("bg-2".to_owned(), false)]);
+        next.confirm(&session, &BackgroundId::new("bg-2"));
+        assert_eq!(commands(&next), [("bg-1".to_owned(), false), ("bg-2".to_owned(), true)]);
+    }
 }

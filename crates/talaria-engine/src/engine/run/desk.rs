@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use talaria_core::ids::SessionId;
 use tokio::sync::broadcast::Receiver;
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 
 use crate::engine::journal::feed::{Feed, Line};
 use crate::engine::tasks::queue::Place;
@@ -33,6 +33,8 @@ pub(crate) struct Seat {
     commands: Arc<Mutex<Option<mpsc::UnboundedSender<Command>>>>,
     /// Work that was given and is not done.
     undone: Arc<AtomicUsize>,
+    /// Notified when a turn opens or closes, and when work is done.
+    changed: Arc<Notify>,
 }
 
 impl Seat {
@@ -42,17 +44,20 @@ impl Seat {
         // an answer that is on record. None may be dropped, and `tell` cannot wait while it holds the lock.
         let (sender, receiver) = mpsc::unbounded_channel();
         *lock(&self.commands) = Some(sender);
+        self.changed.notify_waiters();
         receiver
     }
 
     /// Closes it.
     pub(crate) fn close(&self) {
         *lock(&self.commands) = None;
+        self.changed.notify_waiters();
     }
 
     /// Work that was given is done.
     pub(crate) fn done(&self) {
         self.undone.fetch_sub(1, Ordering::AcqRel);
+        self.changed.notify_waiters();
     }
 
     fn is_at_work(&self) -> bool {
@@ -76,27 +81,30 @@ impl Seat {
 
 /// The sessions that are at work or being followed.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Desk(Arc<Mutex<HashMap<SessionId, Seat>>>);
+pub(crate) struct Desk {
+    seats: Arc<Mutex<HashMap<SessionId, Seat>>>,
+    changed: Arc<Notify>,
+}
 
 impl Desk {
     /// Follows what is published of a session; makes its place if it has none.
     pub(crate) fn subscribe(&self, session: &SessionId) -> Receiver<Line> {
-        let mut seats = lock(&self.0);
+        let mut seats = lock(&self.seats);
         if !seats.contains_key(session) {
             // Somebody followed them once.
             seats.retain(|_, seat| seat.is_needed());
         }
-        seats.entry(session.clone()).or_default().feed.subscribe()
+        self.seat(&mut seats, session).feed.subscribe()
     }
 
     /// Tells the turn of a session something; `false` if none runs.
     pub(crate) fn tell(&self, session: &SessionId, command: Command) -> bool {
-        lock(&self.0).get(session).is_some_and(|seat| seat.tell(command))
+        lock(&self.seats).get(session).is_some_and(|seat| seat.tell(command))
     }
 
     /// Is a turn of a session about to begin that cannot be told anything yet?
     pub(crate) fn is_about_to_begin(&self, session: &SessionId) -> bool {
-        lock(&self.0).get(session).is_some_and(|seat| seat.is_at_work() && !seat.is_open())
+        lock(&self.seats).get(session).is_some_and(|seat| seat.is_at_work() && !seat.is_open())
     }
 
     /// Gives work to the task of a session. If it has none, `start` is given its inbox and starts one.
@@ -106,8 +114,8 @@ impl Desk {
         work: Work,
         start: impl FnOnce(Seat, mpsc::UnboundedReceiver<Work>),
     ) {
-        let mut seats = lock(&self.0);
-        let seat = seats.entry(session.clone()).or_default();
+        let mut seats = lock(&self.seats);
+        let seat = self.seat(&mut seats, session);
         seat.undone.fetch_add(1, Ordering::AcqRel);
         let work = match &seat.work {
             Some(inbox) => match inbox.send(work) {
@@ -131,7 +139,7 @@ impl Desk {
         session: &SessionId,
         inbox: &mut mpsc::UnboundedReceiver<Work>,
     ) -> Option<Work> {
-        let mut seats = lock(&self.0);
+        let mut seats = lock(&self.seats);
         if let Ok(work) = inbox.try_recv() {
             return Some(work);
         }
@@ -148,17 +156,43 @@ impl Desk {
 
     /// Tells every turn that runs something. Gives how many.
     pub(crate) fn tell_all(&self, command: impl Fn() -> Command) -> usize {
-        lock(&self.0).values().filter(|seat| seat.tell(command())).count()
+        lock(&self.seats).values().filter(|seat| seat.tell(command())).count()
     }
 
     /// How many turns run, or are about to.
     pub(crate) fn running(&self) -> usize {
-        lock(&self.0).values().filter(|seat| seat.is_open()).count()
+        lock(&self.seats).values().filter(|seat| seat.is_open()).count()
+    }
+
+    /// Waits until a turn that was written down can be told something; its task may not have begun with it.
+    pub(crate) async fn until_begun(&self, session: &SessionId) {
+        self.until(|desk| !desk.is_about_to_begin(session)).await;
+    }
+
+    /// Waits until no turn runs.
+    pub(crate) async fn until_none_runs(&self) {
+        self.until(|desk| desk.running() == 0).await;
+    }
+
+    async fn until(&self, holds: impl Fn(&Self) -> bool) {
+        loop {
+            // Made before it is looked: a change in between is not missed.
+            let changed = self.changed.notified();
+            if holds(self) {
+                return;
+            }
+            changed.await;
+        }
+    }
+
+    fn seat<'a>(&self, seats: &'a mut HashMap<SessionId, Seat>, session: &SessionId) -> &'a mut Seat {
+        let seat = || Seat { changed: Arc::clone(&self.changed), ..Seat::default() };
+        seats.entry(session.clone()).or_insert_with(seat)
     }
 
     /// Is anything at work or followed?
     pub(crate) fn is_busy(&self) -> bool {
-        lock(&self.0).values().any(|seat| seat.is_at_work() || seat.feed.has_followers())
+        lock(&self.seats).values().any(|seat| seat.is_at_work() || seat.feed.has_followers())
     }
 }
 
@@ -169,6 +203,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use futures_util::FutureExt as _;
     use talaria_core::request::Who;
 
     #[tokio::test]
@@ -205,6 +240,22 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn who_waits_for_a_turn_is_woken_when_it_opens_and_when_it_closes() {
+        let (desk, session) = (Desk::default(), SessionId::new("s"));
+        let mut seats = Vec::new();
+        desk.give(&session, Work::Recover(None), |seat, _| seats.push(seat));
+        let seat = seats.pop().unwrap();
+        let mut begun = Box::pin(desk.until_begun(&session));
+        assert!(begun.as_mut().now_or_never().is_none(), "its task has not begun with it");
+        let _commands = seat.open();
+        begun.await;
+        let mut none = Box::pin(desk.until_none_runs());
+        assert!(none.as_mut().now_or_never().is_none());
+        seat.close();
+        none.await;
+    }
+
+    #[tokio::test]
     async fn whoever_was_followed_once_is_forgotten_when_the_next_is() {
         let desk = Desk::default();
         let sessions: Vec<SessionId> = (0..50).map(|n| SessionId::new(n.to_string())).collect();
@@ -213,7 +264,7 @@ mod tests {
         for session in &sessions {
             drop(desk.subscribe(session));
         }
-        assert_eq!(lock(&desk.0).len(), 3, "the one that is followed, the one with a task, the last one");
+        assert_eq!(lock(&desk.seats).len(), 3, "the one that is followed, the one with a task, the last one");
         drop(kept);
     }
 }

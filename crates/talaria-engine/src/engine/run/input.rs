@@ -6,6 +6,7 @@ use std::path::Path;
 use talaria_core::api::{Problem, ProblemCode};
 use talaria_core::input::InputPart;
 use talaria_guard::redact::redact;
+use talaria_guard::shorten::shorten;
 
 /// How long a title may be.
 const TITLE: usize = 80;
@@ -77,12 +78,7 @@ pub(crate) fn shown(input: &[InputPart]) -> String {
 pub(crate) fn title(shown: &str) -> String {
     let line = shown.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("(no text)");
     let line: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    if line.chars().count() <= TITLE {
-        return line;
-    }
-    let mut title: String = line.chars().take(TITLE - 1).collect();
-    title.push('…');
-    title
+    shorten(&line, TITLE).into_owned()
 }
 
 #[cfg(test)]

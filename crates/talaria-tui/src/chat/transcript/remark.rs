@@ -5,7 +5,7 @@ use super::kept::{Kept, Limits};
 use super::wrap::{Break, rows, wrap};
 use super::{Note, Tone};
 use crate::chat::line::Line;
-use talaria_render::{Color, Style, cut, plain, plain_line};
+use talaria_render::{Color, Style, counted, cut, plain, plain_line};
 
 const LIMITS: Limits = Limits { head: 64 * 1024, tail: 16 * 1024 };
 
@@ -103,12 +103,8 @@ impl Remark {
             Weight::Warning | Weight::Ours(Tone::Warn) => Style::PLAIN.color(Color::Yellow),
             Weight::Ours(Tone::Bad) => Style::PLAIN.color(Color::Red),
         };
-        let times = match self.count {
-            1 => String::new(),
-            count => format!(" ({}{count})", page.paint.sign("×", "x")),
-        };
         let mut out = Vec::new();
-        for line in format!("{}{times}", self.text).split('\n') {
+        for line in counted(&self.text, self.count, page.paint).split('\n') {
             let styled = page.paint.text(style, &Line::read(line).text());
             wrap(Line::read(&styled), page.width, 2, Break::Words, &mut out);
         }

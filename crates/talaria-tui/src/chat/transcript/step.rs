@@ -221,7 +221,7 @@ impl Step {
             (BackgroundEnd::Exited, None) => (Status::Unknown, "in the background".to_owned()),
             (BackgroundEnd::Stopped, _) => (Status::Interrupted, "stopped in the background".to_owned()),
             (BackgroundEnd::WithCodex, _) => (Status::Interrupted, "ended with Codex".to_owned()),
-            (BackgroundEnd::Unseen, _) => (Status::Unknown, "while no engine was running".to_owned()),
+            (BackgroundEnd::Unseen, _) => (Status::Unknown, "while no engine was attached".to_owned()),
         };
         self.state = State::Ended(status, [Some(words), None]);
     }

@@ -23,6 +23,7 @@ use crate::chat::errand::Seen;
 use crate::settings::Settings;
 
 mod choosing;
+mod refused;
 
 async fn client(directory: &Path) -> Client {
     let socket = directory.join("s");
@@ -44,7 +45,7 @@ async fn client(directory: &Path) -> Client {
 }
 
 /// A driver with a configured model, an effort that was typed, and a conversation if that is wanted.
-async fn driver(opened: Option<SessionInfo>) -> (Driver, tempfile::TempDir) {
+pub(in crate::chat) async fn driver(opened: Option<SessionInfo>) -> (Driver, tempfile::TempDir) {
     driver_with(opened, Path::new("/nowhere/codex"), tempfile::tempdir().unwrap()).await
 }
 

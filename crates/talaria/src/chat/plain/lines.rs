@@ -51,7 +51,8 @@ impl Lines {
         Self::of(io::stdin(), input)
     }
 
-    fn of(source: impl Read + Send + 'static, input: Input) -> Self {
+    /// The same from elsewhere.
+    pub(super) fn of(source: impl Read + Send + 'static, input: Input) -> Self {
         let (wanted, wants) = match input {
             Input::Terminal => (None, None),
             Input::Pipe => {

@@ -1,6 +1,6 @@
 //! What the driver tells, as lines.
 
-use std::io;
+use std::io::{self, Write};
 
 use talaria_core::api::{Numbered, Offers, RequestInfo, RequestState, TaskLine};
 use talaria_core::event::Event;
@@ -19,7 +19,7 @@ use crate::trouble::{complain, exit};
 /// A command that took so many milliseconds is told how long.
 const LONG: u64 = 1000;
 
-impl Plain {
+impl<W: Write> Plain<W> {
     /// Shows news.
     pub(super) fn news(&mut self, news: News) -> io::Result<()> {
         match news {
@@ -115,6 +115,25 @@ impl Plain {
             | News::Image { .. }
             | News::Theme(_) => Ok(()),
         }
+    }
+
+    /// Learns of questions, and of how a turn ended.
+    pub(super) fn learn(&mut self, event: &Event) -> io::Result<()> {
+        let was_first = self.questions.on_page();
+        self.questions.event(event);
+        if let Some((ticket, is_secret)) = was_first
+            && self.questions.first().is_none_or(|(first, _)| *first != ticket)
+        {
+            self.abandon(is_secret, "the question is no longer open")?;
+        }
+        // How an old turn ended was told at its time.
+        if let Event::Outcome(report) = event
+            && self.page.is_caught_up()
+        {
+            self.code = report.exit;
+            self.was_interrupted = false;
+        }
+        Ok(())
     }
 
     /// Says something beside the conversation: into a pipe goes only what belongs to it.

@@ -1,7 +1,7 @@
 //! What becomes of a line: an answer to the question that stood on the page when it was typed, a command, or words for the
 //! model. What was typed for a question that is closed meanwhile is thrown away.
 
-use std::io;
+use std::io::{self, Write};
 
 use talaria_core::request::Decision;
 use talaria_tui::chat::commands::{self, Command, Entry};
@@ -33,7 +33,7 @@ impl Abandoned {
     }
 }
 
-impl Plain {
+impl<W: Write> Plain<W> {
     /// Takes a line, or the end of the input.
     pub(super) fn take_line(&mut self, line: Line) -> io::Result<Flow> {
         fault_at(self.asked);

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use talaria_core::background::{BackgroundCommand, BackgroundEnd};
+use talaria_core::event::Event;
 use talaria_store::StoreError;
 use tokio::time::Instant;
 
@@ -72,6 +73,11 @@ impl Actor {
         let Some(session) = &mut self.session else { return news };
         for delivery in batch {
             if let Some(more) = session.overhear(&delivery) {
+                for one in &more {
+                    if let Event::BackgroundOutput { id, .. } = &one.event {
+                        self.engine.shelf.background.confirm(&self.id, id);
+                    }
+                }
                 news.extend(more);
                 continue;
             }
@@ -124,9 +130,13 @@ impl Actor {
         );
         let commands: Vec<BackgroundCommand> = there.into_iter().map(|one| one.command).collect();
         let thread = session.started().thread.clone();
+        let list = &self.engine.shelf.background;
         let running = match host.still_running(&thread, &commands).await {
-            Ok(running) => running,
-            // Without an answer they are followed: a Codex that died is reported as gone.
+            Ok(running) => {
+                running.iter().for_each(|id| list.confirm(&self.id, id));
+                running
+            }
+            // Without an answer they are followed, and not known to run: a Codex that died is reported as gone.
             Err(_) => commands.iter().map(|command| command.id.clone()).collect(),
         };
         for command in commands {

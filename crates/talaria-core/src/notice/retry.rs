@@ -1,13 +1,16 @@
 //! When a failed attempt is repeated, and when no more.
 //!
-//! Pure: the time and the chance come in as numbers. Waits grow fourfold from 15 seconds to at most six hours, so that
+//! Pure: the time and the chance come in as numbers. Waits (`backoff`) grow fourfold from 15 seconds to at most six hours, so that
 //! the ten attempts of the default take about a day. What will not get better is given up at once. Called by the
 //! engine's deliverer.
 
 use std::time::Duration;
 
-const FIRST: Duration = Duration::from_secs(15);
-const LONGEST: Duration = Duration::from_hours(6);
+use crate::backoff::Backoff;
+
+const BACKOFF: Backoff = Backoff::new(Duration::from_secs(15), Duration::from_hours(6)).growing(4);
+/// A wait is up to this part of it shorter or longer.
+const SPREAD: f64 = 0.2;
 /// A receiver that asks for more patience than this gets this much.
 const PATIENCE: Duration = Duration::from_hours(24);
 /// How many attempts are made unless the configuration says otherwise.
@@ -55,17 +58,17 @@ pub enum Next {
 
 /// How often and how patiently something is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Backoff {
+pub struct RetryPolicy {
     attempts: u32,
 }
 
-impl Default for Backoff {
+impl Default for RetryPolicy {
     fn default() -> Self {
         Self { attempts: ATTEMPTS }
     }
 }
 
-impl Backoff {
+impl RetryPolicy {
     /// Sets how many attempts are made, at least one.
     pub fn new(attempts: u32) -> Self {
         Self { attempts: attempts.max(1) }
@@ -78,17 +81,14 @@ impl Backoff {
 
     /// Decides after the failure of attempt number `attempt` (from 1) at `now`, in milliseconds since 1970.
     ///
-    /// `chance` lies between 0 and 1 and spreads the wait by a fifth in both directions.
+    /// `chance` is between 0 and 1 and spreads the wait.
     pub fn next(self, fault: Fault, attempt: u32, now: i64, chance: f64) -> Next {
         let retry_after = match fault {
             Fault::Permanent => return Next::Abandon,
             Fault::Passing { .. } if attempt >= self.attempts => return Next::Abandon,
             Fault::Passing { retry_after } => retry_after.unwrap_or_default().min(PATIENCE),
         };
-        let factor = 4_u32.checked_pow(attempt.saturating_sub(1)).unwrap_or(u32::MAX);
-        let wait = FIRST.checked_mul(factor).map_or(LONGEST, |wait| wait.min(LONGEST));
-        let chance = if chance.is_finite() { chance.clamp(0.0, 1.0) } else { 0.5 };
-        let wait = wait.mul_f64(0.8 + 0.4 * chance).max(retry_after);
+        let wait = BACKOFF.spread_pause(attempt.saturating_sub(1), SPREAD, chance).max(retry_after);
         Next::Retry { due_at: now.saturating_add(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX)) }
     }
 }
