@@ -11,7 +11,8 @@ use super::Look;
 use super::canvas::Canvas;
 use super::message::{Message, Remainder, Streamed, Voice};
 use super::notice;
-use super::style::Paint;
+use super::paint::Paint;
+use super::styled::StyledText;
 
 /// What stands last on screen; unlike things get an empty line between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +65,7 @@ impl<W: Write> Stage<W> {
     }
 
     /// Puts lines below everything said so far.
-    pub(crate) fn put(&mut self, section: Section, lines: &str) -> io::Result<()> {
+    pub(crate) fn put(&mut self, section: Section, lines: &StyledText) -> io::Result<()> {
         self.end_message()?;
         self.enter(section)?;
         self.canvas.lines(lines)
@@ -81,7 +82,7 @@ impl<W: Write> Stage<W> {
     }
 
     /// Puts the choices below the question, and leaves the cursor behind them.
-    pub(crate) fn offer(&mut self, choices: &str) -> io::Result<()> {
+    pub(crate) fn offer(&mut self, choices: &StyledText) -> io::Result<()> {
         self.end_message()?;
         self.canvas.fresh_row()?;
         self.section = Section::Choices;
@@ -89,7 +90,7 @@ impl<W: Write> Stage<W> {
     }
 
     /// Puts what was decided, without a distance to the question.
-    pub(crate) fn decide(&mut self, lines: &str) -> io::Result<()> {
+    pub(crate) fn decide(&mut self, lines: &StyledText) -> io::Result<()> {
         self.end_message()?;
         self.section = Section::Decision;
         self.canvas.lines(lines)
@@ -169,7 +170,7 @@ impl<W: Write> Stage<W> {
     /// Ends the message that is open, if one is.
     pub(crate) fn end_message(&mut self) -> io::Result<()> {
         let Some(message) = self.message.take() else { return Ok(()) };
-        let mut out = String::new();
+        let mut out = StyledText::default();
         message.finish(&mut out);
         self.canvas.text(&out)?;
         self.canvas.fresh_row()
@@ -192,7 +193,7 @@ impl<W: Write> Stage<W> {
         }
         let (look, paint) = (self.look, self.paint);
         let message = self.message.get_or_insert_with(|| Message::new(item.clone(), voice, look, paint));
-        let mut out = String::new();
+        let mut out = StyledText::default();
         message.push(text, &mut out);
         self.canvas.text(&out)
     }
