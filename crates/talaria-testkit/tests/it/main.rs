@@ -4,6 +4,7 @@
 #![allow(clippy::panic, reason = "helpers of tests fail as tests do")]
 
 mod architecture;
+mod escapes;
 mod ignored;
 mod install;
 mod real_codex;
