@@ -161,8 +161,13 @@ pub(super) fn unheard(label: &str, page: &Page<'_>) -> StyledLine {
 }
 
 fn idle(label: &str, words: &str, page: &Page<'_>) -> StyledLine {
+    with_note(page.paint.sign("◌", "o"), label, words, page)
+}
+
+/// A sign, a name that is cut to fit, and dimmed words after it.
+pub(super) fn with_note(sign: &str, label: &str, words: &str, page: &Page<'_>) -> StyledLine {
     let room = page.width.saturating_sub(words.len() + 4).max(8);
-    let (sign, label) = (page.paint.sign("◌", "o"), cut(label, room, page.paint));
+    let label = cut(label, room, page.paint);
     let mut line = StyledLine::of(Style::PLAIN, format!("{sign} {label}  "));
     line.push(page.paint.seen(Style::DIM), words);
     line

@@ -13,7 +13,7 @@ use super::cell::{Folding, Page, passed};
 use super::crew::Crew;
 use super::kept::{Kept, Limits};
 use super::printed::{self, Gist};
-use super::request::{answered_elsewhere, held, unanswered, unheard};
+use super::request::{answered_elsewhere, held, unanswered, unheard, with_note};
 use super::wrap::{Break, wrap};
 use talaria_render::{Paint, Style, StyledLine, cut, plain, plain_line, spinner, tool_line};
 
@@ -286,11 +286,7 @@ impl Step {
             State::Running if !page.is_heard => unheard(label, page),
             State::Running => {
                 let passed = spinner::seconds(passed(page.wall, self.since));
-                let room = page.width.saturating_sub(passed.len() + 4).max(8);
-                let (sign, label) = (spinner::sign(page.now, paint), cut(label, room, paint));
-                let mut line = StyledLine::of(Style::PLAIN, format!("{sign} {label}  "));
-                line.push(paint.seen(Style::DIM), &passed);
-                line
+                with_note(spinner::sign(page.now, paint), label, &passed, page)
             }
             State::Held => held(label, page),
             State::Unanswered => unanswered(label, page),
@@ -300,13 +296,7 @@ impl Step {
                 let end = end.clone().or_else(|| self.failure_in_head(page));
                 tool_line::line(label, *status, [end, time.clone()], paper, paint)
             }
-            State::Background => {
-                let room = page.width.saturating_sub(IN_BACKGROUND.len() + 4).max(8);
-                let (sign, label) = (paint.sign("●", "*"), cut(label, room, paint));
-                let mut line = StyledLine::of(Style::PLAIN, format!("{sign} {label}  "));
-                line.push(paint.seen(Style::DIM), IN_BACKGROUND);
-                line
-            }
+            State::Background => with_note(paint.sign("●", "*"), label, IN_BACKGROUND, page),
             State::Left(why) => {
                 let why = Some(tool_line::left(*why).to_owned());
                 tool_line::line(label, Status::InProgress, [why, None], paper, paint)
