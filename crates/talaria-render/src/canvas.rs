@@ -5,13 +5,13 @@
 //! not), and the draft is found by wrapping it in the same way. Where the output cannot be redrawn there are no drafts
 //! and no escape sequences.
 
-use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use unicode_width::UnicodeWidthChar;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::Look;
-use super::style::{shown, visible_width};
+use super::styled::{StyledLine, StyledSpan, StyledText};
+use super::writer;
 
 /// Memory that settled text may take before it is written without being asked.
 const BUFFER: usize = 64 * 1024;
@@ -25,24 +25,24 @@ pub(crate) struct Canvas<W: Write> {
     buffer: String,
     /// Would drafts be shown if there were room?
     is_live: bool,
-    width: Option<usize>,
-    /// The settled part of the row that the cursor is on, looks included; kept only for finding the draft.
-    row: String,
+    look: Look,
+    /// The settled part of the row that the cursor is on; kept only for finding the draft.
+    row: StyledLine,
     /// Ends of lines at the very end, counted to two: two make an empty line.
     ends: usize,
-    draft: String,
+    draft: StyledText,
 }
 
 impl<W: Write> Canvas<W> {
     /// Wraps a stream at the beginning of a row.
     pub(crate) fn new(out: W, look: Look) -> Self {
-        let (buffer, row, draft) = (String::new(), String::new(), String::new());
-        Self { out, buffer, is_live: look.live && look.color, width: look.width, row, ends: 2, draft }
+        let (row, draft) = (StyledLine::default(), StyledText::default());
+        Self { out, buffer: String::new(), is_live: look.live && look.color, look, row, ends: 2, draft }
     }
 
     /// Says how wide the terminal is now.
     pub(crate) fn resize(&mut self, width: usize) {
-        self.width = Some(width);
+        self.look.width = Some(width);
         if !self.can_redraw() {
             self.erase();
         }
@@ -51,29 +51,28 @@ impl<W: Write> Canvas<W> {
     /// Can drafts be shown?
     pub(crate) fn can_redraw(&self) -> bool {
         // Rows of a very narrow terminal would overflow, and a draft could not be found again.
-        self.is_live && self.width.is_none_or(|width| width >= NARROWEST)
+        self.is_live && self.look.width.is_none_or(|width| width >= NARROWEST)
     }
 
     /// Settles text. It may end within a row.
-    pub(crate) fn text(&mut self, text: &str) -> io::Result<()> {
+    pub(crate) fn text(&mut self, text: &StyledText) -> io::Result<()> {
         if text.is_empty() {
             return Ok(());
         }
         self.erase();
-        self.buffer.push_str(text);
+        writer::push_text(&mut self.buffer, text, self.look);
         if self.is_live {
-            match text.rsplit_once('\n') {
-                Some((_, last)) => last.clone_into(&mut self.row),
-                None => self.row.push_str(text),
+            match text.ended() {
+                [] => self.row.append(text.open().clone()),
+                [..] => text.open().clone_into(&mut self.row),
             }
         }
-        let ends = text.len() - text.trim_end_matches('\n').len();
-        self.ends = if ends == text.len() { self.ends + ends } else { ends }.min(2);
+        self.ends = self.ends_after(text).min(2);
         if self.buffer.len() >= BUFFER { self.write_out() } else { Ok(()) }
     }
 
     /// Settles whole lines, beginning on a row of their own.
-    pub(crate) fn lines(&mut self, text: &str) -> io::Result<()> {
+    pub(crate) fn lines(&mut self, text: &StyledText) -> io::Result<()> {
         self.fresh_row()?;
         self.text(text)?;
         self.fresh_row()
@@ -81,28 +80,28 @@ impl<W: Write> Canvas<W> {
 
     /// Makes sure that the next text begins a row.
     pub(crate) fn fresh_row(&mut self) -> io::Result<()> {
-        if self.ends == 0 { self.text("\n") } else { Ok(()) }
+        if self.ends == 0 { self.text(&StyledText::plain("\n")) } else { Ok(()) }
     }
 
     /// Makes sure that there is one empty line above what follows.
     pub(crate) fn gap(&mut self) -> io::Result<()> {
         self.fresh_row()?;
-        if self.ends == 1 { self.text("\n") } else { Ok(()) }
+        if self.ends == 1 { self.text(&StyledText::plain("\n")) } else { Ok(()) }
     }
 
     /// Shows a draft behind the settled text, instead of the one before. No row of it may be as wide as the terminal.
-    pub(crate) fn draw(&mut self, draft: &str) {
-        if !self.can_redraw() || draft == self.draft {
+    pub(crate) fn draw(&mut self, draft: &StyledText) {
+        if !self.can_redraw() || *draft == self.draft {
             return;
         }
         self.erase();
-        self.buffer.push_str(draft);
+        writer::push_text(&mut self.buffer, draft, self.look);
         draft.clone_into(&mut self.draft);
     }
 
     /// Says that others ended the row: the person pressed Enter.
     pub(crate) fn row_ended(&mut self) {
-        self.row.clear();
+        self.row = StyledLine::default();
         self.ends = 1;
     }
 
@@ -121,40 +120,42 @@ impl<W: Write> Canvas<W> {
         if self.draft.is_empty() {
             return;
         }
-        let (first, others) = self.draft.split_once('\n').unwrap_or((&self.draft, ""));
-        let mut lines = self.draft.matches('\n').count() + self.end_of(&format!("{}{first}", self.row)).0;
-        lines += others.split('\n').map(|line| self.end_of(line).0).sum::<usize>();
-        let (row, column) = self.end_of(&self.row);
+        let draft = std::mem::take(&mut self.draft);
+        let mut rows = draft.ended().iter().chain([draft.open()]);
+        let first = rows.next().into_iter().flat_map(|line| &line.spans);
+        let mut lines = draft.ended_count() + self.end_of(self.row.spans.iter().chain(first)).0;
+        lines += rows.map(|line| self.end_of(line.spans.iter()).0).sum::<usize>();
+        let (row, column) = self.end_of(self.row.spans.iter());
         // No movement leads back behind a full row; writing it again does.
-        let is_full = self.width == Some(column);
+        let is_full = self.look.width == Some(column);
         let (row, column) = if is_full { (0, 0) } else { (row, column) };
-        let up = lines.saturating_sub(row);
-        // Writing into a string cannot fail.
-        if up > 0 {
-            write!(self.buffer, "\x1b[{up}A").unwrap_or_default();
-        }
-        self.buffer.push('\r');
-        if column > 0 {
-            write!(self.buffer, "\x1b[{column}C").unwrap_or_default();
-        }
-        self.buffer.push_str("\x1b[J");
+        writer::push_erasure(&mut self.buffer, lines.saturating_sub(row), column);
         if is_full {
-            self.buffer.push_str(&self.row);
+            writer::push_line(&mut self.buffer, &self.row, self.look);
         }
-        self.draft.clear();
     }
 
     /// Where a line ends that the terminal wraps: rows below its beginning, and the column.
-    fn end_of(&self, line: &str) -> (usize, usize) {
-        let whole = visible_width(line);
-        let Some(width) = self.width.filter(|&width| width < whole) else { return (0, whole) };
-        let cells = shown(line).flat_map(str::chars).map(|c| c.width().unwrap_or(0));
+    fn end_of<'a>(&self, spans: impl Iterator<Item = &'a StyledSpan> + Clone) -> (usize, usize) {
+        let whole = spans.clone().map(|span| span.text.width()).sum();
+        let Some(width) = self.look.width.filter(|&width| width < whole) else { return (0, whole) };
+        let cells = spans.flat_map(|span| span.text.chars()).map(|c| c.width().unwrap_or(0));
         cells.fold(
             (0, 0),
             |(row, column), cells| {
                 if column + cells > width { (row + 1, cells) } else { (row, column + cells) }
             },
         )
+    }
+
+    /// How many ends of lines stand at the very end once this text is there.
+    fn ends_after(&self, text: &StyledText) -> usize {
+        let empty = text.ended().iter().rev().take_while(|line| line.is_empty()).count();
+        match text.ended_count() {
+            _ if !text.open().is_empty() => 0,
+            count if count == empty => self.ends + count,
+            _ => empty + 1,
+        }
     }
 
     fn write_out(&mut self) -> io::Result<()> {
@@ -174,14 +175,14 @@ mod tests {
     #[test]
     fn a_draft_never_gets_mixed_into_the_text() {
         let mut canvas = Canvas::new(Vec::new(), sample::TERMINAL);
-        canvas.text("one\ntwo").unwrap();
-        canvas.draw(" dra\nft\nof three rows");
-        canvas.draw("\nspinner");
-        canvas.text(" three\n").unwrap();
-        canvas.draw("spinner");
+        canvas.text(&StyledText::plain("one\ntwo")).unwrap();
+        canvas.draw(&StyledText::plain(" dra\nft\nof three rows"));
+        canvas.draw(&StyledText::plain("\nspinner"));
+        canvas.text(&StyledText::plain(" three\n")).unwrap();
+        canvas.draw(&StyledText::plain("spinner"));
         canvas.gap().unwrap();
         canvas.gap().unwrap();
-        canvas.lines("four").unwrap();
+        canvas.lines(&StyledText::plain("four")).unwrap();
         canvas.flush().unwrap();
         let mut screen = Screen::new(80);
         screen.feed(&String::from_utf8(canvas.out).unwrap());
@@ -193,15 +194,17 @@ mod tests {
         let text = "a settled row of forty columns in all, ｗide";
         for width in 24..100 {
             let mut canvas = Canvas::new(Window::new(80), sample::TERMINAL);
-            canvas.lines("before").unwrap();
-            canvas.text(text).unwrap();
-            canvas.draw(" and a draft that is 世界世界\nof three rows, of which one is rather long\n");
+            canvas.lines(&StyledText::plain("before")).unwrap();
+            canvas.text(&StyledText::plain(text)).unwrap();
+            canvas.draw(&StyledText::plain(
+                " and a draft that is 世界世界\nof three rows, of which one is rather long\n",
+            ));
             canvas.flush().unwrap();
             canvas.out.resize(width);
             canvas.resize(width);
-            canvas.draw("\nspinner");
+            canvas.draw(&StyledText::plain("\nspinner"));
             canvas.flush().unwrap();
-            canvas.draw("");
+            canvas.draw(&StyledText::plain(""));
             canvas.flush().unwrap();
             canvas.out.resize(100);
             assert_eq!(canvas.out.text(), format!("before\n{text}"), "{width} columns");
@@ -211,9 +214,9 @@ mod tests {
     #[test]
     fn without_a_terminal_there_are_no_drafts() {
         let mut canvas = Canvas::new(Vec::new(), sample::PIPE);
-        canvas.text("one").unwrap();
-        canvas.draw("spinner");
-        canvas.lines("two").unwrap();
+        canvas.text(&StyledText::plain("one")).unwrap();
+        canvas.draw(&StyledText::plain("spinner"));
+        canvas.lines(&StyledText::plain("two")).unwrap();
         canvas.flush().unwrap();
         assert_eq!(canvas.out, b"one\ntwo\n");
     }

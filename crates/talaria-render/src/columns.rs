@@ -2,8 +2,9 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use super::flow::{Flow, Span};
-use super::style::Paint;
+use super::flow::Flow;
+use super::paint::Paint;
+use super::styled::{StyledLine, StyledSpan, StyledText};
 
 /// A column is narrower only if all of its cells are.
 pub(crate) const NARROW: usize = 10;
@@ -25,10 +26,10 @@ pub(crate) fn share(wanted: &[usize], least: &[usize], room: usize) -> Option<Ve
 }
 
 /// Breaks a cell between words. Every line but the first is indented.
-pub(crate) fn broken(cell: &[Span], room: usize, indent: usize, paint: Paint) -> Vec<String> {
-    let mut out = String::new();
+pub(crate) fn broken(cell: &[StyledSpan], room: usize, indent: usize, paint: Paint) -> Vec<StyledLine> {
+    let mut out = StyledText::default();
     Flow::within(paint, room, indent).put(cell, &mut out);
-    out.split('\n').map(str::to_owned).collect()
+    out.into_lines()
 }
 
 /// How wide the longest word is.

@@ -9,8 +9,10 @@ use talaria_core::item::{FileAction, FileChange};
 use talaria_core::request::Ask;
 
 use super::flow::break_anywhere;
+use super::paint::Paint;
 use super::sanitize::{reveal, reveal_line};
-use super::style::{Color, Paint, Style};
+use super::style::{Color, Style};
+use super::styled::{StyledLine, StyledText};
 
 /// How far the rows of a change are indented, at most.
 const INDENT_COLUMNS: usize = 3;
@@ -82,7 +84,7 @@ pub enum Sign {
 }
 
 /// Shows changes as lines.
-pub(crate) fn show(changes: &[FileChange], amount: Amount, width: Option<usize>, paint: Paint) -> String {
+pub(crate) fn show(changes: &[FileChange], amount: Amount, width: Option<usize>, paint: Paint) -> StyledText {
     let counted = changes.iter().map(|change| (change, counts(change)));
     show_counted(counted, Sign::Wanted, amount, width, paint)
 }
@@ -94,17 +96,17 @@ pub fn show_counted<'a>(
     amount: Amount,
     width: Option<usize>,
     paint: Paint,
-) -> String {
+) -> StyledText {
     let room = width.map_or(usize::MAX, |width| width.saturating_sub(INDENT_COLUMNS + 1).max(8));
-    let mut out = String::new();
+    let mut out = StyledText::default();
     let mut left = match amount {
         Amount::All => usize::MAX,
         Amount::Lines(lines) | Amount::Folded(lines) => lines,
     };
     let mut missing = 0;
     for (change, counts) in changes {
-        out.push_str(&header(change, counts, sign, paint));
-        out.push('\n');
+        out.push_line(header(change, counts, sign, paint));
+        out.end_line();
         for (style, mark, text) in rows(change) {
             if left == 0 {
                 missing += 1;
@@ -114,9 +116,9 @@ pub fn show_counted<'a>(
             let line = format!("{mark}{}", reveal(text));
             // A row that the terminal broke would begin at its edge, where our own lines do.
             for (at, row) in break_anywhere(&line, room).into_iter().enumerate() {
-                out.push_str(if at == 0 { "  " } else { paint.sign("  ⋮", "  :") });
+                out.push_plain(if at == 0 { "  " } else { paint.sign("  ⋮", "  :") });
                 paint.push(&mut out, style, row);
-                out.push('\n');
+                out.end_line();
             }
         }
     }
@@ -125,7 +127,7 @@ pub fn show_counted<'a>(
         let plural = if missing == 1 { "" } else { "s" };
         let note = format!("  {} {missing} more line{plural}{key}", paint.sign("…", "..."));
         paint.push(&mut out, Style::DIM, &note);
-        out.push('\n');
+        out.end_line();
     }
     out
 }
@@ -145,12 +147,14 @@ pub fn summary_counted<'a>(
     if files.is_empty() { "no files".to_owned() } else { files.join(", ") }
 }
 
-fn header(change: &FileChange, counts: Counts, sign: Sign, paint: Paint) -> String {
-    let sign = match sign {
-        Sign::Wanted => paint.text(Style::BOLD, paint.sign("✎", "*")),
-        Sign::Made => paint.text(Style::BOLD.color(Color::Green), paint.sign("✓", "+")),
+fn header(change: &FileChange, counts: Counts, sign: Sign, paint: Paint) -> StyledLine {
+    let mut line = match sign {
+        Sign::Wanted => paint.line(Style::BOLD, paint.sign("✎", "*")),
+        Sign::Made => paint.line(Style::BOLD.color(Color::Green), paint.sign("✓", "+")),
     };
-    format!("{sign} {}", paint.text(Style::BOLD, &file(change, counts, paint)))
+    line.push(Style::PLAIN, " ");
+    line.push(paint.seen(Style::BOLD), &file(change, counts, paint));
+    line
 }
 
 fn file(change: &FileChange, Counts { added, removed }: Counts, paint: Paint) -> String {
@@ -207,7 +211,7 @@ mod tests {
 
     #[test]
     fn each_file_has_a_header_and_its_lines() {
-        let shown = show(&sample::changes(), Amount::All, None, Paint::new(sample::PIPE));
+        let shown = show(&sample::changes(), Amount::All, None, Paint::new(sample::PIPE)).text();
         expect![[r#"
             ✎ src/a.rs (+2 −1)
               @@ -1,3 +1,4 @@
@@ -230,9 +234,9 @@ mod tests {
         let diff: String = (0..300).map(|n| format!("{n}\n")).collect();
         let change = FileChange { path: "long".into(), action: FileAction::Add, move_to: None, diff };
         let paint = Paint::new(sample::PIPE);
-        let cut = show(std::slice::from_ref(&change), Amount::Lines(200), None, paint);
+        let cut = show(std::slice::from_ref(&change), Amount::Lines(200), None, paint).text();
         assert!(cut.ends_with("  +199\n  … 100 more lines\n"), "{cut}");
-        assert!(show(&[change], Amount::All, None, paint).ends_with("  +299\n"));
+        assert!(show(&[change], Amount::All, None, paint).text().ends_with("  +299\n"));
     }
 
     #[test]
@@ -249,14 +253,14 @@ mod tests {
               --- x␍
               +⟨U+202E⟩y
         "#]]
-        .assert_eq(&show(&[change], Amount::All, None, Paint::new(sample::PIPE)));
+        .assert_eq(&show(&[change], Amount::All, None, Paint::new(sample::PIPE)).text());
     }
 
     #[test]
     fn a_long_line_is_broken_so_that_it_cannot_look_like_one_of_ours() {
         let diff = format!("x{}[y] yes", " ".repeat(40));
         let change = FileChange { path: "a".into(), action: FileAction::Add, move_to: None, diff };
-        let shown = show(&[change], Amount::All, Some(24), Paint::new(sample::PIPE));
+        let shown = show(&[change], Amount::All, Some(24), Paint::new(sample::PIPE)).text();
         assert!(shown.lines().skip(1).all(|row| row.starts_with("  ")), "{shown}");
         assert_eq!(shown.lines().count(), 4, "{shown}");
     }

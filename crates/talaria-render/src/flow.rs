@@ -5,23 +5,16 @@
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::style::{Paint, Style, visible_width};
-
-/// A piece of text in one style.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Span {
-    /// The text, already harmless, without ends of lines.
-    pub(crate) text: String,
-    /// Its look.
-    pub(crate) style: Style,
-}
+use super::paint::Paint;
+use super::style::Style;
+use super::styled::{StyledLine, StyledSpan, StyledText};
 
 /// Where the next word goes.
 #[derive(Clone, Debug)]
 pub(crate) struct Flow {
     paint: Paint,
     limit: Option<usize>,
-    margin: String,
+    margin: StyledLine,
     indent: usize,
     column: usize,
     /// Spaces owed before the next word; dropped where a row breaks.
@@ -31,8 +24,8 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    /// Starts at the beginning of a row. The margin may contain escape sequences for looks.
-    pub(crate) fn new(paint: Paint, width: Option<usize>, margin: String) -> Self {
+    /// Starts at the beginning of a row.
+    pub(crate) fn new(paint: Paint, width: Option<usize>, margin: StyledLine) -> Self {
         let limit = width.map(limit);
         Self { paint, limit, margin, indent: 0, column: 0, spaces: 0, outdents: false }
     }
@@ -49,7 +42,7 @@ impl Flow {
 
     /// Starts in the first column of a part of a row that is so wide. Every row but the first is indented.
     pub(crate) fn within(paint: Paint, room: usize, indent: usize) -> Self {
-        let flow = Self { limit: Some(room), ..Self::new(paint, None, String::new()) };
+        let flow = Self { limit: Some(room), ..Self::new(paint, None, StyledLine::default()) };
         Self { indent: indent.min(flow.deepest()), ..flow }
     }
 
@@ -60,7 +53,7 @@ impl Flow {
     }
 
     /// Begins a block: its first row starts with `lead` in a style, the others are indented as far.
-    pub(crate) fn begin(&mut self, indent: usize, lead: &str, style: Style, out: &mut String) {
+    pub(crate) fn begin(&mut self, indent: usize, lead: &str, style: Style, out: &mut StyledText) {
         let indent = indent.min(self.deepest());
         self.start_row(indent, out);
         self.paint.push(out, style, lead);
@@ -69,7 +62,7 @@ impl Flow {
     }
 
     /// Adds text. Words that touch stay together, across spans too.
-    pub(crate) fn put(&mut self, spans: &[Span], out: &mut String) {
+    pub(crate) fn put(&mut self, spans: &[StyledSpan], out: &mut StyledText) {
         let mut word: Vec<(Style, &str)> = Vec::new();
         for span in spans {
             let mut rest = span.text.as_str();
@@ -91,8 +84,8 @@ impl Flow {
     }
 
     /// Ends the row.
-    pub(crate) fn end(&mut self, out: &mut String) {
-        out.push('\n');
+    pub(crate) fn end(&mut self, out: &mut StyledText) {
+        out.end_line();
         self.column = 0;
         self.spaces = 0;
         self.indent = 0;
@@ -100,10 +93,10 @@ impl Flow {
 
     /// The room that a row leaves to its text, where rows have a width.
     pub(crate) fn room(&self) -> Option<usize> {
-        self.limit.map(|limit| limit.saturating_sub(visible_width(&self.margin)))
+        self.limit.map(|limit| limit.saturating_sub(self.margin.width()))
     }
 
-    fn put_word(&mut self, word: &[(Style, &str)], out: &mut String) {
+    fn put_word(&mut self, word: &[(Style, &str)], out: &mut StyledText) {
         if word.is_empty() {
             return;
         }
@@ -113,20 +106,20 @@ impl Flow {
         match self.outdented(width) {
             Some(indent) if is_over => {
                 // What only set the word apart from its lead would end the row.
-                out.truncate(out.trim_end_matches(' ').len());
+                out.trim_open();
                 self.break_row_to(indent, out);
             }
             None if is_over && is_row_used => self.break_row(out),
             _ => {}
         }
-        out.extend(std::iter::repeat_n(' ', self.spaces));
+        out.push_spaces(self.spaces);
         self.column += std::mem::take(&mut self.spaces);
         for (style, text) in word {
             self.put_text(*style, text, out);
         }
     }
 
-    fn put_text(&mut self, style: Style, mut text: &str, out: &mut String) {
+    fn put_text(&mut self, style: Style, mut text: &str, out: &mut StyledText) {
         while let Some(limit) = self.limit
             && self.column + text.width() > limit
         {
@@ -151,20 +144,20 @@ impl Flow {
         room.checked_sub(width).filter(|indent| *indent < self.indent)
     }
 
-    fn break_row(&mut self, out: &mut String) {
+    fn break_row(&mut self, out: &mut StyledText) {
         self.break_row_to(self.indent, out);
     }
 
-    fn break_row_to(&mut self, indent: usize, out: &mut String) {
-        out.push('\n');
+    fn break_row_to(&mut self, indent: usize, out: &mut StyledText) {
+        out.end_line();
         self.start_row(indent, out);
         self.spaces = 0;
     }
 
-    fn start_row(&mut self, indent: usize, out: &mut String) {
-        out.push_str(&self.margin);
-        out.extend(std::iter::repeat_n(' ', indent));
-        self.column = visible_width(&self.margin) + indent;
+    fn start_row(&mut self, indent: usize, out: &mut StyledText) {
+        out.push_line(self.margin.clone());
+        out.push_spaces(indent);
+        self.column = self.margin.width() + indent;
         self.spaces = 0;
     }
 
@@ -174,7 +167,7 @@ impl Flow {
     }
 
     fn row_start(&self) -> usize {
-        visible_width(&self.margin) + self.indent
+        self.margin.width() + self.indent
     }
 }
 
@@ -217,14 +210,15 @@ mod tests {
     use super::*;
 
     fn laid(width: usize, lead: &str, words: &[&str]) -> String {
-        let mut out = String::new();
-        let mut flow = Flow::new(Paint::new(sample::PIPE), Some(width), "| ".to_owned());
+        let mut out = StyledText::default();
+        let margin = StyledLine::of(Style::PLAIN, "| ");
+        let mut flow = Flow::new(Paint::new(sample::PIPE), Some(width), margin);
         flow.begin(0, lead, Style::PLAIN, &mut out);
-        let spans: Vec<Span> =
-            words.iter().map(|text| Span { text: (*text).to_owned(), style: Style::PLAIN }).collect();
+        let span = |text: &&str| StyledSpan { text: (*text).to_owned(), style: Style::PLAIN };
+        let spans: Vec<StyledSpan> = words.iter().map(span).collect();
         flow.put(&spans, &mut out);
         flow.end(&mut out);
-        out
+        out.text()
     }
 
     #[test]

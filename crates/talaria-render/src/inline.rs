@@ -5,12 +5,12 @@
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-use super::flow::Span;
 use super::sanitize::sanitize;
 use super::style::{Color, Style};
+use super::styled::StyledSpan;
 
 /// Reads a piece of a line. Marks that are not closed within it stay as they are.
-pub(crate) fn spans(source: &str, base: Style) -> Vec<Span> {
+pub(crate) fn spans(source: &str, base: Style) -> Vec<StyledSpan> {
     let core = source.trim_matches(' ');
     if core.is_empty() {
         return vec![plain(source, base)];
@@ -28,13 +28,13 @@ pub(crate) fn spans(source: &str, base: Style) -> Vec<Span> {
     spans
 }
 
-fn plain(text: &str, style: Style) -> Span {
+fn plain(text: &str, style: Style) -> StyledSpan {
     // Also behind the parser: `&#27;` is harmless only until it is decoded.
-    Span { text: sanitize(text).replace('\n', " "), style }
+    StyledSpan { text: sanitize(text).replace('\n', " "), style }
 }
 
 /// Gives `None` where the parser sees more than a paragraph: block marks were dealt with before, so it is text.
-fn marked(core: &str, base: Style) -> Option<Vec<Span>> {
+fn marked(core: &str, base: Style) -> Option<Vec<StyledSpan>> {
     if !core.bytes().any(|byte| b"*_`[~<\\&!".contains(&byte)) {
         return None;
     }
@@ -74,7 +74,7 @@ fn marked(core: &str, base: Style) -> Option<Vec<Span>> {
 }
 
 /// The address of a link, where its text does not show it already.
-fn address(url: &str, shown: &[Span], base: Style) -> Option<Span> {
+fn address(url: &str, shown: &[StyledSpan], base: Style) -> Option<StyledSpan> {
     let text: String = shown.iter().map(|span| span.text.as_str()).collect();
     let is_shown = text == url || url.strip_prefix("mailto:") == Some(&text);
     (!is_shown && !url.is_empty()).then(|| plain(&format!(" ({url})"), base.dim()))
@@ -142,12 +142,13 @@ fn code_end(bytes: &[u8], ticks: usize) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::super::sample;
-    use super::super::style::Paint;
+    use super::super::styled::StyledLine;
+    use super::super::writer;
     use super::*;
 
     fn painted(source: &str) -> String {
-        let paint = Paint::new(sample::TERMINAL);
-        spans(source, Style::PLAIN).iter().map(|span| paint.text(span.style, &span.text)).collect()
+        let line = StyledLine { spans: spans(source, Style::PLAIN) };
+        writer::encode(&line.into(), sample::TERMINAL)
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! How things look in a terminal. Pure: reads no key, clock or file, and asks no engine.
 //!
+//! Styled text is a value, lines of spans (`styled`). Escape sequences are written by `writer` alone.
+//!
 //! The renderers of a turn: the same events for people (`terminal`), for scripts (`json`) and for shells (`quiet`, `split`).
 //!
 //! A renderer writes to the streams it was given and decides nothing: it never answers a request, never ends a
@@ -32,6 +34,7 @@ pub mod markdown;
 mod message;
 pub mod news;
 pub mod notice;
+mod paint;
 pub mod prompt;
 pub mod question;
 mod quiet;
@@ -42,9 +45,11 @@ mod split;
 mod stage;
 pub mod step_note;
 pub mod style;
+mod styled;
 mod table;
 mod terminal;
 pub mod tool_line;
+pub mod writer;
 
 #[cfg(test)]
 mod properties;
@@ -61,11 +66,13 @@ pub use highlight::Highlighter;
 pub use json::JsonLines;
 pub use notice::short;
 pub use notice::tokens;
+pub use paint::{Paint, cut};
 pub use quiet::{Quiet, complaint};
 pub use repeats::counted;
-pub use rows::{field, in_rows};
+pub use rows::{field, in_rows, styled_in_rows};
 pub use split::SplitRenderer;
-pub use style::{Color, Paint, Style, cut};
+pub use style::{Color, Style};
+pub use styled::{StyledLine, StyledSpan, StyledText};
 /// The same on one line.
 pub use talaria_guard::plain::one_line as plain_line;
 /// For messages outside of a turn: what is shown is harmless, and ends of lines stay.
@@ -75,7 +82,7 @@ pub use terminal::{HELD_NOTICE, Terminal};
 pub use tool_line::{about, elapsed, unwrapped};
 
 /// What is wanted next of a person who answers a question line by line, as it stands before the cursor.
-pub fn wanted(dialog: &Dialog, look: Look) -> String {
+pub fn wanted(dialog: &Dialog, look: Look) -> StyledText {
     prompt::show(dialog, Paint::new(look), look.width)
 }
 

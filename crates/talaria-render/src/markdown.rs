@@ -7,8 +7,10 @@
 use super::block::{self, Block, Extent, Fence};
 use super::flow::Flow;
 use super::inline;
+use super::paint::Paint;
 use super::sanitize::sanitize;
-use super::style::{Paint, Style};
+use super::style::Style;
+use super::styled::{StyledLine, StyledText};
 use super::table;
 
 mod code;
@@ -28,7 +30,7 @@ const LONGEST_TABLE: usize = 200;
 pub struct Markdown {
     paint: Paint,
     base: Style,
-    margin: String,
+    margin: StyledLine,
     flow: Flow,
     place: Place,
     /// What has come of the line, or of the piece of it that is not settled.
@@ -64,7 +66,7 @@ enum Gap {
 impl Markdown {
     /// Starts at the beginning of a row. Each row begins with the margin.
     pub fn new(paint: Paint, width: Option<usize>, base: Style, margin: &str) -> Self {
-        let margin = paint.text(base, margin);
+        let margin = paint.line(base, margin);
         let flow = Flow::new(paint, width, margin.clone());
         Self {
             paint,
@@ -82,7 +84,7 @@ impl Markdown {
     }
 
     /// Takes the next piece and appends what is now certain.
-    pub fn push(&mut self, text: &str, out: &mut String) {
+    pub fn push(&mut self, text: &str, out: &mut StyledText) {
         for c in text.chars() {
             if c == '\n' {
                 self.end_line(out);
@@ -109,7 +111,7 @@ impl Markdown {
     }
 
     /// Ends the text. What was written ends with an end of line, if there is any.
-    pub fn finish(&mut self, out: &mut String) {
+    pub fn finish(&mut self, out: &mut StyledText) {
         if !self.pending.is_empty() || matches!(self.place, Place::Text(_)) {
             self.end_line(out);
         }
@@ -122,7 +124,7 @@ impl Markdown {
         self.flow.resize(width);
     }
 
-    fn end_line(&mut self, out: &mut String) {
+    fn end_line(&mut self, out: &mut StyledText) {
         if self.pending.ends_with('\r') {
             self.pending.pop();
         }
@@ -147,7 +149,7 @@ impl Markdown {
     }
 
     /// Enters a line whose kind is known; its text begins at `start` of what is pending.
-    fn begin(&mut self, block: &Block, start: usize, out: &mut String) {
+    fn begin(&mut self, block: &Block, start: usize, out: &mut StyledText) {
         if *block != Block::TableRow {
             self.end_table(out);
         }
@@ -195,44 +197,45 @@ impl Markdown {
         self.pending.drain(..start.min(self.pending.len()));
     }
 
-    fn enter(&mut self, indent: usize, lead: &str, lead_style: Style, style: Style, out: &mut String) {
+    fn enter(&mut self, indent: usize, lead: &str, lead_style: Style, style: Style, out: &mut StyledText) {
         self.flow.begin(indent, lead, lead_style, out);
         self.place = Place::Text(style);
     }
 
-    fn settle(&mut self, style: Style, out: &mut String) {
+    fn settle(&mut self, style: Style, out: &mut StyledText) {
         let spans = inline::spans(&self.pending, style);
         self.flow.put(&spans, out);
         self.pending.clear();
     }
 
-    fn end_text(&mut self, out: &mut String) {
+    fn end_text(&mut self, out: &mut StyledText) {
         self.flow.end(out);
         self.place = Place::Start;
     }
 
-    fn end_table(&mut self, out: &mut String) {
+    fn end_table(&mut self, out: &mut StyledText) {
         let rows = std::mem::take(&mut self.table);
         if rows.is_empty() {
             return;
         }
         self.owe_gap(out);
         for line in table::lay_out(&rows, self.flow.room(), self.base, self.paint) {
-            out.push_str(&self.margin);
-            out.push_str(&line);
-            out.push('\n');
+            out.push_line(self.margin.clone());
+            out.push_line(line);
+            out.end_line();
         }
     }
 
-    fn owe_gap(&mut self, out: &mut String) {
+    fn owe_gap(&mut self, out: &mut StyledText) {
         self.push_gap(out);
         self.gap = Gap::No;
     }
 
-    fn push_gap(&self, out: &mut String) {
+    fn push_gap(&self, out: &mut StyledText) {
         if self.gap == Gap::Owed {
-            out.push_str(self.margin.trim_end());
-            out.push('\n');
+            out.push_line(self.margin.clone());
+            out.trim_open();
+            out.end_line();
         }
     }
 }
@@ -249,15 +252,15 @@ mod tests {
         wrapped at sixty columns\n  - nested _item_\n10. ten\n\n> quoted\n```rust\nfn main() {\n\n\tlet *x = 1;\n}\n\
         ```\n| a | b |\n|---|---|\n| 1 | **2** |\n\n---\n世界 unclosed **mark\u{1b}[2J &#27;x\n\n";
 
-    fn formatted(chunks: &[&str], look: super::super::Look) -> String {
+    fn formatted(chunks: &[&str], look: super::super::Look) -> StyledText {
         let mut markdown = Markdown::new(Paint::new(look), Some(60), Style::PLAIN, "");
-        let mut out = String::new();
+        let mut out = StyledText::default();
         for chunk in chunks {
             markdown.push(chunk, &mut out);
             markdown.draft();
         }
         markdown.finish(&mut out);
-        assert_eq!(markdown.draft(), "");
+        assert!(markdown.draft().is_empty());
         out
     }
 
@@ -286,7 +289,7 @@ mod tests {
             ────────
             世界 unclosed **mark␛[2J ␛x
         "#]]
-        .assert_eq(&formatted(&[TEXT], sample::PIPE));
+        .assert_eq(&formatted(&[TEXT], sample::PIPE).text());
     }
 
     #[test]
@@ -302,24 +305,24 @@ mod tests {
     #[test]
     fn a_word_is_certain_at_its_end_and_a_draft_before() {
         let mut markdown = Markdown::new(Paint::new(sample::PIPE), Some(60), Style::PLAIN, "");
-        let mut out = String::new();
+        let mut out = StyledText::default();
         markdown.push("one tw", &mut out);
-        assert_eq!((out.as_str(), markdown.draft().as_str()), ("one", " tw"));
+        assert_eq!((out.text().as_str(), markdown.draft().text().as_str()), ("one", " tw"));
         markdown.push("o **thr", &mut out);
-        assert_eq!((out.as_str(), markdown.draft().as_str()), ("one two", " **thr"));
+        assert_eq!((out.text().as_str(), markdown.draft().text().as_str()), ("one two", " **thr"));
         markdown.push("ee** ", &mut out);
-        assert_eq!((out.as_str(), markdown.draft().as_str()), ("one two three", ""));
+        assert_eq!((out.text().as_str(), markdown.draft().text().as_str()), ("one two three", ""));
     }
 
     #[test]
     fn an_endless_line_with_an_open_mark_is_neither_held_back_nor_lost() {
         let text = format!("*open {}", "word ".repeat(10_000));
         let mut markdown = Markdown::new(Paint::new(sample::PIPE), Some(60), Style::PLAIN, "");
-        let mut out = String::new();
+        let mut out = StyledText::default();
         markdown.push(&text, &mut out);
-        assert!(markdown.draft().len() < LONGEST_PIECE * 2);
-        assert!(markdown.draft().lines().count() <= DRAFT_ROWS);
+        assert!(markdown.draft().text().len() < LONGEST_PIECE * 2);
+        assert!(markdown.draft().into_lines().len() <= DRAFT_ROWS);
         markdown.finish(&mut out);
-        assert_eq!(out.matches("word").count(), 10_000);
+        assert_eq!(out.text().matches("word").count(), 10_000);
     }
 }

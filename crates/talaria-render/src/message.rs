@@ -9,8 +9,10 @@ use talaria_core::ids::ItemId;
 
 use super::Look;
 use super::markdown::Markdown;
+use super::paint::Paint;
 use super::sanitize::Cleaner;
-use super::style::{Paint, Style};
+use super::style::Style;
+use super::styled::StyledText;
 
 /// What a message is to its reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +62,7 @@ impl Message {
     }
 
     /// Takes a piece and appends what can be shown for good.
-    pub(crate) fn push(&mut self, text: &str, out: &mut String) {
+    pub(crate) fn push(&mut self, text: &str, out: &mut StyledText) {
         match &mut self.body {
             Body::Formatted(markdown) => markdown.push(text, out),
             Body::AsItCame { cleaner, margin, is_row_begun } => {
@@ -68,9 +70,9 @@ impl Message {
                 cleaner.push(text, &mut clean);
                 for row in clean.split_inclusive('\n') {
                     if !std::mem::replace(is_row_begun, !row.ends_with('\n')) {
-                        out.push_str(margin);
+                        out.push_plain(margin);
                     }
-                    out.push_str(row);
+                    out.push_plain(row);
                 }
             }
         }
@@ -85,18 +87,22 @@ impl Message {
     }
 
     /// Ends the message.
-    pub(crate) fn finish(mut self, out: &mut String) {
+    pub(crate) fn finish(mut self, out: &mut StyledText) {
         match &mut self.body {
             Body::Formatted(markdown) => markdown.finish(out),
-            Body::AsItCame { cleaner, .. } => cleaner.finish(out),
+            Body::AsItCame { cleaner, .. } => {
+                let mut clean = String::new();
+                cleaner.finish(&mut clean);
+                out.push_plain(&clean);
+            }
         }
     }
 
     /// What can be shown but not yet for good.
-    pub(crate) fn draft(&self) -> String {
+    pub(crate) fn draft(&self) -> StyledText {
         match &self.body {
             Body::Formatted(markdown) => markdown.draft(),
-            Body::AsItCame { .. } => String::new(),
+            Body::AsItCame { .. } => StyledText::default(),
         }
     }
 }

@@ -10,7 +10,7 @@ use talaria_core::ids::ThreadId;
 use talaria_core::item::{Item, ItemBody};
 use talaria_core::request::Who;
 
-use super::style::Paint;
+use super::paint::Paint;
 use super::{step_note, tool_line};
 
 /// From how many percent on a limit is worth a line.

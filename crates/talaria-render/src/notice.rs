@@ -6,13 +6,15 @@ use talaria_core::event::{PlanStatus, PlanStep, Started, Usage};
 use talaria_core::outcome::{Outcome, Report};
 use talaria_core::request::{Decision, Who};
 
+use super::paint::Paint;
 use super::rows::rows;
 use super::sanitize::one_line;
-use super::style::{Color, Paint, Style};
+use super::style::{Color, Style};
+use super::styled::StyledText;
 use super::tool_line::elapsed;
 
 /// What is in force, as Codex reported it.
-pub fn started(started: &Started, width: Option<usize>, paint: Paint) -> String {
+pub fn started(started: &Started, width: Option<usize>, paint: Paint) -> StyledText {
     let effort = started.effort.as_ref().map(|effort| format!(" ({effort})")).unwrap_or_default();
     let lines = [
         (
@@ -22,9 +24,9 @@ pub fn started(started: &Started, width: Option<usize>, paint: Paint) -> String 
         ("cwd       ", started.cwd.clone()),
         ("sandbox   ", format!("{}, approval {}", started.sandbox, started.approval)),
     ];
-    lines
-        .map(|(name, value)| rows((name, Style::DIM), (&one_line(&value), Style::DIM), width, paint))
-        .join("\n")
+    StyledText::join(
+        lines.map(|(name, value)| rows((name, Style::DIM), (&one_line(&value), Style::DIM), width, paint)),
+    )
 }
 
 /// The model that is in force from now on.
@@ -36,22 +38,22 @@ pub fn settings(model: &str, effort: Option<&str>) -> String {
 }
 
 /// The plan as a check list.
-pub fn plan(explanation: Option<&str>, steps: &[PlanStep], paint: Paint) -> String {
+pub fn plan(explanation: Option<&str>, steps: &[PlanStep], paint: Paint) -> StyledText {
     let mut lines = vec![paint.text(Style::BOLD, "plan")];
     lines.extend(explanation.filter(|text| !text.is_empty()).map(|text| dim(text, paint)));
     lines.extend(steps.iter().map(|step| {
         let text = one_line(&step.step);
         match step.status {
-            PlanStatus::Pending => format!("{} {text}", paint.sign("☐", "[ ]")),
+            PlanStatus::Pending => StyledText::plain(&format!("{} {text}", paint.sign("☐", "[ ]"))),
             PlanStatus::InProgress => paint.text(Style::BOLD, &format!("{} {text}", paint.sign("◐", "[~]"))),
             PlanStatus::Completed => paint.text(Style::DIM, &format!("{} {text}", paint.sign("☑", "[x]"))),
         }
     }));
-    lines.join("\n")
+    StyledText::join(lines)
 }
 
 /// Who decided what.
-pub fn decided(decision: Decision, by: Who, why: Option<&str>, paint: Paint) -> String {
+pub fn decided(decision: Decision, by: Who, why: Option<&str>, paint: Paint) -> StyledText {
     let arrow = paint.sign("→", "->");
     match (decision, by) {
         (Decision::Void, Who::OtherClient) => {
@@ -81,39 +83,39 @@ pub fn decided(decision: Decision, by: Who, why: Option<&str>, paint: Paint) -> 
 }
 
 /// A line that stands back.
-pub(crate) fn dim(text: &str, paint: Paint) -> String {
+pub(crate) fn dim(text: &str, paint: Paint) -> StyledText {
     paint.text(Style::DIM, &one_line(text))
 }
 
 /// A line worth a look.
-pub fn warn(text: &str, paint: Paint) -> String {
+pub fn warn(text: &str, paint: Paint) -> StyledText {
     paint.text(Style::PLAIN.color(Color::Yellow), &one_line(text))
 }
 
 /// The same for a text of any length, in as many rows as it needs.
-pub(crate) fn warn_in_rows(text: &str, width: Option<usize>, paint: Paint) -> String {
+pub(crate) fn warn_in_rows(text: &str, width: Option<usize>, paint: Paint) -> StyledText {
     let style = Style::PLAIN.color(Color::Yellow);
     rows(("", Style::PLAIN), (&one_line(text), style), width, paint)
 }
 
 /// A dimmed line, in as many rows as it needs.
-pub(crate) fn dim_in_rows(text: &str, width: Option<usize>, paint: Paint) -> String {
+pub(crate) fn dim_in_rows(text: &str, width: Option<usize>, paint: Paint) -> StyledText {
     rows(("", Style::PLAIN), (&one_line(text), Style::DIM), width, paint)
 }
 
 /// How the turn ended, and what it cost. `took` is how long it ran, in milliseconds, where that is known.
-pub fn outcome(report: &Report, took: Option<u64>, width: Option<usize>, paint: Paint) -> String {
+pub fn outcome(report: &Report, took: Option<u64>, width: Option<usize>, paint: Paint) -> StyledText {
     let mut lines = ending(report, width, paint);
     // A turn that never reached the model has nothing to count.
     if report.usage.total > 0 || report.outcome == Outcome::Completed {
         let time = took.map(|ms| format!(", {}", elapsed(ms))).unwrap_or_default();
         lines.push(dim(&format!("tokens: {}{time}", tokens(report.usage)), paint));
     }
-    lines.join("\n")
+    StyledText::join(lines)
 }
 
 /// What there is to say about the end of a turn; nothing if all went well.
-pub(crate) fn ending(report: &Report, width: Option<usize>, paint: Paint) -> Vec<String> {
+pub(crate) fn ending(report: &Report, width: Option<usize>, paint: Paint) -> Vec<StyledText> {
     let red = Style::BOLD.color(Color::Red);
     let error = |text: &str| rows(("error: ", red), (text, Style::PLAIN), width, paint);
     let cause = |text: &str| labelled("cause: ", text, width, paint);
@@ -158,13 +160,13 @@ pub(crate) fn ending(report: &Report, width: Option<usize>, paint: Paint) -> Vec
 }
 
 /// Further lines, such as the last words of a Codex that ended, stand below the first one.
-fn labelled(label: &str, text: &str, width: Option<usize>, paint: Paint) -> String {
+fn labelled(label: &str, text: &str, width: Option<usize>, paint: Paint) -> StyledText {
     let leads = std::iter::once((label, Style::BOLD)).chain(std::iter::repeat(("  ", Style::PLAIN)));
     // The label is shown also without a text.
     let text = if text.trim().is_empty() { " " } else { text.trim() };
     let lines =
         leads.zip(text.lines()).map(|(lead, line)| rows(lead, (&one_line(line), Style::PLAIN), width, paint));
-    lines.collect::<Vec<_>>().join("\n")
+    StyledText::join(lines)
 }
 
 /// What was spent, in a few words.
@@ -213,7 +215,7 @@ mod tests {
 
     fn told(event: &Event) -> String {
         let Event::Outcome(report) = event else { panic!("not an outcome") };
-        outcome(report, Some(3210), None, Paint::new(sample::PIPE))
+        outcome(report, Some(3210), None, Paint::new(sample::PIPE)).text()
     }
 
     #[test]
@@ -259,7 +261,7 @@ mod tests {
                 thread panicked
                 at ␛[2Jmain
             hint: check what it did before you send the prompt again; `talaria doctor` checks the installation"#]]
-        .assert_eq(&ending(&report, None, Paint::new(sample::PIPE)).join("\n"));
+        .assert_eq(&StyledText::join(ending(&report, None, Paint::new(sample::PIPE))).text());
     }
 
     #[test]
@@ -278,7 +280,7 @@ mod tests {
     fn a_decision_names_who_took_it() {
         let paint = Paint::new(sample::PIPE);
         let lines = [Who::User, Who::Nobody, Who::Demo, Who::Talaria, Who::Deadline]
-            .map(|who| decided(Decision::Decline, who, None, paint));
+            .map(|who| decided(Decision::Decline, who, None, paint).text());
         expect![[r#"
             → declined by you
             → declined by default, without asking a person
@@ -286,19 +288,11 @@ mod tests {
             → declined by Talaria: this is not for a person to answer
             → declined by the deadline"#]]
         .assert_eq(&lines.join("\n"));
-        expect!["→ declined by you: use the mirror"].assert_eq(&decided(
-            Decision::Decline,
-            Who::User,
-            Some("use the mirror"),
-            paint,
-        ));
-        expect!["→ no longer open: it was closed before it was answered"].assert_eq(&decided(
-            Decision::Void,
-            Who::Codex,
-            None,
-            paint,
-        ));
+        expect!["→ declined by you: use the mirror"]
+            .assert_eq(&decided(Decision::Decline, Who::User, Some("use the mirror"), paint).text());
+        expect!["→ no longer open: it was closed before it was answered"]
+            .assert_eq(&decided(Decision::Void, Who::Codex, None, paint).text());
         expect!["→ no longer open: another client of Codex answered it, or Codex withdrew it"]
-            .assert_eq(&decided(Decision::Void, Who::OtherClient, None, paint));
+            .assert_eq(&decided(Decision::Void, Who::OtherClient, None, paint).text());
     }
 }

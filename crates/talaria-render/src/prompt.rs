@@ -5,8 +5,10 @@
 
 use talaria_core::request::{Ask, Decision, Wish};
 
+use super::paint::Paint;
 use super::question::{field_text, question_text, quoted};
-use super::style::{Paint, Style, visible_width};
+use super::style::Style;
+use super::styled::StyledText;
 use crate::dialog::{Dialog, Step};
 
 const STOP: (&str, &str) = ("x", "no, and stop the turn");
@@ -14,21 +16,21 @@ const DECLINE: (&str, &str) = ("n", "no, go on");
 const WHY: (&str, &str) = ("r", "no, and say why");
 
 /// What is wanted next, as it stands before the cursor.
-pub fn show(dialog: &Dialog, paint: Paint, width: Option<usize>) -> String {
-    let mut out = String::new();
+pub fn show(dialog: &Dialog, paint: Paint, width: Option<usize>) -> StyledText {
+    let mut out = StyledText::default();
     if let Some(problem) = dialog.problem() {
         paint.push(&mut out, Style::DIM, &format!("  {problem}"));
-        out.push('\n');
+        out.end_line();
     }
     let unseen = if dialog.is_secret() { ", which is not shown" } else { "" };
     match dialog.step() {
-        Step::Choice => out += &keys(&choices(dialog.ask()), paint, width),
-        Step::Reason => out += "why not, in a line for the model (an empty line goes back): ",
+        Step::Choice => out.append(keys(&choices(dialog.ask()), paint, width)),
+        Step::Reason => out.push_plain("why not, in a line for the model (an empty line goes back): "),
         Step::Question(_) | Step::Other(_) => {
             let Some(question) = dialog.question() else { return out };
             // Of several questions, the one that is meant stands right above the cursor.
             if matches!(dialog.ask(), Ask::Input { questions, .. } if questions.len() > 1) {
-                out += &quoted(&question_text(question), paint, width);
+                out.append(quoted(&question_text(question), paint, width));
             }
             match dialog.step() {
                 Step::Question(_) if !question.options.is_empty() => {
@@ -37,20 +39,20 @@ pub fn show(dialog: &Dialog, paint: Paint, width: Option<usize>) -> String {
                     let mut choices = vec![(first.as_str(), meaning.as_str())];
                     choices.extend(question.other.then_some(("o", "something else")));
                     choices.extend([DECLINE, WHY, STOP]);
-                    out += &keys(&choices, paint, width);
+                    out.append(keys(&choices, paint, width));
                 }
-                _ => out += &format!("your answer{unseen} (an empty line goes back): "),
+                _ => out.push_plain(&format!("your answer{unseen} (an empty line goes back): ")),
             }
         }
         Step::Field(_) => {
             let Some(field) = dialog.field() else { return out };
-            out += &quoted(&field_text(field), paint, width);
+            out.append(quoted(&field_text(field), paint, width));
             let empty = match (&field.default, field.required) {
                 (Some(_), _) => "keeps the default",
                 (None, true) => "goes back",
                 (None, false) => "leaves it out",
             };
-            out += &format!("your entry{unseen} (an empty line {empty}): ");
+            out.push_plain(&format!("your entry{unseen} (an empty line {empty}): "));
         }
     }
     out
@@ -78,26 +80,27 @@ fn choices(ask: &Ask) -> Vec<(&'static str, &'static str)> {
 }
 
 /// Keys and what they mean, in as many rows as they need; the cursor stays behind the last.
-fn keys(choices: &[(&str, &str)], paint: Paint, width: Option<usize>) -> String {
+fn keys(choices: &[(&str, &str)], paint: Paint, width: Option<usize>) -> StyledText {
     // What is typed needs room too.
     let room = width.map_or(usize::MAX, |width| width.saturating_sub(4).max(1));
-    let (mut out, mut column) = (String::new(), 0);
+    let (mut out, mut column) = (StyledText::default(), 0);
     for (at, (key, meaning)) in choices.iter().enumerate() {
         let end = if at + 1 < choices.len() { "" } else { ": " };
-        let text = format!("{} {meaning}{end}", paint.text(Style::BOLD, &format!("[{key}]")));
-        let columns = visible_width(&text);
+        let mut choice = paint.line(Style::BOLD, &format!("[{key}]"));
+        choice.push(Style::PLAIN, &format!(" {meaning}{end}"));
+        let columns = choice.width();
         match column {
             0 => {}
             _ if column + 2 + columns > room => {
-                out.push('\n');
+                out.end_line();
                 column = 0;
             }
             _ => {
-                out += "  ";
+                out.push_plain("  ");
                 column += 2;
             }
         }
-        out += &text;
+        out.push_line(choice);
         column += columns;
     }
     out

@@ -8,9 +8,11 @@ use talaria_core::request::{Ask, Permissions, Persist, Wish, shell_words};
 use talaria_guard::place::Place;
 
 use super::diff::{self, Amount};
-use super::flow::{Flow, Span, break_anywhere};
+use super::flow::{Flow, break_anywhere};
+use super::paint::Paint;
 use super::sanitize::{reveal, reveal_line};
-use super::style::{Color, Paint, Style};
+use super::style::{Color, Style};
+use super::styled::{StyledLine, StyledSpan, StyledText};
 
 mod form;
 mod rule;
@@ -50,8 +52,8 @@ pub struct Rules<'a> {
 }
 
 /// The question, as lines.
-pub fn show(ask: &Ask, paint: Paint, width: Option<usize>, rules: Rules<'_>) -> String {
-    let mut page = Page { paint, width, out: String::new() };
+pub fn show(ask: &Ask, paint: Paint, width: Option<usize>, rules: Rules<'_>) -> StyledText {
+    let mut page = Page { paint, width, out: StyledText::default() };
     match ask {
         Ask::Command { command, actions, cwd, reason, permissions, always, asked_because, .. } => {
             let lines = command.split('\n').count();
@@ -155,8 +157,8 @@ pub fn show(ask: &Ask, paint: Paint, width: Option<usize>, rules: Rules<'_>) -> 
 }
 
 /// Lines of others, each behind the bar. Used for a single step of a question as well.
-pub(crate) fn quoted(text: &str, paint: Paint, width: Option<usize>) -> String {
-    let mut page = Page { paint, width, out: String::new() };
+pub(crate) fn quoted(text: &str, paint: Paint, width: Option<usize>) -> StyledText {
+    let mut page = Page { paint, width, out: StyledText::default() };
     page.quoted(text);
     page.out
 }
@@ -198,19 +200,19 @@ fn command_note(rules: Rules<'_>) -> String {
 struct Page {
     paint: Paint,
     width: Option<usize>,
-    out: String,
+    out: StyledText,
 }
 
 impl Page {
     fn title(&mut self, title: &str) {
         self.paint.push(&mut self.out, Style::BOLD.color(Color::Yellow), &format!("? {title}"));
-        self.out.push('\n');
+        self.out.end_line();
     }
 
     /// A line of ours above what others say.
     fn label(&mut self, text: &str) {
         self.paint.push(&mut self.out, Style::DIM, &format!("  {text}"));
-        self.out.push('\n');
+        self.out.end_line();
     }
 
     /// The bar at the left cannot be forged by what stands behind it: a line that is too long for the window is broken
@@ -221,8 +223,8 @@ impl Page {
             for row in break_anywhere(line, room) {
                 let bar = self.paint.sign("  │ ", "  | ");
                 self.paint.push(&mut self.out, Style::PLAIN.color(Color::Yellow), bar);
-                self.out.push_str(row);
-                self.out.push('\n');
+                self.out.push_plain(row);
+                self.out.end_line();
             }
         }
     }
@@ -272,17 +274,17 @@ impl Page {
         };
         let files = if changes.len() == 1 { "1 file".to_owned() } else { format!("{} files", changes.len()) };
         self.title(&format!("Codex asks to change {files}"));
-        self.out.push_str(&diff::show(changes, Amount::All, self.width, self.paint));
+        self.out.append(diff::show(changes, Amount::All, self.width, self.paint));
     }
 
     fn field(&mut self, name: &str, text: Option<&str>) {
         let Some(text) = text else { return };
-        let mut flow = Flow::new(self.paint, self.width, String::new());
+        let mut flow = Flow::new(self.paint, self.width, StyledLine::default());
         let text = reveal(text);
         for (index, line) in text.trim_end().split('\n').enumerate() {
             let name = if index == 0 { name } else { "" };
             flow.begin(2, &format!("{name:<8}"), Style::DIM, &mut self.out);
-            flow.put(&[Span { text: line.to_owned(), style: Style::PLAIN }], &mut self.out);
+            flow.put(&[StyledSpan { text: line.to_owned(), style: Style::PLAIN }], &mut self.out);
             flow.end(&mut self.out);
         }
     }

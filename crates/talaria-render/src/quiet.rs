@@ -9,8 +9,8 @@ use std::time::Duration;
 use talaria_core::event::Event;
 use talaria_core::outcome::{Outcome, Report};
 
+use super::paint::Paint;
 use super::sanitize::sanitize;
-use super::style::Paint;
 use super::{Look, Renderer, notice};
 
 /// Prints the answer of a turn that completed.
@@ -29,7 +29,7 @@ impl<W: Write> Quiet<W> {
 /// What to tell a person about a turn, as lines; empty if all went well.
 pub fn complaint(report: &Report) -> String {
     let plain = Paint::new(Look { color: false, width: None, live: false, unicode: true });
-    notice::ending(report, None, plain).into_iter().map(|line| line + "\n").collect()
+    notice::ending(report, None, plain).into_iter().map(|lines| lines.text() + "\n").collect()
 }
 
 impl<W: Write> Renderer for Quiet<W> {

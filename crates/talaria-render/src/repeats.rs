@@ -3,7 +3,7 @@
 //! A block of warnings ends with anything else that is shown. The count is shown when it has grown tenfold, and at the end of
 //! the block, so that a reader of a log sees that it went on.
 
-use super::style::Paint;
+use super::paint::Paint;
 
 /// As many different warnings of a block are counted; further ones are shown each time.
 const COUNTED: usize = 32;

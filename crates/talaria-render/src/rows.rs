@@ -6,34 +6,49 @@
 use unicode_width::UnicodeWidthStr;
 
 use super::Look;
-use super::flow::{Flow, Span};
-use super::style::{Paint, Style};
+use super::flow::Flow;
+use super::paint::Paint;
+use super::style::Style;
+use super::styled::{StyledLine, StyledSpan, StyledText};
 
 /// The indent of rows where the line itself suggests none, or one that leaves no room.
 const HANG: usize = 2;
 
-/// Breaks lines that are wider than the terminal. Lines that fit are left alone, and so are lines with escapes, which
-/// were laid out already.
+/// Breaks lines that are wider than the terminal. Lines that fit are left alone.
 pub fn in_rows(text: &str, width: Option<usize>) -> String {
-    let Some(columns) = width else { return text.to_owned() };
-    let paint = Paint::new(Look { color: false, width, live: false, unicode: true });
-    let mut out = String::with_capacity(text.len());
-    for line in text.split_inclusive('\n') {
-        let (line, end) = line.strip_suffix('\n').map_or((line, ""), |line| (line, "\n"));
-        if line.width() < columns || line.contains('\x1b') {
-            out += line;
-        } else {
-            let (lead, rest) = line.split_at(lead(line));
-            out += &rows((lead, Style::PLAIN), (rest, Style::PLAIN), width, paint);
-        }
-        out += end;
+    match width {
+        Some(_) => styled_in_rows(StyledText::plain(text), width).text(),
+        None => text.to_owned(),
     }
+}
+
+/// The same for a text in which lines with a style were laid out already: they are left alone too.
+pub fn styled_in_rows(mut text: StyledText, width: Option<usize>) -> StyledText {
+    let Some(columns) = width else { return text };
+    let paint = Paint::new(Look { color: false, width, live: false, unicode: true });
+    let put = |out: &mut StyledText, line: StyledLine| {
+        if line.width() < columns || line.spans.iter().any(|span| span.style != Style::PLAIN) {
+            out.push_line(line);
+        } else {
+            let line = line.text();
+            let (lead, rest) = line.split_at(lead(&line));
+            out.append(rows((lead, Style::PLAIN), (rest, Style::PLAIN), width, paint));
+        }
+    };
+    let mut out = StyledText::default();
+    for line in text.take_ended() {
+        put(&mut out, line);
+        out.end_line();
+    }
+    put(&mut out, text.open().clone());
     out
 }
 
 /// A field of a page: its padded name, and a value that is broken between words where it is too wide.
-pub fn field(name: &str, value: &str, look: Look) -> String {
-    rows((name, Style::DIM), (value, Style::PLAIN), look.width, Paint::new(look)) + "\n"
+pub fn field(name: &str, value: &str, look: Look) -> StyledText {
+    let mut out = rows((name, Style::DIM), (value, Style::PLAIN), look.width, Paint::new(look));
+    out.end_line();
+    out
 }
 
 /// One line in as many rows as it needs: what leads it, and the text that follows. Without an end of the last row.
@@ -42,15 +57,15 @@ pub(crate) fn rows(
     (text, style): (&str, Style),
     width: Option<usize>,
     paint: Paint,
-) -> String {
-    let mut out = String::new();
-    let mut flow = Flow::new(paint, width, String::new()).outdenting();
+) -> StyledText {
+    let mut out = StyledText::default();
+    let mut flow = Flow::new(paint, width, StyledLine::default()).outdenting();
     flow.begin(0, lead, lead_style, &mut out);
     // A wide label would leave a narrow column.
     if width.is_some_and(|width| lead.width() * 2 > width) {
         flow.hang(HANG);
     }
-    flow.put(&[Span { text: text.to_owned(), style }], &mut out);
+    flow.put(&[StyledSpan { text: text.to_owned(), style }], &mut out);
     out
 }
 

@@ -8,8 +8,7 @@
 use unicode_width::UnicodeWidthStr;
 
 use crate::columns::{self, HANG, NARROW};
-use crate::flow::Span;
-use crate::{Look, Paint, Style, cut, plain_line};
+use crate::{Look, Paint, Style, StyledLine, StyledSpan, StyledText, cut, plain_line};
 
 /// Between two columns.
 const GAP: usize = 2;
@@ -48,14 +47,19 @@ impl Sheet {
         self.rows.push(cells.into_iter().map(|cell| plain_line(&cell).into_owned()).collect());
     }
 
-    /// Gives the table as lines.
-    pub fn show(&self, look: Look) -> String {
+    /// Returns the table as lines.
+    pub fn show(&self, look: Look) -> StyledText {
         let (paint, room) = (Paint::new(look), look.width.unwrap_or(usize::MAX));
         let lines = match self.widths(room) {
             Some(widths) => self.in_columns(&widths, paint),
             None => self.cell_by_cell(room, paint),
         };
-        lines.into_iter().map(|line| line + "\n").collect()
+        let mut out = StyledText::default();
+        for line in lines {
+            out.push_line(line);
+            out.end_line();
+        }
+        out
     }
 
     /// How wide the columns are; `None` if not even narrow ones fit.
@@ -76,9 +80,9 @@ impl Sheet {
         columns::share(&wanted, &least.collect::<Vec<_>>(), room.checked_sub(gaps)?)
     }
 
-    fn in_columns(&self, widths: &[usize], paint: Paint) -> Vec<String> {
+    fn in_columns(&self, widths: &[usize], paint: Paint) -> Vec<StyledLine> {
         let heads: Vec<Vec<String>> = self.heads.iter().map(|head| vec![head.to_uppercase()]).collect();
-        let mut lines = vec![paint.text(Style::DIM, &line(&heads, 0, widths))];
+        let mut lines = vec![paint.line(Style::DIM, &line(&heads, 0, widths))];
         for row in &self.rows {
             // The first column shows where a row begins: what is broken there is indented.
             let laid = |column: usize, most| {
@@ -93,17 +97,17 @@ impl Sheet {
                 *cell = laid(self.yielding, height.max(self.lines));
             }
             let height = cells.iter().map(Vec::len).max().unwrap_or(1);
-            lines.extend((0..height).map(|at| line(&cells, at, widths)));
+            lines.extend((0..height).map(|at| paint.line(Style::PLAIN, &line(&cells, at, widths))));
         }
         lines
     }
 
     /// Every cell in lines of its own, behind the head of its column.
-    fn cell_by_cell(&self, room: usize, paint: Paint) -> Vec<String> {
+    fn cell_by_cell(&self, room: usize, paint: Paint) -> Vec<StyledLine> {
         let mut lines = Vec::new();
         for (index, row) in self.rows.iter().enumerate() {
             if index > 0 {
-                lines.push(paint.text(Style::DIM, &columns::rule(room, paint)));
+                lines.push(paint.line(Style::DIM, &columns::rule(room, paint)));
             }
             for (column, (head, cell)) in self.heads.iter().zip(row).enumerate() {
                 if cell.is_empty() {
@@ -111,11 +115,13 @@ impl Sheet {
                 }
                 let head = if head.is_empty() { String::new() } else { format!("{head}: ") };
                 let most = if column == self.yielding { self.lines } else { usize::MAX };
-                let mut told = broken(&format!("{head}{cell}"), room, HANG, most, paint);
-                if let Some(rest) = told[0].strip_prefix(head.trim_end()) {
-                    told[0] = paint.text(Style::DIM, head.trim_end()) + rest;
+                let told = broken(&format!("{head}{cell}"), room, HANG, most, paint);
+                for (at, row) in told.iter().enumerate() {
+                    let head = if at == 0 && row.starts_with(head.trim_end()) { head.trim_end() } else { "" };
+                    let mut line = paint.line(Style::DIM, head);
+                    line.push(Style::PLAIN, &row[head.len()..]);
+                    lines.push(line);
                 }
-                lines.extend(told);
             }
         }
         lines
@@ -124,8 +130,9 @@ impl Sheet {
 
 /// Breaks a cell between words into at most so many lines; the last is cut where something is missing.
 fn broken(text: &str, room: usize, indent: usize, most: usize, paint: Paint) -> Vec<String> {
-    let span = Span { text: text.to_owned(), style: Style::PLAIN };
-    let mut lines = columns::broken(&[span], room, indent, paint);
+    let span = StyledSpan { text: text.to_owned(), style: Style::PLAIN };
+    let lines = columns::broken(&[span], room, indent, paint);
+    let mut lines: Vec<String> = lines.iter().map(StyledLine::text).collect();
     if lines.len() > most {
         let rest = lines.split_off(most);
         if let Some(last) = lines.last_mut() {
@@ -177,7 +184,7 @@ mod tests {
     }
 
     fn shown(sheet: &Sheet, width: usize) -> String {
-        sheet.show(look(Some(width)))
+        sheet.show(look(Some(width))).text()
     }
 
     #[test]
@@ -187,7 +194,7 @@ mod tests {
             a1   为什么构建这么慢 and more words  now
             b22  ␛[2Jtwo␊lines                    3 days ago
         "#]]
-        .assert_eq(&sheet().show(look(None)));
+        .assert_eq(&sheet().show(look(None)).text());
         expect![[r#"
             ID   TITLE          WHEN
             a1   为什么构建这…  now
@@ -276,8 +283,11 @@ mod tests {
 
     #[test]
     fn heads_stand_back_and_cells_do_not() {
-        let text = sheet().show(Look { color: true, ..look(Some(20)) });
-        assert!(text.contains("\u{1b}[2mtitle:\u{1b}[0m "), "{text:?}");
+        let lines = sheet().show(Look { color: true, ..look(Some(20)) }).into_lines();
+        let head = StyledSpan { text: "title:".to_owned(), style: Style::DIM };
+        let titles: Vec<_> = lines.iter().filter(|line| line.spans[0] == head).collect();
+        assert_eq!(titles.len(), 2, "{lines:?}");
+        assert!(titles.iter().all(|line| line.spans[1].style == Style::PLAIN), "{titles:?}");
     }
 
     proptest! {
@@ -292,7 +302,7 @@ mod tests {
             for cell in &cells {
                 sheet.row(["codex-1a2b3c4d5e6f", "waiting for your answer", ID, cell].map(str::to_owned));
             }
-            let text = sheet.show(look(Some(width)));
+            let text = sheet.show(look(Some(width))).text();
             prop_assert!(text.lines().all(|line| line.width() <= width), "{width}:\n{text}");
             prop_assert_eq!(text.matches(ID).count(), 3);
             prop_assert_eq!(text.matches("codex-1a2b3c4d5e6f").count(), 3);

@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use talaria_core::ids::ItemId;
 
+use super::paint::{Paint, cut};
 use super::sanitize::one_line;
-use super::style::{Paint, Style, cut};
+use super::style::Style;
+use super::styled::StyledLine;
 
 /// A step that was announced and has not ended.
 #[derive(Clone, Debug)]
@@ -78,7 +80,7 @@ pub(crate) fn row(
     waited: Duration,
     width: usize,
     paint: Paint,
-) -> String {
+) -> StyledLine {
     let sign = sign(now, paint);
     let text = match running {
         None => format!("{sign} working  {}", seconds(waited)),
@@ -92,7 +94,7 @@ pub(crate) fn row(
             format!("{sign} running  {label}  {elapsed}{space}{output}")
         }
     };
-    paint.text(Style::DIM, &cut(&text, width, paint))
+    paint.line(Style::DIM, &cut(&text, width, paint))
 }
 
 /// The turning sign at a moment.
@@ -120,16 +122,16 @@ mod tests {
     fn the_row_names_the_step_its_time_and_its_last_line() {
         let paint = Paint::new(sample::PIPE);
         let second = Duration::from_secs(1);
-        assert_eq!(row(None, second, 75 * second, 40, paint), "⠋ working  1m 15s");
+        assert_eq!(row(None, second, 75 * second, 40, paint).text(), "⠋ working  1m 15s");
         let mut step = Running::new(ItemId::new("c"), "make".into(), second);
-        assert_eq!(row(Some(&step), 4 * second, second, 40, paint), "⠋ running  make  3s");
+        assert_eq!(row(Some(&step), 4 * second, second, 40, paint).text(), "⠋ running  make  3s");
         for delta in ["first\nsec", "ond\n", "\n"] {
             step.print(delta);
         }
-        assert_eq!(row(Some(&step), 4 * second, second, 40, paint), "⠋ running  make  3s  second");
+        assert_eq!(row(Some(&step), 4 * second, second, 40, paint).text(), "⠋ running  make  3s  second");
         step.print("10%\r20%\u{1b}[K");
-        assert_eq!(row(Some(&step), 4 * second, second, 40, paint), "⠋ running  make  3s  20%␛[K");
+        assert_eq!(row(Some(&step), 4 * second, second, 40, paint).text(), "⠋ running  make  3s  20%␛[K");
         step.print(&"x".repeat(5000));
-        assert!(unicode_width::UnicodeWidthStr::width(&*row(Some(&step), second, second, 40, paint)) <= 40);
+        assert!(row(Some(&step), second, second, 40, paint).width() <= 40);
     }
 }

@@ -11,8 +11,9 @@ use super::Look;
 use super::canvas::Canvas;
 use super::message::{Message, Remainder, Streamed, Voice};
 use super::notice;
+use super::paint::Paint;
 use super::repeats::{Repeats, counted};
-use super::style::Paint;
+use super::styled::StyledText;
 
 /// What stands last on screen; unlike things get an empty line between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +68,7 @@ impl<W: Write> Stage<W> {
     }
 
     /// Puts lines below everything said so far.
-    pub(crate) fn put(&mut self, section: Section, lines: &str) -> io::Result<()> {
+    pub(crate) fn put(&mut self, section: Section, lines: &StyledText) -> io::Result<()> {
         self.end_repeats()?;
         self.add(section, lines)
     }
@@ -91,7 +92,7 @@ impl<W: Write> Stage<W> {
     }
 
     /// Puts the choices below the question, and leaves the cursor behind them.
-    pub(crate) fn offer(&mut self, choices: &str) -> io::Result<()> {
+    pub(crate) fn offer(&mut self, choices: &StyledText) -> io::Result<()> {
         self.end_repeats()?;
         self.end_message()?;
         self.canvas.fresh_row()?;
@@ -100,7 +101,7 @@ impl<W: Write> Stage<W> {
     }
 
     /// Puts what was decided, without a distance to the question.
-    pub(crate) fn decide(&mut self, lines: &str) -> io::Result<()> {
+    pub(crate) fn decide(&mut self, lines: &StyledText) -> io::Result<()> {
         self.end_repeats()?;
         self.end_message()?;
         self.section = Section::Decision;
@@ -181,7 +182,7 @@ impl<W: Write> Stage<W> {
     /// Ends the message that is open, if one is.
     pub(crate) fn end_message(&mut self) -> io::Result<()> {
         let Some(message) = self.message.take() else { return Ok(()) };
-        let mut out = String::new();
+        let mut out = StyledText::default();
         message.finish(&mut out);
         self.canvas.text(&out)?;
         self.canvas.fresh_row()
@@ -205,12 +206,12 @@ impl<W: Write> Stage<W> {
         }
         let (look, paint) = (self.look, self.paint);
         let message = self.message.get_or_insert_with(|| Message::new(item.clone(), voice, look, paint));
-        let mut out = String::new();
+        let mut out = StyledText::default();
         message.push(text, &mut out);
         self.canvas.text(&out)
     }
 
-    fn add(&mut self, section: Section, lines: &str) -> io::Result<()> {
+    fn add(&mut self, section: Section, lines: &StyledText) -> io::Result<()> {
         self.end_message()?;
         self.enter(section)?;
         self.canvas.lines(lines)

@@ -4,11 +4,12 @@
 use unicode_width::UnicodeWidthStr;
 
 use super::columns::{self, HANG, NARROW, broken};
-use super::flow::Span;
 use super::inline;
-use super::style::{Paint, Style, visible_width};
+use super::paint::Paint;
+use super::style::Style;
+use super::styled::{StyledLine, StyledSpan};
 
-type Cell = Vec<Span>;
+type Cell = Vec<StyledSpan>;
 
 /// Where the text of a column stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +29,7 @@ struct Table {
 }
 
 /// Lays out the rows of a table as lines. `room` is the width, if there is one.
-pub(crate) fn lay_out(rows: &[String], room: Option<usize>, base: Style, paint: Paint) -> Vec<String> {
+pub(crate) fn lay_out(rows: &[String], room: Option<usize>, base: Style, paint: Paint) -> Vec<StyledLine> {
     let table = Table::read(rows, base, paint);
     match table.widths(room.unwrap_or(usize::MAX)) {
         Some(widths) => table.in_columns(&widths),
@@ -67,12 +68,12 @@ impl Table {
         columns::share(&wanted, &least, room)
     }
 
-    fn in_columns(&self, widths: &[usize]) -> Vec<String> {
-        let bar = self.paint.text(self.base.dim(), self.paint.sign(" │ ", " | "));
+    fn in_columns(&self, widths: &[usize]) -> Vec<StyledLine> {
+        let bar = self.paint.line(self.base.dim(), self.paint.sign(" │ ", " | "));
         let dashes: Vec<String> =
             widths.iter().map(|&width| self.paint.sign("─", "-").repeat(width)).collect();
-        let rule = self.paint.text(self.base.dim(), &dashes.join(self.paint.sign("─┼─", "-+-")));
-        let rows: Vec<Vec<String>> = self.rows.iter().map(|row| self.row(row, widths, &bar)).collect();
+        let rule = self.paint.line(self.base.dim(), &dashes.join(self.paint.sign("─┼─", "-+-")));
+        let rows: Vec<Vec<StyledLine>> = self.rows.iter().map(|row| self.row(row, widths, &bar)).collect();
         // Where rows are higher than a line, it must be seen where one ends.
         let is_high = rows.iter().any(|row| row.len() > 1);
         let mut lines = Vec::new();
@@ -86,39 +87,39 @@ impl Table {
     }
 
     /// The lines of one row.
-    fn row(&self, row: &[Cell], widths: &[usize], bar: &str) -> Vec<String> {
-        let cells: Vec<Vec<String>> =
+    fn row(&self, row: &[Cell], widths: &[usize], bar: &StyledLine) -> Vec<StyledLine> {
+        let cells: Vec<Vec<StyledLine>> =
             row.iter().zip(widths).map(|(cell, width)| broken(cell, *width, 0, self.paint)).collect();
         let height = cells.iter().map(Vec::len).max().unwrap_or(1);
         (0..height).map(|at| self.line(&cells, at, widths, bar)).collect()
     }
 
-    fn line(&self, cells: &[Vec<String>], at: usize, widths: &[usize], bar: &str) -> String {
-        let mut out = String::new();
+    fn line(&self, cells: &[Vec<StyledLine>], at: usize, widths: &[usize], bar: &StyledLine) -> StyledLine {
+        let mut out = StyledLine::default();
         for (column, cell) in cells.iter().enumerate() {
             if column > 0 {
-                out.push_str(bar);
+                out.append(bar.clone());
             }
-            let text = cell.get(at).map_or("", String::as_str);
+            let text = cell.get(at).cloned().unwrap_or_default();
             let is_last = column + 1 == cells.len();
-            let missing = widths.get(column).copied().unwrap_or(0).saturating_sub(visible_width(text));
+            let missing = widths.get(column).copied().unwrap_or(0).saturating_sub(text.width());
             let before = match self.aligns.get(column) {
                 _ if is_last && text.is_empty() => 0,
                 None | Some(Align::Left) => 0,
                 Some(Align::Middle) => missing / 2,
                 Some(Align::Right) => missing,
             };
-            out.extend(std::iter::repeat_n(' ', before));
-            out.push_str(text);
+            out.push_spaces(before);
+            out.append(text);
             if !is_last {
-                out.extend(std::iter::repeat_n(' ', missing - before));
+                out.push_spaces(missing - before);
             }
         }
         out
     }
 
     /// Every cell in lines of its own, behind the head of its column.
-    fn cell_by_cell(&self, room: usize) -> Vec<String> {
+    fn cell_by_cell(&self, room: usize) -> Vec<StyledLine> {
         let (head, rows) = match self.rows.split_first() {
             Some((head, rows)) if self.has_head && !rows.is_empty() => (head.as_slice(), rows),
             _ => (&[][..], self.rows.as_slice()),
@@ -127,12 +128,12 @@ impl Table {
         let mut lines = Vec::new();
         for (index, row) in rows.iter().enumerate() {
             if index > 0 {
-                lines.push(self.paint.text(self.base.dim(), &rule));
+                lines.push(self.paint.line(self.base.dim(), &rule));
             }
             for column in 0..row.len().max(head.len()) {
                 let mut told = head.get(column).cloned().unwrap_or_default();
                 if width(&told) > 0 {
-                    told.push(Span { text: ": ".to_owned(), style: self.base });
+                    told.push(StyledSpan { text: ": ".to_owned(), style: self.base });
                 }
                 told.extend(row.get(column).into_iter().flatten().cloned());
                 if width(&told) > 0 {
@@ -191,7 +192,8 @@ mod tests {
 
     fn laid(rows: &[&str], room: usize) -> String {
         let rows: Vec<String> = rows.iter().map(|row| (*row).to_owned()).collect();
-        lay_out(&rows, Some(room), Style::PLAIN, Paint::new(sample::PIPE)).join("\n")
+        let lines = lay_out(&rows, Some(room), Style::PLAIN, Paint::new(sample::PIPE));
+        lines.iter().map(StyledLine::text).collect::<Vec<_>>().join("\n")
     }
 
     #[test]
@@ -286,9 +288,10 @@ mod tests {
             }
             let paint = Paint::new(sample::PIPE);
             let lines = lay_out(&rows, Some(room), Style::PLAIN, paint);
-            prop_assert!(lines.iter().all(|line| visible_width(line) <= room), "{lines:?}");
-            let letters = |lines: &[String]| {
-                let mut letters: Vec<char> = lines.concat().chars().filter(|c| c.is_alphanumeric()).collect();
+            prop_assert!(lines.iter().all(|line| line.width() <= room), "{lines:?}");
+            let letters = |lines: &[StyledLine]| {
+                let text: String = lines.iter().map(StyledLine::text).collect();
+                let mut letters: Vec<char> = text.chars().filter(|c| c.is_alphanumeric()).collect();
                 letters.sort_unstable();
                 letters
             };

@@ -19,10 +19,11 @@ use talaria_guard::place::Place;
 use super::diff::{self, Amount};
 use super::message::Message;
 use super::news::{self, News};
+use super::paint::Paint;
 use super::question::{self, Rules};
 use super::spinner::{self, Running};
 use super::stage::{Section, Stage};
-use super::style::Paint;
+use super::styled::StyledText;
 use super::{Look, Renderer, Shown, heading, notice, prompt, step_note, tool_line};
 use crate::dialog::Dialog;
 
@@ -119,7 +120,7 @@ impl<W: Write> Terminal<W> {
         self.running.retain(|step| step.item != item.id);
         // A patch is shown with its question or at its end: a line here would only announce one of them.
         if !self.stage.canvas.can_redraw() && !matches!(item.body, ItemBody::Patch { .. }) {
-            self.stage.put(Section::Step, &tool_line::started(&label, self.paint))?;
+            self.stage.put(Section::Step, &tool_line::started(&label, self.paint).into())?;
         }
         let mut step = Running::new(item.id.clone(), label, self.now);
         if self.is_asked_about(&item.id) {
@@ -254,11 +255,11 @@ impl<W: Write> Terminal<W> {
             && is_paused
         {
             if !draft.is_empty() || self.stage.canvas.is_row_begun() {
-                draft.push('\n');
+                draft.end_line();
             }
             let waited = self.now.saturating_sub(start);
             let running = self.running.iter().rfind(|step| step.is_running());
-            draft += &spinner::row(running, self.now, waited, width.saturating_sub(1), self.paint);
+            draft.push_line(spinner::row(running, self.now, waited, width.saturating_sub(1), self.paint));
         }
         self.stage.canvas.draw(&draft);
     }
@@ -374,7 +375,7 @@ impl<W: Write> Renderer for Terminal<W> {
         self.release_notice()?;
         self.stage.end_repeats()?;
         self.stage.end_message()?;
-        self.stage.canvas.draw("");
+        self.stage.canvas.draw(&StyledText::default());
         self.stage.canvas.fresh_row()?;
         self.stage.canvas.flush()
     }

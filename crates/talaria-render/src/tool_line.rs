@@ -10,8 +10,10 @@ use talaria_core::item::{ItemBody, SearchAction, Status};
 use talaria_core::request::Ask;
 
 use super::diff;
+use super::paint::{Paint, cut};
 use super::sanitize::{one_line, sanitize};
-use super::style::{Color, Paint, Style, cut};
+use super::style::{Color, Style};
+use super::styled::{StyledLine, StyledText};
 
 /// How many lines of a command's output are shown.
 const OUTPUT_LINES: usize = 6;
@@ -61,13 +63,13 @@ fn image(prompt: Option<&str>, path: Option<&str>) -> String {
 }
 
 /// The line for a step that began, where no spinner can show it. Whether it runs is not known: a person may be asked about it.
-pub(crate) fn started(label: &str, paint: Paint) -> String {
-    paint.text(Style::DIM, &format!("{} {label}", paint.sign("•", "*")))
+pub(crate) fn started(label: &str, paint: Paint) -> StyledLine {
+    paint.line(Style::DIM, &format!("{} {label}", paint.sign("•", "*")))
 }
 
 /// The lines for a step that ended, or nothing for steps shown in other ways. `width` cuts the name, if given.
-pub(crate) fn ended(body: &ItemBody, width: Option<usize>, paint: Paint) -> Option<String> {
-    let mut lines = head(body, width, paint)?;
+pub(crate) fn ended(body: &ItemBody, width: Option<usize>, paint: Paint) -> Option<StyledText> {
+    let mut lines = StyledText::from(head(body, width, paint)?);
     if let ItemBody::Command { output: Some(output), .. } = body {
         push_output(&mut lines, output, paint);
     }
@@ -75,7 +77,7 @@ pub(crate) fn ended(body: &ItemBody, width: Option<usize>, paint: Paint) -> Opti
 }
 
 /// The first of these lines: what it was, how it ended, how long it took.
-fn head(body: &ItemBody, width: Option<usize>, paint: Paint) -> Option<String> {
+fn head(body: &ItemBody, width: Option<usize>, paint: Paint) -> Option<StyledLine> {
     let (status, end) = ending(body)?;
     Some(line(&label(body, paint)?, status, end, width, paint))
 }
@@ -141,7 +143,7 @@ pub fn line(
     [end, time]: [Option<String>; 2],
     width: Option<usize>,
     paint: Paint,
-) -> String {
+) -> StyledLine {
     let (sign, color, word) = match status {
         Status::Completed => (paint.sign("✓", "+"), Color::Green, None),
         Status::Failed => (paint.sign("✗", "x"), Color::Red, end.is_none().then_some("failed")),
@@ -156,24 +158,25 @@ pub fn line(
         Some(width) => Cow::Owned(cut(label, width.saturating_sub(tail.len() + 6).max(20), paint)),
         None => Cow::Borrowed(label),
     };
-    let mut line = format!("{} {label}", paint.text(Style::PLAIN.color(color), sign));
+    let mut line = paint.line(Style::PLAIN.color(color), sign);
+    line.push(Style::PLAIN, &format!(" {label}"));
     if !tail.is_empty() {
-        line.push_str("  ");
-        paint.push(&mut line, Style::DIM, &tail);
+        line.push(Style::PLAIN, "  ");
+        line.push(paint.seen(Style::DIM), &tail);
     }
     line
 }
 
-fn push_output(out: &mut String, output: &str, paint: Paint) {
+fn push_output(out: &mut StyledText, output: &str, paint: Paint) {
     let lines: Vec<&str> = output.trim_end().lines().collect();
     let hidden = lines.len().saturating_sub(OUTPUT_LINES);
     if hidden > 0 {
         let plural = if hidden == 1 { "" } else { "s" };
-        out.push('\n');
+        out.end_line();
         paint.push(out, Style::DIM, &format!("  {} {hidden} more line{plural}", paint.sign("…", "...")));
     }
     for line in &lines[hidden..] {
-        out.push('\n');
+        out.end_line();
         let row = format!("  {}", output_line(line));
         paint.push(out, Style::DIM, row.trim_end());
     }
@@ -296,7 +299,8 @@ mod tests {
             sample::command_body("cat <<E\na\nb\nE", Status::Completed, Some(0), Some(&output)),
             sample::tool_body(Some("no such page")),
         ];
-        let lines: Vec<String> = steps.iter().filter_map(|step| ended(step, Some(80), paint)).collect();
+        let lines: Vec<String> =
+            steps.iter().filter_map(|step| ended(step, Some(80), paint)).map(|text| text.text()).collect();
         expect![[r#"
             ✓ touch x  (0.4s)
             ✗ false  exit 1 (0.4s)

@@ -64,7 +64,7 @@ use shell::Shell;
 use transcript::{Note, Tone, Transcript};
 use turn::{Sight, Turn};
 
-use talaria_render::{Highlighter, Look, Paint};
+use talaria_render::{Highlighter, Look, Paint, StyledText};
 
 /// How long a word of ours about a key stands above the input line, and how long a second Ctrl-C leaves.
 const A_WHILE: Duration = Duration::from_secs(2);
@@ -259,7 +259,7 @@ impl Chat {
     }
 
     /// Says something of ours in the conversation.
-    fn note(&mut self, tone: Tone, text: impl Into<String>) {
+    fn note(&mut self, tone: Tone, text: impl Into<StyledText>) {
         self.transcript.note(Note::new(tone, text));
     }
 

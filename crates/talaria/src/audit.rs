@@ -11,7 +11,7 @@ use crate::amounts::ago;
 use crate::args::Audit;
 use crate::engine::{self, refused};
 use crate::look;
-use crate::output::print;
+use crate::output::{encoded, print};
 use crate::patience::patiently;
 use crate::sessions::json_lines;
 use crate::settings::Settings;
@@ -33,7 +33,7 @@ pub(crate) async fn run(options: &Audit) -> Result<u8, Trouble> {
         (false, true) => "the audit log is empty\n".to_owned(),
         (false, false) => {
             let look = look::of_stdout();
-            table(&rows, Timestamp::now(), look).show(look)
+            encoded(&table(&rows, Timestamp::now(), look).show(look))
         }
     })?;
     Ok(0)
@@ -109,6 +109,6 @@ mod tests {
             now   answer accept   person:ada               req-1  /dev/pts/1, process 7
             now   answer refused  model:sandboxed-command  req-1  no terminal, process 9; it runs in a sandbox
         "#]]
-        .assert_eq(&table(&[answer, refusal], now, look).show(look));
+        .assert_eq(&table(&[answer, refusal], now, look).show(look).text());
     }
 }

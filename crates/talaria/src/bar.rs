@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 
 use talaria_codex::install::Progress;
+use talaria_render::writer;
 
 const WIDTH: usize = 30;
 
@@ -32,7 +33,7 @@ impl Bar {
         }
         // A closed standard error is nobody's problem.
         let _ = if self.live {
-            write!(io::stderr(), "\r\u{1b}[K{text}").and_then(|()| io::stderr().flush())
+            write!(io::stderr(), "{}{text}", writer::ERASE_ROW).and_then(|()| io::stderr().flush())
         } else {
             writeln!(io::stderr(), "{text}")
         };

@@ -9,10 +9,10 @@ use talaria_guard::redact::redact;
 
 use crate::args::Doctor;
 use crate::look;
-use crate::output::{print, print_lines};
+use crate::output::{encoded, print, print_lines};
 use crate::stops::{Stops, stopped, unless_stopped};
 use crate::trouble::{Trouble, exit};
-use talaria_render::{Look, in_rows, plain};
+use talaria_render::{Color, Look, Paint, Style, StyledText, in_rows, plain};
 
 mod checks;
 mod engine;
@@ -64,7 +64,7 @@ pub(crate) async fn run(options: &Doctor) -> Result<u8, Trouble> {
         if check.status != Status::Ok && worst != Status::Problem {
             worst = check.status;
         }
-        print(&if options.json { json_line(&check) } else { table_row(&check, look) })
+        print(&if options.json { json_line(&check) } else { encoded(&table_row(&check, look)) })
     };
     unless_stopped(&mut stops, checks::run(&mut show), stopped("stopped before the last check")).await?;
     if !options.json {
@@ -73,11 +73,11 @@ pub(crate) async fn run(options: &Doctor) -> Result<u8, Trouble> {
     Ok(if worst == Status::Problem { exit::FAILED } else { 0 })
 }
 
-fn table_row(check: &Check, look: Look) -> String {
+fn table_row(check: &Check, look: Look) -> StyledText {
     let (word, color) = match check.status {
-        Status::Ok => ("ok", "32"),
-        Status::Warning => ("warning", "33"),
-        Status::Problem => ("problem", "31"),
+        Status::Ok => ("ok", Color::Green),
+        Status::Warning => ("warning", Color::Yellow),
+        Status::Problem => ("problem", Color::Red),
     };
     let padded = format!("{word:<8}");
     let detail = plain(check.detail.trim_end()).replace('\n', "\n                       ");
@@ -87,8 +87,8 @@ fn table_row(check: &Check, look: Look) -> String {
     }
     let row = in_rows(&row, look.width);
     match row.strip_prefix(&padded) {
-        Some(rest) if look.color => format!("\u{1b}[{color}m{padded}\u{1b}[0m{rest}"),
-        _ => row,
+        Some(rest) => Paint::new(look).text(Style::PLAIN.color(color), &padded) + rest,
+        None => row.into(),
     }
 }
 
@@ -113,7 +113,7 @@ mod tests {
             Check::ok("config", "no file; defaults hold"),
             Check::problem("login", "nobody is logged in\nsecond line", "run `codex login`"),
         ];
-        let text: String = rows.iter().map(|row| table_row(row, plain)).collect();
+        let text: String = rows.iter().map(|row| table_row(row, plain).text()).collect();
         expect![[r#"
             ok       config        no file; defaults hold
             problem  login         nobody is logged in

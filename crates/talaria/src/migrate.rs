@@ -11,13 +11,13 @@ use talaria_core::config::Problem;
 
 use crate::args;
 use crate::look;
-use crate::output::print;
+use crate::output::{encoded, print};
 use crate::patience::patiently;
 use crate::sessions::json_lines;
 use crate::settings::Settings;
 use crate::stops::Stops;
 use crate::trouble::{Trouble, complain, exit};
-use talaria_render::{Look, Paint, plain_line};
+use talaria_render::{Paint, plain_line};
 
 mod diff;
 mod outcome;
@@ -194,12 +194,12 @@ fn trouble(error: &MigrateError) -> Trouble {
 
 fn show_change(options: &args::Migrate, change: &Change<'_>) -> Result<(), Trouble> {
     if options.json {
-        let text = diff::unified(change, Paint::new(Look { color: false, ..look::of_stdout() }));
+        let text = diff::unified(change, Paint::new(look::of_stdout())).text();
         return print(&json_lines(&[
             serde_json::json!({ "type": "diff", "file": change.path, "text": text }),
         ]));
     }
-    print(&(diff::unified(change, Paint::new(look::of_stdout())) + "\n"))
+    print(&encoded(&(diff::unified(change, Paint::new(look::of_stdout())) + "\n")))
 }
 
 /// What a person, or an option, says to a change.

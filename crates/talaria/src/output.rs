@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use talaria_render::{Renderer, SplitRenderer, Terminal, in_rows};
+use talaria_render::{Renderer, SplitRenderer, StyledText, Terminal, in_rows, writer};
 
 use crate::look;
 use crate::trouble::{Trouble, exit};
@@ -17,6 +17,11 @@ pub(crate) fn print(text: &str) -> Result<(), Trouble> {
         }
         _ => Ok(()),
     }
+}
+
+/// Returns a page as standard output takes it: with colours on a terminal that has them.
+pub(crate) fn encoded(page: &StyledText) -> String {
+    writer::encode(page, look::of_stdout())
 }
 
 /// Prints lines of ours; on a terminal they break between words.

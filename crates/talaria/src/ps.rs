@@ -8,7 +8,7 @@ use talaria_core::api::{BackgroundInfo, Numbered, StopBackground};
 use talaria_core::event::Event;
 use talaria_guard::plain::sanitize;
 use talaria_render::sheet::Sheet;
-use talaria_render::{Look, unwrapped};
+use talaria_render::{Look, StyledText, unwrapped};
 use talaria_server::client::Client;
 
 use crate::advice::Reader;
@@ -16,7 +16,7 @@ use crate::amounts::since;
 use crate::args::{Ps, PsAction};
 use crate::engine::{self, not_done, refused};
 use crate::look;
-use crate::output::print;
+use crate::output::{encoded, print};
 use crate::patience::patiently;
 use crate::sessions::json_lines;
 use crate::settings::Settings;
@@ -46,7 +46,7 @@ pub(crate) async fn run(options: &Ps) -> Result<u8, Trouble> {
             print(&if options.json {
                 json_lines(&running)
             } else {
-                list(&running, Timestamp::now(), look::of_stdout(), Reader::Shell)
+                encoded(&list(&running, Timestamp::now(), look::of_stdout(), Reader::Shell))
             })?;
         }
         Some(PsAction::Stop { id, all }) => print(&stop(&client, id, StopBackground { all: *all }).await?)?,
@@ -61,8 +61,8 @@ async fn running(client: &Client) -> Result<Vec<BackgroundInfo>, Trouble> {
 }
 
 /// The background commands as a table, with how to look at one and stop it.
-pub(crate) fn list(running: &[BackgroundInfo], now: Timestamp, look: Look, reader: Reader) -> String {
-    let Some(first) = running.first() else { return "no background commands\n".to_owned() };
+pub(crate) fn list(running: &[BackgroundInfo], now: Timestamp, look: Look, reader: Reader) -> StyledText {
+    let Some(first) = running.first() else { return "no background commands\n".into() };
     let id = &first.id;
     let how = match reader {
         Reader::Shell => {
@@ -71,7 +71,7 @@ pub(crate) fn list(running: &[BackgroundInfo], now: Timestamp, look: Look, reade
         Reader::Chat => "show its output with: /ps 1; stop it with: /ps stop 1\n".to_owned(),
     };
     let doubt = if running.iter().all(|one| one.confirmed) { "" } else { UNCONFIRMED };
-    table(running, now, look).show(look) + doubt + &how
+    table(running, now, look).show(look) + doubt + how
 }
 
 /// The background commands as a table.

@@ -1,11 +1,9 @@
 //! `talaria requests`: what waits for a person, and the answer, from any terminal.
 
 use std::io::Read;
-use std::time::Duration;
 
 use jiff::Timestamp;
 use talaria_core::api::{AnswerRequest, Answered, ProblemCode, RequestInfo, RequestState};
-use talaria_core::event::Event;
 use talaria_core::request::{Answer, Ask, Typed, Who, Wish};
 use talaria_server::client::{Client, ClientError};
 
@@ -14,13 +12,14 @@ use crate::amounts::ago;
 use crate::args::{AnswerOptions, Requests, RequestsAction};
 use crate::engine::{self, not_done, refused};
 use crate::look;
-use crate::output::print;
+use crate::output::{encoded, print};
 use crate::patience::patiently;
 use crate::sessions::json_lines;
 use crate::settings::Settings;
 use crate::trouble::{Trouble, complain, exit};
+use talaria_render::question::Rules;
 use talaria_render::sheet::Sheet;
-use talaria_render::{Look, Renderer as _, Terminal, about};
+use talaria_render::{Look, Paint, StyledText, about};
 
 pub(crate) mod build;
 mod person;
@@ -40,13 +39,17 @@ pub(crate) async fn run(options: &Requests) -> Result<u8, Trouble> {
                 (true, _) => json_lines(&requests),
                 (false, true) => "nothing waits for an answer\n".to_owned(),
                 (false, false) => {
-                    open_requests(&requests, Timestamp::now(), look::of_stdout(), Reader::Shell)
+                    encoded(&open_requests(&requests, Timestamp::now(), look::of_stdout(), Reader::Shell))
                 }
             })?;
         }
         RequestsAction::Show { request, json } => {
             let request = find("cannot show this request", &client, request).await?;
-            print(&if *json { json_lines(&[request]) } else { shown(&request, look::of_stdout()) })?;
+            print(&if *json {
+                json_lines(&[request])
+            } else {
+                encoded(&shown(&request, look::of_stdout()))
+            })?;
         }
         RequestsAction::Answer(options) => answer(&client, options).await?,
     }
@@ -54,12 +57,17 @@ pub(crate) async fn run(options: &Requests) -> Result<u8, Trouble> {
 }
 
 /// What waits for a person, as a table, with the command that answers.
-pub(crate) fn open_requests(requests: &[RequestInfo], now: Timestamp, look: Look, reader: Reader) -> String {
+pub(crate) fn open_requests(
+    requests: &[RequestInfo],
+    now: Timestamp,
+    look: Look,
+    reader: Reader,
+) -> StyledText {
     let first = requests.first().map(|request| request.id.to_string()).unwrap_or_default();
     let how = format!(
         "read it whole with: talaria requests show {first}\nanswer with: talaria requests answer {first} accept (or decline, …)\n"
     );
-    table(requests, now, look).show(look) + &reader.advice(&how)
+    table(requests, now, look).show(look) + reader.advice(&how)
 }
 
 /// What waits for a person.
@@ -80,13 +88,14 @@ pub(crate) fn table(requests: &[RequestInfo], now: Timestamp, look: Look) -> She
 }
 
 /// A request as a person reads it before the answer: the whole question, whose it is, and how it stands.
-fn shown(request: &RequestInfo, look: Look) -> String {
+fn shown(request: &RequestInfo, look: Look) -> StyledText {
     let question = question(request, look);
-    let question = question.unwrap_or_else(|| format!("this request cannot be shown: {}\n", request.summary));
+    let question =
+        question.unwrap_or_else(|| format!("this request cannot be shown: {}\n", request.summary).into());
     let whose = request.task.as_deref().unwrap_or_else(|| request.session.short());
     let asked = ago(request.since, Timestamp::now());
     let standing = standing(request, Timestamp::now());
-    format!("{question}{}, asked {asked} in {whose}: {standing}\n", request.id)
+    question + format!("{}, asked {asked} in {whose}: {standing}\n", request.id)
 }
 
 /// How a request stands: what was decided, by whom and when, and whether Codex has the answer.
@@ -118,25 +127,16 @@ fn answerer(by: &str) -> String {
 }
 
 /// The whole question, exactly as the chat shows it; `None` if what is asked is not known.
-pub(crate) fn question(request: &RequestInfo, look: Look) -> Option<String> {
-    let opened = Event::RequestOpened {
-        id: request.id.clone(),
-        ask: Box::new(request.ask.clone()?),
-        place: request.place,
-        digest: request.digest.clone(),
-    };
-    let mut out = Vec::new();
-    let mut renderer = Terminal::new(&mut out, Look { live: false, ..look });
-    renderer.event(Duration::ZERO, &opened).ok()?;
-    renderer.close().ok()?;
-    drop(renderer);
-    String::from_utf8(out).ok()
+pub(crate) fn question(request: &RequestInfo, look: Look) -> Option<StyledText> {
+    // What is in force where it was asked is not known here.
+    let rules = Rules { sandbox: "", approval: "", place: request.place, cwd: "" };
+    Some(talaria_render::question::show(request.ask.as_ref()?, Paint::new(look), look.width, rules))
 }
 
 async fn answer(client: &Client, options: &AnswerOptions) -> Result<(), Trouble> {
     let request = find("the answer was not taken", client, &options.request).await?;
     if !options.json {
-        complain(&shown(&request, Look { color: false, live: false, ..look::of_stdout() }));
+        complain(&shown(&request, Look { color: false, live: false, ..look::of_stdout() }).text());
     }
     // The answer is bound to what was shown: the engine refuses it for a question that changed meanwhile.
     let answer = decide(&request, options).await?;
@@ -253,7 +253,7 @@ mod tests {
 
     fn shown(requests: &[RequestInfo], width: usize) -> String {
         let look = Look { color: false, width: Some(width), live: true, unicode: true };
-        let text = table(requests, "2026-01-01T00:01:00Z".parse().unwrap(), look).show(look);
+        let text = table(requests, "2026-01-01T00:01:00Z".parse().unwrap(), look).show(look).text();
         assert!(text.lines().all(|line| line.width() <= width), "{width}:\n{text}");
         text
     }

@@ -11,12 +11,12 @@ use crate::amounts::ago;
 use crate::args::{Search, Sessions, SessionsAction};
 use crate::engine::{self, refused, refused_id};
 use crate::look;
-use crate::output::print;
+use crate::output::{encoded, print};
 use crate::patience::patiently;
 use crate::settings::Settings;
 use crate::trouble::Trouble;
 use talaria_render::sheet::Sheet;
-use talaria_render::{Look, Paint, Style, cut, plain_line};
+use talaria_render::{Look, Paint, Style, StyledText, cut, plain_line};
 
 mod export;
 mod prune;
@@ -36,7 +36,7 @@ pub(crate) async fn run(options: &Sessions) -> Result<u8, Trouble> {
             print(&if *json {
                 json_lines(&sessions)
             } else {
-                list(&sessions, Timestamp::now(), look::of_stdout(), Reader::Shell)
+                encoded(&list(&sessions, Timestamp::now(), look::of_stdout(), Reader::Shell))
             })?;
         }
         SessionsAction::Show { id, json } => {
@@ -49,7 +49,7 @@ pub(crate) async fn run(options: &Sessions) -> Result<u8, Trouble> {
             print(&if *json {
                 json_lines(&[detail])
             } else {
-                show::page(&detail, Timestamp::now(), look::of_stdout())
+                encoded(&show::page(&detail, Timestamp::now(), look::of_stdout()))
             })?;
         }
         SessionsAction::Search(options) => search(&client, options).await?,
@@ -65,9 +65,9 @@ pub(crate) fn json_lines(rows: &[impl Serialize]) -> String {
 }
 
 /// Conversations as a table.
-pub(crate) fn list(sessions: &[SessionInfo], now: Timestamp, look: Look, reader: Reader) -> String {
+pub(crate) fn list(sessions: &[SessionInfo], now: Timestamp, look: Look, reader: Reader) -> StyledText {
     if sessions.is_empty() {
-        return reader.advice("no conversations; `talaria exec \"…\"` starts one\n").into_owned();
+        return reader.advice("no conversations; `talaria exec \"…\"` starts one\n").into();
     }
     let mut sheet = Sheet::new(&["id", "", "updated", "title"], "title");
     for info in sessions {
@@ -86,27 +86,28 @@ async fn search(client: &Client, options: &Search) -> Result<(), Trouble> {
     let words = options.words.join(" ");
     let found = patiently("searching", client.search(&words, options.limit as usize)).await;
     let found = found.map_err(|error| refused("cannot search", &error))?;
-    print(&if options.json { json_lines(&found) } else { hits(&found, &words, look::of_stdout()) })
+    print(&if options.json { json_lines(&found) } else { encoded(&hits(&found, &words, look::of_stdout())) })
 }
 
 /// Where words were found, grouped by conversation.
-pub(crate) fn hits(found: &[SearchHit], words: &str, look: Look) -> String {
+pub(crate) fn hits(found: &[SearchHit], words: &str, look: Look) -> StyledText {
     if found.is_empty() {
-        return format!("nothing was said or done with {}\n", plain_line(words));
+        return format!("nothing was said or done with {}\n", plain_line(words)).into();
     }
     let paint = Paint::new(look);
-    let (mut out, mut last) = (String::new(), None);
+    let (mut out, mut last) = (StyledText::default(), None);
     for hit in found {
         if last != Some(&hit.session) {
             let gap = if last.is_some() { "\n" } else { "" };
             let id = look::session_id(&hit.session, look);
             let title = fitted(&hit.title, look, id.len() + 2, paint);
-            out += &format!("{gap}{}  {title}\n", paint.text(Style::BOLD, id));
+            out += gap;
+            out += paint.text(Style::BOLD, id) + format!("  {title}\n");
             last = Some(&hit.session);
         }
         let who = format!("  {:<9} ", plain_line(&hit.role));
         let snippet = fitted(&hit.snippet, look, who.len(), paint);
-        out += &format!("{}{snippet}\n", paint.text(Style::DIM, &who));
+        out += paint.text(Style::DIM, &who) + format!("{snippet}\n");
     }
     out
 }
@@ -163,14 +164,14 @@ mod tests {
             00000001  running  1 hour ago  为什么构建这么慢，请看一下日志
             00000002           1 hour ago  hello␛[2J
         "#]]
-        .assert_eq(&list(&sessions, now, Look { width: Some(80), ..narrow() }, Reader::Shell));
+        .assert_eq(&list(&sessions, now, Look { width: Some(80), ..narrow() }, Reader::Shell).text());
         expect![[r#"
             ID                 UPDATED     TITLE
             00000001  running  1 hour ago  为什么构建这么慢，请看一下日…
             00000002           1 hour ago  hello␛[2J
         "#]]
-        .assert_eq(&list(&sessions, now, narrow(), Reader::Shell));
-        assert!(list(&[], now, narrow(), Reader::Shell).contains("talaria exec"));
+        .assert_eq(&list(&sessions, now, narrow(), Reader::Shell).text());
+        assert!(list(&[], now, narrow(), Reader::Shell).text().contains("talaria exec"));
     }
 
     #[test]
@@ -209,7 +210,7 @@ mod tests {
             s-2  about s-2
               assistant 用 [cargo] 构建
         "#]]
-        .assert_eq(&hits(&found, "cargo", narrow()));
-        assert_eq!(hits(&[], "a\nb", narrow()), "nothing was said or done with a␊b\n");
+        .assert_eq(&hits(&found, "cargo", narrow()).text());
+        assert_eq!(hits(&[], "a\nb", narrow()).text(), "nothing was said or done with a␊b\n");
     }
 }

@@ -11,14 +11,14 @@ use talaria_engine::engine::leftovers;
 use crate::advice::Reader;
 use crate::amounts::{bytes, since};
 use crate::engine::{self, refused};
-use crate::output::print;
+use crate::output::{encoded, print};
 use crate::patience::patiently;
 use crate::requests::open_requests;
 use crate::settings::Settings;
 use crate::trouble::Trouble;
 use crate::{args, left, look, ps};
 use talaria_render::sheet::Sheet;
-use talaria_render::{Look, in_rows, plain_line};
+use talaria_render::{Look, StyledText, plain_line, styled_in_rows};
 
 /// Runs the command.
 pub(crate) async fn run(options: &args::Status) -> Result<u8, Trouble> {
@@ -43,7 +43,8 @@ pub(crate) async fn run(options: &args::Status) -> Result<u8, Trouble> {
         }
         (Some(status), false) => {
             let look = look::of_stdout();
-            in_rows(&page(status, Timestamp::now(), look, Reader::Shell), look.width)
+            let page = page(status, Timestamp::now(), look, Reader::Shell);
+            encoded(&styled_in_rows(page, look.width))
         }
         (None, false) if left.is_empty() => match leftovers::original_in_use(&settings.home) {
             Some(original) => format!(
@@ -82,39 +83,40 @@ fn without_an_engine(left: &Value) -> Value {
 }
 
 /// The status for people.
-pub(crate) fn page(status: &Status, now: Timestamp, look: Look, reader: Reader) -> String {
+pub(crate) fn page(status: &Status, now: Timestamp, look: Look, reader: Reader) -> StyledText {
     let engine = &status.engine;
-    let mut out = format!(
+    let mut out = StyledText::from(format!(
         "engine    Talaria {}, process {}, for {}\nhome      {}\n",
         plain_line(&engine.version),
         engine.pid,
         since(engine.since, now),
         plain_line(&engine.home),
-    );
-    out += &format!("tasks     {}\n", tasks(status.tasks));
-    out += &limits(status.limits);
+    ));
+    out += format!("tasks     {}\n", tasks(status.tasks));
+    out += limits(status.limits);
     for note in &status.notes {
-        out += &format!("note      {}\n", plain_line(note));
+        out += format!("note      {}\n", plain_line(note));
     }
-    out += &section("Codex", &hosts(&status.hosts, now), status.hosts.len(), look);
+    out += section("Codex", &hosts(&status.hosts, now), status.hosts.len(), look);
     // One that Codex was not given does not run: it waits for a place, or for the turn before it.
     let is_sent = |turn: &RunningTurn| turn.stage != Stage::Prepared;
     let (running, queued): (Vec<RunningTurn>, Vec<RunningTurn>) =
         status.turns.iter().cloned().partition(is_sent);
-    out += &section("Running turns", &turns(&running, now, look), running.len(), look);
+    out += section("Running turns", &turns(&running, now, look), running.len(), look);
     if !queued.is_empty() {
-        out += &section("Turns that have not started", &turns(&queued, now, look), queued.len(), look);
+        out += section("Turns that have not started", &turns(&queued, now, look), queued.len(), look);
     }
     if !status.background.is_empty() {
-        out += &format!("\nBackground commands:\n{}", ps::list(&status.background, now, look, reader));
+        out += "\nBackground commands:\n";
+        out += ps::list(&status.background, now, look, reader);
     }
     if !status.turns.is_empty() {
-        out += &reader.advice("follow one with: talaria exec --attach ID\n");
+        out += reader.advice("follow one with: talaria exec --attach ID\n");
     }
     if status.requests.is_empty() {
         return out + "\nNothing waits for an answer.\n";
     }
-    out + "\nWaiting for an answer:\n" + &open_requests(&status.requests, now, look, reader)
+    out + "\nWaiting for an answer:\n" + open_requests(&status.requests, now, look, reader)
 }
 
 fn tasks(tasks: TaskCounts) -> String {
@@ -145,10 +147,10 @@ fn limits(limits: Limits) -> String {
     )
 }
 
-fn section(title: &str, sheet: &Sheet, rows: usize, look: Look) -> String {
+fn section(title: &str, sheet: &Sheet, rows: usize, look: Look) -> StyledText {
     match rows {
-        0 => format!("\n{title}: none\n"),
-        _ => format!("\n{title}:\n{}", sheet.show(look)),
+        0 => format!("\n{title}: none\n").into(),
+        _ => StyledText::from(format!("\n{title}:\n")) + sheet.show(look),
     }
 }
 
@@ -273,7 +275,7 @@ mod tests {
 
     fn shown(status: &Status, width: usize) -> String {
         let look = Look { color: false, width: Some(width), live: false, unicode: true };
-        page(status, at(3600), look, Reader::Shell)
+        page(status, at(3600), look, Reader::Shell).text()
     }
 
     #[test]

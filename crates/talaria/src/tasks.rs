@@ -13,12 +13,12 @@ use crate::advice::Reader;
 use crate::args::{TaskAction, Tasks};
 use crate::engine::{self, refused, refused_id};
 use crate::look;
-use crate::output::print;
+use crate::output::{encoded, print};
 use crate::patience::patiently;
 use crate::sessions::json_lines;
 use crate::settings::Settings;
 use crate::trouble::{Trouble, exit};
-use talaria_render::{Look, plain_line};
+use talaria_render::{Look, StyledText, plain_line};
 
 mod attend;
 mod list;
@@ -42,7 +42,8 @@ pub(crate) async fn run(options: &Tasks) -> Result<u8, Trouble> {
         TaskAction::Send(options) => words::send(options).await,
         action => {
             let client = reach().await?;
-            print(&told(action, &client, look::of_stdout(), Reader::Shell).await?).map(|()| 0)
+            let page = told(action, &client, look::of_stdout(), Reader::Shell).await?;
+            print(&encoded(&page)).map(|()| 0)
         }
     }
 }
@@ -53,14 +54,14 @@ pub(crate) async fn told(
     client: &Client,
     look: Look,
     reader: Reader,
-) -> Result<String, Trouble> {
+) -> Result<StyledText, Trouble> {
     Ok(match action {
-        TaskAction::Start(_) | TaskAction::Watch { .. } | TaskAction::Send(_) => String::new(),
+        TaskAction::Start(_) | TaskAction::Watch { .. } | TaskAction::Send(_) => StyledText::default(),
         TaskAction::List { active, limit, json } => {
             let query = TaskQuery { limit: *limit as usize, active: *active, before: None };
             let refused = |error| refused("cannot list tasks", &error);
             if *json {
-                json_lines(&patiently("listing", client.tasks_in_json(&query)).await.map_err(refused)?)
+                json_lines(&patiently("listing", client.tasks_in_json(&query)).await.map_err(refused)?).into()
             } else {
                 let tasks = patiently("listing", client.tasks(&query)).await.map_err(refused)?;
                 list::list(&tasks, &query, Timestamp::now(), look, reader)
@@ -68,29 +69,32 @@ pub(crate) async fn told(
         }
         TaskAction::Show { task, diff: false } => {
             let found = find("cannot show this task", client, &task.id).await?;
-            if task.json { json_lines(&[found]) } else { page::page(&found, Timestamp::now(), look, reader) }
+            if task.json {
+                json_lines(&[found]).into()
+            } else {
+                page::page(&found, Timestamp::now(), look, reader)
+            }
         }
         TaskAction::Show { task, diff: true } => {
             let diff = of_task("cannot show what it changed", client.diff(&task.id)).await?;
-            if task.json { json_lines(&[diff]) } else { patch::show(&diff.diff, look) }
+            if task.json { json_lines(&[diff]).into() } else { patch::show(&diff.diff, look) }
         }
-        TaskAction::Steer { task, text } => {
-            reader.advice(&words::steer(task, text, client).await?).into_owned()
-        }
-        TaskAction::Interrupt { task } => reader.advice(&words::interrupt(task, client).await?).into_owned(),
+        TaskAction::Steer { task, text } => reader.advice(&words::steer(task, text, client).await?).into(),
+        TaskAction::Interrupt { task } => reader.advice(&words::interrupt(task, client).await?).into(),
         TaskAction::Notify(options) => notices::told(options, client, look).await?,
         TaskAction::Apply { task } => {
             let applied = of_task("cannot apply it", client.apply(&task.id)).await?;
-            if task.json { json_lines(&[applied]) } else { patch::applied(&applied) }
+            if task.json { json_lines(&[applied]) } else { patch::applied(&applied) }.into()
         }
         TaskAction::Discard { task, force } => {
             let discard = client.discard(&task.id, Discard { force: *force });
             let discarded = of_task("cannot discard it", discard).await?;
-            if task.json {
+            let words = if task.json {
                 json_lines(&[discarded])
             } else {
                 format!("{}: {}\n", plain_line(&discarded.branch), plain_line(&discarded.message))
-            }
+            };
+            words.into()
         }
     })
 }

@@ -3,6 +3,7 @@
 use super::super::block::Fence;
 use super::super::sanitize::sanitize;
 use super::super::style::Color;
+use super::super::styled::StyledText;
 use super::Markdown;
 
 /// Where code begins.
@@ -11,7 +12,7 @@ const CODE_INDENT: usize = 2;
 /// A line of code as it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CodeLine {
-    /// Where it begins in the output that it was appended to, its margin included.
+    /// Which line of the output it is, counted from the beginning of the text that it was appended to.
     pub at: usize,
     /// Does a block of code begin with it?
     pub is_first: bool,
@@ -35,11 +36,11 @@ impl Markdown {
     }
 
     /// Code is not wrapped: what a person copies must be what the model wrote.
-    pub(super) fn code_line(&mut self, fence: Fence, out: &mut String) {
+    pub(super) fn code_line(&mut self, fence: Fence, out: &mut StyledText) {
         self.owe_gap(out);
-        let at = out.len();
+        let at = out.ended_count();
         let text = self.push_code(fence, out);
-        out.push('\n');
+        out.end_line();
         let is_first = !std::mem::replace(&mut self.is_code_begun, true);
         if let Some(code) = &mut self.code {
             let (indent, language) = (CODE_INDENT + fence.indent, self.language.clone());
@@ -47,12 +48,12 @@ impl Markdown {
         }
     }
 
-    pub(super) fn push_code(&self, fence: Fence, out: &mut String) -> String {
+    pub(super) fn push_code(&self, fence: Fence, out: &mut StyledText) -> String {
         let outer = self.pending.len() - self.pending.trim_start_matches(' ').len();
         let code = sanitize(&self.pending[outer.min(fence.indent)..]).into_owned();
-        out.push_str(&self.margin);
+        out.push_line(self.margin.clone());
         if !code.is_empty() {
-            out.extend(std::iter::repeat_n(' ', CODE_INDENT + fence.indent));
+            out.push_spaces(CODE_INDENT + fence.indent);
         }
         self.paint.push(out, self.base.color(Color::Cyan), &code);
         code

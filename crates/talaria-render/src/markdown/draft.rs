@@ -1,9 +1,9 @@
 //! What is not certain yet of a text that streams in: laid out, shown, and taken back.
 
-use super::super::flow::Span;
 use super::super::inline;
 use super::super::sanitize::sanitize;
 use super::super::style::Style;
+use super::super::styled::{StyledSpan, StyledText};
 use super::{LONGEST_PIECE, Markdown, Place};
 
 /// A draft of more rows could scroll out of reach of the cursor.
@@ -11,10 +11,10 @@ pub(super) const DRAFT_ROWS: usize = 8;
 
 impl Markdown {
     /// What is not certain yet, laid out from where the output stands. Long drafts lose their middle.
-    pub fn draft(&self) -> String {
+    pub fn draft(&self) -> StyledText {
         // A copy of the place on the row only: what is held back may be long, and a draft is made at every flush.
         let mut flow = self.flow.clone();
-        let mut out = String::new();
+        let mut out = StyledText::default();
         match self.place {
             Place::Text(style) => flow.put(&inline::spans(&self.pending, style), &mut out),
             Place::Code(fence) if self.code.is_some() => {
@@ -37,16 +37,13 @@ impl Markdown {
                 }
             }
         }
-        let rows: Vec<&str> = out.split('\n').collect();
-        match rows.len().checked_sub(DRAFT_ROWS) {
-            Some(hidden) if hidden > 0 => [&rows[..1], &rows[hidden + 1..]].concat().join("\n"),
-            _ => out,
-        }
+        out.drop_middle(DRAFT_ROWS);
+        out
     }
 }
 
-fn span(text: &str, style: Style) -> Span {
-    Span { text: sanitize(text).into_owned(), style }
+fn span(text: &str, style: Style) -> StyledSpan {
+    StyledSpan { text: sanitize(text).into_owned(), style }
 }
 
 /// The end of a long line; more of it would not be shown.

@@ -2,12 +2,13 @@
 
 use expect_test::expect;
 use talaria_core::request::Form;
+use unicode_width::UnicodeWidthStr;
 
 use super::super::sample;
 use super::*;
 
 fn shown(dialog: &Dialog) -> String {
-    show(dialog, Paint::new(sample::PIPE), Some(100))
+    show(dialog, Paint::new(sample::PIPE), Some(100)).text()
 }
 
 #[test]
@@ -60,12 +61,12 @@ fn only_choices_that_exist_are_offered() {
 fn keys_stay_inside_the_window() {
     let dialog = Dialog::new(sample::ask_tool(None, None));
     for width in [20, 40, 60, 80, 110] {
-        let text = show(&dialog, Paint::new(sample::PIPE), Some(width));
-        let rows = text.lines().map(visible_width);
+        let text = show(&dialog, Paint::new(sample::PIPE), Some(width)).text();
+        let rows = text.lines().map(UnicodeWidthStr::width);
         assert!(rows.max().is_some_and(|widest| widest <= width.max(27)), "{width}: {text}");
         assert!(text.ends_with("[x] no, and stop the turn: "), "{text}");
     }
-    let narrow = show(&dialog, Paint::new(sample::PIPE), Some(60));
+    let narrow = show(&dialog, Paint::new(sample::PIPE), Some(60)).text();
     expect![[r#"
         [y] yes, once  [s] yes, for this session
         [a] yes, always  [n] no, go on  [r] no, and say why

@@ -8,7 +8,7 @@ use super::*;
 fn asked(ask: &Ask) -> String {
     let rules =
         Rules { sandbox: "workspace-write", approval: "on-request", cwd: "/home/me/project", place: None };
-    show(ask, Paint::new(sample::PIPE), Some(80), rules)
+    show(ask, Paint::new(sample::PIPE), Some(80), rules).text()
 }
 
 fn check(ask: &Ask, expected: Expect) {
@@ -118,7 +118,7 @@ fn a_command_always_says_where_it_would_run() {
     };
     let place = |cwd| {
         let rules = Rules { sandbox: "read-only", approval: "untrusted", cwd, place: None };
-        show(&bare, Paint::new(sample::PIPE), None, rules).lines().nth(2).map(str::to_owned)
+        show(&bare, Paint::new(sample::PIPE), None, rules).text().lines().nth(2).map(str::to_owned)
     };
     assert_eq!(place("/home/me").as_deref(), Some("  in      /home/me"));
     assert_eq!(place("").as_deref(), Some("  in      an unknown directory"));
@@ -129,9 +129,9 @@ fn a_command_says_why_the_rules_leave_it_to_a_person() {
     let ask =
         sample::ask_command("perl -e 'x'").because(Some("your deny rules cannot see inside inline code"));
     let rules = Rules { sandbox: "read-only", approval: "untrusted", cwd: "/w", place: None };
-    let shown = show(&ask, Paint::new(sample::PIPE), None, rules);
+    let shown = show(&ask, Paint::new(sample::PIPE), None, rules).text();
     assert!(shown.contains("  asks    because your deny rules cannot see inside inline code\n"), "{shown}");
-    let plain = show(&sample::ask_command("ls"), Paint::new(sample::PIPE), None, rules);
+    let plain = show(&sample::ask_command("ls"), Paint::new(sample::PIPE), None, rules).text();
     assert!(!plain.contains("  asks  "), "{plain}");
 }
 

@@ -6,6 +6,7 @@
 mod architecture;
 mod dependencies;
 mod documents;
+mod escapes;
 mod ignored;
 mod install;
 mod real_codex;

@@ -22,7 +22,11 @@ impl Chat {
         match command {
             Command::Help(topic) => match commands::help(topic.as_deref(), self.look_now()) {
                 Ok(text) if topic.is_some() => self.note(Tone::Info, text),
-                Ok(text) => self.note(Tone::Info, format!("{text}\n{}", commands::keys(self.look_now()))),
+                Ok(mut text) => {
+                    text.end_line();
+                    text.append(commands::keys(self.look_now()));
+                    self.note(Tone::Info, text);
+                }
                 Err(mistake) => self.note(Tone::Warn, mistake.to_string()),
             },
             Command::Quit => self.wishes.push(Wish::Leave),

@@ -7,6 +7,7 @@ use talaria_core::api::{Numbered, Offers, RequestInfo, SessionInfo, TaskCounts, 
 use talaria_core::config::Theme;
 use talaria_core::ids::{SessionId, TicketId};
 use talaria_core::request::Answer;
+use talaria_render::StyledText;
 
 use super::commands::Command;
 
@@ -184,8 +185,8 @@ pub enum News {
         /// The file, absolute, if it is one.
         path: Option<String>,
     },
-    /// What a slash command has to say; styled as `render` does.
-    Reply(String),
+    /// What a slash command has to say.
+    Reply(StyledText),
     /// The engine has taken the answer to this request.
     Answered {
         /// Which.

@@ -24,15 +24,17 @@ mod tests {
     use ratatui_core::layout::Rect;
     use ratatui_core::style::{Color as Hue, Modifier};
 
-    use super::super::line::Line;
     use super::*;
-    use talaria_render::{Color, Style};
+    use talaria_render::{Color, Style, StyledLine};
 
     #[test]
     fn rows_are_drawn_where_they_belong_and_nothing_of_before_stays() {
-        let mut wide = Line::of(Style::PLAIN, "世界");
+        let mut wide = StyledLine::of(Style::PLAIN, "世界");
         wide.push(Style::BOLD.color(Color::Red), "red and more");
-        let frame = Frame { lines: vec![wide, Line::of(Style::PLAIN, "b"), Line::default()], cursor: None };
+        let frame = Frame {
+            lines: vec![wide, StyledLine::of(Style::PLAIN, "b"), StyledLine::default()],
+            cursor: None,
+        };
         let mut buffer = Buffer::filled(Rect::new(0, 0, 8, 2), ratatui_core::buffer::Cell::new("#"));
         draw(&frame, Theme::Terminal, &mut buffer);
         let row = |y: u16| -> String { (0..8).map(|x| buffer[(x, y)].symbol()).collect() };

@@ -5,13 +5,13 @@
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-use super::line::{Line, Span};
+use talaria_render::{StyledLine, StyledSpan};
 
 /// What the screen shows at a moment. Two that are equal look the same, so that nothing needs to be drawn.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Frame {
     /// The rows, from top to bottom.
-    pub lines: Vec<Line>,
+    pub lines: Vec<StyledLine>,
     /// Where the cursor stands, as column and row; without it the cursor is not shown.
     pub cursor: Option<(u16, u16)>,
 }
@@ -19,13 +19,13 @@ pub struct Frame {
 impl Frame {
     /// Cuts rows to the window and adds what is missing below.
     pub(super) fn fitted(
-        mut lines: Vec<Line>,
+        mut lines: Vec<StyledLine>,
         cursor: Option<(usize, usize)>,
         columns: u16,
         rows: u16,
     ) -> Self {
         let (width, height) = (usize::from(columns), usize::from(rows));
-        lines.resize_with(height, Line::default);
+        lines.resize_with(height, StyledLine::default);
         let lines = lines.into_iter().map(|line| fit(line, width)).collect();
         let last = |size: u16| size.saturating_sub(1);
         let cursor = cursor.filter(|_| columns > 0 && rows > 0).map(|(column, row)| {
@@ -43,12 +43,12 @@ impl Frame {
 }
 
 /// Cuts what does not fit; a wide character is never cut in half.
-pub(super) fn fit(line: Line, width: usize) -> Line {
+pub(super) fn fit(line: StyledLine, width: usize) -> StyledLine {
     if line.width() <= width {
         return line;
     }
-    let (mut cut, mut used) = (Line::default(), 0);
-    for Span { text, style } in line.spans {
+    let (mut cut, mut used) = (StyledLine::default(), 0);
+    for StyledSpan { text, style } in line.spans {
         let mut end = 0;
         for piece in text.graphemes(true) {
             if used + piece.width() > width {
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn a_frame_is_as_large_as_the_window() {
-        let long = Line::of(Style::PLAIN, "世界世界");
+        let long = StyledLine::of(Style::PLAIN, "世界世界");
         let frame = Frame::fitted(vec![long.clone(), long.clone(), long], Some((9, 9)), 5, 2);
         assert_eq!((frame.text().as_str(), frame.cursor), ("世界\n世界\n", Some((4, 1))));
         assert_eq!(Frame::fitted(Vec::new(), Some((0, 0)), 0, 3).cursor, None);

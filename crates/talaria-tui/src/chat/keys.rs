@@ -1,9 +1,9 @@
 //! The keys, for people: the one table that F1 and `/help` show. What they do is `typing` and `composer`.
 
 use super::contract::Code;
-use super::line::{Line, fitting};
+use super::line::fitting;
 use super::welcome::wrapped;
-use talaria_render::{Paint, Style, cut};
+use talaria_render::{Paint, Style, StyledLine, cut};
 
 /// How wide the column of the keys is.
 const COLUMN: usize = 20;
@@ -47,8 +47,8 @@ pub(super) struct Keys {
 
 impl Keys {
     /// The rows, at most `height`.
-    pub(super) fn rows(&mut self, width: usize, height: usize, paint: Paint) -> Vec<Line> {
-        let all: Vec<Line> = KEYS.iter().flat_map(|(key, meaning)| row(key, meaning, width)).collect();
+    pub(super) fn rows(&mut self, width: usize, height: usize, paint: Paint) -> Vec<StyledLine> {
+        let all: Vec<StyledLine> = KEYS.iter().flat_map(|(key, meaning)| row(key, meaning, width)).collect();
         (self.total, self.height) = (all.len(), height.saturating_sub(1));
         self.top = self.top.min(self.total.saturating_sub(self.height));
         let last = (self.top + self.height).min(self.total);
@@ -60,7 +60,7 @@ impl Keys {
         } else {
             "Keys (any key closes this; /help lists commands)".to_owned()
         };
-        let title = Line::of(Style::BOLD, cut(&title, width, paint));
+        let title = StyledLine::of(Style::BOLD, cut(&title, width, paint));
         std::iter::once(title).chain(all.into_iter().skip(self.top)).take(height).collect()
     }
 
@@ -87,19 +87,19 @@ impl Keys {
 }
 
 /// A key with what it does; in narrow windows that stands below it.
-fn row(key: &str, meaning: &str, width: usize) -> Vec<Line> {
+fn row(key: &str, meaning: &str, width: usize) -> Vec<StyledLine> {
     let (mut line, indent) = if width < NARROW {
-        (Line::of(Style::BOLD, format!("  {key}")), 4)
+        (StyledLine::of(Style::BOLD, format!("  {key}")), 4)
     } else {
-        (Line::of(Style::BOLD, format!("  {key:<COLUMN$}")), COLUMN + 2)
+        (StyledLine::of(Style::BOLD, format!("  {key:<COLUMN$}")), COLUMN + 2)
     };
     let mut lines = Vec::new();
     if width < NARROW {
-        lines.push(std::mem::replace(&mut line, Line::of(Style::PLAIN, " ".repeat(indent))));
+        lines.push(std::mem::replace(&mut line, StyledLine::of(Style::PLAIN, " ".repeat(indent))));
     }
     for words in wrapped(meaning, width.saturating_sub(indent).max(1)) {
         line.push(Style::PLAIN, &words);
-        lines.push(std::mem::replace(&mut line, Line::of(Style::PLAIN, " ".repeat(indent))));
+        lines.push(std::mem::replace(&mut line, StyledLine::of(Style::PLAIN, " ".repeat(indent))));
     }
     lines
 }

@@ -10,11 +10,11 @@ use unicode_width::UnicodeWidthStr;
 
 use super::contract::Wish;
 use super::known::Engine;
-use super::line::{Line, fitting};
+use super::line::fitting;
 use super::panel::Panel;
 use super::turn::{Sight, Turn};
 use super::{Chat, Frame, Popup, status, welcome};
-use talaria_render::{Style, cut};
+use talaria_render::{Style, StyledLine, cut};
 
 /// In a smaller window nothing can be shown that would make sense.
 const SMALLEST: (u16, u16) = (20, 5);
@@ -32,7 +32,7 @@ impl Chat {
         if columns < SMALLEST.0 || rows < SMALLEST.1 {
             self.hide_panel();
             let text = cut(fitting(TOO_SMALL, usize::from(columns)), usize::from(columns), self.paint());
-            return Frame::fitted(vec![Line::of(Style::PLAIN, text)], None, columns, rows);
+            return Frame::fitted(vec![StyledLine::of(Style::PLAIN, text)], None, columns, rows);
         }
         let (width, height, paint) = (usize::from(columns), usize::from(rows), self.paint());
         let has_list = matches!(self.popup, Some(Popup::List(_)));
@@ -59,7 +59,7 @@ impl Chat {
         }
 
         let mut lines = self.conversation(columns, area, now);
-        lines.resize_with(area, Line::default);
+        lines.resize_with(area, StyledLine::default);
         let kept = area.saturating_sub(popup.len());
         lines.splice(kept.., popup.into_iter().take(area));
 
@@ -78,7 +78,7 @@ impl Chat {
             }
             lines.extend(input.lines);
         }
-        lines.resize_with(height - 1, Line::default);
+        lines.resize_with(height - 1, StyledLine::default);
         lines.push(status);
         Frame::fitted(lines, cursor, columns, rows)
     }
@@ -91,7 +91,7 @@ impl Chat {
     }
 
     /// What was said; and above it the first screen, as long as there is room and nothing was said to the model.
-    fn conversation(&mut self, columns: u16, area: usize, now: Duration) -> Vec<Line> {
+    fn conversation(&mut self, columns: u16, area: usize, now: Duration) -> Vec<StyledLine> {
         self.transcript.hear(self.is_heard());
         let view = self.transcript.view(columns, u16::try_from(area).unwrap_or(u16::MAX), now);
         self.is_moving = view.again;
@@ -105,7 +105,7 @@ impl Chat {
         let gap = usize::from(!view.lines.is_empty());
         let room = area.saturating_sub(view.lines.len() + gap);
         let mut lines = welcome::rows(&self.known, usize::from(columns), room);
-        lines.extend((!lines.is_empty()).then(Line::default).filter(|_| gap > 0));
+        lines.extend((!lines.is_empty()).then(StyledLine::default).filter(|_| gap > 0));
         lines.extend(view.lines);
         lines
     }
@@ -115,7 +115,7 @@ impl Chat {
         self.known.engine == Engine::There && (self.turn.is_running() || !self.is_caught_up)
     }
 
-    fn popup_rows(&mut self, width: usize, rest: usize) -> Vec<Line> {
+    fn popup_rows(&mut self, width: usize, rest: usize) -> Vec<StyledLine> {
         let paint = self.paint();
         match &mut self.popup {
             Some(Popup::List(list)) => list.rows(width, rest, paint),
@@ -132,7 +132,7 @@ impl Chat {
         self.turn.is_unheard() && self.known.session.as_ref().is_some_and(|session| session.queued)
     }
 
-    fn status_row(&self, width: usize, now: Duration) -> Line {
+    fn status_row(&self, width: usize, now: Duration) -> StyledLine {
         let moment = status::Moment {
             turn: self.turn,
             is_lost: self.sight == Sight::LostTurn,
@@ -148,7 +148,7 @@ impl Chat {
     }
 
     /// A row across that says what Enter does now, or what a key just did.
-    fn rule(&self, width: usize, now: Duration) -> Line {
+    fn rule(&self, width: usize, now: Duration) -> StyledLine {
         let paint = self.paint();
         let flash = self.flash.as_ref().filter(|(until, _)| now < *until);
         let held = self.held().map(|letter| format!("answering [{letter}]"));
@@ -190,7 +190,7 @@ impl Chat {
         let fill = room - below.width();
         // Bold are keys that answer; until they have been seen for a moment they do not.
         let answers = self.is_asked() && self.panel.as_ref().is_some_and(|panel| panel.is_seen(now));
-        let mut line = Line::of(if answers { Style::BOLD } else { Style::DIM }, left);
+        let mut line = StyledLine::of(if answers { Style::BOLD } else { Style::DIM }, left);
         line.push(Style::DIM, &sign.repeat(fill));
         line.push(Style::BOLD, below);
         line

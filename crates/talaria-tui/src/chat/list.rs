@@ -5,8 +5,7 @@
 use talaria_guard::plain::one_line;
 
 use super::contract::{Code, Key};
-use super::line::Line;
-use talaria_render::{Color, Paint, Style, cut};
+use talaria_render::{Color, Paint, Style, StyledLine, cut};
 
 /// More rows than this are never shown at once.
 const MOST_ROWS: usize = 14;
@@ -86,7 +85,7 @@ impl<T: Clone> List<T> {
     }
 
     /// The rows of the list, at most `height`, the title first.
-    pub(super) fn rows(&self, width: usize, height: usize, paint: Paint) -> Vec<Line> {
+    pub(super) fn rows(&self, width: usize, height: usize, paint: Paint) -> Vec<StyledLine> {
         let room = height.saturating_sub(1).min(MOST_ROWS);
         let passing: Vec<(usize, &str)> =
             self.passing().map(|(row, (text, _))| (row, text.as_str())).collect();
@@ -101,7 +100,7 @@ impl<T: Clone> List<T> {
             format!("\"{}\"", one_line(&self.filter))
         };
         let title = format!("{} ({place}, {filter}; Enter chooses, Esc leaves)", self.title);
-        let mut lines = vec![Line::of(Style::BOLD, cut(&title, width, paint))];
+        let mut lines = vec![StyledLine::of(Style::BOLD, cut(&title, width, paint))];
         for (index, (row, text)) in passing.iter().enumerate().skip(top).take(room) {
             let (sign, style) = if index == self.at {
                 (paint.sign("› ", "> "), Style::BOLD.color(Color::Cyan))
@@ -113,7 +112,7 @@ impl<T: Clone> List<T> {
                 Some(_) => "  ",
                 None => "",
             };
-            lines.push(Line::of(style, cut(&format!("{sign}{mark}{text}"), width, paint)));
+            lines.push(StyledLine::of(style, cut(&format!("{sign}{mark}{text}"), width, paint)));
         }
         lines.truncate(height);
         lines

@@ -10,7 +10,7 @@ use talaria_core::request::{Answer, Ask, Decision};
 use talaria_guard::place::Place;
 
 use super::contract::{Code, Key};
-use super::line::Line;
+use talaria_render::StyledLine;
 use talaria_render::dialog::{Dialog, Next, Step};
 
 mod entry;
@@ -68,7 +68,7 @@ pub(super) struct Panel {
     stage: Stage,
     entry: Entry,
     /// The question in rows of this width: a long diff is not laid out for every frame.
-    body: Option<(usize, Vec<Line>)>,
+    body: Option<(usize, Vec<StyledLine>)>,
     page: Page,
     grip: Grip,
     shown_at: Option<Duration>,

@@ -11,8 +11,7 @@ use talaria_guard::redact::redact;
 
 use super::contract::Prompt;
 use super::images;
-use super::line::Line;
-use talaria_render::{Paint, Style, cut};
+use talaria_render::{Paint, Style, StyledLine, cut};
 
 /// So many characters of a text are shown at most.
 const LABEL: usize = 500;
@@ -165,9 +164,9 @@ impl Pending {
     }
 
     /// A row for each, at most `height`; the last says how many are not shown.
-    pub(super) fn rows(&self, width: usize, height: usize, paint: Paint) -> Vec<Line> {
+    pub(super) fn rows(&self, width: usize, height: usize, paint: Paint) -> Vec<StyledLine> {
         let shown = if self.waiting.len() > height { height.saturating_sub(1) } else { self.waiting.len() };
-        let mut lines: Vec<Line> = self
+        let mut lines: Vec<StyledLine> = self
             .waiting
             .iter()
             .take(shown)
@@ -183,12 +182,12 @@ impl Pending {
                 let more = if waiting.label.is_whole { "" } else { paint.sign("…", "~") };
                 let said = &waiting.label.text;
                 let text = format!("{} {word}: {said}{more}", paint.sign("↳", ">"));
-                Line::of(Style::DIM, cut(&text, width, paint))
+                StyledLine::of(Style::DIM, cut(&text, width, paint))
             })
             .collect();
         if self.waiting.len() > shown && height > 0 {
             let more = format!("  {} more wait", self.waiting.len() - shown);
-            lines.push(Line::of(Style::DIM, cut(&more, width, paint)));
+            lines.push(StyledLine::of(Style::DIM, cut(&more, width, paint)));
         }
         lines
     }
@@ -234,7 +233,7 @@ mod tests {
         pending.told(prompt("long ".repeat(100_000)), When::Next);
         pending.hold(prompt(format!("{} {secret}", "x".repeat(LABEL - 9))), When::Now);
         let paint = Paint::new(talaria_render::Look { color: true, width: None, live: true, unicode: true });
-        let rows: Vec<String> = pending.rows(2_000, 3, paint).iter().map(Line::text).collect();
+        let rows: Vec<String> = pending.rows(2_000, 3, paint).iter().map(StyledLine::text).collect();
         assert!(rows.iter().all(|row| !row.contains("ghp_")), "{rows:?}");
         assert!(rows[0].starts_with("↳ steering: use ") && rows[0].ends_with("now"), "{rows:?}");
         assert!(rows[1].ends_with('…') && rows[1].chars().count() < LABEL + 20, "{rows:?}");

@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use talaria_guard::plain::one_line;
 
-use super::line::Line;
 use super::transcript::Ran;
-use talaria_render::{Paint, Style, cut};
+use talaria_render::{Paint, Style, StyledLine, cut};
 
 /// More than this of its output is not kept; the beginning goes.
 const MOST: usize = 256 * 1024;
@@ -37,16 +36,16 @@ impl Shell {
     }
 
     /// The command and its last lines, at most `height` rows.
-    pub(super) fn rows(&self, width: usize, height: usize, now: Duration, paint: Paint) -> Vec<Line> {
+    pub(super) fn rows(&self, width: usize, height: usize, now: Duration, paint: Paint) -> Vec<StyledLine> {
         let seconds = now.saturating_sub(self.since).as_secs();
         let head = format!("! {}  {seconds}s (Ctrl-C stops it)", one_line(&self.command));
-        let mut lines = vec![Line::of(Style::BOLD, cut(&head, width, paint))];
+        let mut lines = vec![StyledLine::of(Style::BOLD, cut(&head, width, paint))];
         // Of a long output only the end is looked at, since this is done for every frame.
         let begin = self.output.len().saturating_sub(16 * 1024);
         let begin = (begin..=self.output.len()).find(|&at| self.output.is_char_boundary(at)).unwrap_or(0);
         let tail: Vec<&str> = self.output[begin..].lines().rev().take(height.saturating_sub(1)).collect();
         for text in tail.into_iter().rev() {
-            lines.push(Line::of(Style::DIM, cut(&format!("  {}", one_line(text)), width, paint)));
+            lines.push(StyledLine::of(Style::DIM, cut(&format!("  {}", one_line(text)), width, paint)));
         }
         lines.truncate(height);
         lines

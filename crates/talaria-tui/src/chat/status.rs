@@ -10,9 +10,8 @@ use talaria_guard::plain::one_line;
 use unicode_width::UnicodeWidthStr;
 
 use super::known::{Engine, Known, Setting};
-use super::line::Line;
 use super::turn::Turn;
-use talaria_render::{Color, Paint, Style, cut, short};
+use talaria_render::{Color, Paint, Style, StyledLine, cut, short};
 
 /// From how many percent on a limit is worth a look.
 const NEARLY_FULL: f64 = 80.0;
@@ -66,10 +65,10 @@ impl Part {
 }
 
 /// The row.
-pub(super) fn row(known: &Known, moment: Moment, width: usize, paint: Paint) -> Line {
+pub(super) fn row(known: &Known, moment: Moment, width: usize, paint: Paint) -> StyledLine {
     let parts = fitting(parts(known, moment, paint), width);
     let gap = paint.sign(" · ", " | ");
-    let mut line = Line::default();
+    let mut line = StyledLine::default();
     for (at, part) in parts.iter().enumerate() {
         if at > 0 {
             line.push(Style::DIM, gap);

@@ -26,8 +26,7 @@ use self::steering::Handed;
 use self::take::Scene;
 use self::waiting::Waiting;
 use self::window::Anchor;
-use super::line::Line;
-use talaria_render::{Highlighter, Look, Paint};
+use talaria_render::{Highlighter, Look, Paint, StyledLine, StyledText};
 
 mod asked;
 mod cell;
@@ -121,7 +120,7 @@ enum Clock {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct View {
     /// The rows, no more than there is room for.
-    pub lines: Vec<Line>,
+    pub lines: Vec<StyledLine>,
     /// Is there more above?
     pub above: bool,
     /// How many things stand below the window, wholly or partly; none at the bottom.
@@ -137,13 +136,13 @@ pub struct View {
 pub struct Note {
     /// Its weight.
     pub tone: Tone,
-    /// The text, harmless, perhaps styled as `render` does, perhaps of many lines.
-    pub text: String,
+    /// The text, harmless, perhaps of many lines.
+    pub text: StyledText,
 }
 
 impl Note {
     /// A word with a weight.
-    pub fn new(tone: Tone, text: impl Into<String>) -> Self {
+    pub fn new(tone: Tone, text: impl Into<StyledText>) -> Self {
         Self { tone, text: text.into() }
     }
 }

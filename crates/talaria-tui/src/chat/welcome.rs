@@ -9,8 +9,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::folder;
 use super::known::{Asked, Engine, Known, Setting};
-use super::line::Line;
-use talaria_render::{Color, Style};
+use talaria_render::{Color, Style, StyledLine};
 
 /// What is said of an engine that a person stopped, and how to have it back.
 pub(super) const STOPPED: &str = "Talaria's engine was stopped";
@@ -22,7 +21,7 @@ const NAMES: usize = 13;
 const NARROW: usize = 40;
 
 /// The rows, at most `height` of them: where there are too few, what is missing comes first.
-pub(super) fn rows(known: &Known, width: usize, height: usize) -> Vec<Line> {
+pub(super) fn rows(known: &Known, width: usize, height: usize) -> Vec<StyledLine> {
     let mut page = Page { width, lines: Vec::new() };
     page.plain(Style::BOLD, &format!("Talaria {}", known.version));
     for missing in missing(known) {
@@ -42,7 +41,7 @@ pub(super) fn rows(known: &Known, width: usize, height: usize) -> Vec<Line> {
         "Ctrl-D leaves; turns continue: `talaria --last` comes back.",
     ];
     if page.lines.len() + hints.len() < height {
-        page.lines.push(Line::default());
+        page.lines.push(StyledLine::default());
     }
     for hint in hints {
         page.plain(Style::DIM, hint);
@@ -131,13 +130,13 @@ fn words(known: &Known, setting: Setting<'_>, untold: &str) -> String {
 
 struct Page {
     width: usize,
-    lines: Vec<Line>,
+    lines: Vec<StyledLine>,
 }
 
 impl Page {
     fn plain(&mut self, style: Style, text: &str) {
         for row in wrapped(text, self.width) {
-            self.lines.push(Line::of(style, row));
+            self.lines.push(StyledLine::of(style, row));
         }
     }
 
@@ -146,18 +145,18 @@ impl Page {
         let is_narrow = self.width <= NARROW;
         let indent = if is_narrow { 2 } else { NAMES + 2 };
         let value = one_line(value);
-        let mut line = Line::of(Style::DIM, format!("  {name:<NAMES$}"));
+        let mut line = StyledLine::of(Style::DIM, format!("  {name:<NAMES$}"));
         if is_narrow {
-            line = Line::of(Style::DIM, format!("{name}  "));
+            line = StyledLine::of(Style::DIM, format!("{name}  "));
             if !name.is_empty() && line.width() + value.width() > self.width {
-                self.lines.push(Line::of(Style::DIM, name.to_owned()));
-                line = Line::of(Style::PLAIN, "  ");
+                self.lines.push(StyledLine::of(Style::DIM, name.to_owned()));
+                line = StyledLine::of(Style::PLAIN, "  ");
             }
         }
         let room = self.width.saturating_sub(line.width().max(indent)).max(1);
         for row in wrapped(&value, room) {
             line.push(style, &row);
-            self.lines.push(std::mem::replace(&mut line, Line::of(Style::PLAIN, " ".repeat(indent))));
+            self.lines.push(std::mem::replace(&mut line, StyledLine::of(Style::PLAIN, " ".repeat(indent))));
         }
     }
 }

@@ -82,9 +82,9 @@ pub(super) async fn run(command: Command, place: &Place) -> Result<Vec<Done>, Tr
             let wanted = wanted.map_err(|problem| {
                 Trouble::new(exit::USAGE, "the runtime was not changed").because(problem)
             })?;
-            runtime::decided(&CodexRuntime { wanted, json: false }).await?
+            runtime::decided(&CodexRuntime { wanted, json: false }).await?.into()
         }
-        Command::Export(path) => export(path, place).await?,
+        Command::Export(path) => export(path, place).await?.into(),
         Command::Help(about) => {
             let help = commands::help(about.as_deref(), look);
             help.map_err(|mistake| Trouble::new(exit::USAGE, mistake.to_string()))?

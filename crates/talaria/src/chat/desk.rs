@@ -41,7 +41,7 @@ pub(crate) struct Desk {
 /// What becomes of the words that commands have to say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Replies {
-    /// They are read back and drawn.
+    /// They are drawn on the screen.
     Drawn,
     /// They are written as they are.
     Written,

@@ -317,14 +317,14 @@ impl Driver {
                 let dropped = std::mem::take(&mut self.chosen);
                 self.open(*info);
                 if std::mem::take(&mut self.is_choice_unused) {
-                    self.ready.push_back(News::Reply(words::not_used(&dropped)));
+                    self.ready.push_back(News::Reply(words::not_used(&dropped).into()));
                 }
             }
             Done::Chosen(chosen, reply) => {
                 (self.chosen, self.for_new) = (chosen.clone(), chosen);
                 self.is_choice_unused = true;
                 self.tell_chosen();
-                self.ready.push_back(News::Reply(reply));
+                self.ready.push_back(News::Reply(reply.into()));
             }
             Done::ChoiceMade(choice) => self.chosen(choice),
             Done::Shell { number, news } => {
@@ -360,7 +360,7 @@ impl Driver {
         if epoch != self.epoch {
             let id = id.short();
             let words = format!("the conversation {id} goes on without you; /resume {id} opens it");
-            return self.ready.push_back(News::Reply(words));
+            return self.ready.push_back(News::Reply(words.into()));
         }
         self.progress.started(turn);
         self.is_choice_unused = false;

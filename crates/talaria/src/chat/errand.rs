@@ -9,6 +9,7 @@ use talaria_core::api::{
 };
 use talaria_core::ids::{SessionId, TicketId};
 use talaria_core::request::{Answer, Decision, Who};
+use talaria_render::StyledText;
 use talaria_server::client::ClientError;
 use talaria_tui::chat::commands::Command;
 use talaria_tui::chat::contract::{News, Prompt};
@@ -136,7 +137,7 @@ pub(super) enum Done {
     /// Whatever came of a choice was told.
     ChoiceMade(Choice),
     /// A request of another conversation, and the text that shows all of it.
-    Shown(Box<RequestInfo>, String),
+    Shown(Box<RequestInfo>, StyledText),
     /// A command of the person printed something, or is over.
     Shell { number: u64, news: News },
     /// It is time to follow the conversation again.

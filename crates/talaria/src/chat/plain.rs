@@ -286,9 +286,9 @@ impl<W: Write> Plain<W> {
             ABOUT,
             talaria_render::Paint::new(look),
         );
-        let again = format!("still asked: {about}\n{text}");
+        let again = talaria_render::StyledText::from(format!("still asked: {about}\n")) + text.clone();
         self.asked = Some(self.lines.question_is_put());
-        self.page.ask(&text, again)
+        self.page.ask(&text, &again)
     }
 
     fn enter(&mut self, entry: Entry, typed: &str) {

@@ -1,7 +1,7 @@
 //! What went wrong, in the words and the lines that a conversation has room for. Pure.
 
 use talaria_core::ids::SessionId;
-use talaria_render::plain;
+use talaria_render::{StyledText, plain};
 use talaria_tui::chat::contract::{News, Prompt};
 
 use super::desk::Chosen;
@@ -37,7 +37,7 @@ pub(super) fn of_left(news: News, session: Option<&SessionId>) -> News {
         |id| format!("what you asked in the conversation {}, which you left", id.short()),
     );
     match news {
-        News::Reply(text) => News::Reply(format!("{whose}:\n{text}")),
+        News::Reply(text) => News::Reply(StyledText::from(format!("{whose}:\n")) + text),
         News::Refused { what, prompt, ticket } => {
             News::Refused { what: format!("{whose}: {what}"), prompt, ticket }
         }

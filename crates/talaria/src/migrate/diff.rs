@@ -13,7 +13,7 @@ use talaria_guard::plain::{reveal, reveal_line};
 use talaria_guard::redact::redact;
 use toml_edit::{Document, Item, TableLike, Value};
 
-use talaria_render::{Color, Paint, Style};
+use talaria_render::{Color, Paint, Style, StyledText};
 
 /// How many lines around a change are shown.
 const CONTEXT: usize = 3;
@@ -34,10 +34,10 @@ pub(crate) struct Change<'a> {
 }
 
 /// Shows a change. Equal texts give nothing.
-pub(crate) fn unified(change: &Change<'_>, paint: Paint) -> String {
+pub(crate) fn unified(change: &Change<'_>, paint: Paint) -> StyledText {
     let [old, new] = [change.old, change.new].map(|text| masked(text.unwrap_or_default(), change.secrets));
     if change.old == change.new {
-        return String::new();
+        return StyledText::default();
     }
     let path = change.path.display().to_string();
     let name = |text: Option<&str>| {
@@ -45,15 +45,15 @@ pub(crate) fn unified(change: &Change<'_>, paint: Paint) -> String {
     };
     let mut out = paint.text(Style::BOLD, &format!("--- {}", name(change.old)));
     out += "\n";
-    out += &paint.text(Style::BOLD, &format!("+++ {}", name(change.new)));
+    out += paint.text(Style::BOLD, &format!("+++ {}", name(change.new)));
     out += "\n";
     let diff = TextDiff::from_lines(old.as_ref(), new.as_ref());
     if old == new {
-        out += &paint.text(Style::DIM, "(only values that are not shown differ)");
+        out += paint.text(Style::DIM, "(only values that are not shown differ)");
         out += "\n";
     }
     for hunk in diff.unified_diff().context_radius(CONTEXT).iter_hunks() {
-        out += &paint.text(Style::PLAIN.color(Color::Cyan), &hunk.header().to_string());
+        out += paint.text(Style::PLAIN.color(Color::Cyan), &hunk.header().to_string());
         out += "\n";
         for line in hunk.iter_changes() {
             let (mark, style) = match line.tag() {
@@ -63,10 +63,10 @@ pub(crate) fn unified(change: &Change<'_>, paint: Paint) -> String {
             };
             // `reveal` takes `\r\n` for an end of line, so that a file of such lines is as readable as any.
             let text = reveal(line.value());
-            out += &paint.text(style, &format!("{mark}{}", text.strip_suffix('\n').unwrap_or(&text)));
+            out += paint.text(style, &format!("{mark}{}", text.strip_suffix('\n').unwrap_or(&text)));
             out += "\n";
             if line.missing_newline() {
-                out += &paint.text(Style::DIM, "\\ No newline at end of file");
+                out += paint.text(Style::DIM, "\\ No newline at end of file");
                 out += "\n";
             }
         }
@@ -157,14 +157,14 @@ mod tests {
     use expect_test::expect;
 
     use super::*;
-    use talaria_render::Look;
+    use talaria_render::{Look, writer};
 
     const PIPE: Look = Look { color: false, width: None, live: false, unicode: true };
 
     fn show(old: Option<&str>, new: Option<&str>, secrets: &[&str]) -> String {
         let secrets: Vec<String> = secrets.iter().map(|&secret| secret.to_owned()).collect();
         let change = Change { path: Path::new("/h/config.toml"), old, new, secrets: &secrets };
-        unified(&change, Paint::new(PIPE))
+        unified(&change, Paint::new(PIPE)).text()
     }
 
     #[test]
@@ -254,7 +254,8 @@ mod tests {
     #[test]
     fn colours_are_for_terminals_only() {
         let change = Change { path: Path::new("/f"), old: Some("a\n"), new: Some("b\n"), secrets: &[] };
-        let coloured = unified(&change, Paint::new(Look { color: true, ..PIPE }));
+        let look = Look { color: true, ..PIPE };
+        let coloured = writer::encode(&unified(&change, Paint::new(look)), look);
         assert!(coloured.contains("\u{1b}[32m+b\u{1b}[0m\n"), "{coloured:?}");
     }
 }

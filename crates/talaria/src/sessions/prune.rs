@@ -12,11 +12,11 @@ use crate::args::{self, Limits};
 use crate::engine::refused;
 use crate::exec::milliseconds;
 use crate::look;
-use crate::output::print;
+use crate::output::{encoded, print};
 use crate::patience::patiently;
 use crate::trouble::{Trouble, complain, exit};
-use talaria_render::Look;
 use talaria_render::sheet::Sheet;
+use talaria_render::{Look, StyledText};
 
 /// So many conversations are named in a preview.
 const NAMED: usize = 20;
@@ -30,7 +30,7 @@ pub(super) async fn run(client: &Client, options: &args::Prune) -> Result<(), Tr
     if options.json {
         return print(&json_lines(&[preview]));
     }
-    print(&page(&preview, Timestamp::now(), look::of_stdout()))?;
+    print(&encoded(&page(&preview, Timestamp::now(), look::of_stdout())))?;
     if preview.sessions.is_empty() {
         return Ok(());
     }
@@ -69,7 +69,7 @@ async fn throw_away(client: &Client, options: &args::Prune) -> Result<(), Troubl
     print(&if options.json {
         json_lines(&[pruned])
     } else {
-        page(&pruned, Timestamp::now(), look::of_stdout())
+        encoded(&page(&pruned, Timestamp::now(), look::of_stdout()))
     })
 }
 
@@ -82,9 +82,9 @@ fn is_wanted() -> Result<bool, Trouble> {
     Ok(matches!(line.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
 }
 
-fn page(pruned: &Pruned, now: Timestamp, look: Look) -> String {
+fn page(pruned: &Pruned, now: Timestamp, look: Look) -> StyledText {
     if pruned.sessions.is_empty() {
-        return "nothing is old enough or too much to go\n".to_owned();
+        return "nothing is old enough or too much to go\n".into();
     }
     let mut sheet = Sheet::new(&["id", "updated", "title"], "title");
     for session in pruned.sessions.iter().take(NAMED) {
@@ -94,7 +94,7 @@ fn page(pruned: &Pruned, now: Timestamp, look: Look) -> String {
     let mut out = sheet.show(look);
     let rest = pruned.sessions.len().saturating_sub(NAMED);
     if rest > 0 {
-        out += &format!("… and {rest} more\n");
+        out += format!("… and {rest} more\n");
     }
     let count = pruned.sessions.len();
     let (what, are) = match count {
@@ -103,7 +103,7 @@ fn page(pruned: &Pruned, now: Timestamp, look: Look) -> String {
     };
     let (before, after) = (bytes(pruned.bytes_before), bytes(pruned.bytes_after));
     let events = if pruned.events == 1 { "1 event".to_owned() } else { format!("{} events", pruned.events) };
-    out + &match (pruned.dry_run, before == after) {
+    out + match (pruned.dry_run, before == after) {
         (true, false) => {
             format!("\n{what} with {events} would go; the file would shrink from {before} to about {after}\n")
         }
@@ -141,7 +141,7 @@ mod tests {
         };
         let look = Look { color: false, width: None, live: false, unicode: true };
         let now = Timestamp::from_second(86_400 * 40).unwrap();
-        let text = page(&pruned, now, look);
+        let text = page(&pruned, now, look).text();
         assert!(text.contains("s-20") && !text.contains("s-21"), "{text}");
         let end = text.split_once("s-20").unwrap().1;
         expect![[r#"
@@ -152,7 +152,7 @@ mod tests {
         "#]]
         .assert_eq(end);
         pruned = Pruned { sessions: vec![session(1)], dry_run: false, ..pruned };
-        assert!(page(&pruned, now, look).contains("1 conversation with 4000 events is gone"));
+        assert!(page(&pruned, now, look).text().contains("1 conversation with 4000 events is gone"));
     }
 
     #[test]

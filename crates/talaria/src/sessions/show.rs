@@ -9,16 +9,16 @@ use talaria_core::transcript::{Message, Role};
 use crate::amounts::{ago, since};
 use crate::look;
 use talaria_render::sheet::Sheet;
-use talaria_render::{Color, Look, Paint, Style, field, plain, plain_line};
+use talaria_render::{Color, Look, Paint, Style, StyledText, field, plain, plain_line};
 
 /// So many lines of a tool's output are shown; the rest is in the export.
 const TOOL_LINES: usize = 12;
 
 /// The whole page.
-pub(super) fn page(detail: &SessionDetail, now: Timestamp, look: Look) -> String {
+pub(super) fn page(detail: &SessionDetail, now: Timestamp, look: Look) -> StyledText {
     let paint = Paint::new(look);
     let info = &detail.info;
-    let mut out = format!("{}\n", paint.text(Style::BOLD, &plain_line(info.title.trim())));
+    let mut out = paint.text(Style::BOLD, &plain_line(info.title.trim())) + "\n";
     let codex = detail.codex.as_ref().map(|codex| format!(", Codex {codex}")).unwrap_or_default();
     let model = info.model.as_ref().map(|model| format!(", {model}")).unwrap_or_default();
     let fields = [
@@ -33,18 +33,20 @@ pub(super) fn page(detail: &SessionDetail, now: Timestamp, look: Look) -> String
     ];
     for (name, value) in fields {
         if let Some(value) = value {
-            out += &field(&format!("{name:<9}"), &plain_line(&value), look);
+            out += field(&format!("{name:<9}"), &plain_line(&value), look);
         }
     }
     if !detail.turns.is_empty() {
-        out += &format!("\n{}", turns(&detail.turns, now).show(look));
+        out += "\n";
+        out += turns(&detail.turns, now).show(look);
     }
     if detail.older_messages > 0 {
         let older = format!("({} older messages; `talaria sessions export` has all)", detail.older_messages);
-        out += &format!("\n{}\n", paint.text(Style::DIM, &older));
+        out += "\n";
+        out += paint.text(Style::DIM, &older) + "\n";
     }
     for message in &detail.messages {
-        out += &said(message, paint);
+        out += said(message, paint);
     }
     let next = match (&info.task, info.id.short(), info.running) {
         (_, id, _) if detail.origin.is_some() => {
@@ -55,7 +57,7 @@ pub(super) fn page(detail: &SessionDetail, now: Timestamp, look: Look) -> String
         (None, id, true) => format!("follow it: talaria exec --attach {id}"),
         (None, id, false) => format!("go on with it: talaria exec --resume {id} \"…\""),
     };
-    out + &format!("\n{}\n", paint.text(Style::DIM, &next))
+    out + "\n" + paint.text(Style::DIM, &next) + "\n"
 }
 
 /// Where a conversation came from.
@@ -103,39 +105,39 @@ fn standing(turn: &TurnInfo) -> String {
     }
 }
 
-fn said(message: &Message, paint: Paint) -> String {
-    let mut out = String::new();
+fn said(message: &Message, paint: Paint) -> StyledText {
+    let mut out = StyledText::default();
     let content = message.content.as_deref().map(str::trim).filter(|text| !text.is_empty());
     match message.role {
         Role::User => {
             let text = content.unwrap_or_default();
             let mark = paint.text(Style::BOLD.color(Color::Cyan), ">");
             for line in plain(text).lines() {
-                out += &format!("{mark} {line}\n");
+                out += mark.clone() + format!(" {line}\n");
             }
         }
         Role::Assistant => {
-            out += &content.map(|text| format!("{}\n", plain(text))).unwrap_or_default();
+            out += content.map(|text| format!("{}\n", plain(text))).unwrap_or_default();
             for call in &message.tool_calls {
                 let call = format!("{} {}", call.function.name, call.function.arguments);
                 let sign = paint.sign("•", "*");
-                out += &format!("{}\n", paint.text(Style::DIM, &format!("{sign} {}", plain_line(&call))));
+                out += paint.text(Style::DIM, &format!("{sign} {}", plain_line(&call))) + "\n";
             }
         }
         Role::Tool => {
             let text = plain(content.unwrap_or_default());
             let lines: Vec<&str> = text.lines().collect();
             for line in lines.iter().take(TOOL_LINES) {
-                out += &format!("{}\n", paint.text(Style::DIM, &format!("  {line}")));
+                out += paint.text(Style::DIM, &format!("  {line}")) + "\n";
             }
             let rest = lines.len().saturating_sub(TOOL_LINES);
             if rest > 0 {
-                out += &format!("{}\n", paint.text(Style::DIM, &format!("  ({rest} more lines)")));
+                out += paint.text(Style::DIM, &format!("  ({rest} more lines)")) + "\n";
             }
             return out;
         }
     }
-    if out.is_empty() { out } else { format!("\n{out}") }
+    if out.is_empty() { out } else { StyledText::plain("\n") + out }
 }
 
 #[cfg(test)]
@@ -240,6 +242,6 @@ mod tests {
 
             go on with it: talaria exec --resume 0199a000 "…"
         "#]]
-        .assert_eq(&page(&detail, at(4700), look));
+        .assert_eq(&page(&detail, at(4700), look).text());
     }
 }

@@ -19,7 +19,7 @@ use crate::engine::refused;
 use crate::exec::person_or;
 use crate::face::Answerer;
 use crate::look;
-use crate::output::{for_people, print};
+use crate::output::{encoded, for_people, print};
 use crate::patience::patiently;
 use crate::sessions::json_lines;
 use crate::stops::{Stops, stopped, unless_stopped};
@@ -119,7 +119,7 @@ fn show_ended(task: &TaskInfo, view: View) -> Result<u8, Trouble> {
         }
         (View::Events, None) => print(&json_lines(&[super::standing(task)]))?,
         _ if io::stdout().is_terminal() => {
-            print(&page::page(task, Timestamp::now(), look::of_stdout(), Reader::Shell))?;
+            print(&encoded(&page::page(task, Timestamp::now(), look::of_stdout(), Reader::Shell)))?;
         }
         _ => print_answer(task)?,
     }
@@ -134,7 +134,7 @@ fn print_answer(task: &TaskInfo) -> Result<(), Trouble> {
     };
     let account = TaskInfo { answer: untold, ..task.clone() };
     let look = Look { color: false, live: false, ..look::of_stderr() };
-    complain(&page::page(&account, Timestamp::now(), look, Reader::Shell));
+    complain(&page::page(&account, Timestamp::now(), look, Reader::Shell).text());
     match answer {
         Some(answer) if answer.ends_with('\n') => print(&answer),
         Some(answer) => print(&format!("{answer}\n")),

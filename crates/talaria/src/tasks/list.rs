@@ -6,8 +6,8 @@ use talaria_core::api::{TaskLine, TaskQuery};
 use super::status_words;
 use crate::advice::Reader;
 use crate::amounts::ago;
-use talaria_render::Look;
 use talaria_render::sheet::Sheet;
+use talaria_render::{Look, StyledText};
 
 /// The longest list.
 const MOST: usize = 10_000;
@@ -19,10 +19,10 @@ pub(super) fn list(
     now: Timestamp,
     look: Look,
     reader: Reader,
-) -> String {
+) -> StyledText {
     if tasks.is_empty() {
         let none = if query.active { "no tasks running" } else { "no tasks" };
-        return format!("{none}; {}\n", reader.advice("`talaria task start \"…\"` starts one"));
+        return format!("{none}; {}\n", reader.advice("`talaria task start \"…\"` starts one")).into();
     }
     let mut sheet = Sheet::new(&["id", "status", "created", "updated", "title"], "title");
     for task in tasks {
@@ -38,10 +38,10 @@ pub(super) fn list(
     let mut out = sheet.show(look);
     if tasks.len() >= query.limit && query.limit < MOST {
         let more = format!("there may be more: talaria task list --limit {}\n", (query.limit * 2).min(MOST));
-        out += &reader.advice(&more);
+        out += reader.advice(&more);
     }
     if tasks.iter().any(|task| task.open_requests > 0) {
-        out += &reader.advice("answer what waits: talaria requests list\n");
+        out += reader.advice("answer what waits: talaria requests list\n");
     }
     out
 }
@@ -54,6 +54,10 @@ mod tests {
 
     use super::super::sample::{LOOK, at, line};
     use super::*;
+
+    fn list(tasks: &[TaskLine], query: &TaskQuery, now: Timestamp, look: Look, reader: Reader) -> String {
+        super::list(tasks, query, now, look, reader).text()
+    }
 
     fn query(limit: usize) -> TaskQuery {
         TaskQuery { limit, ..TaskQuery::default() }

@@ -11,27 +11,28 @@ use crate::patience::patiently;
 use crate::sessions::json_lines;
 use crate::trouble::Trouble;
 use talaria_render::sheet::Sheet;
-use talaria_render::{Look, Paint, Style, plain};
+use talaria_render::{Look, Paint, Style, StyledText, plain};
 
 /// Sends what is owed, or says what would be sent.
-pub(super) async fn told(options: &NotifyTasks, client: &Client, look: Look) -> Result<String, Trouble> {
+pub(super) async fn told(options: &NotifyTasks, client: &Client, look: Look) -> Result<StyledText, Trouble> {
     let notify = Notify { limit: options.limit as usize, dry_run: options.dry_run };
     let notices = patiently("telling", client.notify(notify)).await;
     let notices = notices.map_err(|error| refused("cannot send notifications", &error))?;
-    Ok(if options.json { json_lines(&notices) } else { page(&notices, Timestamp::now(), look) })
+    Ok(if options.json { json_lines(&notices).into() } else { page(&notices, Timestamp::now(), look) })
 }
 
-fn page(notices: &[NoticeInfo], now: Timestamp, look: Look) -> String {
+fn page(notices: &[NoticeInfo], now: Timestamp, look: Look) -> StyledText {
     if notices.is_empty() {
-        return "nothing is owed to anybody\n".to_owned();
+        return "nothing is owed to anybody\n".into();
     }
     let paint = Paint::new(look);
     let mut out = table(notices, now).show(look);
     for notice in notices {
         if let Some(message) = notice.message.as_deref().map(str::trim) {
             let whom = notice.target.as_deref().unwrap_or("nobody");
-            out += &format!("\n{}\n", paint.text(Style::BOLD, &plain(&format!("to {whom}:"))));
-            out += &format!("{}\n", plain(message));
+            out += "\n";
+            out += paint.text(Style::BOLD, &plain(&format!("to {whom}:")));
+            out += format!("\n{}\n", plain(message));
         }
     }
     out
@@ -104,8 +105,8 @@ mod tests {
             codex-1a2b3c4d5e6f  outcome  webhook:https://example.org/␛[2J  failed after 3 tries, again in 1 minute: no answer␊in time
             codex-1a2b3c4d5e6f  outcome  webhook:https://example.org/␛[2J  given up after 3 tries: no answer␊in time
             codex-1a2b3c4d5e6f  outcome  nobody                            nobody was named
-        "#]].assert_eq(&page(&notices, at(100), Look { width: Some(160), ..LOOK }));
-        assert_eq!(page(&[], at(0), LOOK), "nothing is owed to anybody\n");
+        "#]].assert_eq(&page(&notices, at(100), Look { width: Some(160), ..LOOK }).text());
+        assert_eq!(page(&[], at(0), LOOK).text(), "nothing is owed to anybody\n");
     }
 
     #[test]
@@ -120,6 +121,6 @@ mod tests {
             codex-1a2b3c4d5e6f completed
             ␛]0;x␇It is the linker.
         "#]]
-        .assert_eq(&page(&notices, at(100), LOOK));
+        .assert_eq(&page(&notices, at(100), LOOK).text());
     }
 }

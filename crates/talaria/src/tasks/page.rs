@@ -12,7 +12,7 @@ use crate::amounts::{ago, since};
 use crate::look;
 use crate::requests::open_requests;
 use talaria_render::sheet::Sheet;
-use talaria_render::{Look, Paint, Style, complaint, field, plain, plain_line, tokens};
+use talaria_render::{Look, Paint, Style, StyledText, complaint, field, plain, plain_line, tokens};
 
 /// So many files, commands and commits are shown; all of them are in the JSON.
 const SHOWN: usize = 20;
@@ -20,38 +20,42 @@ const SHOWN: usize = 20;
 const SHORT: usize = 10;
 
 /// The whole page.
-pub(super) fn page(task: &TaskInfo, now: Timestamp, look: Look, reader: Reader) -> String {
+pub(super) fn page(task: &TaskInfo, now: Timestamp, look: Look, reader: Reader) -> StyledText {
     let paint = Paint::new(look);
-    let mut out = format!("{}\n", paint.text(Style::BOLD, &plain_line(task.title.trim())));
-    out += &fields(task, now, look);
-    out += &section("May also write", &task.writable_roots);
+    let mut out = paint.text(Style::BOLD, &plain_line(task.title.trim())) + "\n";
+    out += fields(task, now, look);
+    out += section("May also write", &task.writable_roots);
     match &task.worktree {
-        Some(worktree) => out += &changes(worktree, look),
-        None => out += &section("Files that it changed", &task.files),
+        Some(worktree) => out += changes(worktree, look),
+        None => out += section("Files that it changed", &task.files),
     }
-    out += &section("Running now", &task.running);
-    out += &section("Commands that it ran", &task.commands);
-    out += &section("Queued for the next turns", &task.queued);
-    out += &events(&task.events, now, look);
+    out += section("Running now", &task.running);
+    out += section("Commands that it ran", &task.commands);
+    out += section("Queued for the next turns", &task.queued);
+    out += events(&task.events, now, look);
     let owed: Vec<NoticeInfo> =
         task.notices.iter().filter(|notice| notice.target.is_some()).cloned().collect();
     if !owed.is_empty() {
-        out += &format!("\nNotifications:\n{}", notices::table(&owed, now).show(look));
+        out += "\nNotifications:\n";
+        out += notices::table(&owed, now).show(look);
     }
     if let Some(report) = &task.outcome {
         let words = complaint(report);
-        out += &if words.is_empty() { words } else { format!("\n{words}") };
+        out += if words.is_empty() { words } else { format!("\n{words}") };
     }
     if let Some(answer) = task.answer.as_deref().map(str::trim).filter(|answer| !answer.is_empty()) {
-        out += &format!("\n{}\n\n{}\n", paint.text(Style::BOLD, "Answer:"), plain(answer));
+        out += "\n";
+        out += paint.text(Style::BOLD, "Answer:");
+        out += format!("\n\n{}\n", plain(answer));
     }
     if !task.requests.is_empty() {
-        out += &format!("\nWaiting for an answer:\n{}", open_requests(&task.requests, now, look, reader));
+        out += "\nWaiting for an answer:\n";
+        out += open_requests(&task.requests, now, look, reader);
     }
-    out + &next(task, paint, reader)
+    out + next(task, paint, reader)
 }
 
-fn fields(task: &TaskInfo, now: Timestamp, look: Look) -> String {
+fn fields(task: &TaskInfo, now: Timestamp, look: Look) -> StyledText {
     let ahead = match task.ahead {
         Some(0) => " (the next to start)".to_owned(),
         Some(count) => format!(" ({count} before it)"),
@@ -115,13 +119,14 @@ fn turns(task: &TaskInfo) -> Option<String> {
 }
 
 /// What is different from the commit that the worktree began with.
-fn changes(worktree: &WorktreeInfo, look: Look) -> String {
+fn changes(worktree: &WorktreeInfo, look: Look) -> StyledText {
     let base: String = worktree.base.chars().take(SHORT).collect();
     let Some(changes) = &worktree.changes else {
         let why = worktree.problem.as_deref().unwrap_or("that cannot be told");
-        return format!("\nChanged since {}: {}\n", plain_line(&base), plain_line(why));
+        return format!("\nChanged since {}: {}\n", plain_line(&base), plain_line(why)).into();
     };
-    let mut out = format!("\nChanged since {}: {}\n", plain_line(&base), changes.stat());
+    let head = format!("\nChanged since {}: {}\n", plain_line(&base), changes.stat());
+    let mut out = StyledText::from(head);
     let mut sheet = Sheet::new(&["file", "", "lines"], "file").to_be_read();
     for file in changes.files.iter().take(SHOWN) {
         let lines = match (file.added, file.removed) {
@@ -131,19 +136,19 @@ fn changes(worktree: &WorktreeInfo, look: Look) -> String {
         sheet.row([file.path.clone(), file.status.clone(), lines]);
     }
     if !changes.files.is_empty() {
-        out += &sheet.show(look);
-        out += &rest(changes.files.len());
+        out += sheet.show(look);
+        out += rest(changes.files.len());
     }
     let commits = changes.commits.iter().map(|(id, subject)| {
         let id: String = id.chars().take(SHORT).collect();
         format!("{id} {subject}")
     });
-    out += &section("Commits", &commits.collect::<Vec<_>>());
+    out += section("Commits", &commits.collect::<Vec<_>>());
     if changes.uncommitted {
         out += "some of it is not committed\n";
     }
     if let Some(problem) = &worktree.problem {
-        out += &format!("{}\n", plain_line(problem));
+        out += format!("{}\n", plain_line(problem));
     }
     out
 }
@@ -164,19 +169,19 @@ fn rest(count: usize) -> String {
     }
 }
 
-fn events(events: &[TaskEvent], now: Timestamp, look: Look) -> String {
+fn events(events: &[TaskEvent], now: Timestamp, look: Look) -> StyledText {
     if events.is_empty() {
-        return String::new();
+        return StyledText::default();
     }
     let mut sheet = Sheet::new(&["when", "what", "about"], "about");
     for event in events {
         sheet.row([ago(event.at, now), event.kind.replace('_', " "), event.text.clone()]);
     }
-    format!("\nLast events:\n{}", sheet.show(look))
+    StyledText::plain("\nLast events:\n") + sheet.show(look)
 }
 
 /// What a person may want to do next.
-fn next(task: &TaskInfo, paint: Paint, reader: Reader) -> String {
+fn next(task: &TaskInfo, paint: Paint, reader: Reader) -> StyledText {
     let id = &task.id;
     let has_work = task.worktree.as_ref().and_then(|worktree| worktree.changes.as_ref());
     let has_work = has_work.is_some_and(|changes| !changes.files.is_empty());
@@ -195,14 +200,14 @@ fn next(task: &TaskInfo, paint: Paint, reader: Reader) -> String {
         steps.push(("go on with it:", format!("talaria task send {id} \"…\"")));
     }
     let width = steps.iter().map(|(what, _)| what.len()).max().unwrap_or(0);
-    let lines: String = steps
+    let lines: StyledText = steps
         .iter()
         .map(|(what, how)| {
             let how = reader.advice(how);
             paint.text(Style::DIM, &format!("{what:<width$} {}", plain_line(&how))) + "\n"
         })
         .collect();
-    if lines.is_empty() { lines } else { format!("\n{lines}") }
+    if lines.is_empty() { lines } else { StyledText::plain("\n") + lines }
 }
 
 #[cfg(test)]
@@ -212,6 +217,10 @@ mod tests {
 
     use super::super::sample::{LOOK, at, done, hostile, waiting};
     use super::*;
+
+    fn page(task: &TaskInfo, now: Timestamp, look: Look, reader: Reader) -> String {
+        super::page(task, now, look, reader).text()
+    }
 
     #[test]
     fn a_task_shows_what_it_did_and_what_it_waits_for() {

@@ -2,15 +2,15 @@
 
 use talaria_core::api::Applied;
 
-use talaria_render::{Color, Look, Paint, Style, plain, plain_line};
+use talaria_render::{Color, Look, Paint, Style, StyledText, plain, plain_line};
 
 /// Shows a diff: as it came where a program reads it, harmless and coloured at a terminal.
-pub(super) fn show(diff: &str, look: Look) -> String {
+pub(super) fn show(diff: &str, look: Look) -> StyledText {
     if !look.live {
-        return diff.to_owned();
+        return diff.into();
     }
     if diff.trim().is_empty() {
-        return "it has changed nothing\n".to_owned();
+        return "it has changed nothing\n".into();
     }
     let paint = Paint::new(look);
     let row = |line: &str| paint.text(style(line), line) + "\n";
@@ -45,6 +45,8 @@ pub(super) fn applied(applied: &Applied) -> String {
 
 #[cfg(test)]
 mod tests {
+    use talaria_render::StyledLine;
+
     use super::super::sample::LOOK;
     use super::*;
 
@@ -52,14 +54,12 @@ mod tests {
 
     #[test]
     fn a_diff_is_harmless_at_a_terminal_and_untouched_in_a_pipe() {
-        assert_eq!(show(DIFF, LOOK), DIFF.replace('\u{1b}', "␛"));
-        assert_eq!(show(DIFF, Look { live: false, ..LOOK }), DIFF);
-        let coloured = show(DIFF, Look { color: true, ..LOOK });
-        assert!(
-            coloured.contains("\u{1b}[32m+␛[2Jnew") && coloured.contains("\u{1b}[31m-old"),
-            "{coloured:?}"
-        );
-        assert_eq!(show("\n", LOOK), "it has changed nothing\n");
+        assert_eq!(show(DIFF, LOOK).text(), DIFF.replace('\u{1b}', "␛"));
+        assert_eq!(show(DIFF, Look { live: false, ..LOOK }).text(), DIFF);
+        let coloured = show(DIFF, Look { color: true, ..LOOK }).into_lines();
+        assert_eq!(coloured[4], StyledLine::of(Style::PLAIN.color(Color::Red), "-old"));
+        assert_eq!(coloured[5], StyledLine::of(Style::PLAIN.color(Color::Green), "+␛[2Jnew"));
+        assert_eq!(show("\n", LOOK).text(), "it has changed nothing\n");
     }
 
     #[test]

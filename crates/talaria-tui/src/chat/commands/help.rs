@@ -4,7 +4,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::{Definition, Mistake, Needs, TABLE, named};
 use crate::chat::keys::KEYS;
-use talaria_render::{Look, Paint, Style};
+use talaria_render::{Look, Paint, Style, StyledText};
 
 /// Below this width a command and its help stand below each other.
 const SIDE_BY_SIDE: usize = 72;
@@ -17,7 +17,7 @@ const SIGNS: &[(&str, &str)] = &[
 ];
 
 /// Tells about all commands, or about one.
-pub fn help(name: Option<&str>, look: Look) -> Result<String, Mistake> {
+pub fn help(name: Option<&str>, look: Look) -> Result<StyledText, Mistake> {
     let paint = Paint::new(look);
     let width = look.width.unwrap_or(DEFAULT_WIDTH);
     Ok(match name {
@@ -27,49 +27,50 @@ pub fn help(name: Option<&str>, look: Look) -> Result<String, Mistake> {
 }
 
 /// Tells about the keys, which only a screen has.
-pub fn keys(look: Look) -> String {
+pub fn keys(look: Look) -> StyledText {
     let rows = KEYS.iter().map(|(key, help)| ((*key).to_owned(), *help)).collect();
     listed(rows, Paint::new(look), look.width.unwrap_or(DEFAULT_WIDTH))
 }
 
-fn all(paint: Paint, width: usize) -> String {
+fn all(paint: Paint, width: usize) -> StyledText {
     let commands = TABLE.iter().map(|one| (one.synopsis(), one.help));
     let signs = SIGNS.iter().map(|(sign, help)| ((*sign).to_owned(), *help));
     listed(commands.chain(signs).collect(), paint, width)
 }
 
-fn listed(rows: Vec<(String, &str)>, paint: Paint, width: usize) -> String {
+fn listed(rows: Vec<(String, &str)>, paint: Paint, width: usize) -> StyledText {
     let column = rows.iter().map(|(synopsis, _)| synopsis.width()).filter(|&width| width <= 26).max();
     let column = column.unwrap_or(0) + 2;
-    let mut out = String::new();
+    let mut out = StyledText::default();
     for (synopsis, help) in rows {
         let fits = width >= SIDE_BY_SIDE && synopsis.width() + 2 <= column;
         paint.push(&mut out, Style::BOLD, &synopsis);
         if fits {
-            out.push_str(&" ".repeat(column - synopsis.width()));
+            out.push_spaces(column - synopsis.width());
         } else {
-            out.push('\n');
+            out.end_line();
         }
         let indent = if width >= SIDE_BY_SIDE { column } else { 2 };
         let text = wrapped(help, width.saturating_sub(indent).max(10));
         for (at, row) in text.iter().enumerate() {
             if at > 0 || !fits {
-                out.push_str(&" ".repeat(indent));
+                out.push_spaces(indent);
             }
-            out.push_str(row);
-            out.push('\n');
+            out.push_plain(row);
+            out.end_line();
         }
     }
     out
 }
 
-fn one(definition: &Definition, paint: Paint, width: usize) -> String {
-    let mut out = paint.text(Style::BOLD, &definition.synopsis()) + "\n";
+fn one(definition: &Definition, paint: Paint, width: usize) -> StyledText {
+    let mut out = paint.text(Style::BOLD, &definition.synopsis());
+    out.end_line();
     let mut tell = |text: &str| {
         for row in wrapped(text, width.saturating_sub(2).max(10)) {
-            out.push_str("  ");
-            out.push_str(&row);
-            out.push('\n');
+            out.push_plain("  ");
+            out.push_plain(&row);
+            out.end_line();
         }
     };
     tell(definition.help);

@@ -59,7 +59,7 @@ fn help_lists_every_command() {
                                     it
         //TEXT                      say a text that begins with a slash
     "#]]
-    .assert_eq(&help(None, PIPE).unwrap());
+    .assert_eq(&help(None, PIPE).unwrap().text());
 }
 
 #[test]
@@ -88,12 +88,12 @@ fn keys_are_told_in_a_row_each() {
         Ctrl-_, Alt-_        undo, redo
         Ctrl-Z               suspend the program; `fg` returns
     "#]]
-    .assert_eq(&keys(PIPE));
+    .assert_eq(&keys(PIPE).text());
 }
 
 #[test]
 fn help_fits_a_narrow_window() {
-    let text = help(None, Look { width: Some(32), ..PIPE }).unwrap();
+    let text = help(None, Look { width: Some(32), ..PIPE }).unwrap().text();
     expect![[r#"
         /new
           begin a new conversation; the
@@ -108,7 +108,7 @@ fn help_fits_a_narrow_window() {
 fn help_tells_about_one_command() {
     let mut text = String::new();
     for name in ["approve", "/q", "steer", "stp"] {
-        text += &help(Some(name), PIPE).unwrap_or_else(|mistake| format!("{mistake}\n"));
+        text += &help(Some(name), PIPE).map_or_else(|mistake| format!("{mistake}\n"), |help| help.text());
     }
     expect![[r#"
         /approve [REQUEST] [once|session|always]

@@ -6,8 +6,7 @@ use talaria_guard::plain::reveal_line;
 use unicode_width::UnicodeWidthStr;
 
 use super::{Choice, Context, What};
-use crate::chat::line::Line;
-use talaria_render::{Color, Look, Paint, Style, cut};
+use talaria_render::{Color, Look, Paint, Style, StyledLine, cut};
 
 /// The most rows of a list.
 const ROWS: usize = 8;
@@ -65,7 +64,7 @@ impl Popup {
     }
 
     /// The rows that are seen.
-    pub(crate) fn lines(&self, width: usize, max_rows: usize, look: Look) -> Vec<Line> {
+    pub(crate) fn lines(&self, width: usize, max_rows: usize, look: Look) -> Vec<StyledLine> {
         let rows = ROWS.min(max_rows);
         if rows == 0 || width == 0 {
             return Vec::new();
@@ -98,13 +97,13 @@ impl Popup {
         }
     }
 
-    fn line(&self, at: usize, choice: &Choice, column: usize, width: usize, look: Look) -> Line {
+    fn line(&self, at: usize, choice: &Choice, column: usize, width: usize, look: Look) -> StyledLine {
         let paint = Paint::new(look);
         let is_chosen = self.chosen == Some(at);
         let sign = if is_chosen { paint.sign("› ", "> ") } else { "  " };
         let style = |wanted: Style| if look.color { wanted } else { Style::PLAIN };
         let strong = if is_chosen { style(Style::BOLD.color(Color::Cyan)) } else { Style::PLAIN };
-        let mut line = Line::default();
+        let mut line = StyledLine::default();
         if width <= sign.width() + 1 {
             line.push(strong, &cut(&self.shown(choice), width, paint));
             return line;
@@ -131,8 +130,8 @@ impl Popup {
 }
 
 /// So many choices are not shown here.
-fn more(count: usize, width: usize, look: Look) -> Line {
+fn more(count: usize, width: usize, look: Look) -> StyledLine {
     let paint = Paint::new(look);
     let text = cut(&format!("  {} {count} more", paint.sign("…", "~")), width, paint);
-    Line::of(if look.color { Style::DIM } else { Style::PLAIN }, text)
+    StyledLine::of(if look.color { Style::DIM } else { Style::PLAIN }, text)
 }

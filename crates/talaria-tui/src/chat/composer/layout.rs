@@ -11,8 +11,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::buffer::Buffer;
 use super::fragment::Kind;
-use crate::chat::line::Line;
-use talaria_render::{Color, Look, Paint, Style, cut};
+use talaria_render::{Color, Look, Paint, Style, StyledLine, cut};
 
 const TAB: &str = "    ";
 
@@ -102,8 +101,8 @@ impl Layout {
     }
 
     /// Draws a row.
-    pub(crate) fn line(&self, buffer: &Buffer, row: usize, look: Look) -> Line {
-        let mut line = Line::default();
+    pub(crate) fn line(&self, buffer: &Buffer, row: usize, look: Look) -> StyledLine {
+        let mut line = StyledLine::default();
         let (mut text, mut style) = (String::new(), Style::PLAIN);
         for step in steps(buffer, self.rows[row].clone(), self.room, look) {
             if step.style != style {

@@ -6,8 +6,8 @@ use super::Composer;
 use super::buffer::Buffer;
 use super::layout::Layout;
 use super::recall::Search;
-use crate::chat::line::{Line, fitting};
-use talaria_render::{Color, Paint, Style, cut};
+use crate::chat::line::fitting;
+use talaria_render::{Color, Paint, Style, StyledLine, cut};
 
 /// Below this width there is no sign in front of the text.
 const SIGN_NEEDS: usize = 8;
@@ -23,7 +23,7 @@ const NOTHING: &[&str] = &[
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rows {
     /// The rows, none wider than the window.
-    pub lines: Vec<Line>,
+    pub lines: Vec<StyledLine>,
     /// The column and the row of the cursor, within them.
     pub cursor: (u16, u16),
 }
@@ -59,12 +59,12 @@ impl Composer {
     }
 
     /// Gives the rows of the open list; none if no list is open.
-    pub fn popup(&self, width: u16, max_rows: u16) -> Vec<Line> {
+    pub fn popup(&self, width: u16, max_rows: u16) -> Vec<StyledLine> {
         let (width, most) = (usize::from(width), usize::from(max_rows));
         self.popup.as_ref().map(|popup| popup.lines(width, most, self.look)).unwrap_or_default()
     }
 
-    fn row(&self, layout: &Layout, row: usize, seen: usize, width: usize) -> Line {
+    fn row(&self, layout: &Layout, row: usize, seen: usize, width: usize) -> StyledLine {
         let paint = Paint::new(self.look);
         let is_shell = self.buffer.text().starts_with('!') && !self.buffer.is_unit(0);
         let (sign, color) = match row {
@@ -75,7 +75,7 @@ impl Composer {
             _ => ("  ", None),
         };
         let style = self.style(color.map_or(Style::DIM, |color| Style::BOLD.color(color)));
-        let mut line = Line::default();
+        let mut line = StyledLine::default();
         if width >= SIGN_NEEDS {
             line.push(style, sign);
         }
@@ -87,7 +87,7 @@ impl Composer {
         let paint = Paint::new(self.look);
         let missing = if search.found.is_none() && !search.letters.is_empty() { " (nothing)" } else { "" };
         let letters = talaria_guard::plain::reveal_line(&search.letters);
-        let mut head = Line::default();
+        let mut head = StyledLine::default();
         let label = cut("find: ", width.saturating_sub(1), paint);
         head.push(self.style(Style::BOLD.color(Color::Cyan)), &label);
         let space = width - label.width() - usize::from(width > label.width());
@@ -100,14 +100,14 @@ impl Composer {
         Rows { lines, cursor: at(column, 0, width) }
     }
 
-    fn preview_rows(&self, found: &Buffer, width: usize, most: usize) -> Vec<Line> {
+    fn preview_rows(&self, found: &Buffer, width: usize, most: usize) -> Vec<StyledLine> {
         if found.is_empty() {
             return Vec::new();
         }
         let layout = Layout::of(found, width - sign_width(width), self.look);
         let indent = " ".repeat(sign_width(width));
         let line = |row| {
-            let mut line = Line::default();
+            let mut line = StyledLine::default();
             line.push(Style::PLAIN, &indent);
             line.spans.extend(layout.line(found, row, self.look).spans);
             line

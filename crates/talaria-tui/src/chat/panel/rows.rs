@@ -9,11 +9,11 @@ use talaria_guard::plain::reveal_line;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-use super::super::line::{Line, Span, fitting};
+use super::super::line::fitting;
 use super::super::welcome::wrapped;
 use super::{Panel, Stage, short};
 use talaria_render::question::{self, Rules};
-use talaria_render::{Color, Paint, Style, cut, diff, prompt};
+use talaria_render::{Color, Paint, Style, StyledLine, StyledSpan, cut, diff, prompt};
 
 /// An answer was given.
 const SENT: &[&str] = &["your answer is on its way", "answer on its way", "answer sent"];
@@ -24,7 +24,7 @@ const ELSEWHERE: &[&str] =
 /// The panel on the screen.
 #[derive(Debug, Default)]
 pub(in super::super) struct Rows {
-    pub(in super::super) lines: Vec<Line>,
+    pub(in super::super) lines: Vec<StyledLine>,
     /// Behind what is typed.
     pub(in super::super) cursor: Option<(usize, usize)>,
 }
@@ -54,14 +54,14 @@ impl Panel {
             lines.push(self.mark(shown, width, paint));
         }
         let has_cursor = self.takes_line() && self.has_keyboard();
-        let column = tail.last().map_or(0, Line::width);
+        let column = tail.last().map_or(0, StyledLine::width);
         self.body = Some((width, body));
         lines.extend(tail);
         let cursor = has_cursor.then(|| (column, lines.len().saturating_sub(1)));
         Rows { lines, cursor }
     }
 
-    fn question(&self, width: usize, paint: Paint) -> Vec<Line> {
+    fn question(&self, width: usize, paint: Paint) -> Vec<StyledLine> {
         let rules = Rules {
             sandbox: &self.scene.sandbox,
             approval: &self.scene.approval,
@@ -70,13 +70,13 @@ impl Panel {
         };
         let mut lines = Vec::new();
         for whose in self.scene.origin.iter().chain(&self.scene.agent) {
-            lines.push(Line::of(Style::BOLD, whose.clone()));
+            lines.push(StyledLine::of(Style::BOLD, whose.clone()));
         }
         let near = nearby(self.dialog.ask(), &self.scene.cwd);
         let ask = near.as_ref().unwrap_or(self.dialog.ask());
-        lines.extend(Line::read_all(&question::show(ask, paint, Some(width), rules)));
+        lines.extend(question::show(ask, paint, Some(width), rules).into_lines());
         if near.is_some() {
-            let mut place = Line::of(Style::DIM, format!("  {:<8}", "in"));
+            let mut place = StyledLine::of(Style::DIM, format!("  {:<8}", "in"));
             place.push(Style::PLAIN, &reveal_line(&self.scene.cwd));
             lines.push(place);
         }
@@ -84,7 +84,7 @@ impl Panel {
     }
 
     /// Which rows are shown, and which have to be shown before a yes.
-    fn mark(&self, shown: Range<usize>, width: usize, paint: Paint) -> Line {
+    fn mark(&self, shown: Range<usize>, width: usize, paint: Paint) -> StyledLine {
         let rule = paint.sign("──", "--");
         let place = format!("{}-{}/{}", shown.start + 1, shown.end, self.page.total());
         let unseen = self.page.unseen().filter(|_| self.stage == Stage::Asking);
@@ -111,21 +111,23 @@ impl Panel {
         }
         words.push(place);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        Line::of(Style::DIM, fitting(&words, width))
+        StyledLine::of(Style::DIM, fitting(&words, width))
     }
 
     /// What is wanted, or why nothing can be answered now.
-    fn tail(&self, width: usize, height: usize, paint: Paint) -> Vec<Line> {
+    fn tail(&self, width: usize, height: usize, paint: Paint) -> Vec<StyledLine> {
         let wanted = match self.stage {
-            Stage::Sent => vec![Line::of(Style::DIM, fitting(SENT, width))],
-            Stage::Asking if !self.has_keyboard() => vec![Line::of(Style::BOLD, fitting(ELSEWHERE, width))],
+            Stage::Sent => vec![StyledLine::of(Style::DIM, fitting(SENT, width))],
+            Stage::Asking if !self.has_keyboard() => {
+                vec![StyledLine::of(Style::BOLD, fitting(ELSEWHERE, width))]
+            }
             Stage::Asking => self.prompt(width, paint),
         };
         let Some(problem) = self.problem.as_deref() else {
             return if wanted.len() > height / 2 { vec![self.short(width, paint)] } else { wanted };
         };
-        let red = |text| Line::of(Style::PLAIN.color(Color::Red), text);
-        let told: Vec<Line> = wrapped(problem, width).into_iter().map(red).collect();
+        let red = |text| StyledLine::of(Style::PLAIN.color(Color::Red), text);
+        let told: Vec<StyledLine> = wrapped(problem, width).into_iter().map(red).collect();
         if told.len() + wanted.len() <= height / 2 {
             return told.into_iter().chain(wanted).collect();
         }
@@ -133,8 +135,8 @@ impl Panel {
     }
 
     /// What is wanted, in as many rows as it needs.
-    fn prompt(&self, width: usize, paint: Paint) -> Vec<Line> {
-        let mut lines = Line::read_all(&prompt::show(&self.dialog, paint, Some(width)));
+    fn prompt(&self, width: usize, paint: Paint) -> Vec<StyledLine> {
+        let mut lines = prompt::show(&self.dialog, paint, Some(width)).into_lines();
         if let Some(last) = lines.last_mut().filter(|_| !self.dialog.is_secret()) {
             last.push(Style::PLAIN, &reveal_line(self.entry.text()));
         }
@@ -142,17 +144,19 @@ impl Panel {
     }
 
     /// The same in one row, for windows with little room: the keys alone, or the end of what is typed.
-    fn short(&self, width: usize, paint: Paint) -> Line {
+    fn short(&self, width: usize, paint: Paint) -> StyledLine {
         match self.stage {
-            Stage::Sent => return Line::of(Style::DIM, fitting(SENT, width)),
-            Stage::Asking if !self.has_keyboard() => return Line::of(Style::BOLD, fitting(ELSEWHERE, width)),
+            Stage::Sent => return StyledLine::of(Style::DIM, fitting(SENT, width)),
+            Stage::Asking if !self.has_keyboard() => {
+                return StyledLine::of(Style::BOLD, fitting(ELSEWHERE, width));
+            }
             Stage::Asking => {}
         }
         if let Some(keys) = short::keys(&self.dialog) {
-            return Line::of(Style::BOLD, keys);
+            return StyledLine::of(Style::BOLD, keys);
         }
         let label = short::label(&self.dialog);
-        let mut line = Line::of(Style::BOLD, label);
+        let mut line = StyledLine::of(Style::BOLD, label);
         if !self.dialog.is_secret() {
             // The cursor stands behind it.
             let room = width.saturating_sub(label.width() + 1);
@@ -176,12 +180,12 @@ fn nearby(ask: &Ask, cwd: &str) -> Option<Ask> {
 }
 
 /// A line in as many rows as it needs.
-pub(super) fn broken(line: Line, width: usize) -> Vec<Line> {
+pub(super) fn broken(line: StyledLine, width: usize) -> Vec<StyledLine> {
     if line.width() <= width {
         return vec![line];
     }
-    let (mut rows, mut row, mut used) = (Vec::new(), Line::default(), 0);
-    for Span { text, style } in line.spans {
+    let (mut rows, mut row, mut used) = (Vec::new(), StyledLine::default(), 0);
+    for StyledSpan { text, style } in line.spans {
         let mut begin = 0;
         for (at, piece) in text.grapheme_indices(true) {
             if used + piece.width() > width && used > 0 {

@@ -14,8 +14,7 @@ use super::plan::Plan;
 use super::remark::Remark;
 use super::request::Request;
 use super::step::Step;
-use crate::chat::line::Line;
-use talaria_render::{Highlighter, Paint};
+use talaria_render::{Highlighter, Paint, StyledLine};
 
 /// A cell's place: the number of the event that made it, and which of those that this event made.
 pub(super) type Key = (i64, u32);
@@ -35,7 +34,7 @@ pub(super) struct Cell {
     pub(super) fold: Option<Folding>,
     /// In which frame it was in view last.
     pub(super) seen: u64,
-    rows: Vec<Line>,
+    rows: Vec<StyledLine>,
     laid: Option<Laid>,
 }
 
@@ -147,7 +146,7 @@ impl Cell {
     }
 
     /// Its rows.
-    pub(super) fn rows(&mut self, page: &Page<'_>) -> &[Line] {
+    pub(super) fn rows(&mut self, page: &Page<'_>) -> &[StyledLine] {
         let is_moving = self.is_running() && page.is_heard;
         let beat = if is_moving { (page.now.as_millis() / 100, page.wall / 100) } else { (0, 0) };
         let laid = Laid { width: page.width, fold: page.fold, is_heard: page.is_heard, beat };
@@ -169,7 +168,7 @@ impl Cell {
     }
 
     /// Its rows as they were laid out last.
-    pub(super) fn laid_rows(&self) -> &[Line] {
+    pub(super) fn laid_rows(&self) -> &[StyledLine] {
         match &self.body {
             Body::Message(message) => message.rows(),
             _ => &self.rows,

@@ -3,10 +3,9 @@
 //! A block can only be read from its beginning, and reading is slow: so it is done for what is in view, as far as the frame's
 //! budget goes, and what was read is kept, whatever the width of the window.
 
-use crate::chat::line::Line;
 use talaria_render::highlight::{Class, Reader};
 use talaria_render::markdown::CodeLine;
-use talaria_render::{Color, Highlighter, Paint, Style};
+use talaria_render::{Color, Highlighter, Paint, Style, StyledLine};
 
 /// What reading a line costs beside its length.
 const LINE_COST: usize = 16;
@@ -119,8 +118,8 @@ impl Code {
     }
 
     /// The pieces of a line as they look by now. `base` is how the text around looks.
-    pub(super) fn line(&self, (block, row): Place, base: Style, page: Looks<'_>) -> Line {
-        let mut line = Line::default();
+    pub(super) fn line(&self, (block, row): Place, base: Style, page: Looks<'_>) -> StyledLine {
+        let mut line = StyledLine::default();
         let Some(block) = self.blocks.get(block) else { return line };
         let Some(text) = block.lines.get(row) else { return line };
         let Some(pieces) = &text.pieces else {

@@ -8,8 +8,7 @@ use talaria_core::item::{AgentState, Item};
 
 use super::cell::{Folding, Page};
 use super::wrap::{Break, wrap};
-use crate::chat::line::Line;
-use talaria_render::{Color, Paint, Style, cut, news, plain_line};
+use talaria_render::{Color, Paint, Style, StyledLine, cut, news, plain_line};
 
 /// Steps of a sub-agent that are kept.
 const STEPS: usize = 40;
@@ -139,7 +138,7 @@ impl Crew {
     }
 
     /// Appends the rows: in short one for each, with what it did last.
-    pub(super) fn push_rows(&self, page: &Page<'_>, out: &mut Vec<Line>) {
+    pub(super) fn push_rows(&self, page: &Page<'_>, out: &mut Vec<StyledLine>) {
         let paint = page.paint;
         for agent in &self.agents {
             let warning = Style::PLAIN.color(Color::Yellow);
@@ -162,7 +161,7 @@ impl Crew {
                 let last = agent.steps.back().map(|step| format!(": {}", step.words)).unwrap_or_default();
                 text = cut(&format!("{text}{last}"), page.width, paint);
             }
-            wrap(Line::read(&paint.text(style, &text)), page.width, 4, Break::Words, out);
+            wrap(paint.line(style, &text), page.width, 4, Break::Words, out);
             if page.fold == Folding::Folded {
                 continue;
             }
@@ -170,8 +169,8 @@ impl Crew {
             let more = (agent.forgotten > 0).then(|| format!("{} earlier step{plural}", agent.forgotten));
             let steps = agent.steps.iter().map(|step| &step.words);
             for step in more.iter().chain(steps) {
-                let text = paint.text(Style::DIM, &format!("      {step}"));
-                wrap(Line::read(&text), page.width, 6, Break::Words, out);
+                let line = paint.line(Style::DIM, &format!("      {step}"));
+                wrap(line, page.width, 6, Break::Words, out);
             }
         }
     }

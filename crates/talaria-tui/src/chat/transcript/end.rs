@@ -11,8 +11,7 @@ use super::kept::{Kept, Limits};
 use super::message::{Message, Voice};
 use super::printed::{KEY, more_lines};
 use super::wrap::{Break, rows};
-use crate::chat::line::Line;
-use talaria_render::{cut, notice, plain_line};
+use talaria_render::{StyledLine, cut, notice, plain_line};
 
 /// A window in which the tokens of a turn take more than one row.
 const NARROW: usize = 60;
@@ -80,7 +79,7 @@ impl End {
 
     /// Its rows. In a narrow window a turn that did its work has none: what it cost would take the place of what it
     /// said, and stands in the status line.
-    pub(super) fn rows(&self, page: &Page<'_>) -> Vec<Line> {
+    pub(super) fn rows(&self, page: &Page<'_>) -> Vec<StyledLine> {
         let is_news = !matches!(self.report.outcome, Outcome::Completed);
         if page.width < NARROW && !is_news {
             return Vec::new();
@@ -92,7 +91,7 @@ impl End {
             }
             _ => notice::outcome(&self.report, self.took, None, page.paint),
         };
-        if text.is_empty() { Vec::new() } else { rows(&text, page.width, 2, Break::Words) }
+        if text.is_empty() { Vec::new() } else { rows(text, page.width, 2, Break::Words) }
     }
 
     /// Does it say what went wrong?

@@ -7,9 +7,8 @@ use std::ops::Range;
 use super::cell::Page;
 use super::code::{Budget, Code, Looks, Place};
 use super::wrap::{Break, rows, wrap};
-use crate::chat::line::Line;
 use talaria_render::markdown::{CodeLine, Markdown};
-use talaria_render::{Highlighter, Paint, Style};
+use talaria_render::{Highlighter, Paint, Style, StyledLine, StyledText};
 
 /// A message in rows.
 #[derive(Debug)]
@@ -20,8 +19,8 @@ pub(super) struct Formatted {
     markdown: Markdown,
     fed: usize,
     /// Output of the formatter whose line has not ended.
-    open: String,
-    rows: Vec<Line>,
+    open: StyledText,
+    rows: Vec<StyledLine>,
     /// How many rows stay; the others are a draft.
     settled: usize,
     code: Vec<CodeRows>,
@@ -52,7 +51,7 @@ impl Formatted {
             paint: None,
             markdown,
             fed: 0,
-            open: String::new(),
+            open: StyledText::default(),
             rows: Vec::new(),
             settled: 0,
             code: Vec::new(),
@@ -66,7 +65,7 @@ impl Formatted {
     }
 
     /// All rows.
-    pub(super) fn rows(&self) -> &[Line] {
+    pub(super) fn rows(&self) -> &[StyledLine] {
         &self.rows
     }
 
@@ -95,13 +94,14 @@ impl Formatted {
     }
 
     /// What is not for good yet.
-    pub(super) fn draft(&self, page: &Page<'_>) -> Vec<Line> {
-        let text = format!("{}{}", self.open, self.markdown.draft());
-        if text.is_empty() { Vec::new() } else { rows(&text, page.width, 0, Break::Anywhere) }
+    pub(super) fn draft(&self, page: &Page<'_>) -> Vec<StyledLine> {
+        let mut text = self.open.clone();
+        text.append(self.markdown.draft());
+        if text.is_empty() { Vec::new() } else { rows(text, page.width, 0, Break::Anywhere) }
     }
 
     /// Shows this below what stays.
-    pub(super) fn put_draft(&mut self, draft: Vec<Line>) {
+    pub(super) fn put_draft(&mut self, draft: Vec<StyledLine>) {
         self.rows.truncate(self.settled);
         self.rows.extend(draft);
     }
@@ -138,22 +138,13 @@ impl Formatted {
     /// Makes rows of the lines that have ended.
     fn settle(&mut self, page: &Page<'_>, code: &mut Code) {
         let noted = self.markdown.take_code();
-        let Some(end) = self.open.rfind('\n') else { return };
         let mut noted = noted.iter().peekable();
-        let open = std::mem::take(&mut self.open);
-        let (ended, rest) = open.split_at(end + 1);
-        let mut at = 0;
-        for line in ended.split_inclusive('\n') {
+        for (at, line) in self.open.take_ended().into_iter().enumerate() {
             match noted.next_if(|noted| noted.at == at) {
                 Some(noted) => self.put_code(noted, page, code),
-                None => {
-                    let line = Line::read(line.trim_end_matches('\n'));
-                    wrap(line, self.width, 0, Break::Anywhere, &mut self.rows);
-                }
+                None => wrap(line, self.width, 0, Break::Anywhere, &mut self.rows),
             }
-            at += line.len();
         }
-        rest.clone_into(&mut self.open);
         self.settled = self.rows.len();
     }
 
@@ -172,10 +163,10 @@ impl Formatted {
 }
 
 /// Breaks a line of code; the rows that it goes on in are indented as far.
-fn code_rows(mut line: Line, indent: usize, width: usize) -> Vec<Line> {
+fn code_rows(mut line: StyledLine, indent: usize, width: usize) -> Vec<StyledLine> {
     let mut rows = Vec::new();
     if !line.spans.is_empty() {
-        let space = Line::of(Style::PLAIN, " ".repeat(indent));
+        let space = StyledLine::of(Style::PLAIN, " ".repeat(indent));
         line.spans.splice(..0, space.spans);
     }
     wrap(line, width, indent, Break::Anywhere, &mut rows);

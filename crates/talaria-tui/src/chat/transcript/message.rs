@@ -11,9 +11,8 @@ use super::formatted::Formatted;
 use super::kept::{Kept, Limits, missing_note};
 use super::printed::KEY;
 use super::wrap::{Break, rows, wrap};
-use crate::chat::line::Line;
 use talaria_render::markdown::Markdown;
-use talaria_render::{Highlighter, Paint, Style, cut, plain_line};
+use talaria_render::{Highlighter, Paint, Style, StyledLine, StyledText, cut, plain_line};
 
 const LIMITS: Limits = Limits { head: 64 * 1024, tail: 8 * 1024 };
 
@@ -41,7 +40,7 @@ pub(super) struct Message {
     is_whole: bool,
     sheet: Option<Formatted>,
     /// The one row of a thought that is shown in short.
-    short: Vec<Line>,
+    short: Vec<StyledLine>,
     code: Code,
 }
 
@@ -139,7 +138,7 @@ impl Message {
     }
 
     /// Its rows; laid out before.
-    pub(super) fn rows(&self) -> &[Line] {
+    pub(super) fn rows(&self) -> &[StyledLine] {
         self.sheet.as_ref().map_or(&self.short, Formatted::rows)
     }
 
@@ -192,21 +191,21 @@ impl Message {
         }
         let mut draft = sheet.draft(page);
         if let Some(note) = missing_note(parts.missing) {
-            draft.extend(rows(&page.paint.text(Style::DIM, &note), page.width, 2, Break::Words));
-            let mut out = String::new();
+            draft.extend(rows(page.paint.text(Style::DIM, &note), page.width, 2, Break::Words));
+            let mut out = StyledText::default();
             let mut markdown = self.markdown(page);
             markdown.push(parts.tail, &mut out);
             if self.is_ended {
                 markdown.finish(&mut out);
             }
-            out.push_str(&markdown.draft());
-            draft.extend(rows(&out, page.width, 0, Break::Anywhere));
+            out.append(markdown.draft());
+            draft.extend(rows(out, page.width, 0, Break::Anywhere));
         }
         sheet.put_draft(draft);
     }
 
     /// One row: that there is a thought, and its first words.
-    fn in_short(&self, page: &Page<'_>) -> Line {
+    fn in_short(&self, page: &Page<'_>) -> StyledLine {
         let is_mark = |c: char| matches!(c, '*' | '#' | '_' | '`' | ' ');
         let parts = self.text.parts();
         let words = parts.head.lines().map(|line| line.trim_matches(is_mark)).find(|line| !line.is_empty());
@@ -217,7 +216,7 @@ impl Message {
         let key = if page.width < NARROW { "" } else { key.as_str() };
         let text = cut(&text, page.width.saturating_sub(key.len()), page.paint) + key;
         let mut row = Vec::new();
-        wrap(Line::read(&page.paint.text(self.style(), &text)), page.width, 0, Break::Anywhere, &mut row);
+        wrap(page.paint.line(self.style(), &text), page.width, 0, Break::Anywhere, &mut row);
         row.into_iter().next().unwrap_or_default()
     }
 }

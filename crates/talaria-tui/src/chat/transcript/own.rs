@@ -10,8 +10,7 @@ use super::cell::{Folding, Page};
 use super::kept::{Kept, Limits};
 use super::printed::{self, Gist};
 use super::wrap::{Break, rows, wrap};
-use crate::chat::line::Line;
-use talaria_render::{Color, Style, cut};
+use talaria_render::{Color, Style, StyledLine, cut};
 
 /// More than whoever runs it keeps: nothing is cut out here.
 const LIMITS: Limits = Limits { head: 512 * 1024, tail: 1024 };
@@ -53,7 +52,7 @@ impl Own {
     }
 
     /// Its rows.
-    pub(super) fn rows(&self, page: &Page<'_>) -> Vec<Line> {
+    pub(super) fn rows(&self, page: &Page<'_>) -> Vec<StyledLine> {
         let paint = page.paint;
         let mut out = Vec::new();
         let head = format!("! {}", one_line(&self.ran.command));
@@ -61,9 +60,9 @@ impl Own {
             Folding::Folded => cut(&head, page.width, paint),
             Folding::Unfolded => head,
         };
-        wrap(Line::read(&paint.text(Style::BOLD, &head)), page.width, 2, Break::Anywhere, &mut out);
-        let put = |style: Style, text: &str, out: &mut Vec<Line>| {
-            out.extend(rows(&paint.text(style, &format!("  {text}")), page.width, 2, Break::Words));
+        wrap(paint.line(Style::BOLD, &head), page.width, 2, Break::Anywhere, &mut out);
+        let put = |style: Style, text: &str, out: &mut Vec<StyledLine>| {
+            out.extend(rows(paint.text(style, &format!("  {text}")), page.width, 2, Break::Words));
         };
         if self.ran.is_cut {
             put(Style::DIM, "(the beginning of what it printed is not kept)", &mut out);

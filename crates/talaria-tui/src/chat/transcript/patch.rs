@@ -9,9 +9,8 @@ use super::kept::missing_note;
 use super::printed::more_lines;
 use super::request::{answered_elsewhere, held, unanswered, unheard};
 use super::wrap::{Break, rows, wrap};
-use crate::chat::line::Line;
 use talaria_render::diff::{self, Amount, Counts};
-use talaria_render::{Style, cut, spinner, tool_line};
+use talaria_render::{Style, StyledLine, cut, spinner, tool_line};
 
 /// Lines of a diff that is shown in short.
 const FEW: usize = 24;
@@ -135,18 +134,18 @@ impl Patch {
     }
 
     /// Its rows.
-    pub(super) fn rows(&self, page: &Page<'_>) -> Vec<Line> {
+    pub(super) fn rows(&self, page: &Page<'_>) -> Vec<StyledLine> {
         let paint = page.paint;
         let mut out = Vec::new();
         let is_made = self.state == State::Ended(Status::Completed);
         if !is_made {
-            wrap(Line::read(&self.head(page)), page.width, 2, Break::Anywhere, &mut out);
+            wrap(self.head(page), page.width, 2, Break::Anywhere, &mut out);
             if page.fold == Folding::Folded {
                 let lines: usize = self.changes.iter().map(|(change, _)| diff::line_count(change)).sum();
                 // While it waits or runs, the question or the end shows it.
                 if !self.is_open() && lines > 0 {
-                    let more = paint.text(Style::DIM, &format!("  {}", more_lines(lines, page)));
-                    wrap(Line::read(&more), page.width, 2, Break::Anywhere, &mut out);
+                    let more = paint.line(Style::DIM, &format!("  {}", more_lines(lines, page)));
+                    wrap(more, page.width, 2, Break::Anywhere, &mut out);
                 }
                 return out;
             }
@@ -159,17 +158,17 @@ impl Patch {
         let sign = if is_made { diff::Sign::Made } else { diff::Sign::Wanted };
         let text = diff::show_counted(changes, sign, amount, Some(page.paper()), paint);
         if !text.is_empty() {
-            out.extend(rows(&text, page.width, 2, Break::Anywhere));
+            out.extend(rows(text, page.width, 2, Break::Anywhere));
         }
         if page.fold == Folding::Unfolded
             && let Some(note) = missing_note(self.missing)
         {
-            out.extend(rows(&paint.text(Style::DIM, &note), page.width, 2, Break::Words));
+            out.extend(rows(paint.text(Style::DIM, &note), page.width, 2, Break::Words));
         }
         out
     }
 
-    fn head(&self, page: &Page<'_>) -> String {
+    fn head(&self, page: &Page<'_>) -> StyledLine {
         let paint = page.paint;
         let changes = self.changes.iter().map(|(change, counts)| (change, *counts));
         let names = diff::summary_counted(changes, paint);
@@ -178,7 +177,8 @@ impl Patch {
             State::Running => {
                 let passed = spinner::seconds(passed(page.wall, self.since));
                 let names = cut(&names, page.width.saturating_sub(passed.len() + 13).max(12), paint);
-                return format!("{} changing {names}  {passed}", spinner::sign(page.now, paint));
+                let sign = spinner::sign(page.now, paint);
+                return paint.line(Style::PLAIN, &format!("{sign} changing {names}  {passed}"));
             }
             State::Held => return held(&names, page),
             State::Unanswered => return unanswered(&names, page),

@@ -8,8 +8,7 @@ use super::kept::{Kept, Limits};
 use super::printed::more_lines;
 use super::wrap::{Break, wrap};
 use crate::chat::images;
-use crate::chat::line::Line;
-use talaria_render::{Color, Style, plain, plain_line};
+use talaria_render::{Color, Style, StyledLine, plain, plain_line};
 
 const LIMITS: Limits = Limits { head: 32 * 1024, tail: 8 * 1024 };
 /// Lines that are shown of a long one.
@@ -81,7 +80,7 @@ impl Person {
     }
 
     /// Its rows.
-    pub(super) fn rows(&self, page: &Page<'_>) -> Vec<Line> {
+    pub(super) fn rows(&self, page: &Page<'_>) -> Vec<StyledLine> {
         let (bar, text_style, note) = match self.state {
             State::Pending => (Style::DIM, Style::DIM, Some("not confirmed yet")),
             State::Said => (Style::PLAIN.color(Color::Cyan), Style::BOLD, None),
@@ -94,8 +93,7 @@ impl Person {
             if page.fold == Folding::Folded && self.is_long() { FEW.min(lines.len()) } else { lines.len() };
         let mut rows = Vec::new();
         let mut put = |style: Style, text: &str| {
-            let styled = paint.text(style, text);
-            wrap(Line::read(&styled), page.width.saturating_sub(2).max(1), 0, Break::Words, &mut rows);
+            wrap(paint.line(style, text), page.width.saturating_sub(2).max(1), 0, Break::Words, &mut rows);
         };
         let has_text = !text.is_empty() || self.attachments.is_empty();
         lines[..few].iter().filter(|_| has_text).for_each(|line| put(text_style, line));
@@ -107,7 +105,7 @@ impl Person {
         if page.width < 4 {
             return rows;
         }
-        let bar = Line::read(&paint.text(bar, paint.sign("▌ ", "> ")));
+        let bar = paint.line(bar, paint.sign("▌ ", "> "));
         rows.iter_mut().for_each(|row| row.spans.splice(..0, bar.spans.iter().cloned()).for_each(drop));
         rows
     }

@@ -4,7 +4,7 @@ use talaria_core::event::PlanStep;
 
 use super::cell::Page;
 use super::wrap::{Break, rows};
-use crate::chat::line::Line;
+use talaria_render::StyledLine;
 use talaria_render::notice;
 
 /// The plan as it stands.
@@ -18,10 +18,10 @@ pub(super) struct Plan {
 
 impl Plan {
     /// Its rows.
-    pub(super) fn rows(&self, page: &Page<'_>) -> Vec<Line> {
+    pub(super) fn rows(&self, page: &Page<'_>) -> Vec<StyledLine> {
         let hang = page.paint.sign("  ", "    ").len();
         let text = notice::plan(self.explanation.as_deref(), &self.steps, page.paint);
-        rows(&text, page.width, hang, Break::Words)
+        rows(text, page.width, hang, Break::Words)
     }
 
     /// What it takes in memory.

@@ -5,8 +5,7 @@
 use super::cell::{Folding, Page};
 use super::kept::{Kept, missing_note};
 use super::wrap::{Break, wrap};
-use crate::chat::line::Line;
-use talaria_render::{Style, cut, tool_line};
+use talaria_render::{Style, StyledLine, cut, tool_line};
 
 /// The key that unfolds what is shown in short.
 pub(super) const KEY: &str = "Ctrl-O";
@@ -26,7 +25,7 @@ pub(super) enum Gist {
 }
 
 /// Appends the rows of an output.
-pub(super) fn push(output: &Kept, gist: Gist, style: Style, page: &Page<'_>, out: &mut Vec<Line>) {
+pub(super) fn push(output: &Kept, gist: Gist, style: Style, page: &Page<'_>, out: &mut Vec<StyledLine>) {
     let parts = output.parts();
     let note = missing_note(parts.missing);
     let (end, mut lines) = if note.is_some() {
@@ -54,12 +53,12 @@ pub(super) fn push(output: &Kept, gist: Gist, style: Style, page: &Page<'_>, out
         Gist::End => (&lines[hidden..], true),
         Gist::Beginning => (&lines[..lines.len() - hidden], false),
     };
-    let put = |style: Style, text: &str, out: &mut Vec<Line>| {
+    let put = |style: Style, text: &str, out: &mut Vec<StyledLine>| {
         let text = match page.fold {
             Folding::Folded => cut(text, page.width, page.paint),
             Folding::Unfolded => text.to_owned(),
         };
-        wrap(Line::read(&page.paint.text(style, &text)), page.width, 2, Break::Anywhere, out);
+        wrap(page.paint.line(style, &text), page.width, 2, Break::Anywhere, out);
     };
     more.iter().filter(|_| is_above).for_each(|more| put(Style::DIM, more, out));
     shown.iter().for_each(|line| put(style, format!("  {}", tool_line::output_line(line)).trim_end(), out));

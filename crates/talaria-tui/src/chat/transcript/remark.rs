@@ -4,8 +4,7 @@ use super::cell::{Page, Section};
 use super::kept::{Kept, Limits};
 use super::wrap::{Break, rows, wrap};
 use super::{Note, Tone};
-use crate::chat::line::Line;
-use talaria_render::{Color, Style, counted, cut, plain, plain_line};
+use talaria_render::{Color, Style, StyledLine, StyledText, counted, cut, plain, plain_line};
 
 const LIMITS: Limits = Limits { head: 64 * 1024, tail: 16 * 1024 };
 
@@ -16,7 +15,7 @@ const HEAD_COLUMNS: usize = 10;
 #[derive(Debug)]
 pub(super) struct Remark {
     weight: Weight,
-    text: String,
+    text: StyledText,
     count: usize,
 }
 
@@ -26,9 +25,9 @@ enum Weight {
     Aside,
     /// It is worth a look.
     Warning,
-    /// What is in force, styled already.
+    /// What is in force, in its own styles.
     Head,
-    /// A word of the chat, styled already.
+    /// A word of the chat, in its own styles.
     Ours(Tone),
     /// A command that was typed.
     Echo,
@@ -45,28 +44,24 @@ impl Remark {
         Self::new(Weight::Warning, text)
     }
 
-    /// What is in force, as `render` wrote it.
-    pub(super) fn head(text: String) -> Self {
+    /// What is in force.
+    pub(super) fn head(text: StyledText) -> Self {
         Self { weight: Weight::Head, text, count: 1 }
     }
 
     /// A word of the chat.
     pub(super) fn ours(note: Note) -> Self {
-        let mut text = note.text;
-        if text.len() > LIMITS.head + LIMITS.tail {
-            text = Kept::of(&text, LIMITS).shown();
-        }
-        Self { weight: Weight::Ours(note.tone), text, count: 1 }
+        Self { weight: Weight::Ours(note.tone), text: shortened(note.text), count: 1 }
     }
 
     /// A command that was typed, so that what follows can be told from what was asked before.
     pub(super) fn echo(text: &str) -> Self {
-        Self { weight: Weight::Echo, text: plain_line(text).into_owned(), count: 1 }
+        Self { weight: Weight::Echo, text: plain_line(text).as_ref().into(), count: 1 }
     }
 
     fn new(weight: Weight, text: &str) -> Self {
         let text = Kept::of(text.trim_end(), LIMITS).shown();
-        Self { weight, text: plain(&text).into_owned(), count: 1 }
+        Self { weight, text: plain(&text).as_ref().into(), count: 1 }
     }
 
     /// The same was said again.
@@ -86,28 +81,38 @@ impl Remark {
 
     /// What it takes in memory.
     pub(super) fn weight(&self) -> usize {
-        self.text.capacity()
+        self.text.weight()
     }
 
     /// Its rows.
-    pub(super) fn rows(&self, page: &Page<'_>) -> Vec<Line> {
+    pub(super) fn rows(&self, page: &Page<'_>) -> Vec<StyledLine> {
         let style = match self.weight {
-            Weight::Head => return rows(&self.text, page.width, HEAD_COLUMNS, Break::Words),
+            Weight::Head => return rows(self.text.clone(), page.width, HEAD_COLUMNS, Break::Words),
             Weight::Echo => {
                 let sign = page.paint.sign("›", ">");
-                let line = cut(&format!("{sign} {}", self.text), page.width, page.paint);
-                return rows(&page.paint.text(Style::DIM, &line), page.width, 0, Break::Anywhere);
+                let line = cut(&format!("{sign} {}", self.text.text()), page.width, page.paint);
+                return rows(page.paint.text(Style::DIM, &line), page.width, 0, Break::Anywhere);
             }
-            Weight::Ours(Tone::Info) => return rows(&self.text, page.width, 0, Break::Words),
+            Weight::Ours(Tone::Info) => return rows(self.text.clone(), page.width, 0, Break::Words),
             Weight::Aside => Style::DIM,
             Weight::Warning | Weight::Ours(Tone::Warn) => Style::PLAIN.color(Color::Yellow),
             Weight::Ours(Tone::Bad) => Style::PLAIN.color(Color::Red),
         };
         let mut out = Vec::new();
-        for line in counted(&self.text, self.count, page.paint).split('\n') {
-            let styled = page.paint.text(style, &Line::read(line).text());
-            wrap(Line::read(&styled), page.width, 2, Break::Words, &mut out);
+        for line in counted(&self.text.text(), self.count, page.paint).split('\n') {
+            wrap(page.paint.line(style, line), page.width, 2, Break::Words, &mut out);
         }
         out
+    }
+}
+
+/// A text that is too long without its middle, and then without its styles.
+fn shortened(text: StyledText) -> StyledText {
+    if text.weight() <= LIMITS.head + LIMITS.tail {
+        return text;
+    }
+    match text.text() {
+        long if long.len() > LIMITS.head + LIMITS.tail => Kept::of(&long, LIMITS).shown().into(),
+        _ => text,
     }
 }

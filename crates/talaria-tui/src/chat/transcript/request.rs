@@ -6,8 +6,7 @@ use talaria_core::request::{Ask, Decision, Who};
 use super::cell::{Folding, Page};
 use super::kept::{Kept, Limits};
 use super::wrap::{Break, rows, wrap};
-use crate::chat::line::Line;
-use talaria_render::{Color, Style, cut, notice, tool_line};
+use talaria_render::{Color, Style, StyledLine, StyledText, cut, notice, tool_line};
 
 const LIMITS: Limits = Limits { head: 8 * 1024, tail: 1024 };
 
@@ -109,7 +108,7 @@ impl Request {
     }
 
     /// Its rows.
-    pub(super) fn rows(&self, page: &Page<'_>) -> Vec<Line> {
+    pub(super) fn rows(&self, page: &Page<'_>) -> Vec<StyledLine> {
         if self.is_told && self.is_open() {
             return Vec::new();
         }
@@ -127,41 +126,49 @@ impl Request {
                 Folding::Folded => cut(&line, page.width, paint),
                 Folding::Unfolded => line,
             };
-            wrap(Line::read(&paint.text(style, &line)), page.width, 2, Break::Anywhere, &mut out);
+            wrap(paint.line(style, &line), page.width, 2, Break::Anywhere, &mut out);
         }
         let end = match &self.state {
             State::Open => return out,
             State::Closed { decision, by, why, .. } => notice::decided(*decision, *by, why.as_deref(), paint),
             State::Left => notice::warn(&format!("{} {LEFT}", paint.sign("→", "->")), paint),
         };
-        let indent = if self.about.is_some() { "  " } else { "" };
-        out.extend(rows(&format!("{indent}{end}"), page.width, 4, Break::Words));
+        let mut text = StyledText::plain(if self.about.is_some() { "  " } else { "" });
+        text.append(end);
+        out.extend(rows(text, page.width, 4, Break::Words));
         out
     }
 }
 
 /// The line of something that a person is asked about: it has no time, because it does not run.
-pub(super) fn held(label: &str, page: &Page<'_>) -> String {
+pub(super) fn held(label: &str, page: &Page<'_>) -> StyledLine {
     idle(label, WAITS, page)
 }
 
 /// The line of something that a person was asked about, and nobody answered.
-pub(super) fn unanswered(label: &str, page: &Page<'_>) -> String {
+pub(super) fn unanswered(label: &str, page: &Page<'_>) -> StyledLine {
     idle(label, UNANSWERED, page)
 }
 
 /// The line of something that Codex asked about, and that another client may have accepted.
-pub(super) fn answered_elsewhere(label: &str, page: &Page<'_>) -> String {
+pub(super) fn answered_elsewhere(label: &str, page: &Page<'_>) -> StyledLine {
     idle(label, ELSEWHERE, page)
 }
 
 /// The line of something that had begun when nobody heard of it any more.
-pub(super) fn unheard(label: &str, page: &Page<'_>) -> String {
+pub(super) fn unheard(label: &str, page: &Page<'_>) -> StyledLine {
     idle(label, UNHEARD, page)
 }
 
-fn idle(label: &str, words: &str, page: &Page<'_>) -> String {
+fn idle(label: &str, words: &str, page: &Page<'_>) -> StyledLine {
+    with_note(page.paint.sign("◌", "o"), label, words, page)
+}
+
+/// A sign, a name that is cut to fit, and dimmed words after it.
+pub(super) fn with_note(sign: &str, label: &str, words: &str, page: &Page<'_>) -> StyledLine {
     let room = page.width.saturating_sub(words.len() + 4).max(8);
-    let words = page.paint.text(Style::DIM, words);
-    format!("{} {}  {words}", page.paint.sign("◌", "o"), cut(label, room, page.paint))
+    let label = cut(label, room, page.paint);
+    let mut line = StyledLine::of(Style::PLAIN, format!("{sign} {label}  "));
+    line.push(page.paint.seen(Style::DIM), words);
+    line
 }

@@ -13,10 +13,9 @@ use super::cell::{Folding, Page, passed};
 use super::crew::Crew;
 use super::kept::{Kept, Limits};
 use super::printed::{self, Gist};
-use super::request::{answered_elsewhere, held, unanswered, unheard};
+use super::request::{answered_elsewhere, held, unanswered, unheard, with_note};
 use super::wrap::{Break, wrap};
-use crate::chat::line::Line;
-use talaria_render::{Paint, Style, cut, plain, plain_line, spinner, tool_line};
+use talaria_render::{Paint, Style, StyledLine, cut, plain, plain_line, spinner, tool_line};
 
 const OUTPUT: Limits = Limits { head: 32 * 1024, tail: 32 * 1024 };
 const CALL: Limits = Limits { head: 8 * 1024, tail: 1024 };
@@ -263,10 +262,10 @@ impl Step {
     }
 
     /// Its rows.
-    pub(super) fn rows(&self, page: &Page<'_>) -> Vec<Line> {
+    pub(super) fn rows(&self, page: &Page<'_>) -> Vec<StyledLine> {
         let mut out = Vec::new();
         if self.state != State::Crew {
-            wrap(Line::read(&self.head(page)), page.width, 2, Break::Anywhere, &mut out);
+            wrap(self.head(page), page.width, 2, Break::Anywhere, &mut out);
         }
         self.push_failure(page, &mut out);
         self.push_call(page, &mut out);
@@ -279,7 +278,7 @@ impl Step {
         out
     }
 
-    fn head(&self, page: &Page<'_>) -> String {
+    fn head(&self, page: &Page<'_>) -> StyledLine {
         let paint = page.paint;
         let label = self.name.as_ref().map_or(HEADLESS, |name| &name.label);
         let paper = Some(page.paper());
@@ -287,9 +286,7 @@ impl Step {
             State::Running if !page.is_heard => unheard(label, page),
             State::Running => {
                 let passed = spinner::seconds(passed(page.wall, self.since));
-                let room = page.width.saturating_sub(passed.len() + 4).max(8);
-                let passed = paint.text(Style::DIM, &passed);
-                format!("{} {}  {passed}", spinner::sign(page.now, paint), cut(label, room, paint))
+                with_note(spinner::sign(page.now, paint), label, &passed, page)
             }
             State::Held => held(label, page),
             State::Unanswered => unanswered(label, page),
@@ -299,17 +296,13 @@ impl Step {
                 let end = end.clone().or_else(|| self.failure_in_head(page));
                 tool_line::line(label, *status, [end, time.clone()], paper, paint)
             }
-            State::Background => {
-                let room = page.width.saturating_sub(IN_BACKGROUND.len() + 4).max(8);
-                let words = paint.text(Style::DIM, IN_BACKGROUND);
-                format!("{} {}  {words}", paint.sign("●", "*"), cut(label, room, paint))
-            }
+            State::Background => with_note(paint.sign("●", "*"), label, IN_BACKGROUND, page),
             State::Left(why) => {
                 let why = Some(tool_line::left(*why).to_owned());
                 tool_line::line(label, Status::InProgress, [why, None], paper, paint)
             }
             // It has no row of its own.
-            State::Crew => String::new(),
+            State::Crew => StyledLine::default(),
         }
     }
 
@@ -328,12 +321,12 @@ impl Step {
         let label = self.name.as_ref().map_or(HEADLESS, |name| &name.label);
         let label = cut(label, SHORTEST_LABEL, page.paint);
         let rest = [Some(String::new()), time.clone()];
-        let rest = Line::read(&tool_line::line(&label, *status, rest, None, page.paint)).width();
+        let rest = tool_line::line(&label, *status, rest, None, page.paint).width();
         page.width.saturating_sub(rest + 2).max(8)
     }
 
     /// The reason of a failure, where the first row does not show it.
-    fn push_failure(&self, page: &Page<'_>, out: &mut Vec<Line>) {
+    fn push_failure(&self, page: &Page<'_>, out: &mut Vec<StyledLine>) {
         let Some(failure) = &self.failure else { return };
         if self.failure_in_head(page).is_none() {
             let failure = failure.shown();
@@ -342,7 +335,7 @@ impl Step {
     }
 
     /// The command as it is, where its first line does not show it; the arguments of a tool.
-    fn push_call(&self, page: &Page<'_>, out: &mut Vec<Line>) {
+    fn push_call(&self, page: &Page<'_>, out: &mut Vec<StyledLine>) {
         let Some(call) = &self.call else { return };
         let is_command = self.kind() == Kind::Command;
         let text = call.shown();
@@ -369,7 +362,7 @@ impl Step {
         label == command.trim() && label.width() + LONGEST_END <= width
     }
 
-    fn push_output(&self, page: &Page<'_>, out: &mut Vec<Line>) {
+    fn push_output(&self, page: &Page<'_>, out: &mut Vec<StyledLine>) {
         let gist = match self.kind() {
             Kind::Command => Gist::End,
             Kind::Call => Gist::Beginning,
@@ -383,8 +376,8 @@ impl Step {
 }
 
 /// A line that stands back.
-fn push(page: &Page<'_>, text: &str, hang: usize, out: &mut Vec<Line>) {
-    wrap(Line::read(&page.paint.text(Style::DIM, text)), page.width, hang, Break::Anywhere, out);
+fn push(page: &Page<'_>, text: &str, hang: usize, out: &mut Vec<StyledLine>) {
+    wrap(page.paint.line(Style::DIM, text), page.width, hang, Break::Anywhere, out);
 }
 
 /// What it was called with, beside its name.

@@ -11,8 +11,7 @@ use super::cell::{Body, Key, Page, is_apart};
 use super::code::Budget;
 use super::roll::Entry;
 use super::{Scroll, Transcript, View};
-use crate::chat::line::Line;
-use talaria_render::{Style, cut};
+use talaria_render::{Style, StyledLine, cut};
 
 /// How many cells stay laid out.
 const LAID: usize = 200;
@@ -192,13 +191,13 @@ impl Transcript {
     }
 
     /// Appends rows of an entry that was laid out. How many?
-    fn push_rows(&mut self, at: usize, skip: usize, room: usize, out: &mut Vec<Line>) -> usize {
+    fn push_rows(&mut self, at: usize, skip: usize, room: usize, out: &mut Vec<StyledLine>) -> usize {
         let gap = self.gap(at);
         let before = out.len();
         let key = match self.roll.get(at) {
             Some(Entry::Cell(cell)) => {
                 let rows = cell.laid_rows();
-                let empty = std::iter::repeat_n(Line::default(), gap.min(gap * rows.len()));
+                let empty = std::iter::repeat_n(StyledLine::default(), gap.min(gap * rows.len()));
                 out.extend(
                     empty
                         .chain(rows.iter().skip(skip.saturating_sub(gap)).cloned())
@@ -210,7 +209,7 @@ impl Transcript {
             Some(Entry::Hole(_)) => {
                 let text = format!("{} earlier events are being fetched", self.paint.sign("…", "..."));
                 let text = cut(&text, self.size.0, self.paint);
-                out.push(Line::of(self.paint.seen(Style::DIM), text));
+                out.push(StyledLine::of(self.paint.seen(Style::DIM), text));
                 None
             }
             None => None,

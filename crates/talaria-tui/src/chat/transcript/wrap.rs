@@ -6,8 +6,7 @@
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-use crate::chat::line::Line;
-use talaria_render::Style;
+use talaria_render::{Style, StyledLine, StyledText};
 
 /// Where a line may be broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,18 +26,17 @@ struct Grapheme<'a> {
     style: Style,
 }
 
-/// Reads text that `render` styled, and breaks it into rows. Every row but a line's first is indented by `hang`.
-pub(super) fn rows(text: &str, width: usize, hang: usize, at: Break) -> Vec<Line> {
-    let text = text.strip_suffix('\n').unwrap_or(text);
+/// Breaks a text into rows. Every row but a line's first is indented by `hang`.
+pub(super) fn rows(text: StyledText, width: usize, hang: usize, at: Break) -> Vec<StyledLine> {
     let mut rows = Vec::new();
-    for line in text.split('\n') {
-        wrap(Line::read(line), width, hang, at, &mut rows);
+    for line in text.into_lines() {
+        wrap(line, width, hang, at, &mut rows);
     }
     rows
 }
 
 /// Breaks one line into rows.
-pub(super) fn wrap(line: Line, width: usize, hang: usize, at: Break, out: &mut Vec<Line>) {
+pub(super) fn wrap(line: StyledLine, width: usize, hang: usize, at: Break, out: &mut Vec<StyledLine>) {
     if line.width() <= width {
         out.push(line);
         return;
@@ -62,7 +60,7 @@ pub(super) fn wrap(line: Line, width: usize, hang: usize, at: Break, out: &mut V
 }
 
 /// The first row, and how many graphemes it uses up.
-fn next_row(graphemes: &[Grapheme<'_>], room: usize, indent: usize, at: Break) -> (Line, usize) {
+fn next_row(graphemes: &[Grapheme<'_>], room: usize, indent: usize, at: Break) -> (StyledLine, usize) {
     let mut used = 0;
     let over = graphemes.iter().position(|grapheme| {
         used += grapheme.width;
@@ -87,8 +85,8 @@ fn next_row(graphemes: &[Grapheme<'_>], room: usize, indent: usize, at: Break) -
     (row, next)
 }
 
-fn joined(graphemes: &[Grapheme<'_>], room: usize, indent: usize) -> Line {
-    let mut row = Line::default();
+fn joined(graphemes: &[Grapheme<'_>], room: usize, indent: usize) -> StyledLine {
+    let mut row = StyledLine::default();
     row.push(Style::PLAIN, &" ".repeat(indent));
     for grapheme in graphemes {
         let text = if grapheme.width > room { TOO_WIDE } else { grapheme.text };
@@ -105,7 +103,7 @@ mod tests {
     use super::*;
 
     fn told(text: &str, width: usize, hang: usize, at: Break) -> Vec<String> {
-        rows(text, width, hang, at).iter().map(Line::text).collect()
+        rows(StyledText::plain(text), width, hang, at).iter().map(StyledLine::text).collect()
     }
 
     #[test]
@@ -118,10 +116,12 @@ mod tests {
 
     #[test]
     fn no_row_is_wider_than_the_window() {
-        let text = "世界 e\u{301}e\u{301}e\u{301} 👩\u{200d}🚀👩\u{200d}🚀 שלום عليكم لا \x1b[1mbold\x1b[0m";
+        let mut text =
+            StyledText::plain("世界 e\u{301}e\u{301}e\u{301} 👩\u{200d}🚀👩\u{200d}🚀 שלום عليكم لا ");
+        text.push(Style::BOLD, "bold");
         for width in 1..30 {
             for at in [Break::Words, Break::Anywhere] {
-                for row in rows(text, width, 2, at) {
+                for row in rows(text.clone(), width, 2, at) {
                     assert!(row.width() <= width, "{width}: {row:?}");
                 }
             }
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn looks_go_on_in_the_next_row() {
-        let rows = rows("\x1b[1mabcdef\x1b[0m", 4, 0, Break::Anywhere);
-        assert_eq!(rows, [Line::of(Style::BOLD, "abcd"), Line::of(Style::BOLD, "ef")]);
+        let rows = rows(StyledText::of(Style::BOLD, "abcdef"), 4, 0, Break::Anywhere);
+        assert_eq!(rows, [StyledLine::of(Style::BOLD, "abcd"), StyledLine::of(Style::BOLD, "ef")]);
     }
 }

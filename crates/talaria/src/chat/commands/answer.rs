@@ -5,7 +5,7 @@
 use jiff::Timestamp;
 use talaria_core::api::{RequestInfo, RequestState};
 use talaria_core::request::{Decision, Typed};
-use talaria_render::Look;
+use talaria_render::{Look, StyledText};
 use talaria_tui::chat::contract::News;
 
 use super::super::errand::{Done, Place, reply};
@@ -14,15 +14,15 @@ use crate::requests::{build, find, not_answered, question, standing, table};
 use crate::trouble::{Trouble, exit};
 
 /// What waits, in all conversations.
-pub(super) async fn list(place: &Place) -> Result<String, Trouble> {
+pub(super) async fn list(place: &Place) -> Result<StyledText, Trouble> {
     let open = open(place).await?;
     if open.is_empty() {
-        return Ok("nothing waits for an answer\n".to_owned());
+        return Ok("nothing waits for an answer\n".into());
     }
     let first = &open[0].id;
     let how = format!("answer with: /approve {first} or /deny {first} why not\n");
     let look = place.desk.look();
-    Ok(table(&open, Timestamp::now(), look).show(look) + &how)
+    Ok(table(&open, Timestamp::now(), look).show(look) + how)
 }
 
 /// Shows a request whole. A yes to it can be said when that was read.
@@ -68,7 +68,7 @@ async fn give(request: &RequestInfo, typed: Typed, place: &Place) -> Result<Vec<
     let told = reply(place, &request.id, answer, request.digest.clone()).await;
     place.look_again.notify_one();
     told.map_err(|error| not_answered(&error))?;
-    let reply = News::Reply(format!("{}: {decision}\n", request.id));
+    let reply = News::Reply(format!("{}: {decision}\n", request.id).into());
     Ok(vec![Done::News(News::Answered { ticket: request.id.clone() }), Done::News(reply)])
 }
 
@@ -83,7 +83,7 @@ fn named(id: Option<String>) -> Result<String, Trouble> {
 }
 
 /// The whole question, and what is to be typed for a yes.
-fn page(request: &RequestInfo, decision: Decision, look: Look) -> Option<String> {
+fn page(request: &RequestInfo, decision: Decision, look: Look) -> Option<StyledText> {
     let text = question(request, look)?;
     let (id, whose) =
         (&request.id, request.task.clone().unwrap_or_else(|| request.session.short().to_owned()));
@@ -92,9 +92,11 @@ fn page(request: &RequestInfo, decision: Decision, look: Look) -> Option<String>
         Decision::AcceptAlways => " always",
         _ => "",
     };
-    Some(format!(
-        "{text}it waits in {whose}; now that it was shown: /approve {id}{word} or /deny {id} why not\n"
-    ))
+    Some(
+        text + format!(
+            "it waits in {whose}; now that it was shown: /approve {id}{word} or /deny {id} why not\n"
+        ),
+    )
 }
 
 #[cfg(test)]
@@ -115,7 +117,7 @@ mod tests {
             "ask": ask }))
             .unwrap();
         let look = Look { color: false, live: true, width: Some(80), unicode: true };
-        let text = page(&request, Decision::Accept, look).unwrap();
+        let text = page(&request, Decision::Accept, look).unwrap().text();
         assert!(text.contains("network") && text.contains("to fetch ␛[2J"), "{text}");
         assert!(text.ends_with("now that it was shown: /approve req-1 or /deny req-1 why not\n"), "{text}");
         assert!(page(&RequestInfo { ask: None, ..request }, Decision::Accept, look).is_none());

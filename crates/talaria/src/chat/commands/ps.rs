@@ -2,6 +2,8 @@
 
 use jiff::Timestamp;
 use talaria_core::api::{BackgroundInfo, StopBackground};
+use talaria_render::StyledText;
+use talaria_server::client::Client;
 
 use super::super::errand::Place;
 use crate::advice::Reader;
@@ -13,7 +15,7 @@ use crate::trouble::{Trouble, exit};
 const SHOWN: usize = 40;
 
 /// Carries the command out.
-pub(super) async fn run(words: &[String], place: &Place) -> Result<String, Trouble> {
+pub(super) async fn run(words: &[String], place: &Place) -> Result<StyledText, Trouble> {
     let client = &place.desk.client;
     let running =
         client.background().await.map_err(|error| refused("cannot list background commands", &error))?;
@@ -22,23 +24,27 @@ pub(super) async fn run(words: &[String], place: &Place) -> Result<String, Troub
         [] => Ok(ps::list(&running, Timestamp::now(), place.desk.look(), Reader::Chat)),
         ["stop"] => {
             let [only] = &running[..] else { return Err(which(&running)) };
-            ps::stop(client, only.id.as_str(), StopBackground::default()).await
+            stop(client, only.id.as_str(), StopBackground::default()).await
         }
-        ["stop", id] => ps::stop(client, &named(id, &running), StopBackground::default()).await,
+        ["stop", id] => stop(client, &named(id, &running), StopBackground::default()).await,
         ["stop", id, "--all"] | ["stop", "--all", id] => {
-            ps::stop(client, &named(id, &running), StopBackground { all: true }).await
+            stop(client, &named(id, &running), StopBackground { all: true }).await
         }
         [id] => {
             let id = named(id, &running);
             let found = running.iter().find(|one| ps::is_named(one, &id));
             let found = found.ok_or_else(|| ps::unknown(&id))?;
-            ps::tail(client, found, SHOWN).await
+            ps::tail(client, found, SHOWN).await.map(StyledText::from)
         }
         _ => {
             Err(Trouble::new(exit::USAGE, "/ps does not take this")
                 .try_this("usage: /ps [ID | stop ID [--all]]"))
         }
     }
+}
+
+async fn stop(client: &Client, id: &str, stop: StopBackground) -> Result<StyledText, Trouble> {
+    ps::stop(client, id, stop).await.map(StyledText::from)
 }
 
 /// The id of the command with this number in the list; other words are ids.

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use talaria_core::api::{SessionInfo, Status};
 use talaria_core::event::Stage;
-use talaria_render::plain_line;
+use talaria_render::{StyledText, plain_line};
 use talaria_tui::chat::beginning;
 
 use super::super::desk::{Chosen, shown_path};
@@ -16,7 +16,7 @@ use crate::status;
 use crate::trouble::Trouble;
 
 /// The whole page.
-pub(super) async fn page(place: &Place) -> Result<String, Trouble> {
+pub(super) async fn page(place: &Place) -> Result<StyledText, Trouble> {
     let client = &place.desk.client;
     let refused = |error| refused("cannot ask the engine", &error);
     let (status, now) = (client.status().await.map_err(refused)?, Timestamp::now());
@@ -27,7 +27,8 @@ pub(super) async fn page(place: &Place) -> Result<String, Trouble> {
         }
         None => none_yet(place).await,
     };
-    Ok(format!("{}\n{}", lines(&pairs), status::page(&status, now, place.desk.look(), Reader::Chat)))
+    let page = status::page(&status, now, place.desk.look(), Reader::Chat);
+    Ok(StyledText::from(format!("{}\n", lines(&pairs))) + page)
 }
 
 type Pairs = Vec<(&'static str, String)>;

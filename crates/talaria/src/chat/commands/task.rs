@@ -16,18 +16,18 @@ mod line;
 pub(super) async fn run(typed: &str, place: &Place) -> Result<Vec<Done>, Trouble> {
     let desk = &place.desk;
     let text = match read(&line::words(typed)?)? {
-        Read::Help(text) => text,
+        Read::Help(text) => text.into(),
         Read::Action(action) => match *action {
             TaskAction::Watch { id, .. } => return resume::run(Some(id), place).await,
             TaskAction::Start(mut options) => {
                 options.cwd.get_or_insert_with(|| (&place.cwd).into());
                 let start = tasks::start(&options)?;
                 let words = tasks::started(&options, start, &desk.client).await?;
-                Reader::Chat.advice(&words).into_owned()
+                Reader::Chat.advice(&words).into()
             }
             TaskAction::Send(options) => {
                 let words = tasks::sent(&options, tasks::turn(), &desk.client).await?;
-                Reader::Chat.advice(&words).into_owned()
+                Reader::Chat.advice(&words).into()
             }
             action => tasks::told(&action, &desk.client, desk.look(), Reader::Chat).await?,
         },

@@ -29,5 +29,5 @@ pub(super) fn run(wanted: Option<&str>, settings: &Settings) -> Result<Vec<Done>
         replace(locked, &new)?;
     }
     let reply = format!("theme {}, also the next time\n", theme.name());
-    Ok(vec![Done::News(News::Theme(theme)), Done::News(News::Reply(reply))])
+    Ok(vec![Done::News(News::Theme(theme)), Done::News(News::Reply(reply.into()))])
 }

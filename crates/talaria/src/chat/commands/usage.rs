@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use talaria_core::api::{SessionDetail, TurnInfo};
 use talaria_core::event::{RateLimits, RateWindow, Stage, Usage};
 use talaria_render::sheet::Sheet;
-use talaria_render::{Look, plain_line, tokens};
+use talaria_render::{Look, StyledText, plain_line, tokens};
 
 use super::super::errand::Place;
 use crate::engine::refused;
@@ -14,12 +14,12 @@ use crate::trouble::Trouble;
 const TURNS: usize = 15;
 
 /// The whole page.
-pub(super) async fn page(place: &Place) -> Result<String, Trouble> {
-    let mut out = String::new();
+pub(super) async fn page(place: &Place) -> Result<StyledText, Trouble> {
+    let mut out = StyledText::default();
     match &place.session {
         Some(session) => {
             let detail = place.desk.client.session(session.as_str()).await;
-            out += &spent(
+            out += spent(
                 &detail.map_err(|error| refused("cannot read what was spent", &error))?,
                 place.desk.look(),
             );
@@ -29,7 +29,7 @@ pub(super) async fn page(place: &Place) -> Result<String, Trouble> {
     // Without an account there is no allowance, and without Codex nobody to ask.
     let asked = place.desk.offers(&place.cwd).await.ok().and_then(|offers| offers.limits);
     let now = Timestamp::now();
-    out += &match (&asked, &place.standing.limits) {
+    out += match (&asked, &place.standing.limits) {
         (Some(used), _) => limits(used, now),
         (None, Some(told)) => told_before(told, now),
         (None, None) => String::new(),
@@ -37,13 +37,14 @@ pub(super) async fn page(place: &Place) -> Result<String, Trouble> {
     Ok(out)
 }
 
-fn spent(detail: &SessionDetail, look: Look) -> String {
+fn spent(detail: &SessionDetail, look: Look) -> StyledText {
     let all = detail.turns.iter().filter_map(|turn| turn.usage).fold(Usage::default(), Usage::plus);
     let queued = detail.turns.iter().filter(|turn| is_queued(turn)).count();
     let count = detail.turns.len() - queued;
     let turns = if count == 1 { "1 turn".to_owned() } else { format!("{count} turns") };
     let waiting = if queued > 0 { format!(" and {queued} queued") } else { String::new() };
-    let mut out = format!("this conversation  {turns}{waiting}, {}\n", cost(all, "no tokens told"));
+    let head = format!("this conversation  {turns}{waiting}, {}\n", cost(all, "no tokens told"));
+    let mut out = StyledText::from(head);
     let mut sheet = Sheet::new(&["turn", "tokens", "prompt"], "prompt");
     let listed: Vec<&TurnInfo> = detail.turns.iter().filter(|turn| turn.usage.is_some()).collect();
     for turn in &listed[listed.len().saturating_sub(TURNS)..] {
@@ -51,10 +52,10 @@ fn spent(detail: &SessionDetail, look: Look) -> String {
         sheet.row([turn.turn.to_string(), cost, turn.prompt.clone()]);
     }
     if listed.len() > TURNS {
-        out += &format!("the last {TURNS} of {}:\n", listed.len());
+        out += format!("the last {TURNS} of {}:\n", listed.len());
     }
     if !listed.is_empty() {
-        out += &sheet.show(look);
+        out += sheet.show(look);
     }
     out
 }
@@ -144,7 +145,7 @@ mod tests {
                 "kind": "chat", "task": null, "cwd": "/", "model": null, "created_at": at, "last_seq": 1,
                 "thread": null, "codex": null, "messages": [], "older_messages": 0, "turns": turns });
             let look = Look { color: false, live: false, width: Some(80), unicode: true };
-            spent(&serde_json::from_value(detail).unwrap(), look)
+            spent(&serde_json::from_value(detail).unwrap(), look).text()
         };
         expect![[r#"
             this conversation  1 turn, no tokens told

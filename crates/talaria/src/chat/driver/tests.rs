@@ -109,7 +109,7 @@ async fn what_was_chosen_holds_for_the_next_new_conversation_and_is_not_dropped_
     driver.done(Done::Open(Box::new(conversation())));
     let news = told(&mut driver);
     assert!(
-        matches!(news.last(), Some(News::Reply(text)) if text.starts_with("m was chosen before")),
+        matches!(news.last(), Some(News::Reply(text)) if text.text().starts_with("m was chosen before")),
         "{news:?}"
     );
     assert_eq!(driver.chosen, Chosen::default(), "a conversation has its own settings");
@@ -191,7 +191,7 @@ async fn messages_behind_one_that_was_not_sent_go_back_and_are_not_sent() {
         if is_left {
             driver.wish(Wish::Run(Command::New));
         } else {
-            let news = News::Reply("refused".to_owned());
+            let news = News::Reply("refused".into());
             driver.done(Done::NotStarted { news, exit: 1, epoch: driver.epoch });
         }
         let news = told(&mut driver);
@@ -343,13 +343,13 @@ async fn of_a_conversation_that_was_given_up_no_turn_is_said_to_be_over() {
     let news = told(&mut driver);
     assert!(
         matches!(&news[..], [News::Refused { what, prompt: Some(back), .. }, News::Reply(asking)]
-            if back.text == "faster" && what.starts_with("it is not known") && asking.starts_with("it is not known")),
+            if back.text == "faster" && what.starts_with("it is not known") && asking.text().starts_with("it is not known")),
         "{news:?}"
     );
     assert_eq!(driver.under_way.names(), ["the wish to stop the turn"], "the engine is asked");
     assert!(driver.stream.is_some(), "what comes of it is heard");
     driver.arrived(Arrived::Over(Some(gone())));
-    driver.done(Done::NotStarted { news: News::Reply("busy".to_owned()), exit: 1, epoch: driver.epoch });
+    driver.done(Done::NotStarted { news: News::Reply("busy".into()), exit: 1, epoch: driver.epoch });
     assert!(driver.stream.is_some(), "the turn that is in the way is looked for");
     driver.arrived(Arrived::Over(Some(gone())));
     assert_eq!(driver.leave_within(Duration::ZERO).await.turn, Turn::Unknown);

@@ -40,7 +40,7 @@ impl Driver {
             }
             _ if is_known => ("no turn runs here".to_owned(), None),
             _ => {
-                self.ready.push_back(News::Reply(format!("{UNKNOWN}; asking the engine to stop it")));
+                self.ready.push_back(News::Reply(format!("{UNKNOWN}; asking the engine to stop it").into()));
                 return self.wish(Wish::Interrupt);
             }
         };

@@ -71,7 +71,7 @@ impl<W: Write> Plain<W> {
                 self.ask_what_is_old()
             }
             News::Ended(task) => self.tell_end(&task),
-            News::Reply(text) => self.page.say(&text),
+            News::Reply(text) => self.page.reply(&text),
             News::Refused { what, ticket, prompt } => {
                 // It was not said after all: the same words may come from elsewhere.
                 let unsent = prompt.and_then(|prompt| {

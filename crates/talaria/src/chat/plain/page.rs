@@ -12,7 +12,7 @@ use talaria_core::api::Numbered;
 use talaria_core::event::{Event, Started};
 use talaria_core::ids::ItemId;
 use talaria_core::item::{Author, ItemBody};
-use talaria_render::{HELD_NOTICE, Look, Renderer, Terminal, plain};
+use talaria_render::{HELD_NOTICE, Look, Renderer, StyledText, Terminal, plain, writer};
 
 use super::paper::{Paper, Row};
 
@@ -168,6 +168,11 @@ impl<W: Write> Page<W> {
         self.paper.flush()
     }
 
+    /// Writes what a command of the chat has to say.
+    pub(super) fn reply(&mut self, text: &StyledText) -> io::Result<()> {
+        self.say(&writer::encode(text, self.look))
+    }
+
     /// Writes what a command prints, as it comes.
     pub(super) fn print(&mut self, text: &str) -> io::Result<()> {
         self.renderer.close()?;
@@ -175,10 +180,10 @@ impl<W: Write> Page<W> {
     }
 
     /// Writes what is wanted, and leaves the cursor behind it; `again` is put where something was written below it.
-    pub(super) fn ask(&mut self, text: &str, again: String) -> io::Result<()> {
+    pub(super) fn ask(&mut self, text: &StyledText, again: &StyledText) -> io::Result<()> {
         self.renderer.close()?;
-        self.prompt = Some(again);
-        self.paper.prompt(text)
+        self.prompt = Some(writer::encode(again, self.look));
+        self.paper.prompt(&writer::encode(text, self.look))
     }
 
     /// Writes the sign that a line is wanted, unless it stands there.

@@ -3,7 +3,7 @@
 use expect_test::expect;
 
 use super::*;
-use crate::chat::line::Line;
+use talaria_render::StyledLine;
 
 fn with_files(script: &str, paths: &[&str]) -> Composer {
     let mut composer = Composer::new(LOOK);
@@ -312,7 +312,7 @@ fn a_list_says_how_many_choices_are_left_out_and_keeps_its_height() {
     let mut composer = typed("/");
     let count = crate::chat::commands::TABLE.len();
     let shown = |composer: &Composer, rows: u16| -> Vec<String> {
-        composer.popup(60, rows).iter().map(Line::text).collect()
+        composer.popup(60, rows).iter().map(StyledLine::text).collect()
     };
     let first = shown(&composer, 10);
     assert_eq!((first.len(), first[7].clone()), (8, format!("  … {} more", count - 7)));

@@ -77,7 +77,7 @@ pub(super) fn all_rows(transcript: &mut Transcript, events: &[Numbered], page: u
         }
         rows.push(now.lines[0].text());
         if transcript.is_at_bottom() {
-            rows.extend(now.lines[1..].iter().map(Line::text));
+            rows.extend(now.lines[1..].iter().map(StyledLine::text));
             return rows;
         }
         transcript.scroll(Scroll::Down(1));
@@ -196,7 +196,7 @@ fn memory_is_bounded_and_what_went_comes_back() {
         if fetch(&mut transcript, &events, 500, &now) {
             continue;
         }
-        let rows = now.lines.iter().map(Line::text);
+        let rows = now.lines.iter().map(StyledLine::text);
         let answers: Vec<usize> = rows.filter_map(|row| row.strip_prefix("answer ")?.parse().ok()).collect();
         assert!(answers.windows(2).all(|pair| pair[0] + 1 == pair[1]), "{answers:?}");
         seen.extend(answers);
@@ -248,7 +248,7 @@ fn commands(transcript: &mut Transcript, events: &[Numbered]) -> Vec<String> {
             continue;
         }
         let shown: Vec<String> =
-            now.lines.iter().map(Line::text).filter(|row| row.contains(" cmd ")).collect();
+            now.lines.iter().map(StyledLine::text).filter(|row| row.contains(" cmd ")).collect();
         let known = shown.iter().position(|row| !rows.contains(row)).unwrap_or(shown.len());
         rows.extend_from_slice(&shown[known..]);
         if transcript.is_at_bottom() {
