@@ -35,6 +35,7 @@ use talaria_codex::permit::{Permits, SendPermit};
 use talaria_home::clock::now_ms;
 use talaria_home::faults;
 
+pub(crate) mod asker;
 pub(crate) mod feed;
 pub(crate) mod follow;
 pub(crate) mod pending;

@@ -1,14 +1,15 @@
 //! What is written down of the requests of a turn: that one is open, what was answered and whether Codex has it, and what
 //! becomes of an answer that never got there.
 
+use talaria_codex_proto::turn::{Asked, Fate, Record, RecordedRequest, Standing};
 use talaria_codex_proto::escrow;
-use talaria_codex_proto::turn::{Fate, Record, RecordedRequest, Standing};
 use talaria_core::event::Event;
-use talaria_core::ids::{ThreadId, TicketId};
+use talaria_core::ids::TicketId;
 use talaria_core::request::{Answer, Ask, Decision, Who};
-use talaria_store::{AuditOutcome, Change, NewAudit, NewRequest, PeerRequest, RequestPatch, RequestState};
+use talaria_store::{AuditOutcome, Change, NewAudit, NewRequest, RequestPatch, RequestState};
 
 use super::Journal;
+use crate::engine::journal::asker::Asker;
 use crate::engine::journal::rows;
 use crate::engine::outbox::notices;
 use talaria_codex::conversation::Watcher;
@@ -67,20 +68,14 @@ impl Journal {
         }
         let thread =
             opened.asked.thread.or_else(|| self.started.as_ref().map(|started| started.thread.clone()));
-        let peer = PeerRequest {
-            host: self.host.clone().unwrap_or_default(),
-            thread: thread.unwrap_or_else(|| ThreadId::new("")),
-            rpc_id: serde_json::to_string(&opened.asked.id).unwrap_or_default(),
-            method: opened.asked.method,
-            item: opened.asked.item,
-        };
+        let asker = Asker::Codex(Asked { thread, ..opened.asked });
         if let Some(task) = &self.task {
             self.changes.extend(notices::request(task, id).map(Change::Outbox));
         }
         self.changes.push(Change::NewRequest(NewRequest {
             id: id.clone(),
             turn: Some(self.ordinal),
-            peer,
+            origin: asker.origin(self.host.clone()),
             kind: rows::kind(ask).to_owned(),
             summary: ask.label().to_string(),
             place: opened.place.map(|place| rows::word(&place)),
