@@ -50,7 +50,7 @@ impl Engine {
                 self.refused("reach", Some(session.id.as_str()), why).await;
                 Err(self.no_session(id))
             }
-            Found::Ambiguous(candidates) if !self.principal().is_model() => {
+            Found::Ambiguous(candidates) if self.access().may_search_ids() => {
                 let message = format!("{id:?} could be any of {}", views::candidates(&candidates));
                 Err(Problem::new(ProblemCode::Ambiguous, message).try_this("type more of the id, or its end"))
             }
@@ -59,7 +59,7 @@ impl Engine {
     }
 
     fn no_session(&self, id: &str) -> Problem {
-        let hint = if self.principal().is_model() {
+        let hint = if self.principal().reads_tool_hints() {
             "the action `list` names your tasks; give the whole id"
         } else {
             "see `talaria task list` and `talaria sessions list`"
