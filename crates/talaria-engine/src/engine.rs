@@ -14,7 +14,7 @@ use std::time::Duration;
 use talaria_core::access::{Identity, ProcessFacts};
 use talaria_core::api::{EngineInfo, Interrupt, Problem, ProblemCode, Said, Say, When as ApiWhen};
 use talaria_core::config::OnLoss;
-use talaria_codex_proto::escrow::Escrow;
+use talaria_core::escrow::Escrow;
 use talaria_core::event::Stage;
 use talaria_core::ids::SessionId;
 use talaria_core::input::InputPart;

@@ -2,7 +2,7 @@
 //! becomes of an answer that never got there.
 
 use talaria_codex_proto::turn::{Asked, Fate, Record, RecordedRequest, Standing};
-use talaria_codex_proto::escrow;
+use talaria_core::escrow;
 use talaria_core::event::Event;
 use talaria_core::ids::TicketId;
 use talaria_core::request::{Answer, Ask, Decision, Who};
