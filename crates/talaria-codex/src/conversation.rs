@@ -47,6 +47,7 @@ pub use background::BackgroundNews;
 use background::BackgroundWatch;
 use memory::Memory;
 use running::Running;
+pub use running::mint_ticket;
 pub use tools::{Toolbox, Work};
 
 /// Looks at what happens in a turn, and keeps it. Called by the session's own task, so a slow one delays only this

@@ -71,6 +71,13 @@ pub(crate) struct Card {
     pub(crate) worktree: Option<Kept>,
 }
 
+impl Card {
+    pub(crate) fn new(id: String, task: talaria_store::TaskRow) -> Self {
+        let worktree = Kept::of(&task);
+        Self { id, owner: task.owner, notify: task.notify, worktree }
+    }
+}
+
 /// The journal of one turn.
 pub(crate) struct Journal {
     shelf: Shelf,

@@ -11,6 +11,19 @@ use talaria_store::RequestOrigin;
 pub(crate) enum Asker {
     /// Codex, which offers the question again under the same JSON-RPC id.
     Codex(Asked),
+    /// Talaria itself, which asks again by itself what it asked before.
+    Talaria {
+        /// What for.
+        about: OwnQuestion,
+    },
+}
+
+/// What Talaria itself asks people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum OwnQuestion {
+    /// Whether a task may have more than its sandbox.
+    TaskPower,
 }
 
 impl Asker {
@@ -63,5 +76,7 @@ mod tests {
         let asker = Asker::Codex(asked);
         let origin = asker.origin(Some("nonce".to_owned()));
         assert_eq!((origin.host.as_deref(), Asker::of(&origin)), (Some("nonce"), Some(asker)));
+        let own = Asker::Talaria { about: OwnQuestion::TaskPower };
+        assert_eq!(Asker::of(&own.origin(None)), Some(own));
     }
 }

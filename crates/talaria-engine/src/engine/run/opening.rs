@@ -346,7 +346,7 @@ fn used(turn: &TurnRow, since: Option<u64>) -> u64 {
 }
 
 fn recorded(shelf: &Shelf, request: &RequestRow, is_closed: bool) -> Option<RecordedRequest> {
-    let Asker::Codex(asked) = Asker::of(&request.origin)?;
+    let Some(Asker::Codex(asked)) = Asker::of(&request.origin) else { return None };
     let answer = || -> Option<Answer> {
         let sealed = request.answer_sealed.as_deref()?;
         serde_json::from_str(&shelf.seal.reveal(sealed)?).ok()
