@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use libfuzzer_sys::fuzz_target;
 use serde_json::json;
-use talaria_codex_proto::escrow::Kept;
+use talaria_core::escrow::Kept;
 use talaria_codex_proto::frame::{Decoded, Frame, decode};
-use talaria_codex_proto::gate::Gate;
-use talaria_codex_proto::place::Bounds;
+use talaria_codex_proto::thread_gate::ThreadGate;
+use talaria_codex_proto::thread_bounds::ThreadBounds;
 use talaria_codex_proto::settle::Settlement;
 use talaria_codex_proto::turn::{Choosing, Input, Order, Output, Turn};
 use talaria_core::event::{Escalation, Usage};
@@ -29,8 +29,8 @@ fuzz_target!(|bytes: &[u8]| {
         quiet_after: Some(Duration::from_secs(60)),
         escrow: Kept::default(),
         choosing: Choosing::default(),
-        gate: Gate::new(
-            Bounds::new(&json!({ "type": "readOnly" }), &json!("on-request"), "/w", version()),
+        gate: ThreadGate::new(
+            ThreadBounds::new(&json!({ "type": "readOnly" }), &json!("on-request"), "/w", version()),
             Rules::default(),
             Answers::Everything,
             Some("/home/me".to_owned()),

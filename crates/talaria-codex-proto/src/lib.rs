@@ -4,8 +4,9 @@
 //! them into the vocabulary of `talaria-core`, and `turn` decides what a turn does next. `drift` lists the methods that
 //! older versions lack.
 //! `settle` determines what happened to input that was never acknowledged, `missed` which steps were not observed
-//! (`rollout` reads them from Codex's own file), `escrow` whether an undelivered answer still applies.
-//! `place` says whether an accepted request stays in the sandbox, `gate` decides what needs no person. `power` compares
+//! (`rollout` reads them from Codex's own file).
+//! `thread_gate` decides what needs no person, with the gate of `talaria-core`: `project` converts requests into its
+//! subjects, `thread_bounds` reads what is in force, `wishes` what the model wished for its calls. `power` compares
 //! the permissions asked of a thread with those in force, `hiding` keeps Talaria's own files out of the sandbox,
 //! `confine` restricts a person's own commands.
 //! `codex_config` plans edits of Codex's own configuration file and reverts them.
@@ -14,19 +15,19 @@ pub mod choice;
 pub mod codex_config;
 pub mod confine;
 pub mod drift;
-pub mod escrow;
 pub mod failure;
 pub mod frame;
-pub mod gate;
 pub mod hiding;
 pub mod line;
 pub mod missed;
 pub mod moment;
-pub mod place;
 pub mod power;
 pub mod project;
 pub mod rollout;
 pub mod settle;
+pub mod thread_bounds;
+pub mod thread_gate;
 pub mod tool_failure;
 pub mod turn;
 pub mod wire;
+pub mod wishes;

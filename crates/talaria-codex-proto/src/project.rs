@@ -1,4 +1,5 @@
-//! Converts Codex's shapes into our vocabulary. The only place where the two meet. Questions are in `ask`.
+//! Converts Codex's shapes into our vocabulary. The only place where the two meet. Questions are in `ask`, what is decided about
+//! in `subject`.
 
 use serde_json::Value;
 
@@ -10,9 +11,11 @@ mod ask;
 mod form;
 mod item;
 mod permissions;
+mod subject;
 
 pub use ask::ask;
 pub use item::{file_change, item};
+pub use subject::{binding, subject};
 
 /// Converts the steps of a plan.
 pub fn plan(steps: Vec<WirePlanStep>) -> Vec<PlanStep> {

@@ -15,16 +15,16 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::escrow::Kept;
 use crate::frame::{Corrupt, Unknown};
-use crate::gate::Gate;
-use crate::place::Bounds;
 use crate::rollout::Untold;
 use crate::settle::{Deed, Settlement};
+use crate::thread_bounds::ThreadBounds;
+use crate::thread_gate::ThreadGate;
 use crate::wire::notification::{Notification, TurnError};
 use crate::wire::rpc_error::RpcError;
 use crate::wire::server_request::{ServerRequest, ToolCall};
 use talaria_core::background::{BackgroundCommand, UnendedCommand};
+use talaria_core::escrow::Kept;
 use talaria_core::event::{Escalation, Event, RateLimits, Usage};
 use talaria_core::ids::{ItemId, RequestId, ThreadId, TicketId, TurnId};
 use talaria_core::item::{FileChange, Item};
@@ -89,7 +89,7 @@ pub struct Order {
     /// After how much silence a person is told for the first time.
     pub quiet_after: Option<Duration>,
     /// What is decided before a person is asked.
-    pub gate: Gate,
+    pub gate: ThreadGate,
     /// Answers from before, kept for this turn.
     pub escrow: Kept,
     /// Model and effort: what is in force, and what this turn asks for.
@@ -435,7 +435,7 @@ impl Turn {
     }
 
     /// The sandbox and policy that hold now; Codex may have said so during the turn.
-    pub fn bounds(&self) -> &Bounds {
+    pub fn bounds(&self) -> &ThreadBounds {
         self.order.gate.bounds()
     }
 

@@ -9,14 +9,14 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use talaria_codex_proto::escrow::{Escrow, Kept};
-use talaria_codex_proto::gate::Gate;
-use talaria_codex_proto::place::Bounds;
 use talaria_codex_proto::power::Standing;
 use talaria_codex_proto::settle::{Deed, Vantage};
+use talaria_codex_proto::thread_bounds::ThreadBounds;
+use talaria_codex_proto::thread_gate::ThreadGate;
 use talaria_codex_proto::turn::{Choice, Choosing, Flight, Moment, Order, Record, ToldBy};
 use talaria_codex_proto::wire::call::ThreadStart;
 use talaria_codex_proto::wire::history::History;
+use talaria_core::escrow::{Escrow, Kept};
 use talaria_core::event::{AgentPhase, Event, Started, Usage};
 use talaria_core::ids::{SessionId, TicketId, TurnId};
 use talaria_core::input::InputPart;
@@ -47,6 +47,7 @@ pub use background::BackgroundNews;
 use background::BackgroundWatch;
 use memory::Memory;
 use running::Running;
+pub use running::mint_ticket;
 pub use tools::{Toolbox, Work};
 
 /// Looks at what happens in a turn, and keeps it. Called by the session's own task, so a slow one delays only this
@@ -227,7 +228,7 @@ pub struct Session {
     asked: ThreadStart,
     options: Options,
     started: Started,
-    bounds: Bounds,
+    bounds: ThreadBounds,
     /// What a person should know before the next turn.
     notices: Vec<String>,
     queue: Arc<Queue>,
@@ -391,7 +392,7 @@ impl Session {
             cwd: self.started.cwd.clone(),
             has_file: self.started.path.is_some(),
             escrow: Kept::new(escrow, self.now(), u64::try_from(now_ms()).unwrap_or_default()),
-            gate: Gate::new(
+            gate: ThreadGate::new(
                 self.bounds.clone(),
                 self.options.rules.clone(),
                 self.options.answers,

@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use talaria_codex_proto::confine::Confined;
 use talaria_codex_proto::hiding::{self, ExpectedSandbox, HidingStart, Openness};
-use talaria_codex_proto::place::Bounds;
 use talaria_codex_proto::power::{self, InForce, Refusal, Standing};
 use talaria_codex_proto::project;
+use talaria_codex_proto::thread_bounds::ThreadBounds;
 use talaria_codex_proto::wire::call::{
     ConfigRead, DynamicToolKind, EffectiveConfig, InjectedMessage, ThreadArchive, ThreadInjectItems,
     ThreadRead, ThreadResume, ThreadStart, ThreadStartReply, ThreadUnsubscribe,
@@ -38,7 +38,7 @@ pub struct OpenThread {
     /// What is in force, for the events.
     pub started: Started,
     /// What bounds commands and patches, for decisions about single requests.
-    pub bounds: Bounds,
+    pub bounds: ThreadBounds,
     /// What is in force, for decisions, and what of it differs from what was asked.
     pub standing: Standing,
     /// Whether Codex also tells what the model said as it is. It does not after a resume: neither version can be asked to.
@@ -273,7 +273,8 @@ impl Host {
         standing: Standing,
         raw_events: RawEvents,
     ) -> OpenThread {
-        let bounds = Bounds::new(&reply.sandbox, &reply.approval_policy, &reply.cwd, self.version().clone());
+        let bounds =
+            ThreadBounds::new(&reply.sandbox, &reply.approval_policy, &reply.cwd, self.version().clone());
         let started = project::started(reply, self.version().to_string());
         let queue = self.router().follow(started.thread.clone());
         self.seats().loaded(&started.thread, standing.in_force.sandbox.clone());

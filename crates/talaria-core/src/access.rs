@@ -100,8 +100,10 @@ impl Access {
 
     /// Derives what `identity` may do while the configuration is `bridge`.
     pub fn of(identity: &Identity, bridge: &BridgeConfig) -> Self {
+        if let Some(owner) = Self::of_owner(identity) {
+            return owner;
+        }
         match (identity.class(), identity.principal().kind()) {
-            (PeerClass::Person, PrincipalKind::Person) => Self::OWNER,
             (PeerClass::Person | PeerClass::BelowCodex { .. }, PrincipalKind::Model)
                 if identity.presents_as_model() =>
             {
@@ -110,6 +112,14 @@ impl Access {
             // Rights of tokens and chats come from rows that do not exist yet.
             _ => Self::NONE,
         }
+    }
+
+    /// The rights of the person whose home it is; `None` for every other caller. No configuration counts for the owner, so
+    /// none has to be read.
+    pub fn of_owner(identity: &Identity) -> Option<Self> {
+        let is_owner = matches!(identity.class(), PeerClass::Person)
+            && identity.principal().kind() == PrincipalKind::Person;
+        is_owner.then_some(Self::OWNER)
     }
 
     fn model(rights: &Rights) -> Self {
@@ -126,6 +136,16 @@ impl Access {
     /// Has it no rights at all?
     pub fn is_none(&self) -> bool {
         *self == Self::NONE
+    }
+
+    /// May it find something by a part of its id? The attempt can name conversations and requests of others.
+    pub fn may_search_ids(&self) -> bool {
+        self.sees == SeeRight::All
+    }
+
+    /// May it have a notification that failed sent before its next attempt is due? Each attempt uses up one of a few.
+    pub fn may_retry_notices(&self) -> bool {
+        self.admin
     }
 
     /// May it answer a request of this kind?

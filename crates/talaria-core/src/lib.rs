@@ -3,6 +3,8 @@
 //! Map: a turn takes `input` and produces `event`s about `item`s and `request`s until its `outcome`; `gap` names what was
 //! not observed, `background` the commands that outlive their turn, `veil` masks secrets in all of it. `transcript` turns
 //! the items of a turn into stored messages. `ids` has the newtypes.
+//! `subject` is what a person is asked to agree to, whoever asks: `bounds` says where it would happen, `gate` decides what
+//! needs no person, `escrow` whether an answer that was never delivered still applies.
 //! `principal` and `access` say who calls and what they may do, `policy` how much is asked (`preferences` decides it from a client's wishes and the configuration), `admission` what a task may be
 //! started with, `notice` what a person is notified of and where.
 //! `api` is the data between clients and the engine, `bridge` the MCP tool as data, `json_line` JSON on one line.
@@ -15,13 +17,16 @@ pub mod admission;
 pub mod api;
 pub mod background;
 pub mod backoff;
+pub mod bounds;
 pub mod bridge;
 pub mod config;
 pub mod duration;
 pub mod edit;
+pub mod escrow;
 pub mod event;
 pub mod export;
 pub mod gap;
+pub mod gate;
 pub mod ids;
 pub mod input;
 pub mod item;
@@ -37,6 +42,7 @@ mod raw;
 pub mod request;
 pub mod runtime;
 pub mod servers;
+pub mod subject;
 pub mod toml_problem;
 pub mod toml_text;
 pub mod transcript;

@@ -74,8 +74,9 @@ impl Principal {
         &self.name
     }
 
-    /// Is it a model?
-    pub fn is_model(&self) -> bool {
+    /// Are hints for it written in the words of the MCP tool, not of the command line? For the choice of words alone: rights
+    /// are `Access`.
+    pub fn reads_tool_hints(&self) -> bool {
         self.kind == PrincipalKind::Model
     }
 }

@@ -118,6 +118,18 @@ pub enum Ask {
         /// What accepting would grant.
         permissions: Permissions,
     },
+    /// May a task that a model started have more than the sandbox of its directory? Talaria asks this itself, before the
+    /// task begins.
+    TaskPower {
+        /// The task.
+        task: String,
+        /// Who started it.
+        model: String,
+        /// Where it works.
+        cwd: String,
+        /// What accepting would grant, as long as the task exists.
+        permissions: Permissions,
+    },
     /// What does the person say to the model's questions?
     Input {
         /// The thread that asks.
@@ -213,7 +225,7 @@ impl Ask {
             | Self::Input { thread, .. }
             | Self::Elicitation { thread, .. } => Some(thread),
             Self::Tool { thread, .. } | Self::Unsupported { thread, .. } => thread.as_ref(),
-            Self::Host { .. } => None,
+            Self::Host { .. } | Self::TaskPower { .. } => None,
         }
     }
 
@@ -241,7 +253,7 @@ impl Ask {
             Self::Tool { persist, .. } => {
                 (persist.contains(&Persist::Session), persist.contains(&Persist::Always))
             }
-            Self::Input { .. } | Self::Elicitation { .. } => (false, false),
+            Self::Input { .. } | Self::Elicitation { .. } | Self::TaskPower { .. } => (false, false),
             Self::Host { .. } | Self::Unsupported { .. } => return Vec::new(),
         };
         let lasting = [(session, Decision::AcceptForSession), (always, Decision::AcceptAlways)];

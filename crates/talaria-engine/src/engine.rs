@@ -11,10 +11,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use talaria_codex_proto::escrow::Escrow;
 use talaria_core::access::{Identity, ProcessFacts};
 use talaria_core::api::{EngineInfo, Interrupt, Problem, ProblemCode, Said, Say, When as ApiWhen};
 use talaria_core::config::OnLoss;
+use talaria_core::escrow::Escrow;
 use talaria_core::event::Stage;
 use talaria_core::ids::SessionId;
 use talaria_core::input::InputPart;
@@ -188,7 +188,9 @@ impl Engine {
 
     fn no_turn(&self, session: &SessionRow) -> Problem {
         let hint = match &session.alias {
-            Some(_) if self.principal().is_model() => "the action `send` gives it another turn".to_owned(),
+            Some(_) if self.principal().reads_tool_hints() => {
+                "the action `send` gives it another turn".to_owned()
+            }
             Some(task) => format!("`talaria task send {task} PROMPT` gives it another turn"),
             None => format!("`talaria exec --resume {} PROMPT` gives it another turn", session.id.short()),
         };

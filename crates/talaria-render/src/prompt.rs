@@ -62,6 +62,7 @@ pub fn show(dialog: &Dialog, paint: Paint, width: Option<usize>) -> StyledText {
 fn choices(ask: &Ask) -> Vec<(&'static str, &'static str)> {
     let yes = match ask {
         Ask::Permissions { .. } => "yes, for this turn",
+        Ask::TaskPower { .. } => "yes, for this task",
         Ask::Input { .. } => "answer",
         Ask::Elicitation { wish: Wish::Url { .. }, .. } => "done",
         Ask::Elicitation { wish: Wish::Form(form), .. } if form.fields.is_empty() => "yes",

@@ -28,6 +28,8 @@ const SAME_ALWAYS: &str =
 const TOOL_ALWAYS: &str = "[a] allows this tool, with any arguments, in every conversation: Codex writes it into its \
                            config.toml";
 /// What input does is up to the command that reads it.
+const TASK_POWER_NOTE: &str = "the task begins when you accept, and has this as long as it exists; if you decline, it ends \
+                               without having begun";
 const STDIN_NOTE: &str = "what this does is up to the running command: if that runs outside the sandbox, with all your \
                           rights";
 const NETWORK_NOTE: &str = "if you accept, the command can send anything it can read to this host";
@@ -113,6 +115,13 @@ pub fn show(ask: &Ask, paint: Paint, width: Option<usize>, rules: Rules<'_>) -> 
             page.permissions("one in which a command", Some(permissions));
             page.place(cwd.as_deref(), rules);
             page.field("reason", reason.as_deref());
+        }
+        Ask::TaskPower { task, model, cwd, permissions } => {
+            page.title(&format!("{} asks for a task with more than its sandbox", reveal_line(model)));
+            page.permissions("one in which every command", Some(permissions));
+            page.field("task", Some(task));
+            page.field("works in", Some(cwd));
+            page.field("note", Some(TASK_POWER_NOTE));
         }
         Ask::Input { questions, blocking, .. } => {
             let count = questions.len();

@@ -251,6 +251,15 @@ pub fn ask_permissions(evil: &str) -> Ask {
     }
 }
 
+pub fn ask_task_power(evil: &str) -> Ask {
+    Ask::TaskPower {
+        task: "codex-0a1b2c3d4e5f".into(),
+        model: format!("model:m{evil}"),
+        cwd: format!("/home/me/project{evil}"),
+        permissions: permissions(evil),
+    }
+}
+
 pub fn question(id: &str, text: &str, labels: &[&str]) -> Question {
     let option =
         |label: &&str| QuestionOption { label: (*label).into(), description: format!("about {label}") };
@@ -331,6 +340,7 @@ pub fn every_ask(evil: &str) -> Vec<Ask> {
         ask_network(evil),
         ask_patch(Some(changes())),
         ask_permissions(evil),
+        ask_task_power(evil),
         ask_input(vec![question("q", evil, &[evil, "blue"])]),
         ask_form(evil),
         ask_url(evil),

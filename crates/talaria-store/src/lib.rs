@@ -36,7 +36,7 @@ pub use model::open_options::{Durability, OpenOptions};
 pub use model::outbox::{NewOutbox, OutboxRow};
 pub use model::prune::{Doomed, Prunable, PrunePolicy, Pruned};
 pub use model::request::{
-    Answer, AnswerResult, NewRequest, PeerRequest, RequestFilter, RequestPatch, RequestRow, UnusedAnswer,
+    Answer, AnswerResult, NewRequest, RequestFilter, RequestOrigin, RequestPatch, RequestRow, UnusedAnswer,
 };
 pub use model::search::{Hit, Snippet};
 pub use model::session::{

@@ -17,12 +17,12 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use talaria_codex_proto::escrow::Kept;
 use talaria_codex_proto::frame::{Decoded, Frame, decode_text};
-use talaria_codex_proto::gate::Gate;
-use talaria_codex_proto::place::Bounds;
+use talaria_codex_proto::thread_bounds::ThreadBounds;
+use talaria_codex_proto::thread_gate::ThreadGate;
 use talaria_codex_proto::turn::{Choosing, Input, Order, Output, Turn};
 use talaria_codex_proto::wire::notification::Notification;
+use talaria_core::escrow::Kept;
 use talaria_core::event::{Event, Usage};
 use talaria_core::ids::{ThreadId, TicketId, TurnId};
 use talaria_core::policy::Answers;
@@ -241,7 +241,7 @@ fn run_decoded(order: &Order, frames: &[String]) -> Duration {
 
 /// What a session knows before each of its turns.
 fn order() -> Order {
-    let bounds = Bounds::new(
+    let bounds = ThreadBounds::new(
         &json!({ "type": "dangerFullAccess" }),
         &json!("untrusted"),
         "/w",
@@ -259,7 +259,7 @@ fn order() -> Order {
         quiet_after: Some(Duration::from_secs(60)),
         escrow: Kept::default(),
         choosing: Choosing::default(),
-        gate: Gate::new(bounds, Rules::default(), Answers::Everything, Some("/home/me".to_owned())),
+        gate: ThreadGate::new(bounds, Rules::default(), Answers::Everything, Some("/home/me".to_owned())),
     }
 }
 

@@ -137,7 +137,7 @@ fn input(p: &UserInputRequest) -> Asked {
     })
 }
 
-fn question(wire: &WireQuestion) -> Question {
+pub(super) fn question(wire: &WireQuestion) -> Question {
     let options = wire.options.iter().flatten().map(|option| QuestionOption {
         label: option.label.clone(),
         description: option.description.clone(),

@@ -4,7 +4,7 @@
 
 use super::offered::Telling;
 use super::{Fate, Moment, Output, Record, Turn};
-use crate::escrow::{self, Asking, Binding};
+use talaria_core::escrow::{self, Asking, Binding};
 use talaria_core::event::Event;
 use talaria_core::ids::TicketId;
 use talaria_core::request::{Answer, Decision, Who};

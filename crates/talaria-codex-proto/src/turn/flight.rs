@@ -8,8 +8,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::approvals::Approvals;
-use crate::escrow::Binding;
 use crate::wire::server_request::ServerRequest;
+use talaria_core::escrow::Binding;
 use talaria_core::event::{AgentPhase, Event, RateLimits, Stage, Usage};
 use talaria_core::ids::{ItemId, RequestId, ThreadId, TicketId, TurnId};
 use talaria_core::item::{Item, ItemBody};

@@ -7,10 +7,10 @@
 use super::flight::{Asked, RecordedRequest, Standing};
 use super::requests::{Decided, End, OpenRequest, changes_in};
 use super::{Fate, Moment, Output, Record, Turn};
-use crate::gate::Ruling;
 use crate::project;
 use crate::wire::server_request::ServerRequest;
 use talaria_core::event::Event;
+use talaria_core::gate::Ruling;
 use talaria_core::ids::{RequestId, TicketId};
 use talaria_core::item::FileChange;
 use talaria_core::request::{Answer, Decision, Who};
@@ -35,8 +35,7 @@ impl Turn {
         let changes =
             self.changes_of(&request).or_else(|| changes_in(&record.ask).map(<[FileChange]>::to_vec));
         let ask = self.with_step(project::ask(&request, changes));
-        let place = self.order.gate.place(&request, changes_in(&ask));
-        let ruling = self.order.gate.rule(&request, &ask, place);
+        let (place, ruling) = self.order.gate.judge(&request, changes_in(&ask));
         let telling = Telling::of(&record);
         let RecordedRequest { ticket, standing, binding, asked, .. } = record;
         let ask = ask.because(ruling.because());

@@ -4,7 +4,7 @@
 //! `Fate`. Nothing here is for people; the events are.
 
 use super::flight::Asked;
-use crate::escrow::Binding;
+use talaria_core::escrow::Binding;
 use talaria_core::ids::TicketId;
 use talaria_core::request::{Answer, Who};
 use talaria_guard::place::Place;

@@ -1,7 +1,7 @@
 //! What the model itself said: the items of its answer before Codex makes anything of them.
 //!
 //! Codex sends them only for a thread that was started with `experimentalRawEvents`; a resumed thread has none. They are
-//! in no schema. `place` needs the calls of tools, `turn/calls` what the model got back for them, and the texts of messages,
+//! in no schema. `wishes` needs the calls of tools, `turn/calls` what the model got back for them, and the texts of messages,
 //! which say when an image was left out. The bytes of images are passed over.
 
 use serde::{Deserialize, Deserializer};

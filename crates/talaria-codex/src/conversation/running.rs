@@ -372,7 +372,8 @@ fn arrival(delivery: Delivery<'static>) -> Input {
     }
 }
 
-fn mint_ticket() -> TicketId {
+/// A new name for a request.
+pub fn mint_ticket() -> TicketId {
     let random = uuid::Uuid::new_v4().simple().to_string();
     TicketId::new(format!("req-{}", &random[..12]))
 }

@@ -101,13 +101,17 @@ fn the_matrix_of_rights() {
                 None => identity,
             };
             let access = Access::of(&identity, &bridge);
+            assert_eq!(Access::of_owner(&identity).is_some(), access == Access::OWNER, "{name} as {claim:?}");
             let rights = if access == Access::OWNER {
+                assert!(access.may_search_ids() && access.may_retry_notices());
                 "everything".to_owned()
             } else if access.is_none() {
                 assert!(identity.exclusion().is_some(), "{name} as {claim:?} is not told why");
+                assert!(!access.may_search_ids() && !access.may_retry_notices());
                 "nothing".to_owned()
             } else {
                 assert!(!access.shell && !access.admin && access.starts == StartRight::Tasks);
+                assert!(!access.may_search_ids() && !access.may_retry_notices());
                 format!("sees {:?}, answers {:?}, works {:?}", access.sees, access.answers, access.roots)
             };
             let claim = claim.unwrap_or("-");

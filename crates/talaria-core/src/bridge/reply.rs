@@ -195,6 +195,10 @@ impl Reply {
 fn begun(id: &str, status: TaskStatus) -> String {
     match status {
         TaskStatus::Queued => format!("{id} is queued; it starts when another task has ended"),
+        TaskStatus::WaitingForApproval => format!(
+            "{id} waits for a person, who decides whether it may have what was asked for beyond its sandbox; it begins when they \
+             accept, and ends if they decline"
+        ),
         _ => format!("{id} was started in the background"),
     }
 }

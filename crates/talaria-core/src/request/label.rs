@@ -25,6 +25,9 @@ impl Ask {
             Self::Permissions { permissions, .. } => {
                 format!("a wider sandbox: {}", permissions.lines().join(", "))
             }
+            Self::TaskPower { model, permissions, .. } => {
+                format!("more power for a task of {model}: {}", permissions.lines().join(", "))
+            }
             Self::Input { questions, .. } => {
                 let questions: Vec<&str> =
                     questions.iter().map(|question| question.question.as_str()).collect();
@@ -58,6 +61,7 @@ impl Ask {
             Self::Network { reason, .. } | Self::Permissions { reason, .. } => {
                 joined([Some(self.label()), reason.clone()])
             }
+            Self::TaskPower { cwd, .. } => joined([Some(self.label()), Some(format!("it works in {cwd}"))]),
             Self::Input { .. }
             | Self::Elicitation { .. }
             | Self::Tool { .. }

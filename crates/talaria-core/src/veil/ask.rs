@@ -32,6 +32,7 @@ pub(super) fn cover(ask: &mut Ask) {
             maybe(reason);
             cover_permissions(permissions);
         }
+        Ask::TaskPower { permissions, .. } => cover_permissions(permissions),
         Ask::Input { questions, .. } => {
             for question in questions {
                 text(&mut question.header);

@@ -51,6 +51,8 @@ const WHOLE: [(&str, &[&str]); 5] = [
             "elicitation.server",
             "elicitation.fields.name",
             "elicitation.fields.format",
+            "task_power.task",
+            "task_power.model",
         ],
     ),
     (
@@ -87,6 +89,7 @@ const WHOLE: [(&str, &[&str]); 5] = [
             "session_started.path",
             "background_started.cwd",
             "command.cwd",
+            "task_power.cwd",
             "stdin.cwd",
             "permissions.cwd",
             "patch.changes.path",
@@ -338,6 +341,9 @@ samples!(asks -> Ask {
     }],
     Ask::Permissions { .. } => [Ask::Permissions {
         thread: thread(), item: step(), cwd: some(), reason: some(), permissions: permissions(),
+    }],
+    Ask::TaskPower { .. } => [Ask::TaskPower {
+        task: words(), model: words(), cwd: words(), permissions: permissions(),
     }],
     Ask::Input { .. } => [Ask::Input {
         thread: thread(), item: Some(step()), blocking: None,

@@ -36,6 +36,7 @@ use talaria_codex::permit::{Permits, SendPermit};
 use talaria_home::clock::now_ms;
 use talaria_home::faults;
 
+pub(crate) mod asker;
 pub(crate) mod feed;
 pub(crate) mod follow;
 pub(crate) mod pending;
@@ -71,6 +72,13 @@ pub(crate) struct Card {
     pub(crate) notify: Vec<String>,
     /// Its own worktree, if it has one.
     pub(crate) worktree: Option<Kept>,
+}
+
+impl Card {
+    pub(crate) fn new(id: String, task: talaria_store::TaskRow) -> Self {
+        let worktree = Kept::of(&task);
+        Self { id, owner: task.owner, notify: task.notify, worktree }
+    }
 }
 
 /// The journal of one turn.

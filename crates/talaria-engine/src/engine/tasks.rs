@@ -1,6 +1,7 @@
 //! Tasks: how one is started, given its next turn, listed and shown. A task is a session; what it is beyond one stands
 //! in its own row, and how it stands follows from its turns and requests.
 
+pub(crate) mod power;
 pub(crate) mod queue;
 pub(crate) mod status;
 pub(crate) mod worktrees;
@@ -8,7 +9,7 @@ pub(crate) mod worktrees;
 use talaria_core::admission;
 use talaria_core::api::{
     Kind, NewSession, NewTask, NewTurn, Problem, ProblemCode, SessionStarted, TaskEvent, TaskInfo, TaskLine,
-    TaskQuery, TaskSent, TaskStarted,
+    TaskQuery, TaskSent, TaskStarted, TaskStatus,
 };
 use talaria_core::event::Usage;
 use talaria_core::policy::{ApprovalPolicy, Sandbox};
@@ -23,7 +24,7 @@ use crate::engine::queries::views;
 use crate::engine::run::catalog::CheckedTurn;
 use crate::engine::run::desk::Work;
 use crate::engine::run::resolve::ResolvedTurn;
-use crate::engine::run::settings::Wanted;
+use crate::engine::run::settings::{Wanted, Widening};
 use crate::engine::tasks::status::Standing;
 use crate::engine::tasks::worktrees::Kept;
 use crate::worktree::{Force, Made};
@@ -49,7 +50,7 @@ impl Engine {
         let config = self.inner.config();
         let codex_home = self.inner.codex_home(&new.turn.caller, &config);
         new.turn.caller.codex_home = codex_home.map(|home| home.to_string_lossy().into_owned());
-        self.bound(&mut new).await?;
+        let widening = self.bound(&mut new).await?;
         let wanted = Preferences { model: new.model.clone(), ..Preferences::of_turn(&new.turn) };
         new.model = wanted.model(&config);
         new.turn.model = None;
@@ -66,7 +67,8 @@ impl Engine {
         let notify = self.kept_targets(&new.notify)?;
         let task = crate::engine::mint_task();
         let made = self.make_worktree(&new, &task).await?;
-        let started = self.write_task(&new, &turn, &task, made.as_ref(), notify).await;
+        let is_free = widening.is_none();
+        let started = self.write_task(&new, &turn, &task, made.as_ref(), notify, widening).await;
         let started = match (started, &made) {
             (Ok(started), _) => started,
             (Err(problem), None) => return Err(problem),
@@ -78,14 +80,23 @@ impl Engine {
                 return Err(problem);
             }
         };
-        self.inner.queue.stand(&started.id, &self.principal().to_string());
         faults::point("after:prepared").await;
-        self.inner.give(&started.id, Work::Turn(turn.codex.surroundings.clone()));
-        let waits = self.inner.queue.ahead(&started.id).is_some();
+        let status = if is_free {
+            self.inner.queue.stand(&started.id, &self.principal().to_string());
+            self.inner.give(&started.id, Work::Turn(turn.codex.surroundings.clone()));
+            status::before_it_is_sent(self.inner.queue.ahead(&started.id).is_some())
+        } else {
+            // The caller learns of the request with its answer. If this fails, the task puts it itself.
+            if let Err(error) = self.inner.put_own_request(&started.id).await {
+                tracing::warn!("the request of the task {task} is not written down yet: {error}");
+            }
+            self.inner.give(&started.id, Work::Turn(turn.codex.surroundings.clone()));
+            TaskStatus::WaitingForApproval
+        };
         Ok(TaskStarted {
             id: task,
             session: started.id,
-            status: status::before_it_is_sent(waits),
+            status,
             cwd: made.as_ref().map_or(new.cwd, |made| made.cwd.to_string_lossy().into_owned()),
             branch: made.map(|made| made.branch),
             after: started.after,
@@ -100,6 +111,7 @@ impl Engine {
         task: &str,
         made: Option<&Made>,
         notify: Vec<String>,
+        widening: Option<Widening>,
     ) -> Result<SessionStarted, Problem> {
         let cwd = made.map_or_else(|| new.cwd.clone(), |made| made.cwd.to_string_lossy().into_owned());
         let session = NewSession {
@@ -113,7 +125,8 @@ impl Engine {
         let git = made.map(Made::writable_roots).unwrap_or_default();
         let git = git.iter().map(|root| root.to_string_lossy().into_owned());
         let roots = new.writable_roots.iter().cloned().chain(git);
-        let wanted = Wanted::of(&session).writing(roots, new.network).at(new.terminal.clone());
+        let wanted =
+            Wanted::of(&session).writing(roots, new.network).at(new.terminal.clone()).needing(widening);
         let row = talaria_store::NewTask {
             owner: self.principal().to_string(),
             worktree: made

@@ -1,7 +1,7 @@
 //! What Codex asks about, and where what is accepted then happens: one table for each version, on the real Codex.
 //!
-//! `talaria_codex_proto::place` is held against it. A cell reads: asked or not; where it then happened (`ran` where there is no
-//! sandbox to leave); and, of what was asked, what `place` said before the answer. Everything is accepted.
+//! `talaria_core::bounds` is held against it. A cell reads: asked or not; where it then happened (`ran` where there is no
+//! sandbox to leave); and, of what was asked, what `Bounds` said before the answer. Everything is accepted.
 
 // What a sandbox keeps in, and how one sees it, differs from system to system.
 #![cfg(target_os = "linux")]
@@ -14,9 +14,12 @@ use std::path::{Path, PathBuf};
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};
 use talaria_codex_proto::frame::{Decoded, Frame, decode_text};
-use talaria_codex_proto::place::{Bounds, Subject, Wishes};
+use talaria_codex_proto::project;
+use talaria_codex_proto::thread_bounds::ThreadBounds;
 use talaria_codex_proto::wire::notification::Notification;
 use talaria_codex_proto::wire::server_request::ServerRequest;
+use talaria_codex_proto::wishes::Wishes;
+use talaria_core::item::{FileAction, FileChange};
 use talaria_guard::place::Place;
 use talaria_scripted::{Reply, ScriptedModel};
 use talaria_testkit::client::thread_id;
@@ -104,7 +107,7 @@ fn calls(root: &Path, port: u16) -> Vec<Call> {
 
 /// What Talaria knows of a thread when it is asked.
 pub(crate) struct Watch {
-    bounds: Bounds,
+    bounds: ThreadBounds,
     wishes: Wishes,
 }
 
@@ -113,7 +116,7 @@ impl Watch {
     pub(crate) fn new(started: &Value, codex: &Codex) -> Self {
         let cwd = started["cwd"].as_str().unwrap();
         let version = codex.version.parse().unwrap();
-        let bounds = Bounds::new(&started["sandbox"], &started["approvalPolicy"], cwd, version);
+        let bounds = ThreadBounds::new(&started["sandbox"], &started["approvalPolicy"], cwd, version);
         Self { bounds, wishes: Wishes::default() }
     }
 
@@ -124,20 +127,29 @@ impl Watch {
                 self.wishes.note(&raw.item);
                 None
             }
-            Decoded::Known(Frame::Request { request: ServerRequest::Command(request), .. }) => {
-                Some(self.bounds.command(Subject::from(&*request), self.wishes.of(&request.item_id)))
-            }
-            Decoded::Known(Frame::Request { request: ServerRequest::Patch(request), .. }) => {
-                let is_its = |item: &&Value| item["id"] == request.item_id.as_str();
-                let started = seen.iter().filter(|message| message["method"] == "item/started");
-                let item = started.map(|message| &message["params"]["item"]).find(is_its);
-                let changes = item.and_then(|item| item["changes"].as_array()).into_iter().flatten();
-                let paths = changes.map(|change| change["path"].as_str().unwrap());
-                Some(self.bounds.patch(paths, request.grant_root.as_deref()))
+            Decoded::Known(Frame::Request { request, .. }) => {
+                let changes = changes_of(&request, seen);
+                let wish = request.item().and_then(|item| self.wishes.of(item));
+                self.bounds.place(&project::subject(&request, Some(&changes))?, wish)
             }
             _ => None,
         }
     }
+}
+
+/// The files of the item that a request belongs to.
+fn changes_of(request: &ServerRequest, seen: &[Value]) -> Vec<FileChange> {
+    let is_its = |item: &&Value| request.item().is_some_and(|id| item["id"] == id.as_str());
+    let started = seen.iter().filter(|message| message["method"] == "item/started");
+    let item = started.map(|message| &message["params"]["item"]).find(is_its);
+    let changes = item.and_then(|item| item["changes"].as_array()).into_iter().flatten();
+    let change = |change: &Value| FileChange {
+        path: change["path"].as_str().unwrap().to_owned(),
+        action: FileAction::Update,
+        move_to: None,
+        diff: String::new(),
+    };
+    changes.map(change).collect()
 }
 
 /// One combination of sandbox and policy: a thread of its own, with one turn.

@@ -4,6 +4,7 @@ mod approval;
 mod crowd;
 mod ends;
 mod places;
+mod power;
 mod scope;
 mod secrets;
 mod states;

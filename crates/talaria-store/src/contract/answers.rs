@@ -3,7 +3,9 @@
 use talaria_core::ids::TicketId;
 
 use super::scene;
-use crate::{AnswerResult, Change, RequestFilter, RequestPatch, RequestState, Store};
+use crate::{
+    AnswerResult, Change, NewRequest, RequestFilter, RequestOrigin, RequestPatch, RequestState, Store,
+};
 
 /// However many answer at once, exactly one wins, and the others are told its decision.
 pub async fn one_of_many_answers_wins_and_the_others_learn_whose(store: Store) {
@@ -95,4 +97,39 @@ pub async fn requests_are_listed_by_session_and_state(store: Store) {
         ["req-1", "req-3"]
     );
     assert_eq!(store.counts().await.unwrap().open_requests, 2);
+}
+
+/// Who asks is the asker's business: it comes back byte for byte, also where it is nothing that a store could read.
+pub async fn who_asks_comes_back_unchanged(store: Store) {
+    let id = scene::session(&store, "one").await;
+    let origins = [
+        RequestOrigin {
+            host: Some("nonce".to_owned()),
+            json: r#"{"from":"codex","id":9007199254740993}"#.to_owned(),
+        },
+        RequestOrigin { host: None, json: r#"{ "from": "talaria",  "b":1, "a": 1.0 }"#.to_owned() },
+        RequestOrigin { host: None, json: "no JSON at all '\u{0}\u{1F980}".to_owned() },
+    ];
+    for (origin, ticket) in origins.iter().zip(["req-1", "req-2", "req-3"]) {
+        let request = NewRequest { origin: origin.clone(), ..scene::request(ticket, "ls") };
+        scene::asked(&store, &id, request).await;
+        store.answer_request(&TicketId::new(ticket), scene::answer("accept", "me")).await.unwrap();
+    }
+    let kept = store.requests(&RequestFilter::default()).await.unwrap();
+    assert_eq!(kept.into_iter().map(|request| request.origin).collect::<Vec<_>>(), origins);
+}
+
+/// A request that no host asks is open, answered and delivered like any other.
+pub async fn a_request_without_a_host_lives_like_any_other(store: Store) {
+    let id = scene::session(&store, "one").await;
+    let origin = RequestOrigin { host: None, json: "{}".to_owned() };
+    let request = NewRequest { origin, binding: None, ..scene::request("req-1", "") };
+    let ticket = scene::asked(&store, &id, request).await;
+    assert_eq!(store.counts().await.unwrap().open_requests, 1);
+    let won = store.answer_request(&ticket, scene::answer("accept", "me")).await.unwrap();
+    assert_eq!(won, AnswerResult::Won);
+    let patch = RequestPatch::state(ticket.clone(), RequestState::Delivered);
+    store.append(scene::change(&id, 9, Change::Request(patch))).await.unwrap();
+    let kept = store.request(&ticket).await.unwrap().unwrap();
+    assert_eq!((kept.state, kept.closed_at, kept.origin.host), (RequestState::Delivered, Some(9), None));
 }

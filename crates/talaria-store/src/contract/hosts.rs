@@ -1,18 +1,10 @@
 //! Hosts are accounted for from before their start to their end.
 
-use crate::{HostProcess, HostState, NewHost, Store, StoreError, TrimPolicy};
+use super::scene;
+use crate::{HostProcess, HostState, NewHost, NewRequest, RequestOrigin, Store, StoreError, TrimPolicy};
 
 /// Intended, running, ended; and nothing comes back to life.
 pub async fn a_host_is_kept_before_it_exists_and_until_it_ends(store: Store) {
-    let new = |nonce: &str, created_at| NewHost {
-        nonce: nonce.to_owned(),
-        socket: "/run/s".to_owned(),
-        dir: "/run/d".to_owned(),
-        version: "0.166.0".to_owned(),
-        codex_home: None,
-        key: "digest".to_owned(),
-        created_at,
-    };
     store.intend_host(new("one", 1)).await.unwrap();
     store.intend_host(new("two", 2)).await.unwrap();
     let twice = store.intend_host(new("one", 3)).await;
@@ -38,4 +30,34 @@ pub async fn a_host_is_kept_before_it_exists_and_until_it_ends(store: Store) {
     store.trim(TrimPolicy { older_than: Some(10), keep: None }).await.unwrap();
     assert_eq!(store.host("one").await.unwrap(), None);
     assert!(store.host("two").await.unwrap().is_some(), "what lives is never forgotten");
+}
+
+/// A host that has ended is forgotten with the last request that names it, and requests without a host keep none.
+pub async fn a_host_is_kept_as_long_as_a_request_names_it(store: Store) {
+    let id = scene::session(&store, "one").await;
+    for nonce in ["nonce", "other"] {
+        store.intend_host(new(nonce, 1)).await.unwrap();
+        store.end_host(nonce, "exited", 2).await.unwrap();
+    }
+    scene::asked(&store, &id, scene::request("req-1", "ls")).await;
+    let nobodys = NewRequest {
+        origin: RequestOrigin { host: None, json: r#"{"host":"other"}"#.to_owned() },
+        ..scene::request("req-2", "ls")
+    };
+    scene::asked(&store, &id, nobodys).await;
+    store.trim(TrimPolicy { older_than: Some(10), keep: None }).await.unwrap();
+    assert!(store.host("nonce").await.unwrap().is_some(), "a request names it");
+    assert_eq!(store.host("other").await.unwrap(), None);
+}
+
+fn new(nonce: &str, created_at: i64) -> NewHost {
+    NewHost {
+        nonce: nonce.to_owned(),
+        socket: "/run/s".to_owned(),
+        dir: "/run/d".to_owned(),
+        version: "0.166.0".to_owned(),
+        codex_home: None,
+        key: "digest".to_owned(),
+        created_at,
+    }
 }

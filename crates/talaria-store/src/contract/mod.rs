@@ -50,6 +50,8 @@ macro_rules! contract_tests {
                 an_answer_that_is_taken_back_leaves_nothing,
                 a_sealed_answer_is_erased_when_it_is_delivered,
                 requests_are_listed_by_session_and_state,
+                who_asks_comes_back_unchanged,
+                a_request_without_a_host_lives_like_any_other,
             ],
             audit: [
                 only_the_answer_that_won_is_in_the_log,
@@ -96,6 +98,7 @@ macro_rules! contract_tests {
             ],
             hosts: [
                 a_host_is_kept_before_it_exists_and_until_it_ends,
+                a_host_is_kept_as_long_as_a_request_names_it,
             ],
             imports: [
                 a_task_comes_once_and_never_under_a_name_that_is_taken,

@@ -1,10 +1,10 @@
 //! What the promises begin with: sessions, batches and requests that differ only in what matters.
 
-use talaria_core::ids::{ItemId, SessionId, ThreadId, TicketId};
+use talaria_core::ids::{SessionId, TicketId};
 
 use crate::{
     Answer, Batch, Change, Lease, NewEvent, NewMessage, NewRequest, NewSession, NewTask, NewTurn,
-    PeerRequest, SessionKind, Store,
+    RequestOrigin, SessionKind, Store,
 };
 
 /// The epoch of who owns the sessions of `session`.
@@ -102,13 +102,7 @@ pub fn request(id: &str, binding: &str) -> NewRequest {
     NewRequest {
         id: TicketId::new(id),
         turn: Some(1),
-        peer: PeerRequest {
-            host: "nonce".to_owned(),
-            thread: ThreadId::new("thread"),
-            rpc_id: "0".to_owned(),
-            method: "item/commandExecution/requestApproval".to_owned(),
-            item: Some(ItemId::new(id)),
-        },
+        origin: RequestOrigin { host: Some("nonce".to_owned()), json: format!("{{\"item\":\"{id}\"}}") },
         kind: "command".to_owned(),
         summary: "run ls".to_owned(),
         place: Some("inside".to_owned()),

@@ -1,6 +1,6 @@
-//! Requests: the questions that Codex puts to a person, and their answers.
+//! Requests: the questions that are put to a person, and their answers.
 
-use talaria_core::ids::{ItemId, SessionId, ThreadId, TicketId};
+use talaria_core::ids::{SessionId, TicketId};
 
 use crate::model::audit::NewAudit;
 use crate::model::words::RequestState;
@@ -12,8 +12,8 @@ pub struct NewRequest {
     pub id: TicketId,
     /// The turn it belongs to, by ordinal.
     pub turn: Option<i64>,
-    /// How the peer knows it.
-    pub peer: PeerRequest,
+    /// Who asks.
+    pub origin: RequestOrigin,
     /// What kind of question.
     pub kind: String,
     /// The question in one line, redacted.
@@ -26,19 +26,13 @@ pub struct NewRequest {
     pub binding: Option<String>,
 }
 
-/// How Codex knows a question: it is found again by this when Codex offers it once more.
+/// Who asks and how the question is found again, in words that only the asker reads: the store returns them unchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PeerRequest {
-    /// The nonce of the host.
-    pub host: String,
-    /// The thread.
-    pub thread: ThreadId,
-    /// The JSON-RPC id as JSON text, which keeps its type.
-    pub rpc_id: String,
-    /// The method.
-    pub method: String,
-    /// The item.
-    pub item: Option<ItemId>,
+pub struct RequestOrigin {
+    /// The host that asks, by its nonce; its row is kept as long as the request. `None` if no host asks.
+    pub host: Option<String>,
+    /// The rest, as JSON text.
+    pub json: String,
 }
 
 /// What changes in a request. `None` leaves a field as it is; going back to `open` takes the answer away.
@@ -82,8 +76,8 @@ pub struct RequestRow {
     pub session: SessionId,
     /// The turn it belongs to, by ordinal.
     pub turn: Option<i64>,
-    /// How the peer knows it.
-    pub peer: PeerRequest,
+    /// Who asks.
+    pub origin: RequestOrigin,
     /// What kind of question.
     pub kind: String,
     /// The question in one line, redacted.

@@ -1,14 +1,14 @@
-//! Requests: the questions that Codex puts to a person, and their answers. One answer wins.
+//! Requests: the questions that are put to a person, and their answers. One answer wins.
 //!
 //! A sealed answer is erased when it cannot be needed any more: delivered, or never to be delivered.
 
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{AssertSqlSafe, Row as _};
-use talaria_core::ids::{ItemId, SessionId, ThreadId, TicketId};
+use talaria_core::ids::{SessionId, TicketId};
 
 use crate::error::StoreError;
 use crate::model::request::{
-    Answer, AnswerResult, NewRequest, PeerRequest, RequestFilter, RequestPatch, RequestRow,
+    Answer, AnswerResult, NewRequest, RequestFilter, RequestOrigin, RequestPatch, RequestRow,
 };
 use crate::model::words::RequestState;
 use crate::sqlite::rows::{self, FromRow};
@@ -20,13 +20,7 @@ impl FromRow for RequestRow {
             id: TicketId::new(row.try_get::<String, _>("id")?),
             session: SessionId::new(row.try_get::<String, _>("session")?),
             turn: row.try_get("turn")?,
-            peer: PeerRequest {
-                host: row.try_get("host")?,
-                thread: ThreadId::new(row.try_get::<String, _>("thread")?),
-                rpc_id: row.try_get("rpc_id")?,
-                method: row.try_get("method")?,
-                item: rows::id(row, "item", ItemId::new)?,
-            },
+            origin: RequestOrigin { host: row.try_get("host")?, json: row.try_get("origin")? },
             kind: row.try_get("kind")?,
             summary: row.try_get("summary")?,
             place: row.try_get("place")?,
@@ -129,18 +123,14 @@ pub(crate) async fn insert(
     request: NewRequest,
 ) -> Result<(), StoreError> {
     sqlx::query(
-        "insert into request (id, session, turn, host, thread, rpc_id, method, item, kind, summary, place, ask,
-                              binding, state, opened_at)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 'open', $14)",
+        "insert into request (id, session, turn, host, origin, kind, summary, place, ask, binding, state, opened_at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'open', $11)",
     )
     .bind(request.id.as_str())
     .bind(session.as_str())
     .bind(request.turn)
-    .bind(request.peer.host)
-    .bind(request.peer.thread.as_str())
-    .bind(request.peer.rpc_id)
-    .bind(request.peer.method)
-    .bind(request.peer.item.map(|item| item.to_string()))
+    .bind(request.origin.host)
+    .bind(request.origin.json)
     .bind(request.kind)
     .bind(request.summary)
     .bind(request.place)

@@ -14,6 +14,7 @@ pub(crate) const STEPS: &[&str] = &[
     include_str!("schema/0002.sql"),
     include_str!("schema/0003.sql"),
     include_str!("schema/0004.sql"),
+    include_str!("schema/0005.sql"),
 ];
 
 /// The version that a number of steps leads to.
@@ -89,7 +90,9 @@ mod tests {
 
     use super::*;
     use crate::sqlite::SqliteStore;
-    use crate::{OpenError, OpenOptions, OutboxRow, TaskFilter, TaskLine};
+    use crate::{
+        OpenError, OpenOptions, OutboxRow, RequestFilter, RequestRow, TaskFilter, TaskLine, TrimPolicy,
+    };
 
     /// Rows as the first version wrote them.
     const OLD: &str = r#"
@@ -106,7 +109,23 @@ mod tests {
         values ('a/1', 'a', 'outcome', '{}', 5, null), ('a/2', 'a', 'outcome', '{}', 6, 9);
     "#;
 
+    /// Requests as the fourth version wrote them: all columns say how Codex knows the question.
+    const ASKED_BY_CODEX: &str = r#"
+        insert into session (id, kind, alias, cwd, runtime, state, created_at, updated_at)
+        values ('a', 'task', 'codex-aaaaaaaaaaaa', '/work', 'codex_app_server', 'running', 1, 2);
+        insert into task (session, owner) values ('a', 'model:bridge');
+        insert into host (nonce, socket, dir, state, ended_at, key, version, boot, created_at)
+        values ('h1', '/s', '/d', 'ended', 5, '{}', '0.166.0', 'b', 1), ('h2', '/s', '/d', 'ended', 5, '{}', '0.166.0', 'b', 1);
+        insert into request (id, session, turn, host, thread, rpc_id, method, item, kind, summary, place, ask, binding, state,
+                             decision, answer_sealed, answered_by, answered_at, opened_at)
+        values ('req-1', 'a', 1, 'h1', 't', '7', 'item/commandExecution/requestApproval', 'call', 'command', 'run ls',
+                'inside', '{}', '{"method":"m"}', 'answered', 'accept', x'00ff', 'user', 4, 3),
+               ('req-2', 'a', 1, '', '', '"seven"', 'item/tool/requestUserInput', null, 'input', 'words', null, '{}', null,
+                'open', null, null, null, null, 3);
+    "#;
+
     const FIRST: &[&str] = &[STEPS[0]];
+    const FOURTH: &[&str] = &[STEPS[0], STEPS[1], STEPS[2], STEPS[3]];
     const SECOND: &[&str] =
         &[STEPS[0], "create table added (x integer) strict; insert into added values (1)"];
     const BROKEN: &[&str] =
@@ -161,6 +180,41 @@ mod tests {
             "nobody is told of old things"
         );
         assert_eq!(store.search("kept words", 10).await.unwrap().len(), 1);
+        store.close().await;
+    }
+
+    #[tokio::test]
+    async fn a_file_of_the_fourth_version_keeps_its_requests_and_who_asked() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("talaria.db");
+        open(&path, FOURTH).await.unwrap();
+        let mut conn = SqliteConnectOptions::new().filename(&path).connect().await.unwrap();
+        sqlx::raw_sql(ASKED_BY_CODEX).execute(&mut conn).await.unwrap();
+        conn.close().await.unwrap();
+
+        let store = SqliteStore::open(&path, 0, &OpenOptions::default()).await.unwrap();
+        let requests = store.requests(&RequestFilter::default()).await.unwrap();
+        let line = |request: &RequestRow| {
+            format!(
+                "{} {:?} {:?} {:?} {:?}\n  {}",
+                request.id,
+                request.state,
+                request.origin.host,
+                request.binding,
+                request.answer_sealed,
+                request.origin.json
+            )
+        };
+        expect![[r#"
+            req-1 Answered Some("h1") Some("{\"method\":\"m\"}") Some([0, 255])
+              {"from":"codex","id":7,"method":"item/commandExecution/requestApproval","thread":"t","turn":null,"item":"call"}
+            req-2 Open None None None
+              {"from":"codex","id":"seven","method":"item/tool/requestUserInput","thread":null,"turn":null,"item":null}"#]].assert_eq(&requests.iter().map(line).collect::<Vec<_>>().join("\n"));
+        let tasks = store.tasks(&TaskFilter::default(), None, 10).await.unwrap().tasks;
+        assert_eq!(tasks.iter().map(|task| task.open_requests).collect::<Vec<_>>(), [1]);
+        store.trim(TrimPolicy { older_than: Some(1000), keep: None }).await.unwrap();
+        assert!(store.host("h1").await.unwrap().is_some(), "a request names it");
+        assert_eq!(store.host("h2").await.unwrap(), None);
         store.close().await;
     }
 

@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use serde_json::Value;
 use talaria_scripted::Reply;
-use talaria_testkit::Codex;
+use talaria_testkit::{Codex, eventually};
 use tokio::process::Command;
 
 use crate::scene::{Scene, both_versions, of_type};
@@ -210,10 +210,19 @@ async fn a_tool_call_cannot_give_a_task_the_network(codex: Codex) {
     let wide = serde_json::json!({ "action": "start", "prompt": "x", "sandbox": "workspace-write",
         "approval_policy": "on-request", "network": true });
     let ended = scene.run_with_input(&["mcp"], call(wide).as_bytes()).await;
-    assert!(ended.stdout.contains("bridge.network"), "{ended}");
-    assert!(scene.status().await["turns"].as_array().unwrap().is_empty());
-    let rows = audit(&scene).await;
-    assert_eq!((&rows[0]["action"], &rows[0]["refused"]), (&"start_task".into(), &true.into()), "{rows:?}");
-    assert_eq!(rows[0]["principal"], "model:m");
+    assert!(ended.stdout.contains("waits for a person"), "{ended}");
+    assert!(scene.model.requests().is_empty(), "nothing has begun");
+    let open = scene.status().await["requests"].as_array().unwrap().clone();
+    let id = open[0]["id"].as_str().unwrap();
+    assert!(ended.stdout.contains(id), "the caller learns which request it is: {ended}");
+    let shown = scene.run(&["requests", "show", id]).await.exits(0);
+    assert!(shown.stdout.contains("model:m asks for a task with more than its sandbox"), "{shown}");
+    scene.run(&["requests", "answer", id, "decline"]).await.exits(0);
+    let rows = eventually("the refusal is in the log", async || {
+        Some(audit(&scene).await).filter(|rows| rows[0]["action"] == "widen_task")
+    })
+    .await;
+    assert_eq!((&rows[0]["refused"], &rows[0]["principal"]), (&true.into(), &"model:m".into()), "{rows:?}");
+    assert!(scene.model.requests().is_empty(), "nothing was begun");
     scene.close().await;
 }

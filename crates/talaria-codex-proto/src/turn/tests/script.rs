@@ -47,12 +47,12 @@ use serde_json::{Value, json};
 
 use super::super::*;
 use super::store::Store;
-use crate::escrow::{Binding, Escrow, Kept};
 use crate::frame::{Decoded, Frame, decode_text};
-use crate::place::Bounds;
 use crate::project;
 use crate::settle::{EndedTurn, Found};
+use crate::thread_bounds::ThreadBounds;
 use crate::wire::history::HistoryItem;
+use talaria_core::escrow::{Escrow, Kept};
 use talaria_core::gap::Extent;
 use talaria_core::ids::BackgroundId;
 use talaria_core::item::ItemBody;
@@ -107,8 +107,8 @@ pub(super) fn order() -> Order {
         deed: Deed::Words,
         cwd: "/w".to_owned(),
         has_file: false,
-        gate: Gate::new(
-            Bounds::new(
+        gate: ThreadGate::new(
+            ThreadBounds::new(
                 &json!({ "type": "readOnly" }),
                 &json!("on-request"),
                 "/w",
@@ -215,8 +215,8 @@ impl Run {
         };
         let escrow = Escrow {
             ticket: TicketId::new(ticket),
-            binding: Binding::of(&request, None).unwrap(),
-            place: self.order.gate.place(&request, None),
+            binding: project::binding(&request, None).unwrap(),
+            place: self.order.gate.judge(&request, None).0,
             answer: decision_of(decision).into(),
             by: who_is(who),
             until: 10_000,
@@ -236,7 +236,7 @@ impl Run {
             "sandbox" => {
                 let (sandbox, policy) = value.split_once(' ').unwrap();
                 let (sandbox, version) = (json!({ "type": sandbox }), "0.166.0".parse().unwrap());
-                self.order.gate.rebind(Bounds::new(&sandbox, &json!(policy), "/w", version));
+                self.order.gate.rebind(ThreadBounds::new(&sandbox, &json!(policy), "/w", version));
             }
             "file" => self.order.choosing.told_by = ToldBy::File,
             "reads" => self.order.has_file = true,

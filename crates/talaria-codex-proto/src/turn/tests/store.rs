@@ -1,7 +1,7 @@
 //! What an engine writes down of a turn, as the outputs tell it to: enough for another engine to take the turn up.
 
 use super::super::*;
-use crate::escrow::is_keepable;
+use talaria_core::escrow::is_keepable;
 use talaria_core::request::Decision;
 
 /// Everything that was written down.

@@ -121,12 +121,7 @@ impl Engine {
 
     /// What this caller may do. Read anew each time, because the person may change the configuration while the engine runs.
     pub(crate) fn access(&self) -> Access {
-        match self.identity.class() {
-            PeerClass::Person if !self.principal().is_model() => {
-                Access::of(&self.identity, &Default::default())
-            }
-            _ => Access::of(&self.identity, &self.bridge()),
-        }
+        Access::of_owner(&self.identity).unwrap_or_else(|| Access::of(&self.identity, &self.bridge()))
     }
 
     /// What `[bridge]` grants this caller; `None` for the owner, who needs no grant.

@@ -5,7 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
-use talaria_core::access::{SeeRight, StartRight};
+use talaria_codex::conversation::mint_ticket;
+use talaria_core::access::{AnswerRight, SeeRight, StartRight};
 use talaria_core::api::{NewTask, Problem, ProblemCode};
 use talaria_core::config::{Rights, Severity};
 use talaria_core::ids::SessionId;
@@ -13,7 +14,9 @@ use talaria_core::notice::Target;
 use talaria_store::{Found, RequestRow, SessionRow};
 
 use crate::engine::Engine;
+use crate::engine::journal::asker::Asker;
 use crate::engine::queries::views;
+use crate::engine::run::settings::Widening;
 use crate::engine::tasks::worktrees;
 use crate::worktree;
 use talaria_home::home::user_path;
@@ -50,7 +53,7 @@ impl Engine {
                 self.refused("reach", Some(session.id.as_str()), why).await;
                 Err(self.no_session(id))
             }
-            Found::Ambiguous(candidates) if !self.principal().is_model() => {
+            Found::Ambiguous(candidates) if self.access().may_search_ids() => {
                 let message = format!("{id:?} could be any of {}", views::candidates(&candidates));
                 Err(Problem::new(ProblemCode::Ambiguous, message).try_this("type more of the id, or its end"))
             }
@@ -59,7 +62,7 @@ impl Engine {
     }
 
     fn no_session(&self, id: &str) -> Problem {
-        let hint = if self.principal().is_model() {
+        let hint = if self.principal().reads_tool_hints() {
             "the action `list` names your tasks; give the whole id"
         } else {
             "see `talaria task list` and `talaria sessions list`"
@@ -67,9 +70,12 @@ impl Engine {
         Problem::new(ProblemCode::Unknown, format!("there is no session or task {id:?}")).try_this(hint)
     }
 
-    /// May this caller answer this request?
+    /// May this caller answer this request? What Talaria itself asks is about a model's own power: no policy lets a model
+    /// answer that.
     pub(crate) async fn check_answer(&self, request: &RequestRow) -> Result<(), Problem> {
-        if self.access().may_answer(&request.kind) {
+        let access = self.access();
+        let is_own = matches!(Asker::of(&request.origin), Some(Asker::Talaria { .. }));
+        if access.may_answer(&request.kind) && (!is_own || access.answers == AnswerRight::Every) {
             return Ok(());
         }
         let message = format!(
@@ -87,7 +93,8 @@ impl Engine {
     }
 
     /// Holds a new task to what its caller may ask for, and to what is there. What is refused is in the audit log.
-    pub(crate) async fn bound(&self, new: &mut NewTask) -> Result<(), Problem> {
+    /// Returns what a person has to grant before it begins; `new` is without that.
+    pub(crate) async fn bound(&self, new: &mut NewTask) -> Result<Option<Widening>, Problem> {
         match self.bounded(new).await {
             Err(problem) if problem.code == ProblemCode::Forbidden => {
                 Err(self.refused("start_task", None, problem).await)
@@ -96,7 +103,7 @@ impl Engine {
         }
     }
 
-    async fn bounded(&self, new: &mut NewTask) -> Result<(), Problem> {
+    async fn bounded(&self, new: &mut NewTask) -> Result<Option<Widening>, Problem> {
         new.cwd = directory("cwd", &new.cwd).await?.to_string_lossy().into_owned();
         for root in &mut new.writable_roots {
             *root = directory("a writable root", root).await?.to_string_lossy().into_owned();
@@ -105,7 +112,7 @@ impl Engine {
             if let Some(home) = &new.codex_home {
                 new.turn.caller.codex_home = Some(home.clone());
             }
-            return Ok(());
+            return Ok(None);
         };
         if self.access().starts == StartRight::Nothing {
             return Err(Problem::new(
@@ -115,7 +122,6 @@ impl Engine {
         }
         self.check_rules()?;
         new.terminal = None;
-        self.check_widening(new, &rights).await?;
         let open = self.open_roots(&rights, new.started_in.as_deref()).await;
         let mut wanted = vec![PathBuf::from(&new.cwd)];
         if new.worktree.is_some() {
@@ -159,28 +165,24 @@ impl Engine {
             let hint = "use local; the person can list targets in bridge.notify_targets in config.toml";
             return Err(Problem::new(ProblemCode::Forbidden, message).try_this(hint));
         }
-        Ok(())
+        Ok(self.take_widening(new, &rights).await)
     }
 
-    /// More than the sandbox of its own directory is for the person to grant: the network, and further writable roots.
-    async fn check_widening(&self, new: &NewTask, rights: &Rights) -> Result<(), Problem> {
-        let refused = |what: String, key: &str| {
-            let message = format!("{} may not {what}", self.principal());
-            let hint = format!("leave it out; the person can allow it with {key} in config.toml");
-            Problem::new(ProblemCode::Forbidden, message).try_this(hint)
-        };
-        if new.network && !rights.network {
-            return Err(refused("give a task the network".to_owned(), "bridge.network = true"));
-        }
+    /// Takes out of a task what is for the person to grant: the network and further writable roots, as far as `[bridge]` does
+    /// not grant them already.
+    async fn take_widening(&self, new: &mut NewTask, rights: &Rights) -> Option<Widening> {
         let mut granted = Vec::new();
         for root in &rights.writable_roots {
             granted.extend(tokio::fs::canonicalize(user_path(root, self.user_home().as_deref())).await);
         }
-        let is_granted = |root: &&String| granted.iter().any(|granted| Path::new(root).starts_with(granted));
-        match new.writable_roots.iter().find(|root| !is_granted(root)) {
-            Some(root) => Err(refused(format!("make {root} writable for a task"), "bridge.writable_roots")),
-            None => Ok(()),
-        }
+        let is_granted = |root: &String| granted.iter().any(|granted| Path::new(root).starts_with(granted));
+        let roots = std::mem::take(&mut new.writable_roots);
+        let (open, writable_roots): (Vec<_>, Vec<_>) = roots.into_iter().partition(is_granted);
+        new.writable_roots = open;
+        let network = new.network && !rights.network;
+        new.network &= rights.network;
+        let is_wider = network || !writable_roots.is_empty();
+        is_wider.then(|| Widening { ticket: mint_ticket(), network, writable_roots })
     }
 
     /// A model works by rules; while they cannot be read as they were meant, it does not.

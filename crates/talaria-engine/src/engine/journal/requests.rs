@@ -1,14 +1,17 @@
 //! What is written down of the requests of a turn: that one is open, what was answered and whether Codex has it, and what
 //! becomes of an answer that never got there.
 
-use talaria_codex_proto::escrow;
-use talaria_codex_proto::turn::{Fate, Record, RecordedRequest, Standing};
+use talaria_codex_proto::turn::{Asked, Fate, Record, RecordedRequest, Standing};
+use talaria_core::escrow;
 use talaria_core::event::Event;
-use talaria_core::ids::{ThreadId, TicketId};
+use talaria_core::ids::TicketId;
 use talaria_core::request::{Answer, Ask, Decision, Who};
-use talaria_store::{AuditOutcome, Change, NewAudit, NewRequest, PeerRequest, RequestPatch, RequestState};
+use talaria_core::veil::Veil;
+use talaria_guard::place::Place;
+use talaria_store::{AuditOutcome, Change, NewAudit, NewRequest, RequestPatch, RequestState};
 
 use super::Journal;
+use crate::engine::journal::asker::{Asker, OwnQuestion};
 use crate::engine::journal::rows;
 use crate::engine::outbox::notices;
 use talaria_codex::conversation::Watcher;
@@ -67,26 +70,56 @@ impl Journal {
         }
         let thread =
             opened.asked.thread.or_else(|| self.started.as_ref().map(|started| started.thread.clone()));
-        let peer = PeerRequest {
-            host: self.host.clone().unwrap_or_default(),
-            thread: thread.unwrap_or_else(|| ThreadId::new("")),
-            rpc_id: serde_json::to_string(&opened.asked.id).unwrap_or_default(),
-            method: opened.asked.method,
-            item: opened.asked.item,
-        };
+        let asker = Asker::Codex(Asked { thread, ..opened.asked });
+        let binding = opened.binding.and_then(|binding| serde_json::to_string(&binding).ok());
+        self.new_request(id, ask, asker, opened.place, binding);
+    }
+
+    fn new_request(
+        &mut self,
+        id: &TicketId,
+        ask: &Ask,
+        asker: Asker,
+        place: Option<Place>,
+        binding: Option<String>,
+    ) {
         if let Some(task) = &self.task {
             self.changes.extend(notices::request(task, id).map(Change::Outbox));
         }
         self.changes.push(Change::NewRequest(NewRequest {
             id: id.clone(),
             turn: Some(self.ordinal),
-            peer,
+            origin: asker.origin(self.host.clone()),
             kind: rows::kind(ask).to_owned(),
             summary: ask.label().to_string(),
-            place: opened.place.map(|place| rows::word(&place)),
+            place: place.map(|place| rows::word(&place)),
             ask: serde_json::to_string(ask).unwrap_or_default(),
-            binding: opened.binding.and_then(|binding| serde_json::to_string(&binding).ok()),
+            binding,
         }));
+    }
+
+    /// Puts a question of Talaria's own to a person.
+    pub(crate) fn open_own(&mut self, id: &TicketId, ask: Ask, about: OwnQuestion) {
+        let opened = Event::RequestOpened { id: id.clone(), ask: Box::new(ask), place: None, digest: None };
+        Veil::default().cover(opened, &mut |event| {
+            if let Event::RequestOpened { ask, .. } = &event {
+                self.new_request(id, ask, Asker::Talaria { about }, None, None);
+            }
+            self.event(event);
+        });
+    }
+
+    /// Closes a question of Talaria's own: `decision` has its effect in the same transaction.
+    pub(crate) fn close_own(&mut self, id: &TicketId, decision: Decision, by: Who, why: Option<String>) {
+        self.event(Event::RequestClosed { id: id.clone(), decision, by, why });
+        if decision != Decision::Void {
+            self.patch(RequestPatch::state(id.clone(), RequestState::Delivered));
+        }
+    }
+
+    /// Writes a further change down with the next events.
+    pub(crate) fn change(&mut self, change: Change) {
+        self.changes.push(change);
     }
 
     /// The answer is about to be written to Codex.

@@ -83,7 +83,7 @@ pub(crate) fn kind(ask: &Ask) -> &'static str {
     match ask {
         Ask::Command { .. } | Ask::Stdin { .. } | Ask::Network { .. } => "command",
         Ask::Patch { .. } => "patch",
-        Ask::Permissions { .. } => "permissions",
+        Ask::Permissions { .. } | Ask::TaskPower { .. } => "permissions",
         Ask::Input { .. } => "input",
         Ask::Elicitation { .. } | Ask::Tool { .. } | Ask::Host { .. } | Ask::Unsupported { .. } => {
             "elicitation"

@@ -33,6 +33,7 @@ use crate::engine::run::desk::{Desk, Work};
 use crate::engine::run::resolve::Resolver;
 use crate::engine::run::rulebook::Rulebook;
 use crate::engine::run::servers::Servers;
+use crate::engine::run::settings::Wanted;
 use crate::engine::seal::Seal;
 use crate::engine::tasks::queue::{Place, Queue, Room};
 use talaria_codex::Transport;
@@ -253,7 +254,11 @@ impl Inner {
         if turn.stage != Stage::Prepared {
             return Ok(Some(self.queue.enter_at_once()));
         }
-        self.queue.stand(session, &task.owner);
+        // One that waits for a person keeps nobody behind it waiting.
+        let row = store.session(session).await?;
+        if row.as_ref().and_then(Wanted::kept).as_ref().and_then(Wanted::widening).is_none() {
+            self.queue.stand(session, &task.owner);
+        }
         Ok(None)
     }
 

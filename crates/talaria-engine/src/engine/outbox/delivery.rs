@@ -68,8 +68,9 @@ impl Engine {
             return Ok(told);
         }
         let (targeted, nobody): (Vec<&Row>, Vec<&Row>) = owed.iter().partition(|row| row.target.is_some());
-        // Whoever asks again and again would use up the attempts of what failed: a model waits for the next one.
-        let is_waiting = |row: &&&Row| row.state == OutboxState::Failed && self.principal().is_model();
+        // Asking again and again would use up the attempts of what failed.
+        let must_wait = !self.access().may_retry_notices();
+        let is_waiting = |row: &&&Row| row.state == OutboxState::Failed && must_wait;
         let later: Vec<&Row> = targeted.iter().filter(is_waiting).copied().collect();
         let targeted: Vec<&Row> = targeted.into_iter().filter(|row| !is_waiting(&row)).collect();
         let ids = |rows: &[&Row]| rows.iter().map(|row| row.id.clone()).collect::<Vec<_>>();

@@ -1,12 +1,12 @@
 //! What is kept, as the API tells it. Pure.
 
 use jiff::Timestamp;
-use talaria_codex_proto::escrow::Binding;
 use talaria_core::access::PeerEvidence;
 use talaria_core::api::RequestState as Told;
 use talaria_core::api::{
     AuditEntry, Kind, Problem, ProblemCode, RequestInfo, RunningTurn, SessionInfo, SessionOrigin, TurnInfo,
 };
+use talaria_core::escrow::Binding;
 use talaria_core::event::Event;
 use talaria_core::ids::{ItemId, TicketId, short_id};
 use talaria_core::item::{ItemBody, Status};

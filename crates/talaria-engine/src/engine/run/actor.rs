@@ -10,13 +10,12 @@ use talaria_codex_proto::settle::Deed;
 use talaria_core::backoff::Backoff;
 use talaria_core::event::{Event, QueuedInput, Usage};
 use talaria_core::ids::SessionId;
-use talaria_core::input::InputPart;
 use talaria_core::outcome::{FailureCode, Outcome, Report};
 use talaria_core::policy::Answers;
 use talaria_core::request::Who;
 use talaria_core::veil;
 use talaria_guard::redact::redact;
-use talaria_store::{Change, NewTurn, StoreError, TurnRow};
+use talaria_store::{Change, NewTurn, SessionRow, StoreError, TurnRow};
 use tokio::sync::mpsc;
 
 use crate::engine::Inner;
@@ -26,12 +25,14 @@ use crate::engine::run::input::{self, Content};
 use crate::engine::run::opening::{self, Opened, Purpose};
 use crate::engine::run::settings::{Settings, Wanted};
 use crate::engine::tasks::queue::Place;
-use crate::engine::tasks::worktrees::Kept;
-use talaria_codex::conversation::{BackgroundNews, Command, Prompt, Session, Watcher as _, When};
+use talaria_codex::conversation::{BackgroundNews, Command, Prompt, Session, Watcher as _};
 use talaria_codex::spec::Surroundings;
 use talaria_home::clock::now_ms;
 
 mod attending;
+mod waiting;
+
+use waiting::unless_stopped;
 
 /// How long a session that does nothing keeps its conversation loaded.
 const PATIENCE: Duration = Duration::from_secs(30 * 60);
@@ -181,7 +182,7 @@ impl Actor {
         mut commands: mpsc::UnboundedReceiver<Command>,
     ) -> Result<Report, StoreError> {
         let shelf = self.engine.shelf.clone();
-        let row = shelf
+        let mut row = shelf
             .store
             .session(&self.id)
             .await?
@@ -190,12 +191,20 @@ impl Actor {
         self.is_task = task.is_some();
         self.is_exec = row.kind == talaria_store::SessionKind::Exec;
         let owner = task.as_ref().map(|task| task.owner.clone());
-        let trouble = task.as_ref().and_then(|task| no_worktree(task).or_else(|| moved(&row)));
+        let card = task.clone();
         let mut journal = Journal::new(shelf.clone(), self.seat.feed.clone(), self.id.clone(), turn, task);
         let last = shelf.store.last_turns(&self.id, None, 1).await?.pop();
         let behind = last.map_or(0, |last| last.ordinal - turn.ordinal);
         journal.follow_up(self.waiting(behind).await?);
         let seat = self.seat.clone();
+        if self.is_task && next == Purpose::Send {
+            match self.wait_for_power(row, &mut commands, &mut journal).await? {
+                Ok(granted) => row = granted,
+                Err(report) => return refuse(&mut journal, report).await,
+            }
+        }
+        // Directories may have changed while a person was asked.
+        let trouble = card.as_ref().and_then(|task| no_worktree(task).or_else(|| moved(&row)));
         if let Some(owner) = owner {
             let (queue, id) = (self.engine.queue.clone(), self.id.clone());
             let place = match next {
@@ -301,13 +310,9 @@ impl Actor {
     }
 
     /// What the journal has to know of a task.
-    async fn card(&self, row: &talaria_store::SessionRow) -> Result<Option<Card>, StoreError> {
+    async fn card(&self, row: &SessionRow) -> Result<Option<Card>, StoreError> {
         let task = self.engine.shelf.store.task(&self.id).await?;
-        let card = |(task, id): (talaria_store::TaskRow, String)| {
-            let worktree = Kept::of(&task);
-            Card { id, owner: task.owner, notify: task.notify, worktree }
-        };
-        Ok(task.zip(row.alias.clone()).map(card))
+        Ok(task.zip(row.alias.clone()).map(|(task, id)| Card::new(id, task)))
     }
 
     /// Tells where the turn runs.
@@ -324,7 +329,7 @@ impl Actor {
     }
 
     /// Sees to it that the conversation is open on a host.
-    async fn open(&mut self, row: &talaria_store::SessionRow, next: Purpose) -> Result<Opened, Box<Report>> {
+    async fn open(&mut self, row: &SessionRow, next: Purpose) -> Result<Opened, Box<Report>> {
         let settings = Settings::kept(row).ok_or_else(|| {
             Box::new(failed(FailureCode::NotSent, "the settings of the session cannot be read"))
         })?;
@@ -374,7 +379,7 @@ impl Actor {
 }
 
 /// Which directory of a task is not what it was when it was checked, if one is: a link in its place would open another.
-fn moved(row: &talaria_store::SessionRow) -> Option<String> {
+fn moved(row: &SessionRow) -> Option<String> {
     let wanted: Wanted = serde_json::from_str(row.asked.as_deref()?).ok()?;
     let is_same = |path: &&str| std::fs::canonicalize(path).is_ok_and(|real| real.as_os_str() == *path);
     let other = wanted.directories().find(|path| !is_same(path))?;
@@ -387,62 +392,6 @@ fn no_worktree(task: &Card) -> Option<String> {
     match &kept.discarded {
         Some(discarded) => Some(format!("the worktree of this task is gone ({discarded})")),
         None => kept.made.ready_roots().err().map(|error| error.to_string()),
-    }
-}
-
-/// Waits for what a turn needs before it can be sent, or for somebody who wants it to stop: then it gives who. Input for
-/// the next turn is written down meanwhile; what else is wanted is told again, for the turn to take.
-async fn unless_stopped<T>(
-    ready: impl Future<Output = T>,
-    commands: &mut mpsc::UnboundedReceiver<Command>,
-    journal: &mut Journal,
-    seat: &Seat,
-) -> Result<Result<T, Who>, StoreError> {
-    let mut others = Others { commands: Vec::new(), seat };
-    tokio::pin!(ready);
-    loop {
-        let command = tokio::select! {
-            ready = &mut ready => return Ok(Ok(ready)),
-            Some(command) = commands.recv() => command,
-        };
-        match command {
-            Command::Interrupt { by } => return Ok(Err(by)),
-            // Nothing runs yet that could take it, so it waits, also if it was meant for this turn.
-            Command::Say { input, when, limit, kept } => match queue(journal, input, limit) {
-                Ok(queued) => {
-                    journal.event(queued);
-                    journal.keep().await.map_err(|_| StoreError::Closed)?;
-                    // Whoever asked may have gone.
-                    kept.map(|kept| kept.send(When::Next));
-                }
-                Err(input) => others.commands.push(Command::Say { input, when, limit, kept }),
-            },
-            other => others.commands.push(other),
-        }
-    }
-}
-
-/// Writes down input for the next turn; gives it back if that cannot be done.
-fn queue(
-    journal: &mut Journal,
-    input: Vec<InputPart>,
-    limit: Option<Duration>,
-) -> Result<Event, Vec<InputPart>> {
-    let text = input::shown(&input);
-    journal.queue(input, limit).map(|waiting| Event::Queued { waiting, text })
-}
-
-/// Commands that came too early; told again when this is dropped.
-struct Others<'a> {
-    commands: Vec<Command>,
-    seat: &'a Seat,
-}
-
-impl Drop for Others<'_> {
-    fn drop(&mut self) {
-        for command in self.commands.drain(..) {
-            self.seat.tell(command);
-        }
     }
 }
 

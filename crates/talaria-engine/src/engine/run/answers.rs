@@ -1,7 +1,7 @@
 //! Answers of people to what Codex asks. An answer is written down before Codex gets it, and one wins.
 
-use talaria_codex_proto::escrow;
 use talaria_core::api::{AnswerRequest, Answered, Problem, ProblemCode, RequestInfo};
+use talaria_core::escrow;
 use talaria_core::ids::TicketId;
 use talaria_core::request::{Answer, Ask, Decision};
 use talaria_store::{AnswerResult, RequestFilter, RequestRow, RequestState};
@@ -122,7 +122,7 @@ impl Engine {
             self.refused("reach", Some(found.id.as_str()), why).await;
             return Err(unknown(id));
         }
-        if self.principal().is_model() {
+        if !self.access().may_search_ids() {
             return Err(unknown(id));
         }
         for states in [Some(vec![RequestState::Open]), None] {

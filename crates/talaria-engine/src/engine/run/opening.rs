@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use talaria_codex_proto::settle::Vantage;
-use talaria_codex_proto::turn::{Asked, Flight, RecordedRequest, Standing};
+use talaria_codex_proto::turn::{Flight, RecordedRequest, Standing};
 use talaria_codex_proto::wire::call::ThreadStart;
 use talaria_codex_proto::wire::history::History;
 use talaria_core::event::{Event, Started, Usage};
-use talaria_core::ids::{RequestId, SessionId, TicketId};
+use talaria_core::ids::{SessionId, TicketId};
 use talaria_core::outcome::{FailureCode, Report};
 use talaria_core::request::{Answer, Who};
 use talaria_core::transcript::Message;
@@ -17,6 +17,7 @@ use talaria_store::{RequestFilter, RequestRow, RequestState, StoreError, TurnRow
 
 use crate::engine::Inner;
 use crate::engine::journal::Shelf;
+use crate::engine::journal::asker::Asker;
 use crate::engine::journal::rows;
 use crate::engine::run::actor::failed;
 use crate::engine::run::servers::Ears;
@@ -345,7 +346,7 @@ fn used(turn: &TurnRow, since: Option<u64>) -> u64 {
 }
 
 fn recorded(shelf: &Shelf, request: &RequestRow, is_closed: bool) -> Option<RecordedRequest> {
-    let id: RequestId = serde_json::from_str(&request.peer.rpc_id).ok()?;
+    let Some(Asker::Codex(asked)) = Asker::of(&request.origin) else { return None };
     let answer = || -> Option<Answer> {
         let sealed = request.answer_sealed.as_deref()?;
         serde_json::from_str(&shelf.seal.reveal(sealed)?).ok()
@@ -362,13 +363,7 @@ fn recorded(shelf: &Shelf, request: &RequestRow, is_closed: bool) -> Option<Reco
     };
     Some(RecordedRequest {
         ticket: request.id.clone(),
-        asked: Asked {
-            id,
-            method: request.peer.method.clone(),
-            thread: Some(request.peer.thread.clone()).filter(|thread| !thread.as_str().is_empty()),
-            turn: None,
-            item: request.peer.item.clone(),
-        },
+        asked,
         ask: serde_json::from_str(&request.ask).ok()?,
         binding: request.binding.as_deref().and_then(|binding| serde_json::from_str(binding).ok()),
         standing,

@@ -10,9 +10,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, json};
 use talaria_codex_proto::wire::call::{ApprovalsReviewer, ThreadStart, WorkspaceConfig};
 use talaria_core::api::{Kind, NewSession, Problem, ProblemCode};
+use talaria_core::ids::TicketId;
 use talaria_core::policy::{Answers, ApprovalPolicy, Sandbox};
 use talaria_core::version::Version;
 use talaria_guard::rules::Rules;
+use talaria_store::SessionRow;
 
 use talaria_codex::Transport;
 use talaria_codex::conversation::Options;
@@ -42,6 +44,19 @@ pub(crate) struct Wanted {
     /// The terminal of the person who started it.
     #[serde(default)]
     terminal: Option<String>,
+    /// What a person has to grant before it begins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    widening: Option<Widening>,
+}
+
+/// What a model wants for its task beyond the sandbox, and the request about it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Widening {
+    pub(crate) ticket: TicketId,
+    /// May commands use the network?
+    pub(crate) network: bool,
+    /// Further directories that may be written.
+    pub(crate) writable_roots: Vec<String>,
 }
 
 /// What Codex is told when it works in the background.
@@ -60,7 +75,38 @@ impl Wanted {
             network: false,
             is_task: new.kind == Kind::Task,
             terminal: None,
+            widening: None,
         }
+    }
+
+    /// What was asked of the thread of a session, as it was written down.
+    pub(crate) fn kept(row: &SessionRow) -> Option<Self> {
+        serde_json::from_str(row.asked.as_deref()?).ok()
+    }
+
+    /// What a person has to grant first.
+    pub(crate) fn needing(mut self, widening: Option<Widening>) -> Self {
+        self.widening = widening;
+        self
+    }
+
+    pub(crate) fn widening(&self) -> Option<&Widening> {
+        self.widening.as_ref()
+    }
+
+    /// The same without what a person did not grant.
+    pub(crate) fn unwidened(mut self) -> Self {
+        self.widening = None;
+        self
+    }
+
+    /// The same with what a person granted.
+    pub(crate) fn widened(mut self) -> Self {
+        if let Some(Widening { network, writable_roots, .. }) = self.widening.take() {
+            self.network |= network;
+            self.writable_roots.extend(writable_roots);
+        }
+        self
     }
 
     /// What may be written besides the working directory, and whether the network may be used.
@@ -164,7 +210,7 @@ impl Settings {
     }
 
     /// What was kept with a session.
-    pub(crate) fn kept(session: &talaria_store::SessionRow) -> Option<Self> {
+    pub(crate) fn kept(session: &SessionRow) -> Option<Self> {
         serde_json::from_str(session.settings.as_deref()?).ok()
     }
 
@@ -261,6 +307,7 @@ mod tests {
             network: true,
             is_task,
             terminal: None,
+            widening: None,
         };
         let task = wanted(true).thread();
         assert_eq!(task.approvals_reviewer, Some(ApprovalsReviewer::User));

@@ -73,6 +73,8 @@ impl Standing {
             (Stage::Settled, Some("failed")) => TaskStatus::Failed,
             (Stage::Settled, Some("interrupted")) => interrupted(turn.interrupted_by),
             (Stage::Settled, _) => TaskStatus::Lost,
+            // Before it begins, only Talaria itself asks.
+            (Stage::Prepared, _) if self.open_requests > 0 => TaskStatus::WaitingForApproval,
             (Stage::Prepared, _) => before_it_is_sent(self.is_queued),
             _ if self.open_requests > 0 && self.wants_words => TaskStatus::WaitingForUserInput,
             _ if self.open_requests > 0 => TaskStatus::WaitingForApproval,
@@ -104,8 +106,10 @@ mod tests {
         let asking =
             |wants_words| Standing { open_requests: 1, wants_words, ..standing(Stage::Accepted, None, None) };
         let queued = Standing { is_queued: true, ..standing(Stage::Prepared, None, None) };
+        let unbegun = Standing { open_requests: 1, ..standing(Stage::Prepared, None, None) };
         let cases = [
             (queued, TaskStatus::Queued),
+            (unbegun, TaskStatus::WaitingForApproval),
             (standing(Stage::Prepared, None, None), TaskStatus::Starting),
             (standing(Stage::Sent, None, None), TaskStatus::Starting),
             (standing(Stage::Unknown, None, None), TaskStatus::Starting),

@@ -1,23 +1,23 @@
-//! Answers that outlive the Codex they were meant for, and what they may still answer.
+//! Answers that outlive the asker they were meant for, and what they may still answer.
 //!
 //! Owns the binding of an answer to what was asked, and the decision whether a kept answer serves. It serves once, until
 //! it expires, and only for the identical thing: another argument, directory, diff or question is asked afresh, and so is
 //! what would happen at a place that the person was not told of. Never widened: a "for this session" is given as one, a
 //! plain yes is never made more. No clock and no store here; the turn machine asks after floor and rules have spoken.
 
-use crate::moment::Moment;
-use talaria_core::ids::TicketId;
-use talaria_core::request::{Answer, Content, Given, Who};
+use std::time::Duration;
+
 use talaria_guard::place::Place;
+
+use crate::ids::TicketId;
+use crate::request::{Answer, Content, Given, Who};
 
 mod binding;
 mod canonical;
-#[cfg(test)]
-mod tests;
 
 pub use binding::Binding;
 
-/// An answer that was never written to the Codex it was meant for.
+/// An answer that was never delivered to the asker it was meant for.
 #[derive(Clone, Debug)]
 pub struct Escrow {
     /// The request that it was given to.
@@ -36,7 +36,7 @@ pub struct Escrow {
     pub is_used: bool,
 }
 
-/// What Codex asks now.
+/// What is asked now.
 #[derive(Clone, Copy, Debug)]
 pub struct Asking<'a> {
     /// What.
@@ -109,18 +109,19 @@ pub fn is_keepable(answer: &Answer) -> bool {
 #[derive(Clone, Debug, Default)]
 pub struct Kept {
     answers: Vec<Escrow>,
-    /// What the wall clock said at moment zero, in milliseconds since 1970. A clock that jumps later changes nothing.
+    /// What the wall clock said when the program started, in milliseconds since 1970. A clock that jumps later changes nothing.
     zero: u64,
 }
 
 impl Kept {
-    /// Keeps answers for a turn. `wall` is what the clock says at `now`, in milliseconds since 1970.
-    pub fn new(answers: Vec<Escrow>, now: Moment, wall: u64) -> Self {
+    /// Keeps answers for a turn. `now` is the time since the program started, `wall` what the clock says then, in
+    /// milliseconds since 1970.
+    pub fn new(answers: Vec<Escrow>, now: Duration, wall: u64) -> Self {
         Self { answers, zero: wall.saturating_sub(millis(now)) }
     }
 
     /// Takes the answer that serves; it is gone then. `Err` is why one that was given for this very thing does not.
-    pub(crate) fn take(&mut self, now: Moment, asked: Asking<'_>) -> Result<Option<Escrow>, Afresh> {
+    pub fn take(&mut self, now: Duration, asked: Asking<'_>) -> Result<Option<Escrow>, Afresh> {
         let now = self.zero.saturating_add(millis(now));
         let mut refused = Ok(None);
         for at in 0..self.answers.len() {
@@ -134,6 +135,6 @@ impl Kept {
     }
 }
 
-fn millis(moment: Moment) -> u64 {
+fn millis(moment: Duration) -> u64 {
     u64::try_from(moment.as_millis()).unwrap_or(u64::MAX)
 }

@@ -1,13 +1,16 @@
 //! What a kept answer serves for, and everything that it does not.
 
+use expect_test::expect;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
 use crate::frame::{Decoded, Frame, decode_text};
-use crate::wire::server_request::ServerRequest;
-use talaria_core::item::{FileAction, FileChange};
-use talaria_core::request::Decision;
+use talaria_core::escrow::{Afresh, Asking, Escrow, is_keepable, match_escrow};
+use talaria_core::ids::TicketId;
+use talaria_core::item::FileAction;
+use talaria_core::request::{Answer, Content, Decision, Given, Who};
+use talaria_guard::place::Place;
 
 fn request(method: &str, mut params: Value) -> ServerRequest {
     for (name, value) in [("threadId", "t"), ("turnId", "u"), ("itemId", "i")] {
@@ -23,7 +26,7 @@ fn request(method: &str, mut params: Value) -> ServerRequest {
 }
 
 fn command(params: Value) -> Binding {
-    Binding::of(&request("item/commandExecution/requestApproval", params), None).unwrap()
+    binding(&request("item/commandExecution/requestApproval", params), None).unwrap()
 }
 
 fn line(command_line: &str) -> Binding {
@@ -121,7 +124,7 @@ fn all_that_a_yes_would_carry_out_is_bound() {
 #[test]
 fn a_patch_is_its_files_and_diffs() {
     let patch = |params: Value, changes: Option<&[FileChange]>| {
-        Binding::of(&request("item/fileChange/requestApproval", params), changes)
+        binding(&request("item/fileChange/requestApproval", params), changes)
     };
     let change = |path: &str, diff: &str| FileChange {
         path: path.to_owned(),
@@ -147,7 +150,7 @@ fn a_patch_is_its_files_and_diffs() {
 
 /// Each change of one field is another binding than the plain request and than every other change.
 fn all_differ(method: &str, plain: Value, changed: &[(&str, Value)]) {
-    let bind = |params: &Value| Binding::of(&request(method, params.clone()), None).unwrap();
+    let bind = |params: &Value| binding(&request(method, params.clone()), None).unwrap();
     let mut seen = vec![("the plain request", bind(&plain))];
     for (at, value) in changed {
         let mut params = plain.clone();
@@ -294,7 +297,7 @@ fn an_answer_with_a_secret_in_it_is_not_kept() {
 fn the_order_of_keys_is_nothing() {
     let ask = |permissions: &str| {
         let permissions: Value = serde_json::from_str(permissions).unwrap();
-        Binding::of(&request("item/permissions/requestApproval", json!({ "permissions": permissions })), None)
+        binding(&request("item/permissions/requestApproval", json!({ "permissions": permissions })), None)
     };
     assert_eq!(ask(r#"{"a":{"x":1,"y":[1,2]},"b":2}"#), ask(r#"{"b":2,"a":{"y":[1,2],"x":1}}"#));
     assert_ne!(ask(r#"{"a":{"x":1,"y":[1,2]},"b":2}"#), ask(r#"{"b":2,"a":{"y":[2,1],"x":1}}"#));
@@ -313,4 +316,52 @@ proptest! {
         let (a, b) = (format!("run {}", quoted(&one)), format!("run {}", quoted(&other)));
         prop_assert_eq!(one == other, line(&a) == line(&b), "{} and {}", a, b);
     }
+}
+
+/// Databases have bindings of answers that wait: what a request is bound to never changes.
+#[test]
+fn answers_that_earlier_programs_kept_still_fit() {
+    let change = FileChange {
+        path: "/w/a".to_owned(),
+        action: FileAction::Update,
+        move_to: Some("/w/b".to_owned()),
+        diff: "-x\n+y\n".to_owned(),
+    };
+    let mut table = String::new();
+    for line in include_str!("../../wire/reply/requests.jsonl").lines() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        let text = json!({ "method": line["method"], "id": 0, "params": line["params"] }).to_string();
+        let Decoded::Known(Frame::Request { request, .. }) = decode_text(&text) else { panic!("{text}") };
+        let binding = binding(&request, Some(std::slice::from_ref(&change)));
+        let binding = binding.map_or("none".to_owned(), |binding| serde_json::to_string(&binding).unwrap());
+        table.push_str(&format!("{}: {binding}\n", line["name"].as_str().unwrap()));
+    }
+    expect![[r#"
+        command: {"method":"item/commandExecution/requestApproval","thread":"t","subject":"1cd9af455ce651700cdf2cb8636064b36fe5a15ac55864eedbe110fbbda156cc"}
+        command of 0.166: {"method":"item/commandExecution/requestApproval","thread":"t","subject":"956098b36f9131359c21d25a839c94c41b1dedf48fab3d30658a06da7ceaf7f0"}
+        command without a list of decisions: {"method":"item/commandExecution/requestApproval","thread":"t","subject":"a80d4867e34e8c43c5d483dd7c1e7614b43f55903e9306c1a0ad6a20b00f8481"}
+        command without a rule: {"method":"item/commandExecution/requestApproval","thread":"t","subject":"0b9e38ad26f69a50e11a373a6bffe8ec6bb173763bd1c9e2d664893f2b2d7973"}
+        command with a rule that would allow everything: {"method":"item/commandExecution/requestApproval","thread":"t","subject":"5cf390094c0abc0e1e2fa047aafbb9cc3b71afd05dcb213bedcac8be1e7f6753"}
+        command with wider permissions: {"method":"item/commandExecution/requestApproval","thread":"t","subject":"4baa78a93045d71ec228aba3085d6c84b217f61a9cc8ee524ae3f890886e3f61"}
+        stdin: {"method":"item/commandExecution/requestApproval","thread":"t","subject":"9381d58bb6a56ca33f8a9bb48c81db653d7d57b56da8c33880d8cb17681353d3"}
+        network: {"method":"item/commandExecution/requestApproval","thread":"t","subject":"6f6a4fb06687e002c2af06209323213a9fce059b909303a8a2a2a895c265beb7"}
+        network without a list of decisions: {"method":"item/commandExecution/requestApproval","thread":"t","subject":"9e8f1888fb5d4e2994ef407b4f83184cfb29587f33a88c7ffaec949237028e5a"}
+        network without a rule: {"method":"item/commandExecution/requestApproval","thread":"t","subject":"456fd536b189904f778cc0a691dedc53bf15716d8eb422206a13e04c288413bd"}
+        patch: {"method":"item/fileChange/requestApproval","thread":"t","subject":"e5dac062c5f843f29a2d7743a0aa8e9ccd045659fccccbecb07d07661753dc9e"}
+        patch that grants a directory: {"method":"item/fileChange/requestApproval","thread":"t","subject":"8e2b75775bc7c6154c0423f4e7e00aa11a6889bb305b511bde39334ab107638b"}
+        permissions: {"method":"item/permissions/requestApproval","thread":"t","subject":"5b7c9bb4024850181aa9d24afe1f4e66df0aefb2f5500ea0edcc8ce865878b7f"}
+        permissions for the network: {"method":"item/permissions/requestApproval","thread":"t","subject":"73ce20b1e2dd3ffac65e2ef6d975b502a3587d9f2b28f43aacf1576f7aa8b696"}
+        questions: {"method":"item/tool/requestUserInput","thread":"t","subject":"8f9ce464cac787e3ae7b9804501b58f2feb45b2f9c5c2d429fc0fff3fa9c77a9"}
+        questions of 0.166: {"method":"item/tool/requestUserInput","thread":"t","subject":"97e2eddf4d2b2f5aee1ac52095283222830add491dcf156d4c4d91bf21ee717b"}
+        tool: {"method":"mcpServer/elicitation/request","thread":"t","subject":"34f61371a6983789443202b48050256e01effd7e381346dd32b4b634d02636f6"}
+        tool for a session: {"method":"mcpServer/elicitation/request","thread":"t","subject":"9290a42a775c05d9667c822c28c279cd593cec5971dc0ce6c41f3bd86a455391"}
+        tool once: {"method":"mcpServer/elicitation/request","thread":"t","subject":"e57275608571f453e71ddf2ce6ccffb058e47e7fc979ec8e5268957117b937e3"}
+        form: {"method":"mcpServer/elicitation/request","thread":"t","subject":"5522767e23c1a5efa27e6c5e9e066b15c4a3b4df6511f30085cb19c02807ea9e"}
+        url: {"method":"mcpServer/elicitation/request","thread":"t","subject":"4a79ef93fd309f15a9d09e1fe331aa3d39d1d56a699bd85e9df566a339516ba8"}
+        form of a new mode: {"method":"mcpServer/elicitation/request","thread":"t","subject":"bb6836c27d1ea2217ea5a0629a5f328679de4c87bd25ce7b63abe4901ba20164"}
+        tool call: none
+        token refresh: none
+        attestation: none
+        time: none
+    "#]].assert_eq(&table);
 }

@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::frame::{Decoded, Frame, decode_text};
-use crate::project;
 use crate::wire::notification::Notification;
+use talaria_core::request::Who;
 use talaria_guard::rules::{Reach, Rule};
 
-fn bounds(sandbox: &str, policy: &str) -> Bounds {
-    Bounds::new(&json!({ "type": sandbox }), &json!(policy), "/w", "0.166.0".parse().unwrap())
+fn bounds(sandbox: &str, policy: &str) -> ThreadBounds {
+    ThreadBounds::new(&json!({ "type": sandbox }), &json!(policy), "/w", "0.166.0".parse().unwrap())
 }
 
 fn rules(allow: &[(&str, Reach)], deny: &[&str]) -> Rules {
@@ -37,7 +37,7 @@ fn command(line: &str) -> ServerRequest {
 }
 
 /// Notes an ordinary call with the id that the requests above have.
-fn note_ordinary(gate: &mut Gate) {
+fn note_ordinary(gate: &mut ThreadGate) {
     let item = json!({ "type": "function_call", "call_id": "c", "name": "exec_command", "arguments": "{\"cmd\":\"x\"}" });
     let params = json!({ "threadId": "t", "turnId": "u", "item": item });
     let text = json!({ "method": "rawResponseItem/completed", "params": params }).to_string();
@@ -49,11 +49,10 @@ fn note_ordinary(gate: &mut Gate) {
     }
 }
 
-fn told(gate: &Gate, request: &ServerRequest) -> String {
-    let ask = project::ask(request, None);
-    let place = gate.place(request, None);
+fn told(gate: &ThreadGate, request: &ServerRequest) -> String {
+    let (place, ruling) = gate.judge(request, None);
     let at = place.map_or("nowhere".to_owned(), |place| place.to_string());
-    match gate.rule(request, &ask, place) {
+    match ruling {
         Ruling::Accept { by, why } => format!("{at}: accepted by {by} ({why})"),
         Ruling::Decline { by, why } => format!("{at}: declined by {by} ({why})"),
         Ruling::Ask { why: None } => format!("{at}: a person decides"),
@@ -66,7 +65,7 @@ fn floor_and_deny_rules_hold_in_every_mode_and_before_every_allow_rule() {
     let all = rules(&[("rm *", Reach::Anywhere), ("git *", Reach::Anywhere)], &["git push *"]);
     let mut table = Vec::new();
     for answers in [Answers::Person, Answers::Everything] {
-        let gate = Gate::new(bounds("dangerFullAccess", "untrusted"), all.clone(), answers, None);
+        let gate = ThreadGate::new(bounds("dangerFullAccess", "untrusted"), all.clone(), answers, None);
         for line in ["rm -rf /", "git push origin", "git status", "ls"] {
             table.push(format!("{line}: {}", told(&gate, &command(line))));
         }
@@ -87,7 +86,7 @@ fn what_may_leave_the_sandbox_is_accepted_only_by_a_rule_that_says_so() {
     let mut table = Vec::new();
     for (name, reach) in [("inside", Reach::Inside), ("anywhere", Reach::Anywhere)] {
         let rules = rules(&[("make *", reach)], &[]);
-        let mut gate = Gate::new(bounds("workspaceWrite", "on-request"), rules, Answers::Person, None);
+        let mut gate = ThreadGate::new(bounds("workspaceWrite", "on-request"), rules, Answers::Person, None);
         table.push(format!("{name}, unseen: {}", told(&gate, &command("make all"))));
         note_ordinary(&mut gate);
         table.push(format!("{name}, ordinary: {}", told(&gate, &command("make all"))));
@@ -107,7 +106,7 @@ fn what_may_leave_the_sandbox_is_accepted_only_by_a_rule_that_says_so() {
 #[test]
 fn everything_means_everything_that_stays_inside_and_nothing_in_words() {
     let mut gate =
-        Gate::new(bounds("workspaceWrite", "on-request"), Rules::default(), Answers::Everything, None);
+        ThreadGate::new(bounds("workspaceWrite", "on-request"), Rules::default(), Answers::Everything, None);
     let permissions = json!({ "permissions": { "network": { "enabled": true } } });
     let questions = json!({ "questions": [{ "id": "q", "question": "Which?" }] });
     let mut table = vec![told(&gate, &command("make all"))];
@@ -147,12 +146,12 @@ fn everything_accepts_each_kind_that_stays_inside_and_no_other() {
     let mut table = Vec::new();
     for sandbox in ["dangerFullAccess", "workspaceWrite"] {
         let bounds = bounds(sandbox, "untrusted");
-        let gate = Gate::new(bounds, Rules::default(), Answers::Everything, None);
+        let gate = ThreadGate::new(bounds, Rules::default(), Answers::Everything, None);
         for (name, request, changes) in &kinds {
-            let ask = project::ask(request, changes.clone());
-            let place = gate.place(request, changes.as_deref());
-            let accepted = matches!(gate.rule(request, &ask, place), Ruling::Accept { by: Who::Mode, .. });
-            let forced = gate.rule(request, &ask, Some(Place::Inside));
+            let (place, ruling) = gate.judge(request, changes.as_deref());
+            let accepted = matches!(ruling, Ruling::Accept { by: Who::Mode, .. });
+            let subject = project::subject(request, changes.as_deref()).unwrap();
+            let forced = gate.gate.rule(&subject, Some(Place::Inside));
             let forced = matches!(forced, Ruling::Accept { by: Who::Mode, .. });
             let place = place.map_or("nowhere".to_owned(), |place| place.to_string());
             table.push(format!("{sandbox} {name}: {place}, accepted {accepted}, if it were inside {forced}"));
@@ -179,7 +178,7 @@ fn a_tool_is_known_by_codexs_own_sentence_alone() {
         deny: vec![Rule::tool("tiny/rm").unwrap()],
         are_incomplete: false,
     };
-    let gate = Gate::new(bounds("readOnly", "untrusted"), allowed, Answers::Person, None);
+    let gate = ThreadGate::new(bounds("readOnly", "untrusted"), allowed, Answers::Person, None);
     let ask = |message: &str| {
         let meta = json!({ "codex_approval_kind": "mcp_tool_call" });
         let more = json!({ "serverName": "tiny", "message": message, "mode": "form", "_meta": meta,
@@ -206,7 +205,7 @@ fn a_tool_is_known_by_codexs_own_sentence_alone() {
 fn rules_that_cannot_be_read_leave_everything_to_a_person_but_what_is_refused() {
     let mut unread = rules(&[("make *", Reach::Anywhere)], &["git push *"]);
     unread.are_incomplete = true;
-    let gate = Gate::new(bounds("dangerFullAccess", "untrusted"), unread, Answers::Everything, None);
+    let gate = ThreadGate::new(bounds("dangerFullAccess", "untrusted"), unread, Answers::Everything, None);
     let permissions = json!({ "permissions": { "network": { "enabled": true } } });
     expect![[r#"
         inside: a person decides, because your rules cannot be read; correct config.toml
@@ -230,8 +229,12 @@ fn rules_that_cannot_be_read_leave_everything_to_a_person_but_what_is_refused() 
 fn code_is_asked_about_without_restrictions_too_where_deny_rules_exist() {
     let line = "python3 -c 1";
     let ruled = |deny: &[&str]| {
-        let gate =
-            Gate::new(bounds("dangerFullAccess", "untrusted"), rules(&[], deny), Answers::Everything, None);
+        let gate = ThreadGate::new(
+            bounds("dangerFullAccess", "untrusted"),
+            rules(&[], deny),
+            Answers::Everything,
+            None,
+        );
         told(&gate, &command(line))
     };
     assert_eq!(
@@ -244,7 +247,7 @@ fn code_is_asked_about_without_restrictions_too_where_deny_rules_exist() {
 #[test]
 fn the_secrets_of_talaria_are_protected_wherever_its_directory_is() {
     let bare =
-        Gate::new(bounds("dangerFullAccess", "untrusted"), Rules::default(), Answers::Everything, None);
+        ThreadGate::new(bounds("dangerFullAccess", "untrusted"), Rules::default(), Answers::Everything, None);
     let gate = bare.protecting(Some("/srv/talaria".to_owned()));
     let line = |line: &str| told(&gate, &command(line));
     let refused = "inside: declined by Talaria's hard floor (the hard floor (leak-credentials): it would send keys or passwords over the network)";

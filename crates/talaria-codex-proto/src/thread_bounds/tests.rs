@@ -8,16 +8,54 @@ use serde_json::json;
 
 use super::*;
 use crate::frame::{Decoded, Frame, decode_text};
+use crate::project;
 use crate::wire::raw_call::RawItem;
 use crate::wire::server_request::ServerRequest;
+use crate::wishes::Wishes;
 use talaria_core::ids::ItemId;
+use talaria_core::item::{FileAction, FileChange};
+use talaria_core::subject::CommandUse;
 
 const SANDBOXES: [&str; 4] = ["dangerFullAccess", "readOnly", "workspaceWrite", "externalSandbox"];
 const POLICIES: [&str; 4] = ["untrusted", "on-request", "on-failure", "never"];
 
-fn bounds(sandbox: &str, policy: &str, version: &str) -> Bounds {
+fn bounds(sandbox: &str, policy: &str, version: &str) -> ThreadBounds {
     let sandbox = json!({ "type": sandbox, "writableRoots": ["/extra"], "excludeSlashTmp": false });
-    Bounds::new(&sandbox, &json!(policy), "/repo", version.parse().unwrap())
+    ThreadBounds::new(&sandbox, &json!(policy), "/repo", version.parse().unwrap())
+}
+
+/// A request about a command, with these fields besides the usual ones.
+fn asked(fields: &Value) -> ServerRequest {
+    let mut params =
+        json!({ "threadId": "t", "turnId": "u", "itemId": "c", "command": "ls", "cwd": "/repo" });
+    params.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+    let text = json!({ "method": "item/commandExecution/requestApproval", "id": 0, "params": params });
+    match decode_text(&text.to_string()) {
+        Decoded::Known(Frame::Request { request, .. }) => request,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Where a request about a command ends up.
+fn place_of(bounds: &ThreadBounds, fields: &Value, wish: Option<SandboxWish>) -> Place {
+    bounds.place(&project::subject(&asked(fields), None).unwrap(), wish).unwrap()
+}
+
+/// Where a command that is to be run ends up.
+fn run(bounds: &ThreadBounds, wish: Option<SandboxWish>) -> Place {
+    place_of(bounds, &json!({}), wish)
+}
+
+/// Where a patch of these files ends up.
+fn patch(bounds: &ThreadBounds, paths: &[&str], grant_root: Option<&str>) -> Place {
+    let change = |path: &&str| FileChange {
+        path: (*path).to_owned(),
+        action: FileAction::Add,
+        move_to: None,
+        diff: String::new(),
+    };
+    let changes: Vec<FileChange> = paths.iter().map(change).collect();
+    bounds.place(&Subject::Patch { changes: Some(&changes), grant_root }, None).unwrap()
 }
 
 fn item(value: &Value) -> RawItem {
@@ -28,7 +66,7 @@ fn call(arguments: &str) -> RawItem {
     item(&json!({ "type": "function_call", "name": "exec_command", "call_id": "c", "arguments": arguments }))
 }
 
-fn wish(raw: &RawItem) -> Option<Wish> {
+fn wish(raw: &RawItem) -> Option<SandboxWish> {
     let mut wishes = Wishes::default();
     wishes.note(raw);
     wishes.of(&ItemId::new("c"))
@@ -37,13 +75,18 @@ fn wish(raw: &RawItem) -> Option<Wish> {
 #[test]
 fn only_an_ordinary_call_under_on_request_is_known_to_stay_inside() {
     let mut table = String::new();
-    let wishes =
-        [None, Some(Wish::Ordinary), Some(Wish::Escalated), Some(Wish::Widened), Some(Wish::Unclear)];
+    let wishes = [
+        None,
+        Some(SandboxWish::Ordinary),
+        Some(SandboxWish::Escalated),
+        Some(SandboxWish::Widened),
+        Some(SandboxWish::Unclear),
+    ];
     for sandbox in SANDBOXES {
         for policy in POLICIES {
             write!(table, "{sandbox:16} {policy:10}").unwrap();
             for wish in wishes {
-                let place = bounds(sandbox, policy, "0.166.0").command(Subject::Run, wish);
+                let place = run(&bounds(sandbox, policy, "0.166.0"), wish);
                 let name = wish.map_or("unseen".to_owned(), |wish| format!("{wish:?}").to_lowercase());
                 write!(table, " {name}={place}").unwrap();
             }
@@ -75,18 +118,29 @@ fn only_an_ordinary_call_under_on_request_is_known_to_stay_inside() {
 fn what_reaches_further_than_its_command_is_outside_whatever_the_call_wished() {
     for policy in POLICIES {
         for sandbox in ["readOnly", "workspaceWrite"] {
-            for wish in [None, Some(Wish::Ordinary)] {
-                for subject in [Subject::Input, Subject::Permissions, Subject::Network] {
-                    let place = bounds(sandbox, policy, "0.166.0").command(subject, wish);
-                    assert_eq!(place, Place::Outside, "{sandbox} {policy} {wish:?} {subject:?}");
+            for wish in [None, Some(SandboxWish::Ordinary)] {
+                let bounds = bounds(sandbox, policy, "0.166.0");
+                for fields in [
+                    json!({ "kind": "writeStdin" }),
+                    json!({ "kind": "writeStdin", "approvalId": "x" }),
+                    json!({ "additionalPermissions": { "network": { "enabled": true } } }),
+                    json!({ "networkApprovalContext": { "host": "a", "protocol": "http" } }),
+                    json!({ "networkApprovalContext": { "host": "a" }, "additionalPermissions": {} }),
+                ] {
+                    let place = place_of(&bounds, &fields, wish);
+                    assert_eq!(place, Place::Outside, "{sandbox} {policy} {wish:?} {fields}");
                 }
-                let place = bounds(sandbox, policy, "0.166.0").command(Subject::Other, wish);
-                assert_eq!(place, Place::Undecidable, "{sandbox} {policy} {wish:?}");
+                for fields in [json!({ "kind": "command", "approvalId": "x" }), json!({ "kind": "brandNew" })]
+                {
+                    let place = place_of(&bounds, &fields, wish);
+                    assert_eq!(place, Place::Undecidable, "{sandbox} {policy} {wish:?} {fields}");
+                }
             }
         }
     }
     let open = bounds("dangerFullAccess", "untrusted", "0.166.0");
-    assert_eq!(open.command(Subject::Network, None), Place::Outside, "the proxy holds it back all the same");
+    let network = json!({ "networkApprovalContext": { "host": "a", "protocol": "http" } });
+    assert_eq!(place_of(&open, &network, None), Place::Outside, "the proxy holds it back all the same");
 }
 
 #[test]
@@ -100,8 +154,8 @@ fn a_version_that_was_not_tried_proves_nothing() {
         ("0.167.0-alpha.1", Place::Undecidable),
     ] {
         let bounds = bounds("workspaceWrite", "on-request", version);
-        assert_eq!(bounds.command(Subject::Run, Some(Wish::Ordinary)), expected, "{version}");
-        assert_eq!(bounds.command(Subject::Run, Some(Wish::Escalated)), Place::Outside, "{version}");
+        assert_eq!(run(&bounds, Some(SandboxWish::Ordinary)), expected, "{version}");
+        assert_eq!(run(&bounds, Some(SandboxWish::Escalated)), Place::Outside, "{version}");
     }
 }
 
@@ -111,13 +165,13 @@ fn bounds_that_are_not_understood_prove_nothing() {
     let granular =
         json!({ "granular": { "rules": true, "sandbox_approval": true, "mcp_elicitations": true } });
     let workspace = json!({ "type": "workspaceWrite" });
-    let bounds = Bounds::new(&workspace, &granular, "/repo", version.clone());
-    assert_eq!(bounds.command(Subject::Run, Some(Wish::Ordinary)), Place::Undecidable);
-    assert_eq!(bounds.patch(["/repo/a"], None), Place::Undecidable);
+    let bounds = ThreadBounds::new(&workspace, &granular, "/repo", version.clone());
+    assert_eq!(run(&bounds, Some(SandboxWish::Ordinary)), Place::Undecidable);
+    assert_eq!(patch(&bounds, &["/repo/a"], None), Place::Undecidable);
     for sandbox in [json!({ "type": "brandNew" }), json!("read-only"), json!(null), json!({})] {
-        let bounds = Bounds::new(&sandbox, &json!("on-request"), "/repo", version.clone());
-        assert_eq!(bounds.command(Subject::Run, Some(Wish::Ordinary)), Place::Undecidable, "{sandbox}");
-        assert_eq!(bounds.patch(["/repo/a"], None), Place::Undecidable, "{sandbox}");
+        let bounds = ThreadBounds::new(&sandbox, &json!("on-request"), "/repo", version.clone());
+        assert_eq!(run(&bounds, Some(SandboxWish::Ordinary)), Place::Undecidable, "{sandbox}");
+        assert_eq!(patch(&bounds, &["/repo/a"], None), Place::Undecidable, "{sandbox}");
     }
 }
 
@@ -139,9 +193,9 @@ fn a_patch_is_placed_by_its_paths() {
         (&["a"], Place::Undecidable),
         (&[], Place::Undecidable),
     ] {
-        assert_eq!(bounds.patch(paths.iter().copied(), None), expected, "{paths:?}");
+        assert_eq!(patch(&bounds, paths, None), expected, "{paths:?}");
     }
-    assert_eq!(bounds.patch(["/repo/a"], Some("/repo")), Place::Outside, "it would open a directory");
+    assert_eq!(patch(&bounds, &["/repo/a"], Some("/repo")), Place::Outside, "it would open a directory");
 }
 
 #[test]
@@ -151,7 +205,7 @@ fn a_patch_is_inside_only_where_codex_keeps_it_there() {
         for sandbox in SANDBOXES {
             write!(table, "{version} {sandbox:16}").unwrap();
             for policy in POLICIES {
-                let place = bounds(sandbox, policy, version).patch(["/repo/a"], None);
+                let place = patch(&bounds(sandbox, policy, version), &["/repo/a"], None);
                 write!(table, " {policy}={place}").unwrap();
             }
             table.push('\n');
@@ -177,26 +231,29 @@ fn a_patch_is_inside_only_where_codex_keeps_it_there() {
 #[test]
 fn tmp_is_inside_unless_it_is_excluded() {
     let sandbox = json!({ "type": "workspaceWrite", "excludeSlashTmp": true });
-    let bounds = Bounds::new(&sandbox, &json!("untrusted"), "/repo", "0.166.0".parse().unwrap());
-    assert_eq!(bounds.patch(["/tmp/a"], None), Place::Outside);
+    let bounds = ThreadBounds::new(&sandbox, &json!("untrusted"), "/repo", "0.166.0".parse().unwrap());
+    assert_eq!(patch(&bounds, &["/tmp/a"], None), Place::Outside);
 }
 
 #[test]
 fn a_wish_is_read_from_the_arguments_of_the_call() {
     for (arguments, expected) in [
-        (r#"{"cmd":"ls"}"#, Wish::Ordinary),
-        (r#"{"cmd":"ls","sandbox_permissions":"use_default","justification":"x"}"#, Wish::Ordinary),
-        (r#"{"cmd":"ls","sandbox_permissions":null,"additional_permissions":null}"#, Wish::Ordinary),
-        (r#"{"cmd":"ls","sandbox_permissions":"require_escalated"}"#, Wish::Escalated),
-        (r#"{"cmd":"ls","sandbox_permissions":"with_additional_permissions"}"#, Wish::Widened),
-        (r#"{"cmd":"ls","additional_permissions":{"network":{"enabled":true}}}"#, Wish::Unclear),
-        (r#"{"cmd":"ls","sandbox_permissions":"brand_new"}"#, Wish::Unclear),
-        (r#"{"cmd":"ls","sandbox_permissions":true}"#, Wish::Unclear),
-        (r#"{"sandbox_permissions":"use_default","sandbox_permissions":"require_escalated"}"#, Wish::Unclear),
-        (r#"{"cmd":"#, Wish::Unclear),
-        (r#"["use_default"]"#, Wish::Unclear),
-        (" [null, null]", Wish::Unclear),
-        ("", Wish::Unclear),
+        (r#"{"cmd":"ls"}"#, SandboxWish::Ordinary),
+        (r#"{"cmd":"ls","sandbox_permissions":"use_default","justification":"x"}"#, SandboxWish::Ordinary),
+        (r#"{"cmd":"ls","sandbox_permissions":null,"additional_permissions":null}"#, SandboxWish::Ordinary),
+        (r#"{"cmd":"ls","sandbox_permissions":"require_escalated"}"#, SandboxWish::Escalated),
+        (r#"{"cmd":"ls","sandbox_permissions":"with_additional_permissions"}"#, SandboxWish::Widened),
+        (r#"{"cmd":"ls","additional_permissions":{"network":{"enabled":true}}}"#, SandboxWish::Unclear),
+        (r#"{"cmd":"ls","sandbox_permissions":"brand_new"}"#, SandboxWish::Unclear),
+        (r#"{"cmd":"ls","sandbox_permissions":true}"#, SandboxWish::Unclear),
+        (
+            r#"{"sandbox_permissions":"use_default","sandbox_permissions":"require_escalated"}"#,
+            SandboxWish::Unclear,
+        ),
+        (r#"{"cmd":"#, SandboxWish::Unclear),
+        (r#"["use_default"]"#, SandboxWish::Unclear),
+        (" [null, null]", SandboxWish::Unclear),
+        ("", SandboxWish::Unclear),
     ] {
         assert_eq!(wish(&call(arguments)), Some(expected), "{arguments}");
     }
@@ -211,7 +268,7 @@ fn other_tools_and_items_wish_nothing_that_can_be_told() {
         json!({ "type": "function_call", "name": "exec_command", "call_id": "c", "arguments": {} }),
         json!({ "type": "local_shell_call", "call_id": "c" }),
     ] {
-        assert_eq!(wish(&item(&raw)), Some(Wish::Unclear), "{raw}");
+        assert_eq!(wish(&item(&raw)), Some(SandboxWish::Unclear), "{raw}");
     }
     for raw in [
         json!({ "type": "function_call_output", "call_id": "c", "output": "x" }),
@@ -229,37 +286,42 @@ fn an_id_that_stands_for_two_calls_is_trusted_for_neither() {
         calls.iter().for_each(|call| wishes.note(call));
         wishes.of(&ItemId::new("c"))
     };
-    assert_eq!(told(&[&inside, &inside]), Some(Wish::Ordinary));
-    assert_eq!(told(&[&outside, &inside]), Some(Wish::Unclear));
-    assert_eq!(told(&[&inside, &outside]), Some(Wish::Unclear));
-    assert_eq!(told(&[&inside, &outside, &inside]), Some(Wish::Unclear));
+    assert_eq!(told(&[&inside, &inside]), Some(SandboxWish::Ordinary));
+    assert_eq!(told(&[&outside, &inside]), Some(SandboxWish::Unclear));
+    assert_eq!(told(&[&inside, &outside]), Some(SandboxWish::Unclear));
+    assert_eq!(told(&[&inside, &outside, &inside]), Some(SandboxWish::Unclear));
     assert_eq!(Wishes::default().of(&ItemId::new("c")), None);
 }
 
 #[test]
 fn a_request_says_what_it_is_about() {
     for (fields, expected) in [
-        (json!({}), Subject::Run),
-        (json!({ "kind": "command" }), Subject::Run),
-        (json!({ "kind": "command", "approvalId": "x" }), Subject::Other),
-        (json!({ "kind": "writeStdin", "approvalId": "x" }), Subject::Input),
-        (json!({ "kind": "brandNew" }), Subject::Other),
-        (json!({ "additionalPermissions": { "network": { "enabled": true } } }), Subject::Permissions),
-        (json!({ "networkApprovalContext": { "host": "a", "protocol": "http" } }), Subject::Network),
+        (json!({}), "run"),
+        (json!({ "kind": "command" }), "run"),
+        (json!({ "kind": "command", "approvalId": "x" }), "run, nested"),
+        (json!({ "kind": "writeStdin", "approvalId": "x" }), "input, nested"),
+        (json!({ "kind": "brandNew" }), "brandNew"),
+        (json!({ "additionalPermissions": { "network": { "enabled": true } } }), "run, wider"),
+        (json!({ "networkApprovalContext": { "host": "a", "protocol": "http" } }), "run to reach a"),
         (
             json!({ "networkApprovalContext": { "host": "a", "protocol": "http" }, "additionalPermissions": {} }),
-            Subject::Network,
+            "run, wider to reach a",
         ),
     ] {
-        let mut params = json!({ "threadId": "t", "turnId": "u", "itemId": "c" });
-        params.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
-        let text = json!({ "method": "item/commandExecution/requestApproval", "id": 0, "params": params });
-        match decode_text(&text.to_string()) {
-            Decoded::Known(Frame::Request { request: ServerRequest::Command(request), .. }) => {
-                assert_eq!(Subject::from(&*request), expected, "{fields}");
-            }
+        let request = asked(&fields);
+        let (command, host) = match project::subject(&request, None) {
+            Some(Subject::Command(command)) => (command, String::new()),
+            Some(Subject::Network { host, command, .. }) => (command, format!(" to reach {host}")),
             other => panic!("{other:?}"),
-        }
+        };
+        let action = match command.action {
+            CommandUse::Run => "run",
+            CommandUse::Input => "input",
+            CommandUse::Other(word) => word,
+        };
+        let nested = if command.is_nested { ", nested" } else { "" };
+        let wider = if command.wider.is_some() { ", wider" } else { "" };
+        assert_eq!(format!("{action}{nested}{wider}{host}"), expected, "{fields}");
     }
 }
 
@@ -272,14 +334,14 @@ proptest! {
         let inner = inner.trim_start_matches('{').trim_end_matches('}');
         let arguments = if before { format!("{{{inner},{rest}}}") } else { format!("{{{rest},{inner}}}") };
         let is_default = word["sandbox_permissions"] == "use_default";
-        prop_assert_eq!(wish(&call(&arguments)) == Some(Wish::Ordinary), is_default, "{}", arguments);
+        prop_assert_eq!(wish(&call(&arguments)) == Some(SandboxWish::Ordinary), is_default, "{}", arguments);
     }
 
     /// A path that leaves the roots by any number of steps is never called inside.
     #[test]
     fn no_path_with_a_step_up_is_inside(parts in prop::collection::vec("[a-z.]{1,3}|\\.\\.", 1..6)) {
         let path = format!("/repo/{}", parts.join("/"));
-        let place = bounds("workspaceWrite", "untrusted", "0.166.0").patch([path.as_str()], None);
+        let place = patch(&bounds("workspaceWrite", "untrusted", "0.166.0"), &[&path], None);
         prop_assert!(place != Place::Inside || !parts.iter().any(|part| part == ".."), "{}", path);
     }
 }

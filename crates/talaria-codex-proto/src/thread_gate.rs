@@ -1,0 +1,67 @@
+//! The gate of one Codex thread: converts what Codex asks into a neutral subject, and lets `Gate` and `Bounds` of
+//! `talaria-core` decide about it.
+//!
+//! Remembers what the model wished for its calls, which comes before the requests about them. Called by the turn machine for
+//! every request.
+
+use talaria_core::gate::{Gate, Ruling};
+use talaria_core::item::FileChange;
+use talaria_core::policy::Answers;
+use talaria_guard::place::Place;
+use talaria_guard::rules::Rules;
+
+use crate::project;
+use crate::thread_bounds::ThreadBounds;
+use crate::wire::raw_call::RawItem;
+use crate::wire::server_request::ServerRequest;
+use crate::wishes::Wishes;
+
+/// Decides the requests of one thread, as far as no person is needed.
+#[derive(Clone, Debug)]
+pub struct ThreadGate {
+    gate: Gate,
+    bounds: ThreadBounds,
+    wishes: Wishes,
+}
+
+impl ThreadGate {
+    /// A gate for a thread with these bounds.
+    pub fn new(bounds: ThreadBounds, rules: Rules, answers: Answers, home: Option<String>) -> Self {
+        Self { gate: Gate::new(rules, answers, home), bounds, wishes: Wishes::default() }
+    }
+
+    /// Protects the secrets in Talaria's own directory, wherever that is.
+    #[must_use]
+    pub fn protecting(mut self, talaria: Option<String>) -> Self {
+        self.gate = self.gate.protecting(talaria);
+        self
+    }
+
+    /// Notes what the model itself said, which comes before Codex's request about it.
+    pub fn note(&mut self, item: &RawItem) {
+        self.wishes.note(item);
+    }
+
+    /// Other bounds hold from now on.
+    pub fn rebind(&mut self, bounds: ThreadBounds) {
+        self.bounds = bounds;
+    }
+
+    /// What holds now.
+    pub fn bounds(&self) -> &ThreadBounds {
+        &self.bounds
+    }
+
+    /// Says where it would happen, and decides. `changes` are those of the item that a patch belongs to.
+    pub fn judge(&self, request: &ServerRequest, changes: Option<&[FileChange]>) -> (Option<Place>, Ruling) {
+        let Some(subject) = project::subject(request, changes) else {
+            return (None, Ruling::Ask { why: None });
+        };
+        let wish = request.item().and_then(|item| self.wishes.of(item));
+        let place = self.bounds.place(&subject, wish);
+        (place, self.gate.rule(&subject, place))
+    }
+}
+
+#[cfg(test)]
+mod tests;

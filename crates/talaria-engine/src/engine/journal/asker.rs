@@ -1,0 +1,82 @@
+//! Who puts a question to a person, and how that asker finds its question again. The store keeps it as one text and reads
+//! nothing of it; requests are listed, answered and closed without it. Only who delivers an answer reads it.
+
+use serde::{Deserialize, Serialize};
+use talaria_codex_proto::turn::Asked;
+use talaria_store::RequestOrigin;
+
+/// Who asks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "from", rename_all = "snake_case")]
+pub(crate) enum Asker {
+    /// Codex, which offers the question again under the same JSON-RPC id.
+    Codex(Asked),
+    /// Talaria itself, which asks again by itself what it asked before.
+    Talaria {
+        /// What for.
+        about: OwnQuestion,
+    },
+}
+
+/// What Talaria itself asks people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum OwnQuestion {
+    /// Whether a task may have more than its sandbox.
+    TaskPower,
+}
+
+impl Asker {
+    /// What is written down of it. `host` is the host that asks.
+    pub(crate) fn origin(&self, host: Option<String>) -> RequestOrigin {
+        RequestOrigin { host, json: serde_json::to_string(self).unwrap_or_default() }
+    }
+
+    /// Reads what was written down; `None` for an asker that this program does not know.
+    pub(crate) fn of(origin: &RequestOrigin) -> Option<Self> {
+        serde_json::from_str(&origin.json).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use talaria_core::ids::{ItemId, RequestId, ThreadId};
+
+    use super::*;
+
+    /// What the schema step for older databases writes for a request of Codex.
+    #[test]
+    fn a_request_of_an_older_database_is_read() {
+        let asker = |json: &str| Asker::of(&RequestOrigin { host: None, json: json.to_owned() });
+        let migrated =
+            r#"{"from":"codex","id":9007199254740993,"method":"m","thread":"t","turn":null,"item":"i"}"#;
+        let asked = Asked {
+            id: RequestId::Number(9_007_199_254_740_993),
+            method: "m".to_owned(),
+            thread: Some(ThreadId::new("t")),
+            turn: None,
+            item: Some(ItemId::new("i")),
+        };
+        assert_eq!(asker(migrated), Some(Asker::Codex(asked.clone())));
+        let text = r#"{"from":"codex","id":"7","method":"m","thread":null,"turn":null,"item":null}"#;
+        let named = Asked { id: RequestId::Text("7".to_owned()), thread: None, item: None, ..asked };
+        assert_eq!(asker(text), Some(Asker::Codex(named)));
+        assert_eq!(asker(r#"{"from":"a later program"}"#), None);
+    }
+
+    #[test]
+    fn what_is_written_down_is_read_back() {
+        let asked = Asked {
+            id: RequestId::Text("0".to_owned()),
+            method: "m".to_owned(),
+            thread: None,
+            turn: None,
+            item: None,
+        };
+        let asker = Asker::Codex(asked);
+        let origin = asker.origin(Some("nonce".to_owned()));
+        assert_eq!((origin.host.as_deref(), Asker::of(&origin)), (Some("nonce"), Some(asker)));
+        let own = Asker::Talaria { about: OwnQuestion::TaskPower };
+        assert_eq!(Asker::of(&own.origin(None)), Some(own));
+    }
+}

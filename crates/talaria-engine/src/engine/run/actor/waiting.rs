@@ -1,0 +1,121 @@
+//! What a turn waits for before it can be sent: a person who decides about its power, a place, a Codex. Whoever wants it to
+//! stop is heard meanwhile, and input for the next turn is written down.
+
+use std::time::Duration;
+
+use talaria_core::event::Event;
+use talaria_core::input::InputPart;
+use talaria_core::outcome::Report;
+use talaria_core::request::Who;
+use talaria_store::{SessionRow, StoreError};
+use tokio::sync::mpsc;
+
+use super::{Actor, interrupted};
+use crate::engine::Inner;
+use crate::engine::journal::Journal;
+use crate::engine::run::desk::Seat;
+use crate::engine::run::input;
+use crate::engine::run::settings::Wanted;
+use crate::engine::tasks::power::Decided;
+use talaria_codex::conversation::{Command, Watcher as _, When};
+
+impl Actor {
+    /// Waits until a person has decided whether the task may have what was asked for beyond its sandbox. `Err` is why it
+    /// does not begin.
+    pub(super) async fn wait_for_power(
+        &self,
+        row: SessionRow,
+        commands: &mut mpsc::UnboundedReceiver<Command>,
+        journal: &mut Journal,
+    ) -> Result<Result<SessionRow, Report>, StoreError> {
+        if Wanted::kept(&row).as_ref().and_then(Wanted::widening).is_none() {
+            return Ok(Ok(row));
+        }
+        self.engine.put_power_request(&row, journal).await?;
+        let mut others = Others { commands: Vec::new(), seat: &self.seat };
+        loop {
+            match self.engine.settle_power(&row, journal).await? {
+                Decided::Granted(row) => return Ok(Ok(*row)),
+                Decided::Refused(report) => return Ok(Err(*report)),
+                Decided::Nothing => {}
+            }
+            // An answer is in the store before it is told here.
+            let Some(command) = commands.recv().await else { return Err(StoreError::Closed) };
+            if let Command::Answer { .. } = command {
+                continue;
+            }
+            if let Some(by) = hold(command, journal, &mut others).await? {
+                Inner::withdraw_power_request(&row, by, journal);
+                return Ok(Err(interrupted(by)));
+            }
+        }
+    }
+}
+
+/// Waits for what a turn needs before it can be sent, or for somebody who wants it to stop: then it gives who. Input for
+/// the next turn is written down meanwhile; what else is wanted is told again, for the turn to take.
+pub(super) async fn unless_stopped<T>(
+    ready: impl Future<Output = T>,
+    commands: &mut mpsc::UnboundedReceiver<Command>,
+    journal: &mut Journal,
+    seat: &Seat,
+) -> Result<Result<T, Who>, StoreError> {
+    let mut others = Others { commands: Vec::new(), seat };
+    tokio::pin!(ready);
+    loop {
+        let command = tokio::select! {
+            ready = &mut ready => return Ok(Ok(ready)),
+            Some(command) = commands.recv() => command,
+        };
+        if let Some(by) = hold(command, journal, &mut others).await? {
+            return Ok(Err(by));
+        }
+    }
+}
+
+/// Takes a command for a turn that has not begun; returns who wants it to stop.
+async fn hold(
+    command: Command,
+    journal: &mut Journal,
+    others: &mut Others<'_>,
+) -> Result<Option<Who>, StoreError> {
+    match command {
+        Command::Interrupt { by } => return Ok(Some(by)),
+        // Nothing runs yet that could take it, so it waits, also if it was meant for this turn.
+        Command::Say { input, when, limit, kept } => match queue(journal, input, limit) {
+            Ok(queued) => {
+                journal.event(queued);
+                journal.keep().await.map_err(|_| StoreError::Closed)?;
+                // Whoever asked may have gone.
+                kept.map(|kept| kept.send(When::Next));
+            }
+            Err(input) => others.commands.push(Command::Say { input, when, limit, kept }),
+        },
+        other => others.commands.push(other),
+    }
+    Ok(None)
+}
+
+/// Writes down input for the next turn; gives it back if that cannot be done.
+fn queue(
+    journal: &mut Journal,
+    input: Vec<InputPart>,
+    limit: Option<Duration>,
+) -> Result<Event, Vec<InputPart>> {
+    let text = input::shown(&input);
+    journal.queue(input, limit).map(|waiting| Event::Queued { waiting, text })
+}
+
+/// Commands that came too early; told again when this is dropped.
+struct Others<'a> {
+    commands: Vec<Command>,
+    seat: &'a Seat,
+}
+
+impl Drop for Others<'_> {
+    fn drop(&mut self) {
+        for command in self.commands.drain(..) {
+            self.seat.tell(command);
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! The request that Talaria itself puts to a person: may a task that a model started have more than its sandbox?
+//!
+//! What is wanted stands in the row of the session (`Widening`), apart from what is granted, until a person accepts: then
+//! both are one, in the transaction that closes the request. So an engine that ends at any moment leaves either a question
+//! or a decision. The task waits for neither a place nor Codex while nobody has decided.
+
+use talaria_core::ids::SessionId;
+use talaria_core::outcome::{FailureCode, Report};
+use talaria_core::request::{Ask, Decision, FileAccess, PathAccess, Permissions, Place, Who};
+use talaria_store::{
+    AuditOutcome, Change, NewAudit, RequestRow, RequestState, SessionPatch, SessionRow, StoreError,
+};
+
+use crate::engine::Inner;
+use crate::engine::journal::asker::OwnQuestion;
+use crate::engine::journal::feed::Feed;
+use crate::engine::journal::{Card, Journal, rows};
+use crate::engine::run::actor::failed;
+use crate::engine::run::opening;
+use crate::engine::run::settings::{Wanted, Widening};
+use talaria_codex::conversation::Watcher as _;
+use talaria_home::clock::now_ms;
+
+/// What a person decided about the power of a task.
+pub(crate) enum Decided {
+    /// Nothing yet.
+    Nothing,
+    /// The session has it now.
+    Granted(Box<SessionRow>),
+    /// The task does not begin.
+    Refused(Box<Report>),
+}
+
+impl Inner {
+    /// Puts the request of a task that was just written down, before its own task begins: nobody can follow it yet.
+    pub(crate) async fn put_own_request(&self, session: &SessionId) -> Result<(), StoreError> {
+        let store = &self.shelf.store;
+        let unknown = || StoreError::UnknownSession(session.clone());
+        let row = store.session(session).await?.ok_or_else(unknown)?;
+        let turn = store.next_unsettled(session).await?.ok_or_else(unknown)?;
+        let task = store.task(session).await?.zip(row.alias.clone());
+        let card = task.map(|(task, id)| Card::new(id, task));
+        let mut journal = Journal::new(self.shelf.clone(), Feed::default(), session.clone(), &turn, card);
+        self.put_power_request(&row, &mut journal).await
+    }
+
+    /// Puts the request unless it was put before.
+    pub(crate) async fn put_power_request(
+        &self,
+        row: &SessionRow,
+        journal: &mut Journal,
+    ) -> Result<(), StoreError> {
+        let Some(wanted) = Wanted::kept(row) else { return Ok(()) };
+        let Some(widening) = wanted.widening() else { return Ok(()) };
+        if self.shelf.store.request(&widening.ticket).await?.is_some() {
+            return Ok(());
+        }
+        let owner = self.shelf.store.task(&row.id).await?.map(|task| task.owner).unwrap_or_default();
+        let ask = Ask::TaskPower {
+            task: row.alias.clone().unwrap_or_default(),
+            model: owner,
+            cwd: row.cwd.clone(),
+            permissions: permissions(widening),
+        };
+        journal.open_own(&widening.ticket, ask, OwnQuestion::TaskPower);
+        journal.keep().await.map_err(|_| StoreError::Closed)
+    }
+
+    /// Does what a person decided about the power of a task, if somebody has. A refusal is written down with the outcome.
+    pub(crate) async fn settle_power(
+        &self,
+        row: &SessionRow,
+        journal: &mut Journal,
+    ) -> Result<Decided, StoreError> {
+        let Some(wanted) = Wanted::kept(row) else { return Ok(Decided::Nothing) };
+        let Some(widening) = wanted.widening().cloned() else {
+            return Ok(Decided::Granted(Box::new(row.clone())));
+        };
+        let store = &self.shelf.store;
+        let Some(request) = store.request(&widening.ticket).await? else { return Ok(Decided::Nothing) };
+        if request.state == RequestState::Open {
+            return Ok(Decided::Nothing);
+        }
+        let (decision, by) = (decision(&request), opening::who(&request));
+        let owner = store.task(&row.id).await?.map(|task| task.owner).unwrap_or_default();
+        if request.state == RequestState::Answered && decision.is_yes() {
+            let wanted = wanted.widened();
+            let widened = SessionRow { asked: serde_json::to_string(&wanted).ok(), ..row.clone() };
+            journal.close_own(&widening.ticket, decision, by, None);
+            journal.change(asked(wanted));
+            journal.change(Change::Audit(audit(row, owner, &request, AuditOutcome::Done, None)));
+            journal.keep().await.map_err(|_| StoreError::Closed)?;
+            return Ok(Decided::Granted(Box::new(widened)));
+        }
+        let what = permissions(&widening).lines().join(", ");
+        let why = format!("what the task was to have beyond its sandbox was not granted: {what}");
+        journal.close_own(&widening.ticket, decision, by, None);
+        journal.change(asked(wanted.unwidened()));
+        journal.change(Change::Audit(audit(row, owner, &request, AuditOutcome::Refused, Some(why.clone()))));
+        let mut report = failed(FailureCode::NotSent, why);
+        report.hint = Some("nothing was done; a further prompt runs within the sandbox".into());
+        Ok(Decided::Refused(Box::new(report)))
+    }
+
+    /// Withdraws the request of a task that is stopped before anybody decided.
+    pub(crate) fn withdraw_power_request(row: &SessionRow, by: Who, journal: &mut Journal) {
+        let Some(wanted) = Wanted::kept(row) else { return };
+        if let Some(widening) = wanted.widening() {
+            let why = Some("the task was stopped before it began".to_owned());
+            journal.close_own(&widening.ticket, Decision::Void, by, why);
+        }
+        journal.change(asked(wanted.unwidened()));
+    }
+}
+
+fn permissions(widening: &Widening) -> Permissions {
+    let access = |root: &String| PathAccess { access: FileAccess::Write, place: Place::Path(root.clone()) };
+    Permissions {
+        network: widening.network,
+        files: widening.writable_roots.iter().map(access).collect(),
+        unknown: Vec::new(),
+    }
+}
+
+fn asked(wanted: Wanted) -> Change {
+    Change::Session(SessionPatch { asked: serde_json::to_string(&wanted).ok(), ..SessionPatch::default() })
+}
+
+fn decision(request: &RequestRow) -> Decision {
+    request.decision.as_deref().and_then(rows::value).unwrap_or(Decision::Decline)
+}
+
+/// The row of the audit log for what became of the owner's wish. Who decided is in the row of the answer.
+fn audit(
+    row: &SessionRow,
+    owner: String,
+    request: &RequestRow,
+    outcome: AuditOutcome,
+    reason: Option<String>,
+) -> NewAudit {
+    NewAudit {
+        at: now_ms(),
+        action: "widen_task".to_owned(),
+        outcome,
+        principal: owner,
+        established: "owner of the task".to_owned(),
+        pid: None,
+        terminal: None,
+        program: None,
+        session: Some(row.id.to_string()),
+        request: Some(request.id.to_string()),
+        digest: None,
+        decision: request.decision.clone(),
+        reason,
+    }
+}
