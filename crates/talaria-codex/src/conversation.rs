@@ -47,7 +47,7 @@ pub use background::BackgroundNews;
 use background::BackgroundWatch;
 use memory::Memory;
 use running::Running;
-pub use tools::{Toolbox, Work};
+pub use tools::{ToolRunner, ToolWork};
 
 /// Looks at what happens in a turn, and keeps it. Called by the session's own task, so a slow one delays only this
 /// session.
@@ -151,8 +151,8 @@ pub struct Options {
     pub effort: Option<String>,
     /// After how much silence a person is told for the first time; `None` never.
     pub quiet_after: Option<Duration>,
-    /// Tools of this program that the model may call.
-    pub tools: Toolbox,
+    /// Runs the tools that the thread was started with.
+    pub tools: ToolRunner,
     /// What is refused and what needs no person.
     pub rules: Rules,
     /// Who answers what neither floor nor rules decide.
@@ -247,10 +247,9 @@ impl Session {
     /// Starts a conversation on a host. Whoever passed the host in sees there which one it is later.
     pub async fn start(
         host: impl Into<CurrentHost>,
-        mut asked: ThreadStart,
+        asked: ThreadStart,
         options: Options,
     ) -> Result<Self, ThreadError> {
-        asked.dynamic_tools.extend(options.tools.described());
         let current = host.into();
         let thread = current.get().start_thread(&asked).await?;
         Ok(Self::with(new_id(), current, asked, options, thread, Past::default()))

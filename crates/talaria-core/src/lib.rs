@@ -8,7 +8,7 @@
 //! `api` is the data between clients and the engine, `bridge` the MCP tool as data, `json_line` JSON on one line.
 //! `config` reads Talaria's configuration (`edit` changes one key of it, `toml_text` knows its lines, `duration`,
 //! `nearest` and `version` parse values and suggest names), `servers` the MCP servers in it, `runtime` the choice of who
-//! runs turns; `model_choice` validates a model and an effort.
+//! runs turns; `model_choice` validates a model and an effort. `tool` is a tool that Talaria brings into a turn, as data.
 
 pub mod access;
 pub mod admission;
@@ -38,6 +38,7 @@ pub mod runtime;
 pub mod servers;
 pub mod toml_problem;
 pub mod toml_text;
+pub mod tool;
 pub mod transcript;
 pub mod usage;
 pub mod veil;

@@ -25,13 +25,14 @@ use talaria_codex_proto::wire::call::{
     TerminalsClean, TerminalsList, TerminalsTerminate, ThreadArchive, ThreadCompact, ThreadInjectItems,
     ThreadLoadedList, ThreadRead, ThreadResume, ThreadStart, ThreadUnsubscribe, TurnStart, UserConfigRead,
 };
-use talaria_codex_proto::wire::reply::{self, ToolContent, ToolResult};
+use talaria_codex_proto::wire::reply;
 use talaria_codex_proto::wire::server_request::ServerRequest;
 use talaria_core::event::Event;
 use talaria_core::ids::ThreadId;
 use talaria_core::input::InputPart;
 use talaria_core::policy::{ApprovalPolicy, HideHome, Sandbox};
 use talaria_core::request::{Answer, Ask, Content, Decision, Field, FieldKind, Grant, Question, Who, Wish};
+use talaria_core::tool::ToolOutcome;
 use talaria_core::version::Version;
 use talaria_testkit::app_server::directive::{expect, expect_answer, on, reply as answer, send};
 use talaria_testkit::app_server::{AppServer, THREAD, TURN, complete_turn, start_turn};
@@ -460,9 +461,9 @@ async fn every_answer_that_we_give_is_what_this_codex_reads(codex: Codex) {
         assert_eq!(reply::answer(request, &Decision::Void.into()), None);
     }
     assert!(checked > 90, "{checked} answers");
-    let image = ToolContent::InputImage { image_url: "data:image/png;base64,AA==".to_owned() };
-    for result in [ToolResult::failed("no"), ToolResult { content_items: vec![image], success: true }] {
-        assert_eq!(problems(&schema.file("DynamicToolCallResponse"), &result.to_reply()), [] as [&str; 0]);
+    for outcome in [ToolOutcome::failed("no"), ToolOutcome::done("yes")] {
+        let result = reply::tool_result(&outcome);
+        assert_eq!(problems(&schema.file("DynamicToolCallResponse"), &result), [] as [&str; 0]);
     }
 }
 

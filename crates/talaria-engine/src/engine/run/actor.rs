@@ -328,6 +328,7 @@ impl Actor {
             Box::new(failed(FailureCode::NotSent, "the settings of the session cannot be read"))
         })?;
         let mut options = settings.options(self.engine.rules());
+        options.tools = self.engine.tool_runner(&self.id);
         if self.is_task {
             // Whoever resumed it with more: a task asks a person.
             options.answers = Answers::Person;

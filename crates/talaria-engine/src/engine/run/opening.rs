@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use talaria_codex_proto::settle::Vantage;
 use talaria_codex_proto::turn::{Asked, Flight, RecordedRequest, Standing};
-use talaria_codex_proto::wire::call::ThreadStart;
+use talaria_codex_proto::wire::call::{DynamicTool, ThreadStart};
 use talaria_codex_proto::wire::history::History;
 use talaria_core::event::{Event, Started, Usage};
 use talaria_core::ids::{RequestId, SessionId, TicketId};
@@ -88,6 +88,8 @@ pub(crate) async fn open(
     }
     spec.referred = brought.variables;
     asked.hide_home = engine.hide_home();
+    // Codex fixes the tools of a thread when it starts; one that is resumed keeps its own, whatever is sent.
+    asked.dynamic_tools = engine.offered_tools().iter().map(DynamicTool::of).collect();
     let started: Option<Started> = row.started.as_deref().and_then(|json| serde_json::from_str(json).ok());
     let opening = Opening { engine, row, spec, asked, options, purpose };
     let (session, mut opened) = match started {
