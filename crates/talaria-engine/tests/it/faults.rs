@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use talaria_codex::conversation::{Command, Options, Session, ToolRunner};
+use talaria_codex::conversation::{CodexConversation, Command, Options, ToolRunner};
 use talaria_codex_proto::wire::call::ThreadStart;
 use talaria_core::event::Event;
 use talaria_core::ids::{ItemId, ThreadId};
@@ -592,7 +592,7 @@ async fn a_call_of_a_tool_that_outlives_its_turn_is_answered(version: &str) {
     let tools = ToolRunner::new(|_| Box::pin(std::future::pending()));
     let options = Options { tools, ..Options::default() };
     let start = ThreadStart { cwd: "/w".to_owned(), ..ThreadStart::default() };
-    let session = Session::start(Arc::clone(&scripted.host), start, options).await.unwrap();
+    let session = CodexConversation::start(Arc::clone(&scripted.host), start, options).await.unwrap();
     completed(&begin(session, "go").end().await);
     let answer = eventually("the call is answered", async || {
         scripted.program.received().into_iter().find(|message| message["id"] == 7)

@@ -13,7 +13,7 @@ use std::time::Duration;
 use jsonschema::Validator;
 use serde_json::{Map, Value, json};
 use talaria_codex::commands::{Happened, Line};
-use talaria_codex::conversation::{Command, Options, Session, When};
+use talaria_codex::conversation::{CodexConversation, Command, Options, When};
 use talaria_codex::host::Host;
 use talaria_codex_proto::confine::Trust;
 use talaria_codex_proto::frame::{Decoded, Frame, decode_text};
@@ -279,7 +279,7 @@ async fn everything_that_we_send(version: &str) -> Vec<Value> {
             drop(session.take());
             let (model, effort) = (Some("another".to_owned()), Some("high".to_owned()));
             let options = Options { model, effort, ..Options::default() };
-            session = Some(Session::start(host.clone(), start, options).await.unwrap());
+            session = Some(CodexConversation::start(host.clone(), start, options).await.unwrap());
         }
     }
     send_the_rest(&host).await;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use talaria_codex::conversation::{Options, Session, ToolRunner, Watcher};
+use talaria_codex::conversation::{CodexConversation, Options, ToolRunner, Watcher};
 use talaria_codex_proto::wire::call::{DynamicTool, ThreadStart};
 use talaria_core::event::{Event, Stage};
 use talaria_core::input::InputPart;
@@ -102,7 +102,7 @@ async fn each_step_of_sending_is_recorded_before_it_is_taken(codex: Codex) {
     let model = Arc::new(model);
     let cwd = home.work().to_str().unwrap().to_owned();
     let start = ThreadStart { cwd, ..ThreadStart::default() };
-    let mut session = Session::start(host.clone(), start, Options::default()).await.unwrap();
+    let mut session = CodexConversation::start(host.clone(), start, Options::default()).await.unwrap();
     let (_keep, mut commands) = mpsc::unbounded_channel();
     let keeps_ids = codex.version == "0.166.0";
     let mut last = None;
