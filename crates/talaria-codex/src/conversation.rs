@@ -1,4 +1,4 @@
-//! A session: one conversation on one thread of a host. Runs turns, one after another.
+//! A conversation on one thread of a host. Runs turns, one after another.
 //!
 //! The loop here is the shell around `talaria_codex_proto::turn`: it owns clock, socket and commands, decides nothing, and can
 //! be dropped at any point; Codex then goes on by itself until its host ends. What takes time (a call, a new host) is an
@@ -29,7 +29,6 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 use crate::current::CurrentHost;
-use crate::host::Host;
 use crate::permit::SendPermit;
 use crate::queue::Queue;
 use crate::revival::Revived;
@@ -48,7 +47,7 @@ use background::BackgroundWatch;
 use memory::Memory;
 use running::Running;
 pub use running::mint_ticket;
-pub use tools::{Toolbox, Work};
+pub use tools::{ToolRunner, ToolWork};
 
 /// Looks at what happens in a turn, and keeps it. Called by the session's own task, so a slow one delays only this
 /// session.
@@ -65,8 +64,8 @@ pub trait Watcher: Send {
     /// Something besides events has to be written down. It is kept before what follows is done.
     fn record(&mut self, _record: Record) {}
 
-    /// The conversation moved to another host.
-    fn moved(&mut self, _host: &Host, _started: &Started) {}
+    /// The conversation moved to another process, which has this name if it outlives its owner.
+    fn moved(&mut self, _host: Option<String>, _started: &Started) {}
 
     /// Takes input that waits for a turn of its own, which may take so long, and says how much waits now. Gives it back
     /// if it does not keep such things.
@@ -152,8 +151,8 @@ pub struct Options {
     pub effort: Option<String>,
     /// After how much silence a person is told for the first time; `None` never.
     pub quiet_after: Option<Duration>,
-    /// Tools of this program that the model may call.
-    pub tools: Toolbox,
+    /// Runs the tools that the thread was started with.
+    pub tools: ToolRunner,
     /// What is refused and what needs no person.
     pub rules: Rules,
     /// Who answers what neither floor nor rules decide.
@@ -221,7 +220,7 @@ impl Past {
 
 /// One conversation.
 #[derive(Debug)]
-pub struct Session {
+pub struct CodexConversation {
     id: SessionId,
     current: CurrentHost,
     /// What was asked of the thread, to be asked again on another host.
@@ -244,14 +243,13 @@ pub struct Session {
     epoch: Instant,
 }
 
-impl Session {
+impl CodexConversation {
     /// Starts a conversation on a host. Whoever passed the host in sees there which one it is later.
     pub async fn start(
         host: impl Into<CurrentHost>,
-        mut asked: ThreadStart,
+        asked: ThreadStart,
         options: Options,
     ) -> Result<Self, ThreadError> {
-        asked.dynamic_tools.extend(options.tools.described());
         let current = host.into();
         let thread = current.get().start_thread(&asked).await?;
         Ok(Self::with(new_id(), current, asked, options, thread, Past::default()))
@@ -435,7 +433,7 @@ impl Session {
     }
 }
 
-impl Drop for Session {
+impl Drop for CodexConversation {
     fn drop(&mut self) {
         self.current.get().forget(&self.queue);
     }

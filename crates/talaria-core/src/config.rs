@@ -10,6 +10,7 @@ mod chat;
 mod effect;
 mod keys;
 mod notify;
+mod recall;
 mod servers;
 mod setting;
 
@@ -28,6 +29,7 @@ pub use chat::{ChatConfig, Enter, Theme};
 pub use effect::Effect;
 use keys::{Meaning, Section};
 pub use notify::{MailSecurity, MailServer, NotReady, NotifyConfig, PrivateHost, SecretPlace};
+pub use recall::{RecallConfig, RecallScope, ToolsConfig};
 use servers::Found;
 pub use setting::{assign, unread, withdraw};
 use talaria_guard::rules::Rules;
@@ -53,6 +55,10 @@ pub struct Config {
     pub access: AccessConfig,
     /// How the conversation in the terminal behaves.
     pub chat: ChatConfig,
+    /// What a model finds of earlier conversations.
+    pub recall: RecallConfig,
+    /// Which tools Talaria brings into a turn.
+    pub tools: ToolsConfig,
     /// The MCP servers that Codex gets, in the order of the file.
     pub servers: Vec<Server>,
 }

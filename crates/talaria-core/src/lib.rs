@@ -10,7 +10,8 @@
 //! `api` is the data between clients and the engine, `bridge` the MCP tool as data, `json_line` JSON on one line.
 //! `config` reads Talaria's configuration (`edit` changes one key of it, `toml_text` knows its lines, `duration`,
 //! `nearest` and `version` parse values and suggest names), `servers` the MCP servers in it, `runtime` the choice of who
-//! runs turns; `model_choice` validates a model and an effort; `backoff` says how long to wait before a retry.
+//! runs turns; `model_choice` validates a model and an effort; `backoff` says how long to wait before a retry. `tool` is a
+//! tool that Talaria brings into a turn, as data.
 
 pub mod access;
 pub mod admission;
@@ -45,6 +46,7 @@ pub mod servers;
 pub mod subject;
 pub mod toml_problem;
 pub mod toml_text;
+pub mod tool;
 pub mod transcript;
 pub mod usage;
 pub mod veil;

@@ -2,7 +2,7 @@
 //! them comes through here.
 //!
 //! Map: `run` runs turns, `journal` writes down what happens and publishes it, `tasks` is the work in the background,
-//! `outbox` sends notifications, `access` says who may do what, `queries` answers what people look at, `lifecycle` begins
+//! `tools` are what models may call, `outbox` sends notifications, `access` says who may do what, `queries` answers what people look at, `lifecycle` begins
 //! and ends it all, `seal` encrypts what must survive until it is sent. An engine can be killed at any moment: the next
 //! one continues from the store.
 
@@ -42,6 +42,7 @@ mod queries;
 mod run;
 mod seal;
 mod tasks;
+mod tools;
 
 pub use lifecycle::leftovers;
 

@@ -38,7 +38,7 @@ pub use model::prune::{Doomed, Prunable, PrunePolicy, Pruned};
 pub use model::request::{
     Answer, AnswerResult, NewRequest, RequestFilter, RequestOrigin, RequestPatch, RequestRow, UnusedAnswer,
 };
-pub use model::search::{Hit, Snippet};
+pub use model::search::{Hit, SearchFilter, SearchedKind, Snippet};
 pub use model::session::{
     Candidate, Cursor, Found, NewSession, SessionFilter, SessionPage, SessionPatch, SessionRow,
 };

@@ -21,7 +21,7 @@ use crate::model::open_options::OpenOptions;
 use crate::model::outbox::OutboxRow;
 use crate::model::prune::{Prunable, PrunePolicy, Pruned};
 use crate::model::request::{Answer, AnswerResult, RequestFilter, RequestRow, UnusedAnswer};
-use crate::model::search::Hit;
+use crate::model::search::{Hit, SearchFilter};
 use crate::model::session::{Cursor, Found, NewSession, SessionFilter, SessionPage, SessionRow};
 use crate::model::size::{Counts, Size};
 use crate::model::task::{TaskFilter, TaskPage, TaskRow};
@@ -260,7 +260,17 @@ impl Store {
     /// Finds up to `limit` messages with all these words, newest first. Text in quotation marks is one word.
     /// Nothing else that a person types has a meaning of its own, and upper and lower case are the same.
     pub async fn search(&self, typed: &str, limit: u32) -> Result<Vec<Hit>, StoreError> {
-        dispatch!(self.search(typed, limit))
+        self.search_within(typed, &SearchFilter::default(), limit).await
+    }
+
+    /// The same, of the messages that the filter lets through.
+    pub async fn search_within(
+        &self,
+        typed: &str,
+        filter: &SearchFilter,
+        limit: u32,
+    ) -> Result<Vec<Hit>, StoreError> {
+        dispatch!(self.search_within(typed, filter, limit))
     }
 }
 

@@ -4,12 +4,12 @@
 //! the shape that grants nothing, so that the turn goes on. "Always" is only ever a rule that Codex itself proposed.
 //! Called by the turn machine and by the host; the one reader of secrets that were typed.
 
-use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::server_request::{CommandApproval, ServerRequest};
 use crate::wire::rpc_error::RpcError;
 use talaria_core::request::{Answer, Content, Decision, Given, Grant};
+use talaria_core::tool::ToolOutcome;
 
 /// Gives the answer in Codex's shape; `None` when there is nothing to send, or when it is not for people to answer.
 pub fn answer(request: &ServerRequest, answer: &Answer) -> Option<Value> {
@@ -127,43 +127,12 @@ fn granted(requested: &Value, content: &Content) -> Value {
     Value::Object(parts.iter().filter_map(part).collect())
 }
 
-/// What a tool of ours gives back to the model.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ToolResult {
-    /// What the model is shown.
-    pub content_items: Vec<ToolContent>,
-    /// Did it work? If not, the step counts as failed and the turn goes on.
-    pub success: bool,
-}
-
-/// A piece of what a tool gives back.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
-pub enum ToolContent {
-    /// Text.
-    InputText {
-        /// The text.
-        text: String,
-    },
-    /// A picture.
-    InputImage {
-        /// Where it is: a `data:` or `https:` address.
-        image_url: String,
-    },
-}
-
-impl ToolResult {
-    /// A tool that did not work, and why.
-    pub fn failed(why: impl Into<String>) -> Self {
-        Self { content_items: vec![ToolContent::InputText { text: why.into() }], success: false }
-    }
-
-    /// The answer to `item/tool/call`.
-    pub fn to_reply(&self) -> Value {
-        // Plain data; it always has a JSON form.
-        serde_json::to_value(self).unwrap_or_default()
-    }
+/// The answer to `item/tool/call`. One text item: Codex drops a second one.
+pub fn tool_result(outcome: &ToolOutcome) -> Value {
+    json!({
+        "contentItems": [{ "type": "inputText", "text": outcome.text() }],
+        "success": outcome.is_success(),
+    })
 }
 
 /// The refusal of what Codex wants of the program around it; `None` for everything else. The host sends it, since such a

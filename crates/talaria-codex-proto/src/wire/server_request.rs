@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::notification::Scope;
 use talaria_core::ids::{ItemId, ThreadId, TurnId};
+use talaria_core::tool::ToolInvocation;
 
 mod command;
 
@@ -261,6 +262,13 @@ pub struct ToolCall {
     /// Its arguments, as the model wrote them.
     #[serde(default)]
     pub arguments: Value,
+}
+
+impl From<ToolCall> for ToolInvocation {
+    fn from(call: ToolCall) -> Self {
+        let ToolCall { thread_id, turn_id, call_id, tool, arguments, namespace: _ } = call;
+        Self { thread: thread_id, turn: turn_id, item: call_id, tool, arguments }
+    }
 }
 
 /// Something that Codex wants of the program around it: fresh tokens, a proof of what it is, the time.

@@ -14,7 +14,7 @@ use talaria_core::item::{Item, ItemBody};
 use talaria_core::transcript::{self, Limits, Message};
 use talaria_core::veil::{Veil, cover_item};
 
-use super::Session;
+use super::CodexConversation;
 use crate::live_turns::BackgroundGuard;
 use crate::queue::{Delivery, Queue};
 
@@ -67,7 +67,7 @@ impl From<Event> for BackgroundNews {
     }
 }
 
-impl Session {
+impl CodexConversation {
     /// Follows a background command from now on.
     pub fn watch_background(&mut self, command: BackgroundCommand) {
         if self.background.guard.is_none() {

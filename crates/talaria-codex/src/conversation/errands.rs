@@ -15,16 +15,17 @@ use talaria_codex_proto::wire::call::{
     ThreadCompact, ThreadStart, TurnInterrupt, TurnStart, TurnSteer, UserInput,
 };
 use talaria_codex_proto::wire::history::History;
-use talaria_codex_proto::wire::reply::ToolResult;
+use talaria_codex_proto::wire::reply;
 use talaria_core::background::UnendedCommand;
 use talaria_core::event::{Escalation, Event, Started};
 use talaria_core::ids::{ItemId, RequestId, ThreadId, TurnId};
 use talaria_core::input::InputPart;
-use tokio::task::JoinSet;
+use talaria_core::tool::ToolOutcome;
+use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
 
 use super::rollout;
-use super::tools::Work;
+use super::tools::ToolWork;
 use crate::client::CallError;
 use crate::host::{Host, Probe};
 use crate::permit::SendPermit;
@@ -106,6 +107,15 @@ pub(super) struct Errands {
     running: JoinSet<Done>,
     /// Further input on its way: what became of it is told before the turn is over.
     steering: JoinSet<Done>,
+    /// The calls of tools that run.
+    calls: Vec<OpenCall>,
+}
+
+/// A call of a tool, to be answered on the host that asked for it.
+struct OpenCall {
+    host: Arc<Host>,
+    id: RequestId,
+    work: AbortHandle,
 }
 
 impl Errands {
@@ -207,14 +217,28 @@ impl Errands {
         });
     }
 
-    /// Runs a tool and answers with what it gives back. One that panics is answered for: Codex would wait for ever.
-    pub(super) fn run_tool(&mut self, host: Arc<Host>, id: RequestId, work: Work) {
-        self.running.spawn(async move {
-            let result = AssertUnwindSafe(work).catch_unwind().await;
-            let result = result.unwrap_or_else(|_| ToolResult::failed("the tool broke"));
-            host.respond(&id, &result.to_reply());
+    /// Runs a call of a tool and answers with its outcome. One that panics is answered too: Codex would wait for ever.
+    pub(super) fn run_tool(&mut self, host: Arc<Host>, id: RequestId, work: ToolWork) {
+        self.calls.retain(|call| !call.work.is_finished());
+        let (asking, asked) = (Arc::clone(&host), id.clone());
+        let work = self.running.spawn(async move {
+            let outcome = AssertUnwindSafe(work).catch_unwind().await;
+            let outcome =
+                outcome.unwrap_or_else(|_| ToolOutcome::failed("the tool stopped with an internal error"));
+            asking.respond(&asked, &reply::tool_result(&outcome));
             Done::Nothing
         });
+        self.calls.push(OpenCall { host, id, work });
+    }
+
+    /// Answers the calls that still run when the turn is over. A Codex that ended the turn ignores that; one that was only
+    /// lost sight of would keep its thread waiting for ever.
+    pub(super) fn end_calls(&mut self) {
+        let result = reply::tool_result(&ToolOutcome::failed("the turn ended before the tool returned"));
+        for OpenCall { host, id, work } in self.calls.drain(..).filter(|call| !call.work.is_finished()) {
+            work.abort();
+            host.respond(&id, &result);
+        }
     }
 
     /// Reads the thread on a host that lives. The one that was just given the input is read until it says something or

@@ -5,14 +5,14 @@ use std::collections::VecDeque;
 
 use talaria_core::transcript::{self, Message};
 
-use super::Session;
+use super::CodexConversation;
 
 /// How many characters of messages are kept.
 const KEPT: usize = 1 << 20;
 /// How many characters a fresh thread is told.
 const DIGEST: usize = 24_000;
 
-impl Session {
+impl CodexConversation {
     /// What was said and done, the newest part of it: what a person said, what the model said and did.
     pub fn messages(&self) -> impl Iterator<Item = &Message> {
         self.memory.messages()

@@ -20,7 +20,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 use super::errands::{Done, Errands, Ground, Recorded};
-use super::{Command, Flown, NotKept, Prompt, Reading, Session, Watcher, When};
+use super::{CodexConversation, Command, Flown, NotKept, Prompt, Reading, Watcher, When};
 use crate::complaints::Mark;
 use crate::live_turns::TurnGuard;
 use crate::queue::{Delivery, Queue};
@@ -41,7 +41,7 @@ const STEER_GRACE: Duration = Duration::from_secs(1);
 
 /// A turn that runs.
 pub(super) struct Running<'a, W> {
-    session: &'a mut Session,
+    session: &'a mut CodexConversation,
     watcher: &'a mut W,
     turn: Turn,
     prompt: Prompt,
@@ -69,7 +69,7 @@ pub(super) struct Running<'a, W> {
 }
 
 impl<'a, W: Watcher> Running<'a, W> {
-    pub(super) fn new(session: &'a mut Session, prompt: Prompt, watcher: &'a mut W) -> Self {
+    pub(super) fn new(session: &'a mut CodexConversation, prompt: Prompt, watcher: &'a mut W) -> Self {
         let order = session.order(&prompt, prompt.escrow.clone());
         let turn = Turn::new(session.now(), order.clone());
         Self::with(session, prompt, order, turn, watcher)
@@ -77,7 +77,7 @@ impl<'a, W: Watcher> Running<'a, W> {
 
     /// Takes up a turn that an earlier engine had in flight.
     pub(super) fn taking_up(
-        session: &'a mut Session,
+        session: &'a mut CodexConversation,
         prompt: Prompt,
         flown: Flown,
         watcher: &'a mut W,
@@ -102,7 +102,13 @@ impl<'a, W: Watcher> Running<'a, W> {
         running
     }
 
-    fn with(session: &'a mut Session, prompt: Prompt, order: Order, turn: Turn, watcher: &'a mut W) -> Self {
+    fn with(
+        session: &'a mut CodexConversation,
+        prompt: Prompt,
+        order: Order,
+        turn: Turn,
+        watcher: &'a mut W,
+    ) -> Self {
         let recorded = Recorded {
             deed: prompt.deed,
             thread: order.thread.clone(),
@@ -257,7 +263,7 @@ impl<'a, W: Watcher> Running<'a, W> {
                 self.session.move_to(*revived);
                 self.guard = host.enter_turn(&self.session.started.thread);
                 self.mark = host.complaints_mark();
-                self.watcher.moved(&host, &self.session.started);
+                self.watcher.moved(host.nonce().map(str::to_owned), &self.session.started);
                 match settlement {
                     Some(settlement) => self.handle(Input::Settled(settlement)),
                     None => self.begin_again(),

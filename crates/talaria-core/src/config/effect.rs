@@ -16,6 +16,8 @@ pub enum Effect {
     NextTurnUnlessOpen,
     /// When a conversation is opened on Codex.
     NextOpening,
+    /// When a conversation is started; one that exists keeps what it has.
+    NextConversation,
     /// When the conversation in the terminal is opened.
     NextChat,
     /// When the engine starts.
@@ -40,9 +42,11 @@ impl Effect {
         match parts.first().map(String::as_str) {
             _ if AT_START.contains(&name.as_str()) => Self::EngineStart,
             Some("mcp_servers") => Self::NextOpening,
+            // A thread keeps the tools that it was started with; a tool that was switched off refuses at once.
+            Some("tools") => Self::NextConversation,
             _ if name == "codex.hide_home" => Self::NextOpening,
             Some("chat") => Self::NextChat,
-            Some("notify" | "sessions" | "bridge" | "access") => Self::AtOnce,
+            Some("notify" | "sessions" | "bridge" | "access" | "recall") => Self::AtOnce,
             _ if name == "codex.on_loss" => Self::AtOnce,
             // The engine reads the rules itself.
             Some("approvals") if parts.len() > 1 && name != "approvals.mode" => Self::NextTurn,
@@ -60,6 +64,9 @@ impl Effect {
                  what it was opened with: open it again"
             }
             Self::NextOpening => "takes effect when a conversation is opened on Codex",
+            Self::NextConversation => {
+                "takes effect at once if it is switched off, in new conversations if it is switched on"
+            }
             Self::NextChat => "takes effect when `talaria` is opened the next time",
             Self::EngineStart => "takes effect when the engine starts",
         }
@@ -71,6 +78,7 @@ impl Effect {
             Self::AtOnce => "at_once",
             Self::NextTurn | Self::NextTurnUnlessOpen => "next_turn",
             Self::NextOpening => "next_opening",
+            Self::NextConversation => "next_conversation",
             Self::NextChat => "next_chat",
             Self::EngineStart => "engine_start",
         }

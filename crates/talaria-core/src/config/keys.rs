@@ -6,7 +6,7 @@
 use toml_edit::Item;
 
 use super::article;
-use super::{Config, Enter, OnLoss, Theme, approvals, bridge, notify};
+use super::{Config, Enter, OnLoss, RecallScope, Theme, approvals, bridge, notify};
 use crate::duration::{from_seconds, parse_duration};
 use crate::nearest::nearest;
 use crate::policy::{ApprovalPolicy, HideHome, Mode, Sandbox, UnknownName};
@@ -141,6 +141,11 @@ const KEYS: &[(&str, Meaning)] = &[
     ),
     ("chat.enter", Meaning::Read(|item, config| set(&mut config.chat.enter, one_of(item, &Enter::NAMES)))),
     ("chat.theme", Meaning::Read(|item, config| set(&mut config.chat.theme, one_of(item, &Theme::NAMES)))),
+    (
+        "recall.scope",
+        Meaning::Read(|item, config| set(&mut config.recall.scope, one_of(item, &RecallScope::NAMES))),
+    ),
+    ("tools.recall", Meaning::Read(|item, config| set(&mut config.tools.recall, flag(item)))),
     ("model.default", Meaning::Read(|item, config| set(&mut config.model.default, text(item)))),
     ("model.effort", Meaning::Read(|item, config| set(&mut config.model.effort, text(item)))),
     ("model.allow_unlisted", Meaning::Read(|item, config| set(&mut config.model.allow_unlisted, flag(item)))),
@@ -164,10 +169,12 @@ const SECTIONS: &[(&str, Section)] = &[
     ("mcp_servers", Section::Servers),
     ("memory", Section::Later),
     ("notify", Section::Read),
+    ("recall", Section::Read),
     ("security", Section::Later),
     ("sessions", Section::Read),
     ("skills", Section::Later),
     ("store", Section::Later),
+    ("tools", Section::Read),
 ];
 
 /// Sections in which names that are not in the table belong to later versions.

@@ -31,7 +31,6 @@ use crate::engine::seal::Seal;
 use crate::engine::tasks::queue::Place;
 use crate::engine::tasks::worktrees::Kept;
 use talaria_codex::conversation::{BackgroundNews, NotKept, Watcher};
-use talaria_codex::host::Host;
 use talaria_codex::permit::{Permits, SendPermit};
 use talaria_home::clock::now_ms;
 use talaria_home::faults;
@@ -166,9 +165,9 @@ impl Journal {
         self.place = Some(place);
     }
 
-    /// Says where the turn runs.
-    pub(crate) fn on(&mut self, host: &Host, started: &Started) {
-        self.host = host.nonce().map(str::to_owned);
+    /// Says where the turn runs: in which process, if that outlives the engine, and with what in force.
+    pub(crate) fn on(&mut self, host: Option<String>, started: &Started) {
+        self.host = host;
         self.started = Some(started.clone());
     }
 
@@ -317,7 +316,7 @@ impl Watcher for Journal {
         self.event(news.event);
     }
 
-    fn moved(&mut self, host: &Host, started: &Started) {
+    fn moved(&mut self, host: Option<String>, started: &Started) {
         self.on(host, started);
         self.changes.push(Change::Session(SessionPatch {
             host: self.host.clone(),

@@ -1,18 +1,21 @@
 //! What the real Codex will not do: garbage, strangers, frames out of place, a sudden end. Over both transports.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
-use talaria_codex::conversation::Command;
+use talaria_codex::conversation::{CodexConversation, Command, Options, ToolRunner};
+use talaria_codex_proto::wire::call::ThreadStart;
 use talaria_core::event::Event;
 use talaria_core::ids::{ItemId, ThreadId};
 use talaria_core::item::{ItemBody, Status};
 use talaria_core::outcome::Outcome;
 use talaria_core::request::{Ask, Decision, Who};
-use talaria_testkit::AppServer;
 use talaria_testkit::app_server::directive::{
     close, exit, expect, expect_answer, huge, notify, on, raw, raw_bytes, repeat, reply, reply_error, send,
     stderr,
 };
 use talaria_testkit::app_server::{THREAD, TURN, agent_delta, complete_turn, start_turn};
+use talaria_testkit::{AppServer, eventually};
 
 use crate::stage::{Ended, Scripted, begin, both_transports};
 
@@ -43,6 +46,7 @@ both_transports!(
     a_flood_of_text_arrives_whole,
     an_interrupt_waits_until_the_turn_has_begun,
     an_end_without_a_reason_is_not_a_success,
+    a_call_of_a_tool_that_outlives_its_turn_is_answered,
 );
 
 const CHILD: &str = "01a1e0f0-a886-7d91-b57d-a9c3c51bc592";
@@ -577,4 +581,25 @@ async fn a_codex_that_ignores_an_interrupt_is_ended_unless_others_need_it() {
         assert_eq!(scripted.host.is_alive(), others, "only a Codex that nobody else uses is ended");
         scripted.close().await;
     }
+}
+
+async fn a_call_of_a_tool_that_outlives_its_turn_is_answered(version: &str) {
+    let call = json!({ "threadId": THREAD, "turnId": TURN, "callId": "c", "tool": "slow", "arguments": {} });
+    let call = send(json!({ "id": 7, "method": "item/tool/call", "params": call }));
+    let scripted =
+        play(version, [start_turn(), vec![call], complete_turn("the end"), vec![expect_answer(7)]].concat())
+            .await;
+    let tools = ToolRunner::new(|_| Box::pin(std::future::pending()));
+    let options = Options { tools, ..Options::default() };
+    let start = ThreadStart { cwd: "/w".to_owned(), ..ThreadStart::default() };
+    let session = CodexConversation::start(Arc::clone(&scripted.host), start, options).await.unwrap();
+    completed(&begin(session, "go").end().await);
+    let answer = eventually("the call is answered", async || {
+        scripted.program.received().into_iter().find(|message| message["id"] == 7)
+    })
+    .await;
+    let text = "the turn ended before the tool returned";
+    let result = json!({ "contentItems": [{ "type": "inputText", "text": text }], "success": false });
+    assert_eq!(answer["result"], result);
+    scripted.close().await;
 }

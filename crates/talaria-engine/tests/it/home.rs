@@ -176,9 +176,19 @@ impl Home {
 
     /// Starts a conversation without a sandbox.
     pub(crate) async fn start(&self, approval: ApprovalPolicy, text: &str) -> SessionStarted {
+        self.start_in(&self.codex_home.work(), approval, text).await
+    }
+
+    /// The same in another directory, to its end.
+    pub(crate) async fn run_in(&self, cwd: &Path, text: &str) -> Report {
+        let started = self.start_in(cwd, ApprovalPolicy::Never, text).await;
+        self.events(&started, 0).await.outcome().await
+    }
+
+    async fn start_in(&self, cwd: &Path, approval: ApprovalPolicy, text: &str) -> SessionStarted {
         let new = NewSession {
             kind: Kind::Exec,
-            cwd: self.codex_home.work().to_str().unwrap().to_owned(),
+            cwd: cwd.to_str().unwrap().to_owned(),
             model: None,
             sandbox: Some(Sandbox::DangerFullAccess),
             approval: Some(approval),

@@ -8,7 +8,7 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
-use talaria_codex::conversation::{Options, Session};
+use talaria_codex::conversation::{CodexConversation, Options};
 use talaria_codex::host::{Host, HostError};
 use talaria_codex_proto::wire::call::ThreadStart;
 use talaria_scripted::{Gate, Reply};
@@ -88,7 +88,8 @@ async fn a_configuration_of_codex_that_does_not_parse_is_an_error_with_its_place
     let (home, marker) = (CodexHome::with_config("model = \"gpt-5.5\"\nmodel_provider = \n"), Marker::new());
     let host = Arc::new(Host::start(real_spec(&codex, &home, &marker)).await.unwrap());
     let start = ThreadStart { cwd: home.work().to_str().unwrap().to_owned(), ..ThreadStart::default() };
-    let error = Session::start(host.clone(), start, Options::default()).await.unwrap_err().to_string();
+    let error =
+        CodexConversation::start(host.clone(), start, Options::default()).await.unwrap_err().to_string();
     assert!(error.contains("config.toml:2:18"), "{error}");
     host.close().await;
     gone(&marker).await;

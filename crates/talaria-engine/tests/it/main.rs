@@ -33,6 +33,7 @@ mod loaded;
 mod notify;
 mod places;
 mod pool;
+mod recall;
 mod recovering;
 mod resolving;
 mod revival;

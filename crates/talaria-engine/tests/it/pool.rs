@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
-use talaria_codex::conversation::{Options, Session};
+use talaria_codex::conversation::{CodexConversation, Options};
 use talaria_codex::current::CurrentHost;
 use talaria_codex::host::{Host, HostError, HostSpec};
 use talaria_codex::keeping::Register;
@@ -118,7 +118,7 @@ async fn at_the_limit_a_host_that_nobody_uses_makes_room() {
     let first = pool.get().await;
     // The promise is kept, and the conversation is over.
     let asked = ThreadStart { cwd: "/w".to_owned(), ..ThreadStart::default() };
-    let session = Session::start(Arc::clone(&first), asked, Options::default()).await.unwrap();
+    let session = CodexConversation::start(Arc::clone(&first), asked, Options::default()).await.unwrap();
     let elsewhere = pool.other("elsewhere");
     assert!(matches!(pool.hosts.get(&elsewhere).await, Err(HostError::Full { .. })));
     drop(session);
@@ -180,7 +180,7 @@ async fn an_idle_host_is_ended_and_one_that_was_promised_is_not() {
     pool.hosts.tidy().await;
     assert!(host.is_alive(), "somebody is about to use it");
     let asked = ThreadStart { cwd: "/w".to_owned(), ..ThreadStart::default() };
-    let session = Session::start(Arc::clone(&host), asked, Options::default()).await.unwrap();
+    let session = CodexConversation::start(Arc::clone(&host), asked, Options::default()).await.unwrap();
     pool.hosts.tidy().await;
     assert!(host.is_alive(), "somebody uses it");
     drop(session);
@@ -251,13 +251,13 @@ impl Real {
         }
     }
 
-    async fn session(&self) -> Session {
+    async fn session(&self) -> CodexConversation {
         let host = self.hosts.get(&self.spec).await.unwrap();
         let current = CurrentHost::new(host, self.hosts.source(self.spec.clone()));
-        Session::start(current, self.asked(), Options::default()).await.unwrap()
+        CodexConversation::start(current, self.asked(), Options::default()).await.unwrap()
     }
 
-    async fn say(&self, session: Session, prompt: &str, answer: &str) -> Ended {
+    async fn say(&self, session: CodexConversation, prompt: &str, answer: &str) -> Ended {
         self.model.push(Reply::say(answer));
         let ended = begin(session, prompt).end().await;
         assert_eq!(ended.text(), answer, "{:#?}", ended.report);
@@ -343,7 +343,8 @@ async fn a_host_on_which_a_turn_runs_is_never_idle(codex: Codex) {
     let host = pool.hosts.get(&pool.spec).await.unwrap();
     let gate = Gate::new();
     pool.model.push(Reply::new().text("half ").gate(&gate).text("whole"));
-    let session = Session::start(Arc::clone(&host), pool.asked(), Options::default()).await.unwrap();
+    let session =
+        CodexConversation::start(Arc::clone(&host), pool.asked(), Options::default()).await.unwrap();
     let thread = session.started().thread.clone();
     let turn = say(&host, &thread, "go").await;
     gate.reached().await;

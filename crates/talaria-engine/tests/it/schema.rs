@@ -13,7 +13,7 @@ use std::time::Duration;
 use jsonschema::Validator;
 use serde_json::{Map, Value, json};
 use talaria_codex::commands::{Happened, Line};
-use talaria_codex::conversation::{Command, Options, Session, When};
+use talaria_codex::conversation::{CodexConversation, Command, Options, When};
 use talaria_codex::host::Host;
 use talaria_codex_proto::confine::Trust;
 use talaria_codex_proto::frame::{Decoded, Frame, decode_text};
@@ -25,13 +25,14 @@ use talaria_codex_proto::wire::call::{
     TerminalsClean, TerminalsList, TerminalsTerminate, ThreadArchive, ThreadCompact, ThreadInjectItems,
     ThreadLoadedList, ThreadRead, ThreadResume, ThreadStart, ThreadUnsubscribe, TurnStart, UserConfigRead,
 };
-use talaria_codex_proto::wire::reply::{self, ToolContent, ToolResult};
+use talaria_codex_proto::wire::reply;
 use talaria_codex_proto::wire::server_request::ServerRequest;
 use talaria_core::event::Event;
 use talaria_core::ids::ThreadId;
 use talaria_core::input::InputPart;
 use talaria_core::policy::{ApprovalPolicy, HideHome, Sandbox};
 use talaria_core::request::{Answer, Ask, Content, Decision, Field, FieldKind, Grant, Question, Who, Wish};
+use talaria_core::tool::ToolOutcome;
 use talaria_core::version::Version;
 use talaria_testkit::app_server::directive::{expect, expect_answer, on, reply as answer, send};
 use talaria_testkit::app_server::{AppServer, THREAD, TURN, complete_turn, start_turn};
@@ -278,7 +279,7 @@ async fn everything_that_we_send(version: &str) -> Vec<Value> {
             drop(session.take());
             let (model, effort) = (Some("another".to_owned()), Some("high".to_owned()));
             let options = Options { model, effort, ..Options::default() };
-            session = Some(Session::start(host.clone(), start, options).await.unwrap());
+            session = Some(CodexConversation::start(host.clone(), start, options).await.unwrap());
         }
     }
     send_the_rest(&host).await;
@@ -460,9 +461,9 @@ async fn every_answer_that_we_give_is_what_this_codex_reads(codex: Codex) {
         assert_eq!(reply::answer(request, &Decision::Void.into()), None);
     }
     assert!(checked > 90, "{checked} answers");
-    let image = ToolContent::InputImage { image_url: "data:image/png;base64,AA==".to_owned() };
-    for result in [ToolResult::failed("no"), ToolResult { content_items: vec![image], success: true }] {
-        assert_eq!(problems(&schema.file("DynamicToolCallResponse"), &result.to_reply()), [] as [&str; 0]);
+    for outcome in [ToolOutcome::failed("no"), ToolOutcome::done("yes")] {
+        let result = reply::tool_result(&outcome);
+        assert_eq!(problems(&schema.file("DynamicToolCallResponse"), &result), [] as [&str; 0]);
     }
 }
 

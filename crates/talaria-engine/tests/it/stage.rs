@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use talaria_codex::conversation::{Command, Options, Session, Watcher};
+use talaria_codex::conversation::{CodexConversation, Command, Options, Watcher};
 use talaria_codex::host::{Host, HostError, HostSpec};
 use talaria_codex::locate::{CodexBinary, CodexOrigin};
 use talaria_codex_proto::wire::call::ThreadStart;
@@ -70,7 +70,7 @@ impl Real {
     }
 
     /// Starts a conversation without a sandbox, where commands and patches are asked about.
-    pub(crate) async fn session(&self) -> Session {
+    pub(crate) async fn session(&self) -> CodexConversation {
         self.session_with(self.unconfined(ApprovalPolicy::Untrusted)).await
     }
 
@@ -80,12 +80,12 @@ impl Real {
         ThreadStart { cwd, sandbox, approval_policy, ..ThreadStart::default() }
     }
 
-    pub(crate) async fn session_with(&self, start: ThreadStart) -> Session {
+    pub(crate) async fn session_with(&self, start: ThreadStart) -> CodexConversation {
         self.session_as(start, Options::default()).await
     }
 
-    pub(crate) async fn session_as(&self, start: ThreadStart, options: Options) -> Session {
-        Session::start(Arc::clone(&self.host), start, options).await.unwrap()
+    pub(crate) async fn session_as(&self, start: ThreadStart, options: Options) -> CodexConversation {
+        CodexConversation::start(Arc::clone(&self.host), start, options).await.unwrap()
     }
 
     /// Ends the host and checks what must hold after every scenario.
@@ -144,9 +144,9 @@ impl Scripted {
         Ok(Self { host: Arc::new(host), program, marker, folder })
     }
 
-    pub(crate) async fn session(&self) -> Session {
+    pub(crate) async fn session(&self) -> CodexConversation {
         let start = ThreadStart { cwd: "/w".to_owned(), ..ThreadStart::default() };
-        Session::start(Arc::clone(&self.host), start, Options::default()).await.unwrap()
+        CodexConversation::start(Arc::clone(&self.host), start, Options::default()).await.unwrap()
     }
 
     pub(crate) async fn close(self) {
@@ -176,12 +176,12 @@ pub(crate) struct Turn {
     pub(crate) commands: mpsc::UnboundedSender<Command>,
     pub(crate) seen: Vec<Event>,
     events: mpsc::UnboundedReceiver<Event>,
-    task: JoinHandle<(Session, Report)>,
+    task: JoinHandle<(CodexConversation, Report)>,
 }
 
 /// A turn that is over, with the conversation it belonged to.
 pub(crate) struct Ended {
-    pub(crate) session: Session,
+    pub(crate) session: CodexConversation,
     pub(crate) report: Report,
     pub(crate) events: Vec<Event>,
 }
@@ -194,18 +194,18 @@ impl Ended {
 }
 
 /// Starts a turn that says `prompt`.
-pub(crate) fn begin(session: Session, prompt: &str) -> Turn {
+pub(crate) fn begin(session: CodexConversation, prompt: &str) -> Turn {
     begin_with(session, vec![InputPart::Text { text: prompt.to_owned() }], None, Vec::new())
 }
 
 /// Starts a turn that may take this long.
-pub(crate) fn begin_within(session: Session, prompt: &str, limit: Duration) -> Turn {
+pub(crate) fn begin_within(session: CodexConversation, prompt: &str, limit: Duration) -> Turn {
     begin_with(session, vec![InputPart::Text { text: prompt.to_owned() }], Some(limit), Vec::new())
 }
 
 /// Starts a turn for which commands are waiting already.
 pub(crate) fn begin_with(
-    mut session: Session,
+    mut session: CodexConversation,
     input: Vec<InputPart>,
     limit: Option<Duration>,
     waiting: Vec<Command>,

@@ -162,7 +162,7 @@ impl Listener {
     }
 }
 
-fn conversation(session: &SessionId) -> SessionStarted {
+pub(crate) fn conversation(session: &SessionId) -> SessionStarted {
     SessionStarted { id: session.clone(), task: None, turn: 1, after: 0, codex: None }
 }
 

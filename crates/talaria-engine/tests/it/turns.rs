@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use talaria_codex::Transport;
-use talaria_codex::conversation::{Command, Options, Session, When};
+use talaria_codex::conversation::{CodexConversation, Command, Options, When};
 use talaria_codex::host::Host;
 use talaria_codex_proto::wire::call::ThreadStart;
 use talaria_core::event::{Event, PlanStatus, Usage};
@@ -79,7 +79,7 @@ async fn a_turn_works_over_stdio_too(codex: Codex) {
     let host = std::sync::Arc::new(Host::start(spec).await.unwrap());
     let cwd = home.work().to_str().unwrap().to_owned();
     let start = ThreadStart { cwd, ..ThreadStart::default() };
-    let session = Session::start(host.clone(), start, Options::default()).await.unwrap();
+    let session = CodexConversation::start(host.clone(), start, Options::default()).await.unwrap();
     model.push(Reply::say("over pipes"));
     assert_eq!(begin(session, "go").end().await.text(), "over pipes");
     host.close().await;
@@ -526,7 +526,7 @@ async fn a_level_of_trust_that_the_user_recorded_is_kept(codex: Codex) {
     let host = std::sync::Arc::new(Host::start(real_spec(&codex, &home, &marker)).await.unwrap());
     let sandbox = Some(Sandbox::WorkspaceWrite);
     let start = ThreadStart { cwd: work, sandbox, ..ThreadStart::default() };
-    let session = Session::start(host.clone(), start, Options::default()).await.unwrap();
+    let session = CodexConversation::start(host.clone(), start, Options::default()).await.unwrap();
     assert_eq!(session.started().approval, "untrusted", "as Codex does by itself for such a directory");
     host.close().await;
     marker.wait_gone(Duration::from_secs(5)).await.unwrap();
@@ -541,10 +541,13 @@ async fn a_writable_sandbox_of_the_users_configuration_is_kept_and_nothing_is_wr
     fs::write(&path, &config).unwrap();
     let host = std::sync::Arc::new(Host::start(real_spec(&codex, &home, &marker)).await.unwrap());
     let cwd = home.work().canonicalize().unwrap().to_str().unwrap().to_owned();
-    let session =
-        Session::start(host.clone(), ThreadStart { cwd, ..ThreadStart::default() }, Options::default())
-            .await
-            .unwrap();
+    let session = CodexConversation::start(
+        host.clone(),
+        ThreadStart { cwd, ..ThreadStart::default() },
+        Options::default(),
+    )
+    .await
+    .unwrap();
     let started = session.started();
     assert_eq!((started.sandbox.as_str(), started.approval.as_str()), ("workspace-write", "on-request"));
     drop(session);

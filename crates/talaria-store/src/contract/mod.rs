@@ -82,6 +82,8 @@ macro_rules! contract_tests {
                 a_short_word_that_is_everywhere_is_found,
                 odd_syntax_is_only_text,
                 a_changed_message_is_found_by_its_new_text,
+                a_filter_bounds_what_is_found,
+                a_kind_of_message_is_searched_alone,
             ],
             forgetting: [
                 pruning_does_what_the_preview_said,

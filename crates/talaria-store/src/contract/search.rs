@@ -1,9 +1,10 @@
 //! Everything that was said and done is found again.
 
+use serde_json::json;
 use talaria_core::ids::SessionId;
 
 use super::scene;
-use crate::{Batch, Change, Store};
+use crate::{Batch, Change, NewMessage, SearchFilter, SearchedKind, Store};
 
 async fn say(store: &Store, session: &SessionId, texts: &[(&str, &str)]) {
     let changes = texts.iter().map(|(key, text)| Change::Message(scene::message(key, text))).collect();
@@ -140,4 +141,75 @@ pub async fn a_changed_message_is_found_by_its_new_text(store: Store) {
     assert_eq!(found(&store, "half").await, [] as [&str; 0]);
     assert_eq!(found(&store, "whole").await, ["the [whole] story"]);
     assert_eq!(found(&store, "byte").await, ["zero\u{fffd}[byte]"]);
+}
+
+/// A filter lets through what it names: a session, a directory with the worktrees of its repository, a kind of message.
+pub async fn a_filter_bounds_what_is_found(store: Store) {
+    let places = [
+        ("top", "/work", None),
+        ("below", "/work/crates", None),
+        ("beside", "/workshop", None),
+        ("tree", "/elsewhere/tree", Some(r#"{"made":{"repository":"/work"}}"#)),
+    ];
+    for (id, cwd, worktree) in places {
+        let mut new = scene::new_task(id, 1);
+        new.cwd = cwd.to_owned();
+        new.task.as_mut().unwrap().worktree = worktree.map(str::to_owned);
+        let id = new.id.clone();
+        store.create_session(new, scene::lease(&id, scene::EPOCH)).await.unwrap();
+        say(&store, &id, &[("a", "the heron")]).await;
+    }
+    let found = async |filter: SearchFilter| {
+        let hits = store.search_within("heron", &filter, 10).await.unwrap();
+        hits.into_iter().map(|hit| hit.session.as_str().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(found(SearchFilter::default()).await, ["tree", "beside", "below", "top"]);
+    let session = Some(SessionId::new("below"));
+    assert_eq!(found(SearchFilter { session: session.clone(), ..SearchFilter::default() }).await, ["below"]);
+    let directory = Some("/work".to_owned());
+    let below = SearchFilter { directory: directory.clone(), ..SearchFilter::default() };
+    assert_eq!(found(below).await, ["tree", "below", "top"]);
+    let session = Some(SessionId::new("beside"));
+    let neither = SearchFilter { session, directory, ..SearchFilter::default() };
+    assert_eq!(found(neither).await, [] as [&str; 0]);
+}
+
+/// A kind is known by what a message is, not by what it says.
+pub async fn a_kind_of_message_is_searched_alone(store: Store) {
+    let id = scene::session(&store, "one").await;
+    let calls = |name: &str, content: Option<&str>| {
+        let function = json!({ "name": name, "arguments": "{\"q\":\"heron\"}" });
+        let call = json!({ "id": "c", "type": "function", "function": function });
+        json!({ "role": "assistant", "content": content, "tool_calls": [call] })
+    };
+    let quoted = r#"heron "function":{"name":"exec_command" "#;
+    let messages = [
+        ("user", json!({ "role": "user", "content": quoted })),
+        ("assistant", json!({ "role": "assistant", "content": "heron" })),
+        ("assistant", calls("exec_command", None)),
+        ("assistant", calls("apply_patch", Some("I patch the heron."))),
+        ("assistant", calls("talaria_recall", None)),
+        ("tool", json!({ "role": "tool", "content": "heron", "tool_call_id": "c" })),
+    ];
+    let changes = messages.iter().enumerate().map(|(number, (role, json))| {
+        let (role, json) = ((*role).to_owned(), json.to_string());
+        Change::Message(NewMessage { role, json, ..scene::message(&number.to_string(), "heron") })
+    });
+    let batch = Batch { changes: changes.collect(), ..scene::batch(&id, 1, &["said"]) };
+    store.append(batch).await.unwrap();
+    let found = async |kind| {
+        let filter = SearchFilter { kind, ..SearchFilter::default() };
+        store.search_within("heron", &filter, 10).await.unwrap().len()
+    };
+    let kinds = [
+        (None, 6),
+        (Some(SearchedKind::SaidAndDone), 4),
+        (Some(SearchedKind::Words), 3),
+        (Some(SearchedKind::Answers), 2),
+        (Some(SearchedKind::Commands), 1),
+        (Some(SearchedKind::Patches), 1),
+    ];
+    for (kind, count) in kinds {
+        assert_eq!(found(kind).await, count, "{kind:?}");
+    }
 }

@@ -8,6 +8,32 @@ use talaria_core::ids::SessionId;
 pub use snippet::Snippet;
 pub(crate) use words::{Word, parse};
 
+/// Where words are searched. The default is everywhere.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SearchFilter {
+    /// Only in this session.
+    pub session: Option<SessionId>,
+    /// Only in sessions that work in this directory or below it, and in tasks with a worktree of the repository there.
+    pub directory: Option<String>,
+    /// Only in messages of this kind.
+    pub kind: Option<SearchedKind>,
+}
+
+/// A kind of message, by what it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SearchedKind {
+    /// What was said and done, without what tools printed and without the calls of Talaria's own tools, which repeat it.
+    SaidAndDone,
+    /// What a person or the model said.
+    Words,
+    /// What the model said.
+    Answers,
+    /// Commands that were run.
+    Commands,
+    /// Files that were patched.
+    Patches,
+}
+
 /// A message in which all words occur.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hit {

@@ -4,12 +4,12 @@
 //! trigram: the trigrams that begin with it stand for it (behind each text lie two characters more, so that every
 //! character begins one). If those are too many the word is everywhere, and reading the newest messages finds it soon.
 
-use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
+use sqlx::{AssertSqlSafe, Row as _};
 use talaria_core::ids::SessionId;
 
 use crate::error::StoreError;
-use crate::model::search::{Hit, Snippet, Word, parse};
+use crate::model::search::{Hit, SearchFilter, SearchedKind, Snippet, Word, parse};
 use crate::sqlite::SqliteStore;
 
 /// How many trigrams may stand for a short word.
@@ -18,7 +18,12 @@ const TRIGRAMS: i64 = 200;
 const PAGE: i64 = 200;
 
 impl SqliteStore {
-    pub(crate) async fn search(&self, typed: &str, limit: u32) -> Result<Vec<Hit>, StoreError> {
+    pub(crate) async fn search_within(
+        &self,
+        typed: &str,
+        filter: &SearchFilter,
+        limit: u32,
+    ) -> Result<Vec<Hit>, StoreError> {
         let words = parse(typed);
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let mut hits = Vec::new();
@@ -38,7 +43,7 @@ impl SqliteStore {
         let page = if unindexed.is_empty() { i64::try_from(limit).unwrap_or(PAGE) } else { PAGE };
         let mut before = i64::MAX;
         loop {
-            let found = self.candidates(&expression, before, page).await?;
+            let found = self.candidates(&expression, filter, before, page).await?;
             for row in &found {
                 before = row.try_get("id")?;
                 let text: &str = row.try_get("text")?;
@@ -78,27 +83,57 @@ impl SqliteStore {
     async fn candidates(
         &self,
         expression: &str,
+        filter: &SearchFilter,
         before: i64,
         limit: i64,
     ) -> Result<Vec<SqliteRow>, StoreError> {
-        let query = if expression.is_empty() {
-            sqlx::query(
-                "select message.id, session, seq, turn, role, at, text
-                 from message join session on session.id = message.session
-                 where $1 = '' and message.id < $2
-                 order by message.id desc limit $3",
-            )
+        let (source, row) = if expression.is_empty() {
+            ("message join session on session.id = message.session where $1 = ''", "message.id")
         } else {
-            sqlx::query(
-                "select message.id, session, seq, turn, role, at, message.text
-                 from message_index
+            let source = "message_index
                       join message on message.id = message_index.rowid
                       join session on session.id = message.session
-                 where message_index match $1 and message_index.rowid < $2
-                 order by message_index.rowid desc limit $3",
-            )
+                 where message_index match $1";
+            // By its own number the index need not be sorted.
+            (source, "message_index.rowid")
         };
-        Ok(query.bind(expression).bind(before).bind(limit).fetch_all(self.readers()).await?)
+        let kind = filter.kind.map_or("true", kind);
+        let text = format!(
+            "select message.id, session, seq, turn, role, at, message.text
+             from {source} and {row} < $2 and ({kind}) and {PLACE}
+             order by {row} desc limit $3"
+        );
+        let found = sqlx::query(AssertSqlSafe(text))
+            .bind(expression)
+            .bind(before)
+            .bind(limit)
+            .bind(filter.session.as_ref().map(SessionId::as_str))
+            .bind(filter.directory.as_deref())
+            .fetch_all(self.readers())
+            .await?;
+        Ok(found)
+    }
+}
+
+/// The condition for where a message was said. The engine keeps a worktree as JSON that names the repository.
+const PLACE: &str = "($4 is null or session.id = $4)
+    and ($5 is null or session.cwd = $5 or substr(session.cwd, 1, length($5) + 1) = $5 || '/'
+         or exists (select 1 from task
+                    where task.session = session.id
+                          and json_extract(task.worktree, '$.made.repository') = $5))";
+
+/// The condition for a kind of message. In JSON a quotation mark of a text is escaped, so that these names are not found in what
+/// was said.
+fn kind(kind: SearchedKind) -> &'static str {
+    match kind {
+        SearchedKind::SaidAndDone => {
+            r#"role <> 'tool' and (instr(message.json, '"function":{"name":"talaria_') = 0
+                                   or json_extract(message.json, '$.content') is not null)"#
+        }
+        SearchedKind::Words => "role <> 'tool' and json_extract(message.json, '$.content') is not null",
+        SearchedKind::Answers => "role = 'assistant' and json_extract(message.json, '$.content') is not null",
+        SearchedKind::Commands => r#"instr(message.json, '"function":{"name":"exec_command"') > 0"#,
+        SearchedKind::Patches => r#"instr(message.json, '"function":{"name":"apply_patch"') > 0"#,
     }
 }
 

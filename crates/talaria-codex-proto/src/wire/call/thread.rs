@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use talaria_core::ids::ThreadId;
 use talaria_core::policy::HideHome;
 use talaria_core::policy::{ApprovalPolicy, Sandbox};
+use talaria_core::tool::ToolSpec;
 
 /// Starts a conversation. This is also the record of what was asked of it, from which it is taken up again.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -104,6 +105,18 @@ pub struct DynamicTool {
     pub description: String,
     /// A JSON schema of its arguments.
     pub input_schema: Value,
+}
+
+impl DynamicTool {
+    /// The form that every version accepts; newer ones want the kind besides.
+    pub fn of(spec: &ToolSpec) -> Self {
+        Self {
+            kind: None,
+            name: spec.name.to_owned(),
+            description: spec.description.to_owned(),
+            input_schema: spec.schema.clone(),
+        }
+    }
 }
 
 /// What a tool of ours is.

@@ -324,14 +324,10 @@ fn a_permission_that_is_new_is_not_granted() {
 
 #[test]
 fn a_tool_answers_in_codexs_shape() {
-    let content_items = vec![
-        ToolContent::InputText { text: "Ticket 7 is open.".to_owned() },
-        ToolContent::InputImage { image_url: "data:image/png;base64,AA==".to_owned() },
-    ];
-    expect![[r#"{"contentItems":[{"text":"Ticket 7 is open.","type":"inputText"},{"imageUrl":"data:image/png;base64,AA==","type":"inputImage"}],"success":true}"#]]
-    .assert_eq(&ToolResult { content_items, success: true }.to_reply().to_string());
+    expect![[r#"{"contentItems":[{"text":"Ticket 7 is open.","type":"inputText"}],"success":true}"#]]
+        .assert_eq(&tool_result(&ToolOutcome::done("Ticket 7 is open.")).to_string());
     expect![[r#"{"contentItems":[{"text":"no such ticket","type":"inputText"}],"success":false}"#]]
-        .assert_eq(&ToolResult::failed("no such ticket").to_reply().to_string());
+        .assert_eq(&tool_result(&ToolOutcome::failed("no such ticket")).to_string());
 }
 
 #[test]

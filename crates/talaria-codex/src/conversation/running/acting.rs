@@ -85,18 +85,12 @@ impl<W: Watcher> Running<'_, W> {
                 Output::Record(record) => self.watcher.record(record),
                 Output::Reply { id, result } => host.respond(&id, &result),
                 Output::CallTool { id, call } => {
-                    if !self.session.options.tools.has(&call.tool) {
-                        let message = format!(
-                            "the model calls the tool {}, which this session does not have",
-                            call.tool
-                        );
-                        self.tell(Event::Warning { message });
-                    }
-                    let work = self.session.options.tools.call(&call.tool, call.arguments);
+                    let work = self.session.options.tools.run((*call).into());
                     self.errands.run_tool(host, id, work);
                 }
                 Output::Heard(item) => self.tell(Event::ItemCompleted { item }),
                 Output::Finish(report, total) => {
+                    self.errands.end_calls();
                     let mut report = report.at_provider(&self.session.started.provider);
                     veil::cover_report(&mut report);
                     self.session.total = total;

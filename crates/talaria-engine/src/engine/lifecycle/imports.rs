@@ -10,6 +10,7 @@ use talaria_store::{SessionRow, Store, StoreError};
 use crate::engine::Engine;
 use crate::engine::access::caller::Needs;
 use crate::engine::queries::views;
+use crate::engine::run::runtime::runtime_of;
 
 /// The permission to import. The engine does not end while one is held.
 #[derive(Debug)]
@@ -46,7 +47,7 @@ impl ImportPermit {
 
 /// Refuses to continue a session of another program; a session of ours passes.
 pub(crate) fn only_to_be_read(session: &SessionRow) -> Result<(), Problem> {
-    if session.runtime == views::RUNTIME {
+    if runtime_of(session).is_some() {
         return Ok(());
     }
     let message = format!(

@@ -21,9 +21,6 @@ use talaria_store::{
 use crate::engine::journal::rows;
 use crate::engine::seal::Seal;
 
-/// Who runs turns in this build.
-pub(crate) const RUNTIME: &str = "codex_app_server";
-
 pub(crate) fn time(ms: i64) -> Timestamp {
     Timestamp::from_millisecond(ms).unwrap_or_default()
 }

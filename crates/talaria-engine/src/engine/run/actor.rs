@@ -1,4 +1,4 @@
-//! The task of one session: opens the conversation on a host, runs its turns one after another, and takes up what an
+//! The task of one session: opens the conversation, runs its turns one after another, and takes up what an
 //! engine that is gone left behind.
 //!
 //! Everything that a turn needs is in the store; this task can end at any moment, and another one goes on from there. It
@@ -22,10 +22,11 @@ use crate::engine::Inner;
 use crate::engine::journal::{Card, Journal};
 use crate::engine::run::desk::{Seat, Work};
 use crate::engine::run::input::{self, Content};
-use crate::engine::run::opening::{self, Opened, Purpose};
+use crate::engine::run::opening::{self, Opened, Purpose, failed};
+use crate::engine::run::runtime::Conversation;
 use crate::engine::run::settings::{Settings, Wanted};
 use crate::engine::tasks::queue::Place;
-use talaria_codex::conversation::{BackgroundNews, Command, Prompt, Session, Watcher as _};
+use talaria_codex::conversation::{BackgroundNews, Command, Prompt, Watcher as _};
 use talaria_codex::spec::Surroundings;
 use talaria_home::clock::now_ms;
 
@@ -52,7 +53,7 @@ pub(crate) struct Actor {
     id: SessionId,
     seat: Seat,
     inbox: mpsc::UnboundedReceiver<Work>,
-    session: Option<Session>,
+    conversation: Option<Conversation>,
     /// The environment of the command that asked last.
     surroundings: Surroundings,
     is_task: bool,
@@ -77,7 +78,7 @@ impl Actor {
             id,
             seat,
             inbox,
-            session: None,
+            conversation: None,
             surroundings,
             is_task: false,
             is_exec: false,
@@ -141,11 +142,10 @@ impl Actor {
         }
     }
 
-    /// Lets Codex unload the conversation.
+    /// Lets the runtime unload the conversation.
     async fn release(self) {
-        if let Some(session) = self.session {
-            let thread = session.started().thread.clone();
-            session.host().get().release_thread(&thread).await;
+        if let Some(conversation) = self.conversation {
+            conversation.release().await;
         }
     }
 
@@ -161,8 +161,8 @@ impl Actor {
             }
             let done = self.run_turn(&turn, next, commands).await;
             self.seat.close();
-            if let Some(session) = &mut self.session {
-                session.rest();
+            if let Some(conversation) = &mut self.conversation {
+                conversation.rest();
             }
             let report = done?;
             self.after(&turn, &report).await?;
@@ -248,10 +248,10 @@ impl Actor {
                 journal.recall(&flown.flight.requests, forgotten);
                 if is_elsewhere {
                     self.begin(&mut journal, opened.notice, opened.warnings);
-                } else if let Some(session) = &self.session {
+                } else if let Some(conversation) = &self.conversation {
                     // Nothing of what was told about the conversation has changed.
-                    journal.on(&session.host().get(), session.started());
-                    journal.confirm(&row, session.started());
+                    journal.on(conversation.host(), conversation.in_force());
+                    journal.confirm(&row, conversation.in_force());
                 }
                 Some(flown)
             }
@@ -265,7 +265,7 @@ impl Actor {
                 return refuse(&mut journal, lost(format!("Talaria ended while the turn ran; {why}"))).await;
             }
         };
-        let Some(session) = &mut self.session else { return Err(StoreError::Closed) };
+        let Some(conversation) = &mut self.conversation else { return Err(StoreError::Closed) };
         let content = self.engine.unseal(turn);
         let is_readable = content.is_some();
         let (deed, input) = match content {
@@ -285,11 +285,11 @@ impl Actor {
                 let what = "the prompt that was kept can no longer be read: the key of this home has changed";
                 return refuse(&mut journal, failed(FailureCode::NotSent, what)).await;
             }
-            None => session.run(prompt, &mut commands, &mut journal).await,
-            Some(flown) => session.take_up(prompt, flown, &mut commands, &mut journal).await,
+            None => conversation.run(prompt, &mut commands, &mut journal).await,
+            Some(flown) => conversation.resume(prompt, flown, &mut commands, &mut journal).await,
         };
         if journal.is_broken() {
-            self.session = None;
+            self.conversation = None;
             return Err(StoreError::Closed);
         }
         Ok(report)
@@ -317,9 +317,9 @@ impl Actor {
 
     /// Tells where the turn runs.
     fn begin(&self, journal: &mut Journal, notice: Option<String>, warnings: Vec<String>) {
-        let Some(session) = &self.session else { return };
-        journal.on(&session.host().get(), session.started());
-        journal.event(Event::SessionStarted(Box::new(session.started().clone())));
+        let Some(conversation) = &self.conversation else { return };
+        journal.on(conversation.host(), conversation.in_force());
+        journal.event(Event::SessionStarted(Box::new(conversation.in_force().clone())));
         if let Some(message) = notice {
             journal.event(Event::HostReplaced { message: redact(&message).into_owned() });
         }
@@ -328,24 +328,25 @@ impl Actor {
         }
     }
 
-    /// Sees to it that the conversation is open on a host.
+    /// Sees to it that the conversation is open.
     async fn open(&mut self, row: &SessionRow, next: Purpose) -> Result<Opened, Box<Report>> {
         let settings = Settings::kept(row).ok_or_else(|| {
             Box::new(failed(FailureCode::NotSent, "the settings of the session cannot be read"))
         })?;
         let mut options = settings.options(self.engine.rules());
+        options.tools = self.engine.tool_runner(&self.id);
         if self.is_task {
             // Whoever resumed it with more: a task asks a person.
             options.answers = Answers::Person;
         }
-        if let (Some(session), Purpose::Send) = (&mut self.session, next) {
-            session.set_options(options);
-            session.remember(opening::messages(&self.engine.shelf, &self.id).await);
+        if let (Some(conversation), Purpose::Send) = (&mut self.conversation, next) {
+            conversation.prepare(options, opening::messages(&self.engine.shelf, &self.id).await);
             return Ok(Opened::default());
         }
-        let (session, opened) =
-            opening::open(&self.engine, row, &settings, options, self.surroundings.clone(), next).await?;
-        self.session = Some(session);
+        let surroundings = self.surroundings.clone();
+        let (conversation, opened) =
+            Conversation::open(&self.engine, row, &settings, options, surroundings, next).await?;
+        self.conversation = Some(conversation);
         self.watch_again().await;
         Ok(opened)
     }
@@ -402,10 +403,6 @@ async fn refuse(journal: &mut Journal, mut report: Report) -> Result<Report, Sto
     journal.event(Event::Outcome(Box::new(report.clone())));
     journal.keep().await.map_err(|_| StoreError::Closed)?;
     Ok(report)
-}
-
-pub(crate) fn failed(code: FailureCode, message: impl Into<String>) -> Report {
-    Report::new(Outcome::Failed { code, message: message.into() }, None, Usage::default(), 0)
 }
 
 fn interrupted(by: Who) -> Report {

@@ -19,6 +19,7 @@ use crate::engine::run::catalog::CheckedTurn;
 use crate::engine::run::desk::Work;
 use crate::engine::run::input;
 use crate::engine::run::resolve::ResolvedTurn;
+use crate::engine::run::runtime;
 use crate::engine::run::settings::{Settings, Wanted};
 use crate::engine::{Engine, Inner};
 
@@ -107,7 +108,7 @@ impl Inner {
             alias: alias.clone(),
             title: Some(input::title(&shown)),
             cwd: new.cwd.clone(),
-            runtime: views::RUNTIME.to_owned(),
+            runtime: runtime::NEW_SESSIONS.name().to_owned(),
             model: new.model.clone(),
             asked: serde_json::to_string(wanted).ok(),
             settings: serde_json::to_string(&turn.settings).ok(),

@@ -1,16 +1,17 @@
 //! What goes between a person's program and the model: tools, the record of what was sent, and no secret.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
-use talaria_codex::conversation::{Options, Session, Toolbox, Watcher};
+use talaria_codex::conversation::{CodexConversation, Options, ToolRunner, Watcher};
 use talaria_codex_proto::wire::call::{DynamicTool, ThreadStart};
-use talaria_codex_proto::wire::reply::{ToolContent, ToolResult};
 use talaria_core::event::{Event, Stage};
 use talaria_core::input::InputPart;
 use talaria_core::outcome::Outcome;
 use talaria_core::policy::ApprovalPolicy;
 use talaria_core::request::{Decision, Who};
+use talaria_core::tool::{ToolOutcome, ToolSpec};
 use talaria_scripted::{Gate, Reply, ScriptedModel};
 use talaria_testkit::Codex;
 use tokio::sync::mpsc;
@@ -30,22 +31,22 @@ fn schema() -> Value {
 
 async fn our_tools_answer_the_model_and_one_that_breaks_does_not_break_the_turn(codex: Codex) {
     let real = Real::start(&codex).await;
-    let mut tools = Toolbox::default();
-    tools.add("lookup", "Looks up", schema(), |arguments| {
-        Box::pin(async move {
-            let text = format!("found {}", arguments["id"].as_str().unwrap_or_default());
-            ToolResult { content_items: vec![ToolContent::InputText { text }], success: true }
-        })
+    let tools = ToolRunner::new(|call| match call.tool.as_str() {
+        "lookup" => Box::pin(async move {
+            ToolOutcome::done(&format!("found {}", call.arguments["id"].as_str().unwrap_or_default()))
+        }),
+        "breaks" => Box::pin(async { panic!("broken at work") }),
+        "breaks_at_once" => panic!("broken before"),
+        other => {
+            let outcome = ToolOutcome::failed(&format!("no tool {other}"));
+            Box::pin(async { outcome })
+        }
     });
-    tools.add("breaks", "Breaks at its work", schema(), |_| Box::pin(async { panic!("broken at work") }));
-    tools.add("breaks_at_once", "Breaks before", schema(), |_| panic!("broken before"));
     let mut start = real.unconfined(ApprovalPolicy::Never);
-    start.dynamic_tools.push(DynamicTool {
-        kind: None,
-        name: "forgotten".to_owned(),
-        description: "Nobody answers it".to_owned(),
-        input_schema: schema(),
-    });
+    start.dynamic_tools.extend(["lookup", "breaks", "breaks_at_once", "forgotten"].map(|name| {
+        let (description, schema) = ("For a test", schema());
+        DynamicTool::of(&ToolSpec { name, description, schema, limit: Duration::from_secs(1) })
+    }));
     for tool in ["lookup", "breaks", "breaks_at_once", "forgotten", "unheard_of"] {
         real.model.push(Reply::new().function(tool, json!({ "id": "7" })));
     }
@@ -57,7 +58,8 @@ async fn our_tools_answer_the_model_and_one_that_breaks_does_not_break_the_turn(
     let offered = requests[0].tool_names();
     assert!(["lookup", "breaks", "forgotten"].iter().all(|tool| offered.contains(tool)), "{offered:?}");
     let told = requests.last().unwrap().tool_outputs();
-    let known = ["found 7", "the tool broke", "the tool broke", "this session has no tool forgotten"];
+    let broke = "the tool stopped with an internal error";
+    let known = ["found 7", broke, broke, "no tool forgotten"];
     assert_eq!(told[..4], known);
     assert!(told[4].contains("unheard_of"), "Codex itself refuses it: {told:?}");
     assert_eq!(ended.requests(), 0, "no person is asked");
@@ -100,7 +102,7 @@ async fn each_step_of_sending_is_recorded_before_it_is_taken(codex: Codex) {
     let model = Arc::new(model);
     let cwd = home.work().to_str().unwrap().to_owned();
     let start = ThreadStart { cwd, ..ThreadStart::default() };
-    let mut session = Session::start(host.clone(), start, Options::default()).await.unwrap();
+    let mut session = CodexConversation::start(host.clone(), start, Options::default()).await.unwrap();
     let (_keep, mut commands) = mpsc::unbounded_channel();
     let keeps_ids = codex.version == "0.166.0";
     let mut last = None;

@@ -1,20 +1,18 @@
-//! What the task of a session does about background commands between turns: it keeps and shows what Codex reports of them,
+//! What the task of a session does about background commands between turns: it keeps and shows what is reported of them,
 //! and after a restart it finds out which of them still run.
 //!
-//! Frames that concern anything else are put back for the next turn, in their order.
+//! What arrives and concerns anything else is put back for the next turn, in its order.
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
-use talaria_core::background::{BackgroundCommand, BackgroundEnd};
+use talaria_core::background::BackgroundEnd;
 use talaria_core::event::Event;
 use talaria_store::StoreError;
 use tokio::time::Instant;
 
 use super::{Actor, Journal, Purpose, Work};
-use crate::engine::run::background::KeptCommand;
-use talaria_codex::conversation::{BackgroundNews, Session, Watcher as _};
-use talaria_codex::queue::Delivery;
+use crate::engine::run::runtime::{Conversation, FollowedAgain};
+use talaria_codex::conversation::{BackgroundNews, Watcher as _};
 
 /// Longer than any engine runs: a conversation with background commands stays loaded.
 const EVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
@@ -23,28 +21,33 @@ impl Actor {
     /// Waits for work, and follows background commands meanwhile. `None` when nothing was to be done for a while, or when
     /// others wait for the place of a conversation that nobody is likely to go on with.
     pub(crate) async fn next_work(&mut self) -> Option<Option<Work>> {
-        let is_spared = self.session.is_some() && (self.is_task || self.is_exec);
-        let mut held = VecDeque::new();
+        let is_spared = self.conversation.is_some() && (self.is_task || self.is_exec);
         let mut journal = None;
         let work = loop {
-            let queue = self.session.as_ref().filter(|session| session.has_background()).map(Session::queue);
-            let patience = if queue.is_some() { EVER } else { self.patience() };
+            let feed = self.conversation.as_ref().and_then(Conversation::background);
+            let patience = if feed.is_some() { EVER } else { self.patience() };
             let due = journal.as_ref().and_then(Journal::due);
             tokio::select! {
                 work = self.inbox.recv() => break Some(work),
                 () = tokio::time::sleep(patience) => break None,
-                () = self.engine.hosts.crowded(), if is_spared && queue.is_none() => break None,
+                () = self.engine.hosts.crowded(), if is_spared && feed.is_none() => break None,
                 () = sleep_until(due) => {
                     if let Some(journal) = &mut journal {
                         // Nothing can be written any more: the next engine asks again.
                         let _ = journal.keep().await;
                     }
                 }
-                batch = async { match &queue {
-                    Some(queue) => queue.take().await,
+                batch = async { match &feed {
+                    Some(feed) => feed.next().await,
                     None => std::future::pending().await,
                 } } => {
-                    let news = self.overhear(batch, &mut held).await;
+                    let Some(conversation) = &mut self.conversation else { continue };
+                    let news = conversation.overhear(batch).await;
+                    for one in &news {
+                        if let Event::BackgroundOutput { id, .. } = &one.event {
+                            self.engine.shelf.background.confirm(&self.id, id);
+                        }
+                    }
                     if journal.is_none() && !news.is_empty() {
                         journal = self.idle_journal().await.ok();
                     }
@@ -57,38 +60,10 @@ impl Actor {
         if let Some(journal) = &mut journal {
             let _ = journal.keep().await;
         }
-        if let Some(session) = self.session.as_ref().filter(|_| !held.is_empty()) {
-            session.queue().give_back(held);
+        if let Some(conversation) = &mut self.conversation {
+            conversation.give_back();
         }
         work
-    }
-
-    /// Takes what concerns background commands and holds the rest.
-    async fn overhear(
-        &mut self,
-        batch: VecDeque<Delivery<'static>>,
-        held: &mut VecDeque<Delivery<'static>>,
-    ) -> Vec<BackgroundNews> {
-        let mut news = Vec::new();
-        let Some(session) = &mut self.session else { return news };
-        for delivery in batch {
-            if let Some(more) = session.overhear(&delivery) {
-                for one in &more {
-                    if let Event::BackgroundOutput { id, .. } = &one.event {
-                        self.engine.shelf.background.confirm(&self.id, id);
-                    }
-                }
-                news.extend(more);
-                continue;
-            }
-            if matches!(delivery, Delivery::Gone(_)) {
-                // A Codex that was killed leaves processes behind; they are ended before their end is told.
-                session.host().get().kill().await;
-                news.extend(session.lose_background(BackgroundEnd::WithCodex));
-            }
-            held.push_back(delivery);
-        }
-        news
     }
 
     /// Finds out, at the start of an engine, which commands of an earlier one still run, and follows those.
@@ -97,13 +72,13 @@ impl Actor {
         let row = self.engine.shelf.store.session(&self.id).await?;
         let row = row.ok_or_else(|| StoreError::UnknownSession(self.id.clone()))?;
         let host = row.host.as_deref().and_then(|nonce| self.engine.hosts.named(nonce));
-        if host.is_some_and(|host| host.is_alive()) && self.session.is_none() {
+        if host.is_some_and(|host| host.is_alive()) && self.conversation.is_none() {
             // A host that does not take the conversation up again is ended, and its commands with it.
             if let Err(report) = self.open(&row, Purpose::TakeUp).await {
                 tracing::warn!("session {}: {}", self.id, report.message.unwrap_or_default());
             }
         }
-        if self.session.is_none() {
+        if self.conversation.is_none() {
             self.untold.extend(
                 commands
                     .iter()
@@ -115,37 +90,13 @@ impl Actor {
         journal.keep().await.map_err(|_| StoreError::Closed)
     }
 
-    /// Follows the background commands again after the conversation was opened anew; those of another host, and those that
-    /// the host does not have any more, have ended.
+    /// Follows the background commands again after the conversation was opened anew.
     pub(crate) async fn watch_again(&mut self) {
         let kept = self.engine.shelf.background.of(&self.id);
-        let Some(session) = self.session.as_mut().filter(|_| !kept.is_empty()) else { return };
-        let host = session.host().get();
-        let is_there = |one: &KeptCommand| {
-            one.host.as_deref() == host.nonce() && one.thread == session.started().thread && host.is_alive()
-        };
-        let (there, elsewhere): (Vec<_>, Vec<_>) = kept.into_iter().partition(is_there);
-        self.untold.extend(
-            elsewhere.iter().map(|one| BackgroundNews::unreported(&one.command, BackgroundEnd::WithCodex)),
-        );
-        let commands: Vec<BackgroundCommand> = there.into_iter().map(|one| one.command).collect();
-        let thread = session.started().thread.clone();
-        let list = &self.engine.shelf.background;
-        let running = match host.still_running(&thread, &commands).await {
-            Ok(running) => {
-                running.iter().for_each(|id| list.confirm(&self.id, id));
-                running
-            }
-            // Without an answer they are followed, and not known to run: a Codex that died is reported as gone.
-            Err(_) => commands.iter().map(|command| command.id.clone()).collect(),
-        };
-        for command in commands {
-            if running.contains(&command.id) {
-                self.untold.push(BackgroundNews::gap(&command));
-                session.watch_background(command);
-            } else {
-                self.untold.push(BackgroundNews::unreported(&command, BackgroundEnd::Unseen));
-            }
+        if let Some(conversation) = &mut self.conversation {
+            let FollowedAgain { news, confirmed } = conversation.watch_again(kept).await;
+            confirmed.iter().for_each(|id| self.engine.shelf.background.confirm(&self.id, id));
+            self.untold.extend(news);
         }
     }
 

@@ -1,0 +1,58 @@
+//! The sections `[recall]` and `[tools]`: what a model finds of earlier conversations, and which tools Talaria brings into a
+//! turn. Read by the engine at every call of a tool.
+
+use std::str::FromStr;
+
+use crate::policy::UnknownName;
+
+/// The section `[recall]`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RecallConfig {
+    /// Which conversations a model searches. Unset: all of them, in a task that a model started only the task itself.
+    pub scope: Option<RecallScope>,
+}
+
+/// The section `[tools]`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ToolsConfig {
+    /// Whether a model may search earlier conversations at all. Unset: yes.
+    pub recall: Option<bool>,
+}
+
+/// Which conversations a model searches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecallScope {
+    /// The one it works in.
+    Own,
+    /// Those in the same project: below the same repository or directory.
+    Project,
+    /// Every conversation of this home.
+    All,
+}
+
+impl RecallScope {
+    /// Every name.
+    pub const NAMES: [&'static str; 3] = ["own", "project", "all"];
+
+    /// The name in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Own => "own",
+            Self::Project => "project",
+            Self::All => "all",
+        }
+    }
+}
+
+impl FromStr for RecallScope {
+    type Err = UnknownName;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "own" => Ok(Self::Own),
+            "project" => Ok(Self::Project),
+            "all" => Ok(Self::All),
+            _ => Err(UnknownName { given: text.to_owned(), allowed: Self::NAMES.to_vec() }),
+        }
+    }
+}

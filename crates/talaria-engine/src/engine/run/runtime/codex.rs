@@ -1,0 +1,361 @@
+//! Codex as a runtime: opens the conversation of a session on a host (a new thread, one that a host of an earlier engine still
+//! has loaded, or one that has to be resumed on another host), and follows background commands between turns.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use talaria_codex::attach::AttachThreadError;
+use talaria_codex::client::{CallError, pause};
+use talaria_codex::conversation::{BackgroundNews, CodexConversation, Options, Past, Reading};
+use talaria_codex::current::CurrentHost;
+use talaria_codex::host::{Host, HostError, HostSpec};
+use talaria_codex::queue::{Delivery, Queue};
+use talaria_codex::revival::{self, Revival, RevivalError};
+use talaria_codex::spec::Surroundings;
+use talaria_codex::threads::{OpenThread, ThreadError};
+use talaria_codex::users_servers;
+use talaria_codex_proto::settle::Vantage;
+use talaria_codex_proto::wire::call::{DynamicTool, ThreadStart};
+use talaria_codex_proto::wire::history::History;
+use talaria_core::background::{BackgroundCommand, BackgroundEnd};
+use talaria_core::event::{Started, Usage};
+use talaria_core::outcome::{FailureCode, Report};
+use talaria_store::{SessionRow, TurnRow};
+
+use crate::engine::Inner;
+use crate::engine::run::background::KeptCommand;
+use crate::engine::run::opening::{self, Opened, Purpose, failed};
+use crate::engine::run::runtime::FollowedAgain;
+use crate::engine::run::servers::Ears;
+use crate::engine::run::settings::{Settings, Wanted};
+
+/// How often a thread is asked for that its host does not have: the input may be on its way.
+const ASKS: u32 = 3;
+
+/// How long is waited before a Codex is ended that did not take up its conversation.
+const MOMENT: Duration = Duration::from_millis(250);
+
+/// A conversation on a thread of Codex.
+pub(crate) struct CodexRuntime {
+    pub(super) conversation: CodexConversation,
+    /// Frames that came between turns and concern no background command.
+    held: VecDeque<Delivery<'static>>,
+}
+
+/// The frames of a conversation, as they arrive.
+pub(crate) struct CodexQueue(Arc<Queue>);
+
+/// Frames that arrived.
+pub(crate) struct CodexFrames(VecDeque<Delivery<'static>>);
+
+impl CodexQueue {
+    /// Waits for frames. Cancel-safe.
+    pub(super) async fn next(&self) -> CodexFrames {
+        CodexFrames(self.0.take().await)
+    }
+}
+
+impl CodexRuntime {
+    pub(super) fn host(&self) -> Option<String> {
+        self.conversation.host().get().nonce().map(str::to_owned)
+    }
+
+    pub(super) async fn release(self) {
+        let thread = self.conversation.started().thread.clone();
+        self.conversation.host().get().release_thread(&thread).await;
+    }
+
+    pub(super) fn background(&self) -> Option<CodexQueue> {
+        self.conversation.has_background().then(|| CodexQueue(self.conversation.queue()))
+    }
+
+    pub(super) async fn overhear(&mut self, CodexFrames(frames): CodexFrames) -> Vec<BackgroundNews> {
+        let mut news = Vec::new();
+        for frame in frames {
+            if let Some(more) = self.conversation.overhear(&frame) {
+                news.extend(more);
+                continue;
+            }
+            if matches!(frame, Delivery::Gone(_)) {
+                // A Codex that was killed leaves processes behind; they are ended before their end is told.
+                self.conversation.host().get().kill().await;
+                news.extend(self.conversation.lose_background(BackgroundEnd::WithCodex));
+            }
+            self.held.push_back(frame);
+        }
+        news
+    }
+
+    pub(super) fn give_back(&mut self) {
+        if !self.held.is_empty() {
+            self.conversation.queue().give_back(std::mem::take(&mut self.held));
+        }
+    }
+
+    /// Those of another host, and those that the host does not have any more, have ended.
+    pub(super) async fn watch_again(&mut self, kept: Vec<KeptCommand>) -> FollowedAgain {
+        if kept.is_empty() {
+            return FollowedAgain::default();
+        }
+        let (host, thread) = (self.conversation.host().get(), self.conversation.started().thread.clone());
+        let is_there = |one: &KeptCommand| {
+            one.host.as_deref() == host.nonce() && one.thread == thread && host.is_alive()
+        };
+        let (there, elsewhere): (Vec<_>, Vec<_>) = kept.into_iter().partition(is_there);
+        let gone = |one: &KeptCommand| BackgroundNews::unreported(&one.command, BackgroundEnd::WithCodex);
+        let mut news: Vec<BackgroundNews> = elsewhere.iter().map(gone).collect();
+        let commands: Vec<BackgroundCommand> = there.into_iter().map(|one| one.command).collect();
+        let answer = host.still_running(&thread, &commands).await;
+        let confirmed = answer.as_ref().map_or_else(|_| Vec::new(), Clone::clone);
+        // Without an answer they are followed, and not known to run: a Codex that died is reported as gone.
+        let running = answer.unwrap_or_else(|_| commands.iter().map(|command| command.id.clone()).collect());
+        for command in commands {
+            if running.contains(&command.id) {
+                news.push(BackgroundNews::gap(&command));
+                self.conversation.watch_background(command);
+            } else {
+                news.push(BackgroundNews::unreported(&command, BackgroundEnd::Unseen));
+            }
+        }
+        FollowedAgain { news, confirmed }
+    }
+}
+
+/// Opens the conversation of a session.
+pub(super) async fn open(
+    engine: &Arc<Inner>,
+    row: &SessionRow,
+    settings: &Settings,
+    options: Options,
+    surroundings: Surroundings,
+    purpose: Purpose,
+) -> Result<(CodexRuntime, Opened), Box<Report>> {
+    let mut spec = settings
+        .spec(&engine.home, surroundings)
+        .map_err(|problem| Box::new(failed(FailureCode::Other, problem.message)))?;
+    let wanted: Option<Wanted> = row.asked.as_deref().and_then(|json| serde_json::from_str(json).ok());
+    let mut asked = wanted
+        .ok_or_else(|| {
+            Box::new(failed(FailureCode::NotSent, "what was asked of the session cannot be read"))
+        })?
+        .thread();
+    if let Some(model) = settings.model() {
+        asked.model = Some(model.to_owned());
+    }
+    let brought = engine.servers.read(&engine.home, Ears::of(&spec));
+    if !brought.config.is_empty() {
+        asked.config.insert(users_servers::KEY.to_owned(), brought.config.into());
+    }
+    spec.referred = brought.variables;
+    asked.hide_home = engine.hide_home();
+    // Codex fixes the tools of a thread when it starts; one that is resumed keeps its own, whatever is sent.
+    asked.dynamic_tools = engine.offered_tools().iter().map(DynamicTool::of).collect();
+    let started: Option<Started> = row.started.as_deref().and_then(|json| serde_json::from_str(json).ok());
+    let opening = Opening { engine, row, spec, asked, options, purpose };
+    let (conversation, mut opened) = match started {
+        // A thread on which no turn was accepted may have vanished with its host.
+        Some(before) => opening.take_up(before).await?,
+        None => opening.start().await?,
+    };
+    opened.warnings.splice(..0, brought.warnings);
+    Ok((conversation, opened))
+}
+
+struct Opening<'a> {
+    engine: &'a Arc<Inner>,
+    row: &'a SessionRow,
+    spec: HostSpec,
+    asked: ThreadStart,
+    options: Options,
+    purpose: Purpose,
+}
+
+impl Opening<'_> {
+    async fn start(self) -> Result<(CodexRuntime, Opened), Box<Report>> {
+        let host = self.engine.hosts.get(&self.spec).await.map_err(|error| Box::new(no_host(&error)))?;
+        check_login(&host).await?;
+        let thread = host.start_thread(&self.asked).await.map_err(|error| Box::new(no_thread(&error)))?;
+        let warnings = thread.warnings.clone();
+        let conversation = self.conversation(host, thread, Past::default());
+        Ok((conversation, Opened { warnings, ..Opened::default() }))
+    }
+
+    /// Takes up a conversation that an engine had open.
+    async fn take_up(self, before: Started) -> Result<(CodexRuntime, Opened), Box<Report>> {
+        let known = self.row.host.as_deref().and_then(|nonce| self.engine.hosts.named(nonce));
+        if let Some(host) = known.filter(|host| host.is_alive()) {
+            match self.attach(&host, &before).await {
+                Ok(Some((thread, reading))) => {
+                    let warnings = thread.warnings.clone();
+                    let past = self.past().await;
+                    let conversation = self.conversation(host, thread, past);
+                    let reading = reading
+                        .map(|history| Reading { history: Ok(history), vantage: Vantage::Reconnected });
+                    return Ok((conversation, Opened { reading, warnings, ..Opened::default() }));
+                }
+                Ok(None) => {}
+                // Nothing was ever accepted there, and there is nothing to be resumed.
+                Err(error) if self.row.thread.is_none() && self.is_over(&error) => {
+                    return self.start().await;
+                }
+                Err(error) => {
+                    // An engine that is being shut down loses its connections first. It must not end Codex, which waits
+                    // for the next engine, and a moment later it is gone itself.
+                    tokio::time::sleep(MOMENT).await;
+                    tracing::warn!("session {}: its host does not take it up: {error}", self.row.id);
+                    // Codex lets nobody else write to the conversation while a process holds it.
+                    if host.has_other_turns(&before.thread) {
+                        host.drain("it did not take up a conversation");
+                    } else {
+                        host.terminate("Codex did not take up a conversation any more").await;
+                    }
+                }
+            }
+        } else if self.row.thread.is_none() && self.purpose == Purpose::Send {
+            return self.start().await;
+        }
+        // Whoever died before it could say that Codex took the input may have left a whole turn there.
+        self.revive(&before).await
+    }
+
+    /// Does it follow that the thread has nothing that is worth looking for? A Codex that died meanwhile says nothing.
+    fn is_over(&self, error: &ThreadError) -> bool {
+        self.purpose == Purpose::Send || matches!(error, ThreadError::Call(CallError::Refused { .. }))
+    }
+
+    /// Takes up a thread on the host that has it; without a change if it is loaded there. None if it is not, and its MCP
+    /// servers need another host: one with the variables that they refer to.
+    async fn attach(
+        &self,
+        host: &Arc<Host>,
+        before: &Started,
+    ) -> Result<Option<(OpenThread, Option<History>)>, ThreadError> {
+        let mut asks = 1;
+        let thread = &before.thread;
+        loop {
+            let taken = match host.attach_thread(thread).await {
+                Ok(mut attached) => {
+                    attached.thread.warnings.extend(host.shown_files(&attached.thread.standing, &self.asked));
+                    Ok(Some((attached.thread, Some(attached.history.resumed_warm()))))
+                }
+                Err(AttachThreadError::NotLoaded) if self.needs_another(host) => Ok(None),
+                Err(AttachThreadError::NotLoaded) => host
+                    .resume_thread(thread, &self.asked_again(before))
+                    .await
+                    .map(|thread| Some((thread, None))),
+                Err(AttachThreadError::Call(error)) => Err(error.into()),
+            };
+            match taken {
+                Err(ThreadError::Call(CallError::Refused { .. })) if asks < ASKS => {
+                    tokio::time::sleep(pause(asks)).await;
+                    asks += 1;
+                }
+                taken => return taken,
+            }
+        }
+    }
+
+    /// Codex forgets the effort of a conversation that is resumed with a model (0.130 and 0.166).
+    fn asked_again(&self, before: &Started) -> ThreadStart {
+        let mut asked = self.asked.clone();
+        if let (Some(_), None, Some(effort)) = (&asked.model, asked.effort(), &before.effort) {
+            asked.set_effort(effort.clone());
+        }
+        asked
+    }
+
+    fn needs_another(&self, host: &Arc<Host>) -> bool {
+        let can_move = self.purpose == Purpose::Send && self.row.thread.is_some();
+        can_move && !self.spec.referred.is_empty() && !self.engine.hosts.is_fit(host, &self.spec)
+    }
+
+    async fn revive(self, before: &Started) -> Result<(CodexRuntime, Opened), Box<Report>> {
+        let past = self.past().await;
+        let digest = past.digest();
+        let source = self.engine.hosts.source(self.spec.clone());
+        let revived = revival::revive(&*source, &self.asked, before, &digest).await;
+        let revived = revived.map_err(|error| Box::new(not_revived(&error)))?;
+        let (past, notice) = match &revived.how {
+            Revival::Resumed => (past, None),
+            // A fresh thread has no turns and has spent nothing.
+            Revival::Seeded { .. } => (past.on_a_new_thread(), Some(revived.how.to_string())),
+        };
+        let reading = match self.purpose {
+            Purpose::Send => None,
+            Purpose::TakeUp => {
+                let history = match &revived.how {
+                    Revival::Resumed => {
+                        let read = revived.host.read_thread(&before.thread).await;
+                        read.map_err(|error| error.to_string())
+                    }
+                    // Another thread says nothing about what the first one took.
+                    Revival::Seeded { why, .. } => Err(format!("the conversation cannot be read: {why}")),
+                };
+                Some(Reading { history, vantage: Vantage::AfterItsEnd })
+            }
+        };
+        let is_stopped = self.row.host.as_ref().is_some_and(|host| self.engine.stopped_hosts.contains(host));
+        let gone = match is_stopped {
+            true => "`talaria stop` ended Codex while the turn ran and no engine lived",
+            false => "Codex ended while the turn ran",
+        };
+        let gone = Some(gone.to_owned());
+        let warnings = revived.thread.warnings.clone();
+        let conversation = self.conversation(revived.host, revived.thread, past);
+        Ok((conversation, Opened { notice, warnings, gone, reading }))
+    }
+
+    fn conversation(&self, host: Arc<Host>, thread: OpenThread, past: Past) -> CodexRuntime {
+        let current = CurrentHost::new(host, self.engine.hosts.source(self.spec.clone()));
+        let (id, asked, options) = (self.row.id.clone(), self.asked.clone(), self.options.clone());
+        let conversation = CodexConversation::with(id, current, asked, options, thread, past);
+        CodexRuntime { conversation, held: VecDeque::new() }
+    }
+
+    /// What is known of the conversation from before.
+    async fn past(&self) -> Past {
+        let store = &self.engine.shelf.store;
+        let turns = store.last_turns(&self.row.id, None, u32::MAX).await.unwrap_or_default();
+        let settled = turns.iter().filter(|turn| turn.settled_at.is_some());
+        let last_turn = settled.clone().filter_map(|turn| turn.codex_turn.clone()).next_back();
+        let usage = |turn: &TurnRow| serde_json::from_str::<Usage>(turn.usage.as_deref()?).ok();
+        let total = settled.filter_map(usage).fold(Usage::default(), Usage::plus);
+        let messages = opening::messages(&self.engine.shelf, &self.row.id).await;
+        Past { last_turn, total, messages }
+    }
+}
+
+/// Codex would find out only after minutes of retries that nobody is logged in.
+async fn check_login(host: &Host) -> Result<(), Box<Report>> {
+    let account = host.account().await.map_err(|error| {
+        Box::new(failed(FailureCode::NotSent, format!("cannot ask Codex who is logged in: {error}")))
+    })?;
+    if account.requires_openai_auth && account.account.is_none() {
+        let why =
+            "Codex is not logged in: the configured model provider needs an OpenAI login, and there is none";
+        return Err(Box::new(failed(FailureCode::Auth, why)));
+    }
+    Ok(())
+}
+
+fn no_host(error: &HostError) -> Report {
+    let mut report = failed(FailureCode::NotSent, format!("cannot start Codex: {error}"));
+    report.hint = Some(error.next_step().into());
+    if matches!(error, HostError::Spawn { .. }) {
+        report.exit = 6;
+    }
+    report
+}
+
+fn no_thread(error: &ThreadError) -> Report {
+    let mut report = failed(FailureCode::NotSent, format!("Codex did not start the conversation: {error}"));
+    report.hint = Some(error.next_step().into());
+    report
+}
+
+fn not_revived(error: &RevivalError) -> Report {
+    let mut report = failed(FailureCode::NotSent, error.to_string());
+    report.hint = Some(error.next_step().into());
+    report
+}

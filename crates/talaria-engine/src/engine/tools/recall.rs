@@ -1,0 +1,220 @@
+//! `talaria_recall`: the model searches what was said and done in earlier conversations, and reads on where it found something.
+//!
+//! Reads only. What is kept is masked already. Which conversations it sees is judged at every call: the configured scope, else
+//! all of them for a person's conversations and the task alone for one that a model started. What belongs to the present
+//! turn is left out and counted, because the question itself would be found first.
+
+mod arguments;
+mod page;
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use talaria_core::config::RecallScope;
+use talaria_core::ids::SessionId;
+use talaria_core::principal::{Principal, PrincipalKind};
+use talaria_core::tool::ToolSpec;
+use talaria_store::{Hit, MessageRow, SearchFilter, SearchedKind, SessionRow, StoreError, TaskRow};
+
+use crate::engine::Inner;
+use crate::engine::tasks::worktrees::Kept;
+use arguments::{RecallArguments, RecallWish};
+use page::{FoundPassage, FoundPassages, ReadPassage};
+
+/// How many passages are looked for; whoever wants more asks with rarer words.
+const MOST: u32 = 200;
+/// How many messages are read at once from a conversation.
+const READ: u32 = 400;
+/// How many messages before the wanted one are shown.
+const BEFORE: usize = 4;
+
+/// What the model is told of it.
+pub(super) fn spec() -> ToolSpec {
+    ToolSpec {
+        name: "talaria_recall",
+        description: "Search what was said and done in earlier conversations with this user, or read one of them. Use it \
+                      when the user refers to something that is not in this conversation.",
+        schema: json!({
+            "type": "object",
+            "properties": {
+                "query": {
+                    "type": "string",
+                    "description": "Words that must all occur in one message; parts of words count. Put a phrase in \
+                                    quotation marks. One to three rare words find most.",
+                },
+                "kind": {
+                    "type": "string",
+                    "enum": ["words", "answers", "commands", "patches"],
+                    "description": "Search only what was said, what the model answered, commands, or file changes.",
+                },
+                "session": {
+                    "type": "string",
+                    "description": "Search or read only this conversation; its id is in every result.",
+                },
+                "around": {
+                    "type": "integer",
+                    "description": "Without query: read the session at this position; it is in every result.",
+                },
+                "page": { "type": "integer", "description": "The page of a long result, from 1." },
+            },
+            "additionalProperties": false,
+        }),
+        limit: Duration::from_secs(20),
+    }
+}
+
+/// What a session may see.
+struct RecallRights {
+    scope: RecallScope,
+    /// The directory of its project.
+    project: String,
+}
+
+impl Inner {
+    /// Answers one call; `Err` says to the model why there is no answer.
+    pub(super) async fn recall(
+        &self,
+        session: &SessionId,
+        arguments: &Value,
+        scope: Option<RecallScope>,
+    ) -> Result<String, String> {
+        let arguments = RecallArguments::parse(arguments)?;
+        let rights = self.recall_rights(session, scope).await?;
+        match &arguments.wish {
+            RecallWish::Search { query, kind, session: within } => {
+                let within = match within {
+                    Some(id) => Some(self.seen(session, &rights, id).await?.id),
+                    None => None,
+                };
+                self.search_for(session, &rights, query, *kind, within, arguments.page).await
+            }
+            RecallWish::Read { session: id, around } => {
+                let row = self.seen(session, &rights, id).await?;
+                let messages = self.passage(&row.id, *around).await.map_err(|error| unread(&error))?;
+                ReadPassage { session: &row, messages: &messages, is_full: messages.len() >= READ as usize }
+                    .page(arguments.page)
+            }
+        }
+    }
+
+    async fn recall_rights(
+        &self,
+        session: &SessionId,
+        scope: Option<RecallScope>,
+    ) -> Result<RecallRights, String> {
+        let read =
+            async { Ok((self.shelf.store.session(session).await?, self.shelf.store.task(session).await?)) };
+        let (row, task) = read.await.map_err(|error| unread(&error))?;
+        let row = row.ok_or_else(|| "this conversation is not known any more".to_owned())?;
+        let scope = scope.unwrap_or(match &task {
+            Some(task) if is_of_a_model(task) => RecallScope::Own,
+            _ => RecallScope::All,
+        });
+        Ok(RecallRights { scope, project: project(&row, task.as_ref()) })
+    }
+
+    /// The conversation of this id, if it may be seen. One that may not be seen does not exist.
+    async fn seen(&self, own: &SessionId, rights: &RecallRights, id: &str) -> Result<SessionRow, String> {
+        let id = SessionId::new(id);
+        let read = async { Ok((self.shelf.store.session(&id).await?, self.shelf.store.task(&id).await?)) };
+        let (row, task) = read.await.map_err(|error| unread(&error))?;
+        let is_seen = |row: &SessionRow| match rights.scope {
+            RecallScope::All => true,
+            RecallScope::Own => row.id == *own,
+            RecallScope::Project => Path::new(&project(row, task.as_ref())).starts_with(&rights.project),
+        };
+        row.filter(is_seen)
+            .ok_or_else(|| format!("no conversation {id} (recall.scope is {})", rights.scope.name()))
+    }
+
+    async fn search_for(
+        &self,
+        own: &SessionId,
+        rights: &RecallRights,
+        query: &str,
+        kind: SearchedKind,
+        within: Option<SessionId>,
+        page: usize,
+    ) -> Result<String, String> {
+        let store = &self.shelf.store;
+        let filter = SearchFilter {
+            session: match rights.scope {
+                RecallScope::Own => Some(own.clone()),
+                _ => within,
+            },
+            directory: (rights.scope == RecallScope::Project).then(|| rights.project.clone()),
+            kind: Some(kind),
+        };
+        let hits = store.search_within(query, &filter, MOST).await.map_err(|error| unread(&error))?;
+        let is_complete = hits.len() < MOST as usize;
+        let present = store.next_unsettled(own).await.map_err(|error| unread(&error))?;
+        let present = present.map(|turn| turn.ordinal);
+        let is_present = |hit: &Hit| hit.session == *own && hit.turn.is_some() && hit.turn == present;
+        let (left_out, hits): (Vec<Hit>, Vec<Hit>) = hits.into_iter().partition(is_present);
+        let found = FoundPassages {
+            query,
+            scope: rights.scope,
+            count: hits.len(),
+            left_out: left_out.len(),
+            is_complete,
+        };
+        let mut passages = Vec::new();
+        for hit in found.on_page(&hits, page)? {
+            let session = store.session(&hit.session).await.map_err(|error| unread(&error))?;
+            let title = session.and_then(|row| row.title);
+            passages.push(FoundPassage { hit, title, is_own: hit.session == *own });
+        }
+        Ok(found.page(&passages, page))
+    }
+
+    /// The messages around a position: a few of its turn before it, and what follows. Without a position, from the beginning.
+    async fn passage(&self, session: &SessionId, around: Option<i64>) -> Result<Vec<MessageRow>, StoreError> {
+        let store = &self.shelf.store;
+        let Some(around) = around else { return store.messages(session, None, READ).await };
+        let rest = store.messages(session, Some(&cursor(around - 1)), READ).await?;
+        let Some(turn) = rest.first().and_then(|message| message.turn) else { return Ok(rest) };
+        // A turn has few enough messages before most positions; in one that has more, the position comes first.
+        let first = store.turn(session, turn).await?.map_or(around, |turn| turn.first_seq);
+        let before = store.messages(session, Some(&cursor(first - 1)), READ).await?;
+        let before: Vec<MessageRow> = before.into_iter().take_while(|message| message.seq < around).collect();
+        let skipped = match before.len() >= READ as usize {
+            true => before.len(),
+            false => before.len().saturating_sub(BEFORE),
+        };
+        Ok(before.into_iter().skip(skipped).chain(rest).collect())
+    }
+}
+
+/// A position directly after all messages with this number.
+fn cursor(seq: i64) -> MessageRow {
+    MessageRow {
+        id: i64::MAX,
+        key: String::new(),
+        turn: None,
+        seq,
+        role: String::new(),
+        text: String::new(),
+        json: String::new(),
+        at: 0,
+    }
+}
+
+/// Whether the task is not a person's. An owner that cannot be read is none.
+fn is_of_a_model(task: &TaskRow) -> bool {
+    task.owner.parse::<Principal>().map_or(true, |owner| owner.kind() != PrincipalKind::Person)
+}
+
+/// The directory of a session's project: the repository that it works in or has a worktree of, else its own directory.
+fn project(row: &SessionRow, task: Option<&TaskRow>) -> String {
+    if let Some(kept) = task.and_then(Kept::of) {
+        return kept.made.repository.to_string_lossy().into_owned();
+    }
+    let cwd = Path::new(&row.cwd);
+    let root = cwd.ancestors().find(|directory| directory.join(".git").exists());
+    root.unwrap_or(cwd).to_string_lossy().into_owned()
+}
+
+fn unread(error: &StoreError) -> String {
+    format!("what was said cannot be read now: {error}")
+}
