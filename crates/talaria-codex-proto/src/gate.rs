@@ -117,10 +117,10 @@ impl Gate {
                     home: self.home.as_deref(),
                     talaria: self.talaria.as_deref(),
                 };
-                self.rules.judge(&rules::Subject::Command { line: command, ground }, place)
+                self.rules.judge(&rules::RuleSubject::Command { line: command, ground }, place)
             }
             (ServerRequest::Elicitation(p), Ask::Tool { server, .. }) => {
-                self.rules.judge(&rules::Subject::Tool { server, tool: tool_name(p) }, place)
+                self.rules.judge(&rules::RuleSubject::Tool { server, tool: tool_name(p) }, place)
             }
             (_, Ask::Patch { changes: Some(_), .. } | Ask::Network { .. } | Ask::Permissions { .. }) => {
                 self.rules.unless_unread(Verdict::Ask { doubt: None })

@@ -1,4 +1,4 @@
-//! The time of day, for what is written down. What has to wait uses the monotonic clock, which nobody can set.
+//! The time of day, for stored timestamps. Waits use the monotonic clock, which cannot be set.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -24,7 +24,7 @@ pub enum InstallError {
         status: String,
         /// npm's own code, such as `ENOTFOUND`.
         code: Option<String>,
-        /// The lines of its output that tell why.
+        /// The lines of its output that explain the failure.
         stderr: String,
     },
     /// There is no space left.

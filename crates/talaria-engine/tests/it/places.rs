@@ -20,7 +20,7 @@ use talaria_codex_proto::wire::server_request::ServerRequest;
 use talaria_guard::place::Place;
 use talaria_scripted::{Reply, ScriptedModel};
 use talaria_testkit::client::thread_id;
-use talaria_testkit::{Client, Codex, CodexHome};
+use talaria_testkit::{Codex, CodexHome, RawCodex};
 
 const SANDBOXES: [&str; 3] = ["read-only", "workspace-write", "danger-full-access"];
 
@@ -230,7 +230,7 @@ async fn table(codex: Codex, policies: &[&'static str]) -> String {
     let port =
         model.base_url().trim_start_matches("http://127.0.0.1:").trim_end_matches("/v1").parse().unwrap();
 
-    let mut client = Client::connect(&codex.native, &home).await;
+    let mut client = RawCodex::connect(&codex.native, &home).await;
     let mut scenes = Vec::new();
     for sandbox in SANDBOXES {
         for &policy in policies {

@@ -352,7 +352,7 @@ async fn a_stop_ends_what_the_turn_left_running(codex: Codex) {
     runs(&real.marker, "sleep 9002", false).await;
     if codex.version == "0.130.0" {
         assert_eq!(done, TerminalsEnded::All);
-        assert!(done.to_string().contains("cannot tell those of the turn from older ones"), "{done}");
+        assert!(done.to_string().contains("cannot distinguish those of the turn from older ones"), "{done}");
         runs(&real.marker, "sleep 9001", false).await;
     } else {
         assert_eq!(done, TerminalsEnded::Own { commands: vec!["sleep 9002".to_owned()] });

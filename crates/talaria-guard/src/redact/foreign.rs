@@ -1,8 +1,8 @@
 //! Words for "password" that are written with other letters than `a` to `z`: `contraseña`, `hasło`, `пароль`, `密码`.
 //!
-//! The scanner reads words of ASCII only, so a word that goes on with another letter is asked for at its end, and one that
-//! begins with another letter at its first byte. Words that need no such letter are in `names.rs`. `bytes.rs` marks the
-//! bytes at which these tables are asked, so text in ASCII pays nothing for them.
+//! The scanner reads words of ASCII only, so a word that continues with another letter is checked at its end, and one
+//! that begins with another letter at its first byte. Words that need no such letter are in `names.rs`. `bytes.rs`
+//! marks the bytes at which these tables are asked, so text in ASCII pays nothing for them.
 
 use super::assignment::{self, Assignment, Form};
 use super::bytes::{ALNUM, BLANK, LOWER, UPPER, any};
@@ -98,7 +98,7 @@ pub(super) fn read(name: &str) -> Option<Name> {
     found.then_some(Name { kind: "password", role: Role::Password, style: Style::Plain })
 }
 
-/// Finds the secret after a word that began with `text` and goes on with the letter at `end`.
+/// Finds the secret after a word that began with `text` and continues with the letter at `end`.
 pub(super) fn continued(look: Look<'_>, text: &[u8], before: u8, end: usize) -> Result<Option<Hidden>, More> {
     for (stem, rest) in MIXED {
         let Some((front, last)) = text.split_at_checked(text.len().wrapping_sub(stem.len())) else {
@@ -123,7 +123,7 @@ pub(super) fn begun(look: Look<'_>, at: usize) -> Result<Option<Hidden>, More> {
     Ok(None)
 }
 
-/// Whether `word` stands at `at`, whatever the capitals of its ASCII letters.
+/// Whether `word` is at `at`, ignoring the case of its ASCII letters.
 fn begins(look: Look<'_>, at: usize, word: &str) -> Result<bool, More> {
     for (offset, byte) in word.bytes().enumerate() {
         if !look.get(at + offset)?.is_some_and(|found| found.eq_ignore_ascii_case(&byte)) {

@@ -74,7 +74,7 @@ async fn read_all(conn: &mut SqliteConnection) -> Result<Option<Vec<BridgeTask>>
     Ok(Some(tasks))
 }
 
-/// What the model said in each task: it stands nowhere but in the events.
+/// What the model said in each task: only the events contain it.
 async fn said(conn: &mut SqliteConnection) -> Result<BTreeMap<String, Vec<String>>, StoreError> {
     let columns = columns(conn, EVENTS).await?;
     let mut said: BTreeMap<String, Vec<String>> = BTreeMap::new();

@@ -10,14 +10,12 @@ pub(crate) use words::{Word, parse};
 
 /// A message in which all words occur.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hit {
-    /// Its session.
+pub struct MessageMatch {
     pub session: SessionId,
     /// The number of the event that brought it.
     pub seq: i64,
     /// The turn it belongs to, by ordinal.
     pub turn: Option<i64>,
-    /// Who speaks.
     pub role: String,
     /// When it was last written.
     pub at: i64,

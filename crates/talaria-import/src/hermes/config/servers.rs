@@ -1,5 +1,5 @@
 //! The MCP servers of Hermes as entries of Talaria's file. A value that looks like a secret becomes a reference to a
-//! variable; a secret where no reference can stand keeps the whole server out, because half of it is another server.
+//! variable; a secret where no reference is allowed excludes the whole server, because half of it is another server.
 
 use std::borrow::Cow;
 
@@ -18,7 +18,7 @@ pub(super) struct Wanted {
     /// Its keys, in order.
     pub(super) keys: Vec<(String, Value)>,
     pub(super) variables: Vec<Variable>,
-    /// What each of the variables stands for, in the same order; `None` is whatever the environment says.
+    /// The value of each variable, in the same order; `None` is the value in the environment.
     pub(super) values: Vec<Option<String>>,
 }
 
@@ -49,7 +49,7 @@ fn server(name: &str, entry: &Yaml) -> Result<Wanted, String> {
 fn check_texts(entry: &Map<String, Yaml>) -> Result<(), String> {
     let found = |key: &str| {
         format!(
-            "{key} holds what looks like a secret, and a reference cannot stand there; \
+            "{key} holds what looks like a secret, and no reference is possible there; \
              put it into env or headers of the server and import again"
         )
     };
@@ -114,7 +114,7 @@ impl Wanted {
         Ok(table.into())
     }
 
-    /// What stands in the place of a secret.
+    /// The reference that replaces a secret.
     fn reference(&mut self, key: &str, name: &str, text: &str, place: String) -> Result<String, String> {
         if key == "env" {
             if !is_variable_name(name) {
@@ -130,7 +130,7 @@ impl Wanted {
         Ok(if is_bearer { format!("Bearer ${{{variable}}}") } else { format!("${{{variable}}}") })
     }
 
-    /// Remembers a variable, and the secret that stood in its place.
+    /// Remembers a variable and the secret that it replaces.
     fn refer(&mut self, name: &str, place: String, literal: Option<&str>) {
         let found_in = literal.map(|_| format!("config.yaml, {place}"));
         self.variables.push(Variable { name: name.to_owned(), used_by: vec![place], found_in });

@@ -1,4 +1,4 @@
-//! Reading a database of Hermes, of any version: columns that are missing are empty, unknown ones are not looked at.
+//! Reading a database of Hermes, of any version: missing columns are empty, unknown ones are ignored.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -13,7 +13,7 @@ use super::past::{PastMessage, Row, message};
 use crate::database::{SourceDatabase, columns, text, time, wanted};
 use crate::error::{DatabaseError, SourceProgram};
 
-/// The newest version of its tables that was looked at.
+/// The newest schema version that was examined.
 pub(super) const KNOWN_SCHEMA: i64 = 22;
 /// Longer messages are left out: they cannot be redacted in parts.
 const LONGEST: usize = 16 * 1024 * 1024;
@@ -201,7 +201,7 @@ impl<'a> Reader<'a> {
 pub(super) struct Part {
     pub(super) messages: Vec<PastMessage>,
     pub(super) left_out: usize,
-    /// The last row that was looked at.
+    /// The last row that was read.
     pub(super) last: i64,
     /// There is more.
     pub(super) is_cut: bool,
