@@ -142,10 +142,7 @@ pub struct ToolResult {
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum ToolContent {
     /// Text.
-    InputText {
-        /// The text.
-        text: String,
-    },
+    InputText { text: String },
     /// A picture.
     InputImage {
         /// Where it is: a `data:` or `https:` address.

@@ -12,15 +12,12 @@ use talaria_core::policy::{ApprovalPolicy, Sandbox};
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadStart {
-    /// Where it works.
     pub cwd: String,
-    /// The model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// The provider's id; 0.166 takes only the one that its configuration names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model_provider: Option<String>,
-    /// The sandbox.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<Sandbox>,
     /// When to ask.
@@ -120,19 +117,14 @@ pub enum DynamicToolKind {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadResume {
-    /// The conversation.
     pub thread_id: ThreadId,
     /// Leaves the earlier turns out of the answer: a long conversation would not fit into one message.
     pub exclude_turns: bool,
-    /// Where it works.
     pub cwd: String,
-    /// The model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The provider's id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model_provider: Option<String>,
-    /// The sandbox.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<Sandbox>,
     /// When to ask.
@@ -175,15 +167,10 @@ impl ThreadResume {
 /// A conversation that was started or taken up, and what is in force on it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ThreadStartReply {
-    /// The conversation.
     pub thread: Thread,
-    /// Where it works.
     pub cwd: String,
-    /// The model.
     pub model: String,
-    /// The provider's id.
     pub model_provider: String,
-    /// The effort.
     pub reasoning_effort: Option<String>,
     /// The sandbox, an object with a `type`; null if it was not told.
     pub sandbox: Value,
@@ -248,7 +235,6 @@ impl<'de> Deserialize<'de> for ThreadStartReply {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Thread {
-    /// Its id.
     pub id: ThreadId,
     /// The file in which Codex keeps it; the file exists after the first turn.
     #[serde(default)]
@@ -259,7 +245,6 @@ pub struct Thread {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadRead {
-    /// The conversation.
     pub thread_id: ThreadId,
     /// Whether its turns are wanted; refused for one that had none yet.
     pub include_turns: bool,
@@ -269,7 +254,6 @@ pub struct ThreadRead {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadInjectItems {
-    /// The conversation.
     pub thread_id: ThreadId,
     /// The items, in the model's own shape.
     pub items: Vec<InjectedMessage>,
@@ -301,7 +285,6 @@ impl InjectedMessage {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadUnsubscribe {
-    /// The conversation.
     pub thread_id: ThreadId,
 }
 
@@ -310,7 +293,6 @@ pub struct ThreadUnsubscribe {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadCompact {
-    /// The conversation.
     pub thread_id: ThreadId,
 }
 
@@ -318,7 +300,6 @@ pub struct ThreadCompact {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadArchive {
-    /// The conversation.
     pub thread_id: ThreadId,
 }
 
