@@ -81,7 +81,7 @@ impl Connection {
     }
 
     /// Why Codex is gone, if it is.
-    pub(crate) fn gone(&self) -> Option<&str> {
+    pub(crate) fn end_reason(&self) -> Option<&str> {
         self.gone.get().map(String::as_str)
     }
 

@@ -177,13 +177,13 @@ pub fn kill_survivors(entries: &[ProcessEntry]) -> usize {
 
 /// When a process started; `None` if there is no such process, or it has ended and only waits to be reaped.
 #[cfg(target_os = "linux")]
-pub fn started(pid: i32) -> Option<String> {
+pub fn start_time(pid: i32) -> Option<String> {
     parse_stat(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?).map(|entry| entry.started)
 }
 
 /// When a process started; `None` if there is no such process, or it has ended and only waits to be reaped.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn started(pid: i32) -> Option<String> {
+pub(crate) fn start_time(pid: i32) -> Option<String> {
     table().into_iter().find(|entry| entry.pid == pid).map(|entry| entry.started)
 }
 

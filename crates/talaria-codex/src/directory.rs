@@ -69,7 +69,7 @@ impl HostPaths {
 
     /// Where the directory of a host is that another process made: a link says so, since the runtime directory may have
     /// been another one then. Only names of our own form are accepted.
-    pub fn found(hosts: &Path, nonce: &str) -> Self {
+    pub fn find(hosts: &Path, nonce: &str) -> Self {
         let place = Self::of(hosts, nonce);
         match fs::read_link(&place.listed) {
             Ok(root) if root.file_name().is_some_and(|name| *name == *format!("talaria-{nonce}")) => {
@@ -124,7 +124,7 @@ impl HostDirectory {
 
     /// Takes over the directory of a kept host whose engine is gone, if it is as that one left it.
     pub(crate) fn adopt(hosts: &Path, nonce: &str) -> Result<Self, Doubt> {
-        let place = HostPaths::found(hosts, nonce);
+        let place = HostPaths::find(hosts, nonce);
         let odd = |what: &str| Doubt::Odd(format!("{} {what}", place.root.display()));
         let looked =
             fs::symlink_metadata(&place.root).map_err(|error| odd(&format!("is not there: {error}")))?;
@@ -206,7 +206,7 @@ pub fn is_owned(root: &Path) -> bool {
 
 /// Removes what is left of a host that has ended, if it is ours to remove.
 pub fn remove_leftovers(hosts: &Path, nonce: &str) {
-    let place = HostPaths::found(hosts, nonce);
+    let place = HostPaths::find(hosts, nonce);
     let is_ours = |path: &Path| {
         fs::symlink_metadata(path).is_ok_and(|looked| looked.is_dir() && looked.uid() == geteuid().as_raw())
     };

@@ -32,7 +32,7 @@ impl ForeignProcess {
         let descriptor = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty())
             .ok()
             .map(std::sync::Arc::new);
-        (descendants::started(number).as_deref() == Some(started)).then(|| Self {
+        (descendants::start_time(number).as_deref() == Some(started)).then(|| Self {
             pid,
             started: started.to_owned(),
             #[cfg(target_os = "linux")]
@@ -59,7 +59,7 @@ impl ForeignProcess {
     }
 
     /// Waits for its end.
-    pub(crate) async fn ended(&self) {
+    pub(crate) async fn wait(&self) {
         #[cfg(target_os = "linux")]
         if let Some(descriptor) = &self.descriptor
             && let Ok(readable) = watch(std::sync::Arc::clone(descriptor))
@@ -67,10 +67,10 @@ impl ForeignProcess {
         {
             return;
         }
-        self.look_until_ended().await;
+        self.poll_until_ended().await;
     }
 
-    async fn look_until_ended(&self) {
+    async fn poll_until_ended(&self) {
         let mut looks = 0_u32;
         loop {
             looks = looks.wrapping_add(1);
@@ -87,7 +87,7 @@ impl ForeignProcess {
     }
 
     fn is_there(&self) -> bool {
-        descendants::started(self.pid.as_raw_nonzero().get()).as_deref() == Some(&self.started)
+        descendants::start_time(self.pid.as_raw_nonzero().get()).as_deref() == Some(&self.started)
     }
 }
 
@@ -113,8 +113,8 @@ mod tests {
     #[tokio::test]
     async fn the_end_of_a_pinned_process_is_noticed_although_nobody_has_reaped_it() {
         let (mut child, pid) = sleeper();
-        let foreign = ForeignProcess::pin(pid, &descendants::started(pid).unwrap()).unwrap();
-        let waiting = foreign.ended();
+        let foreign = ForeignProcess::pin(pid, &descendants::start_time(pid).unwrap()).unwrap();
+        let waiting = foreign.wait();
         tokio::pin!(waiting);
         assert!(futures_util::poll!(&mut waiting).is_pending());
         foreign.signal(Signal::KILL);
@@ -129,10 +129,10 @@ mod tests {
     #[tokio::test]
     async fn without_a_descriptor_the_end_is_noticed_by_looking() {
         let (mut child, pid) = sleeper();
-        let foreign = ForeignProcess::pin(pid, &descendants::started(pid).unwrap()).unwrap();
+        let foreign = ForeignProcess::pin(pid, &descendants::start_time(pid).unwrap()).unwrap();
         child.kill().unwrap();
         child.wait().unwrap();
-        foreign.look_until_ended().await;
+        foreign.poll_until_ended().await;
     }
 
     #[test]

@@ -124,13 +124,15 @@ impl Host {
     }
 
     /// Why Codex is gone, if it is.
-    pub fn gone(&self) -> Option<&str> {
-        self.connection.gone()
+    pub fn end_reason(&self) -> Option<&str> {
+        self.connection.end_reason()
     }
 
     /// Returns whether the process runs, its connection is intact, and it is not retired.
     pub fn is_alive(&self) -> bool {
-        self.gone().is_none() && self.connection.process.end_seen().is_none() && !self.live_turns.is_retired()
+        self.end_reason().is_none()
+            && self.connection.process.end_seen().is_none()
+            && !self.live_turns.is_retired()
     }
 
     /// Returns whether it keeps running when this process ends.
@@ -154,7 +156,7 @@ impl Host {
             Err(CallError::Gone { why }) => Probe::Gone { why },
             Err(CallError::TimedOut { .. }) if self.is_alive() => Probe::Silent { limit },
             Err(CallError::TimedOut { .. }) => {
-                let why = self.gone().unwrap_or("Codex ended unexpectedly").to_owned();
+                let why = self.end_reason().unwrap_or("Codex ended unexpectedly").to_owned();
                 Probe::Gone { why }
             }
             Ok(()) | Err(CallError::Refused { .. } | CallError::Shape { .. }) => Probe::Answers,

@@ -33,7 +33,7 @@ pub fn is_nonce(text: &str) -> bool {
 /// Returns whether this process is the host of that name, working in our directory of it.
 pub fn works_here(hosts: &Path, nonce: &str, pid: i32) -> bool {
     descendants::carries(pid, &variable(nonce))
-        && descendants::works_in(pid, &HostPaths::found(hosts, nonce).working_directory())
+        && descendants::works_in(pid, &HostPaths::find(hosts, nonce).working_directory())
 }
 
 /// A name from before homes had an id.
@@ -44,7 +44,7 @@ fn is_unmarked(nonce: &str) -> bool {
 /// The record names a directory that is gone with its host, or the one that is ours.
 fn is_same_directory(hosts: &Path, record: &HostRecord) -> bool {
     let recorded = &record.intent.directory;
-    let place = HostPaths::found(hosts, &record.intent.nonce);
+    let place = HostPaths::find(hosts, &record.intent.nonce);
     match (recorded.canonicalize(), place.root.canonicalize()) {
         (Ok(recorded), Ok(ours)) => recorded == ours,
         _ => *recorded == place.root,

@@ -150,7 +150,7 @@ impl HostPool {
     }
 
     /// Waits until every host is full and another one is needed.
-    pub async fn crowded(&self) {
+    pub async fn wait_until_full(&self) {
         self.0.crowded.notified().await;
     }
 
@@ -241,7 +241,7 @@ impl HostPool {
         let dead: Vec<Member> =
             self.0.lock().members.extract_if(.., |member| !member.host.is_alive()).collect();
         for member in dead {
-            let why = member.host.gone().unwrap_or("Codex ended").to_owned();
+            let why = member.host.end_reason().unwrap_or("Codex ended").to_owned();
             member.host.close_because(&why).await;
         }
     }

@@ -117,7 +117,7 @@ impl CodexProcess {
         let watched = foreign.clone();
         tokio::spawn(async move {
             tokio::select! {
-                () = watched.ended() => drop(sender.send_replace(Some(End::Untold))),
+                () = watched.wait() => drop(sender.send_replace(Some(End::Untold))),
                 // The receiver was dropped.
                 () = sender.closed() => {}
             }
@@ -337,7 +337,7 @@ mod tests {
         let (pid, below) = (process.pid(), descendants::below(process.pid()));
         process.keep();
         drop(process);
-        let started = descendants::started(pid).unwrap();
+        let started = descendants::start_time(pid).unwrap();
         let foreign = ForeignProcess::pin(pid, &started).unwrap();
         let adopted = CodexProcess::adopt(foreign, "nobody-carries-this", HostStderr::of_process(pid));
         assert_eq!((adopted.end_seen(), adopted.stderr().tail(1)), (None, vec!["ready".to_owned()]));

@@ -188,7 +188,7 @@ async fn take_up(
         }
     };
     let thread = host.start_thread(asked).await?;
-    let digest = bounded(digest.trim());
+    let digest = truncate(digest.trim());
     if !digest.is_empty() {
         let seeded = host.seed_thread(&thread.started.thread, &framed(&digest)).await;
         seeded.map_err(ThreadError::from)?;
@@ -197,7 +197,7 @@ async fn take_up(
 }
 
 /// The end of a digest that is too long, with a word about what was left out.
-fn bounded(digest: &str) -> String {
+fn truncate(digest: &str) -> String {
     let left_out = digest.len().saturating_sub(DIGEST_BYTES);
     match digest.split_at_checked(digest.ceil_char_boundary(left_out)) {
         Some((head, tail)) if !head.is_empty() => format!("[{} bytes left out]\n{tail}", head.len()),
@@ -261,14 +261,14 @@ mod tests {
     #[test]
     fn a_long_digest_keeps_its_end_and_says_how_much_is_missing() {
         let long = "ä".repeat(DIGEST_BYTES);
-        let kept = bounded(&long);
+        let kept = truncate(&long);
         assert!(
             kept.starts_with("[32768 bytes left out]\nä") && kept.len() < DIGEST_BYTES + 40,
             "{}",
             kept.len()
         );
         let odd = format!("x{}", "ä".repeat(DIGEST_BYTES / 2));
-        assert!(bounded(&odd).starts_with("[1 bytes left out]\nä"));
-        assert_eq!(bounded("short"), "short");
+        assert!(truncate(&odd).starts_with("[1 bytes left out]\nä"));
+        assert_eq!(truncate("short"), "short");
     }
 }

@@ -64,7 +64,7 @@ fn recorded(root: &Path) -> Option<i32> {
     let text = fs::read_to_string(root.join("pid")).ok()?;
     let (pid, started) = text.split_once(' ')?;
     let pid = pid.parse().ok()?;
-    (descendants::started(pid).as_deref() == Some(started)).then_some(pid)
+    (descendants::start_time(pid).as_deref() == Some(started)).then_some(pid)
 }
 
 fn is_fresh(file: &fs::Metadata) -> bool {
@@ -79,7 +79,7 @@ fn end(text: &str) -> bool {
     let Some((pid, started)) = text.split_once(' ') else { return false };
     let Ok(number) = pid.parse::<i32>() else { return false };
     let Some(pid) = Pid::from_raw(number) else { return false };
-    if started.is_empty() || descendants::started(number).as_deref() != Some(started) {
+    if started.is_empty() || descendants::start_time(number).as_deref() != Some(started) {
         return false;
     }
     let below = descendants::below(number);
@@ -108,7 +108,7 @@ mod tests {
         command.arg("600").env(NONCE, nonce).current_dir(root.join("empty")).process_group(0);
         let child = command.spawn().unwrap();
         let pid = i32::try_from(child.id()).unwrap();
-        fs::write(root.join("pid"), format!("{pid} {}", descendants::started(pid).unwrap())).unwrap();
+        fs::write(root.join("pid"), format!("{pid} {}", descendants::start_time(pid).unwrap())).unwrap();
         child
     }
 
@@ -177,7 +177,7 @@ mod tests {
         let mut child = Command::new("sleep").arg("600").env(NONCE, &nonce).process_group(0).spawn().unwrap();
         let pid = i32::try_from(child.id()).unwrap();
         let directory = HostDirectory::create(hosts.path(), &nonce, Tenure::Kept).unwrap();
-        directory.record(pid, descendants::started(pid).as_deref()).unwrap();
+        directory.record(pid, descendants::start_time(pid).as_deref()).unwrap();
         directory.leave();
         drop(directory);
         assert_eq!(sweep(hosts.path()), 0);

@@ -45,7 +45,7 @@ pub struct HermesPlan {
 }
 
 /// Plans an import. Changes nothing.
-pub fn look(home: &TalariaHome, source: &HermesSource) -> Result<HermesPlan, HermesError> {
+pub fn plan_import(home: &TalariaHome, source: &HermesSource) -> Result<HermesPlan, HermesError> {
     let own = user_file::read(&home.config_file())?.unwrap_or_default();
     Ok(HermesPlan {
         config: settings(source, &own, home)?,
@@ -97,7 +97,7 @@ impl HermesImport {
     }
 
     /// Records the plan, then sets the settings and copies the files. Returns what was done.
-    pub fn bring(&mut self, source: &HermesSource) -> Result<HermesPlan, HermesError> {
+    pub fn apply(&mut self, source: &HermesSource) -> Result<HermesPlan, HermesError> {
         let config = UserFile::lock(&self.home.config_file())?;
         let own = config.text().unwrap_or_default();
         let mut planned = HermesPlan {

@@ -93,7 +93,7 @@ pub async fn reap_strays(hosts: &Path, known: &HashSet<String>) -> usize {
         if !is_nonce(nonce) || known.contains(nonce) || directory::is_owned(&entry.path()) {
             continue;
         }
-        let pid = HostPaths::found(hosts, nonce).recorded().map(|(pid, _)| pid);
+        let pid = HostPaths::find(hosts, nonce).recorded().map(|(pid, _)| pid);
         if ownership::is_own(hosts, nonce, pid) || descendants::carrying(&variable(nonce)).is_empty() {
             reap(hosts, nonce).await;
             ended += 1;
@@ -136,7 +136,7 @@ async fn adopt(
         (Some(foreign), _) => foreign,
         // The engine died between the spawn and recording the process.
         (None, Some(pid)) => {
-            let birth = born(pid).ok_or(AttachError::Ended)?;
+            let birth = started_process(pid).ok_or(AttachError::Ended)?;
             let foreign = prove(&birth, &intent.nonce)?;
             let completed = register.complete(&intent.nonce, &birth).await;
             completed.map_err(|error| AttachError::Unproven { why: error.to_string() })?;
@@ -173,8 +173,8 @@ fn silent(why: impl ToString) -> AttachError {
     AttachError::Silent { why: why.to_string() }
 }
 
-fn born(pid: i32) -> Option<StartedProcess> {
-    Some(StartedProcess { pid, started: descendants::started(pid)?, boot: boot::id() })
+fn started_process(pid: i32) -> Option<StartedProcess> {
+    Some(StartedProcess { pid, started: descendants::start_time(pid)?, boot: boot::id() })
 }
 
 /// Proves that a process is the one that was started, and pins it.

@@ -72,7 +72,7 @@ type Up = (Arc<Connection>, InitializeReply, HostDirectory);
 async fn bring_up(spec: &HostSpec, nonce: &str, register: &dyn HostRegister) -> Result<Up, HostError> {
     let directory = create(spec, nonce, Tenure::Kept)?;
     let (process, pipes) = spawn(spec, nonce, &directory, Tenure::Kept)?;
-    let Some(started) = descendants::started(process.pid()) else {
+    let Some(started) = descendants::start_time(process.pid()) else {
         return Err(HostError::NotUp { why: process.last_words().await });
     };
     let birth = StartedProcess { pid: process.pid(), started, boot: boot::id() };
@@ -116,7 +116,7 @@ fn spawn(
     };
     let (process, pipes) =
         CodexProcess::start(launch).map_err(|cause| HostError::Spawn { path: spec.binary.clone(), cause })?;
-    let started = descendants::started(process.pid());
+    let started = descendants::start_time(process.pid());
     directory.record(process.pid(), started.as_deref()).map_err(|cause| directory_error(spec, cause))?;
     Ok((process, pipes))
 }

@@ -57,12 +57,12 @@ pub(crate) async fn version_of(
             .map(str::trim)
             .find(|line| !line.is_empty())
             .unwrap_or("it printed no reason");
-        return Err(failed(format!("{status}: {}", shown(last))));
+        return Err(failed(format!("{status}: {}", printable(last))));
     }
     Version::from_output(&stdout).ok_or_else(|| LocateError::NoVersion {
         path: path.to_owned(),
         origin,
-        output: shown(stdout.trim()),
+        output: printable(stdout.trim()),
     })
 }
 
@@ -76,6 +76,6 @@ async fn head(pipe: Option<impl AsyncRead + Unpin>) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-fn shown(text: &str) -> String {
+fn printable(text: &str) -> String {
     text.chars().take(SHOWN).filter(|c| *c == '\n' || !c.is_control()).collect()
 }

@@ -111,7 +111,7 @@ impl Migration {
                 self.without(old, &written.only(is_wanted))?
             }
             Some(change) if digest_of(old) == change.after => match &change.base {
-                Some(base) if memory.kept(base).is_none() => self.without(old, &change.added)?,
+                Some(base) if memory.backup(base).is_none() => self.without(old, &change.added)?,
                 base => return Ok(base.clone()),
             },
             Some(change) => self.without(old, &change.added)?,

@@ -178,7 +178,7 @@ impl Memory {
     }
 
     /// Returns a backup if it is unchanged.
-    pub(super) fn kept(&self, digest: &str) -> Option<String> {
+    pub(super) fn backup(&self, digest: &str) -> Option<String> {
         let text = fs::read_to_string(self.text_file(digest)).ok()?;
         (digest_of(&text) == digest).then_some(text)
     }

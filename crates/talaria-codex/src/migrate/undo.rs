@@ -150,7 +150,7 @@ impl MigrationUndo {
         let removed = remove(&old, &change.added).map_err(wrong)?;
         // With something of the user's among ours the kept bytes are not the whole story.
         if digest_of(&old) == change.after && removed.left.is_empty() {
-            let base = change.base.as_deref().map(|base| memory.kept(base));
+            let base = change.base.as_deref().map(|base| memory.backup(base));
             if let Some(new) = base.map_or(Some(None), |kept| kept.map(Some)) {
                 let undone =
                     UndoneMigration { old, new, how: UndoMethod::Bytes, left: Vec::new(), freed: Vec::new() };

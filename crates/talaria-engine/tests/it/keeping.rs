@@ -65,7 +65,7 @@ impl Kept {
         assert!(Arc::into_inner(before).is_some(), "nobody else holds it");
         let register = Arc::clone(&self.ledger) as Arc<dyn HostRegister>;
         let adopted = Host::attach(&self.ledger.record(), self.spec.clone(), register).await.unwrap();
-        assert_eq!((adopted.pid(), adopted.is_kept(), adopted.gone()), (pid, true, None));
+        assert_eq!((adopted.pid(), adopted.is_kept(), adopted.end_reason()), (pid, true, None));
         assert_eq!(adopted.version(), &self.spec.version);
         self.host = Some(Arc::new(adopted));
     }
@@ -114,8 +114,12 @@ async fn the_end_of_an_adopted_codex_is_noticed_and_everything_below_it_goes(cod
     runs(&kept.marker, "sleep 9107", true).await;
     kept.change_owner().await;
     kill_process(Pid::from_raw(kept.host().pid()).unwrap(), Signal::KILL).unwrap();
-    until("its end is noticed", || !kept.host().is_alive() && kept.host().gone().is_some()).await;
-    assert!(kept.host().gone().unwrap().starts_with("Codex ended unexpectedly"), "{:?}", kept.host().gone());
+    until("its end is noticed", || !kept.host().is_alive() && kept.host().end_reason().is_some()).await;
+    assert!(
+        kept.host().end_reason().unwrap().starts_with("Codex ended unexpectedly"),
+        "{:?}",
+        kept.host().end_reason()
+    );
     kept.close().await;
 }
 

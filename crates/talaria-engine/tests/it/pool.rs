@@ -196,7 +196,7 @@ async fn a_dead_host_is_buried_and_not_given_to_anybody() {
     let pool = Scripted::new(quiet());
     let first = pool.get().await;
     kill_process(Pid::from_raw(first.pid()).unwrap(), Signal::KILL).unwrap();
-    until("its end is noticed", || first.gone().is_some()).await;
+    until("its end is noticed", || first.end_reason().is_some()).await;
     let second = pool.get().await;
     assert_ne!(second.pid(), first.pid());
     assert!(

@@ -382,7 +382,7 @@ async fn a_stopped_codex_is_silent_and_can_be_ended_although_others_hold_it(code
     let holder = Arc::clone(&real.host);
     real.host.terminate("it was silent for too long").await;
     assert!(!holder.is_alive());
-    assert_eq!(holder.gone(), Some("it was silent for too long"));
+    assert_eq!(holder.end_reason(), Some("it was silent for too long"));
     let why = "it was silent for too long".to_owned();
     assert_eq!(holder.probe(limit).await, Probe::Gone { why });
     real.close().await;

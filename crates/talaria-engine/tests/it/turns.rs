@@ -437,7 +437,7 @@ async fn a_killed_codex_loses_the_turn_with_the_signal_named(codex: Codex) {
     let last = asked.last().unwrap();
     assert_eq!(last.user_texts().iter().filter(|text| text.contains("talk")).count(), 1, "{last:?}");
     again.leave().await;
-    assert!(real.host.gone().is_some_and(|why| why.contains("SIGKILL")));
+    assert!(real.host.end_reason().is_some_and(|why| why.contains("SIGKILL")));
     assert!(real.host.account().await.unwrap_err().to_string().contains("SIGKILL"));
     real.close().await;
 }

@@ -80,7 +80,7 @@ pub(super) fn is_first(word: &[u8]) -> bool {
 pub(super) fn spaced(look: Look<'_>, text: &[u8], end: usize) -> Result<Option<Hidden>, More> {
     for (first, rest) in SPACED {
         if text.eq_ignore_ascii_case(first.as_bytes()) && begins(look, end, rest)? {
-            return given(look, Style::Plain, b' ', end + rest.len());
+            return find_value(look, Style::Plain, b' ', end + rest.len());
         }
     }
     Ok(None)
@@ -107,7 +107,7 @@ pub(super) fn continued(look: Look<'_>, text: &[u8], before: u8, end: usize) -> 
         let is_word = front.last().is_none_or(|byte| !ALNUM.has(*byte));
         if is_word && last.eq_ignore_ascii_case(stem.as_bytes()) && begins(look, end, rest)? {
             let style = if any(last, UPPER) && !any(last, LOWER) { Style::Capitals } else { Style::Plain };
-            return given(look, style, before, end + rest.len());
+            return find_value(look, style, before, end + rest.len());
         }
     }
     Ok(None)
@@ -117,7 +117,7 @@ pub(super) fn continued(look: Look<'_>, text: &[u8], before: u8, end: usize) -> 
 pub(super) fn begun(look: Look<'_>, at: usize) -> Result<Option<Hidden>, More> {
     for word in OTHER {
         if begins(look, at, word)? {
-            return given(look, Style::Plain, b' ', at + word.len());
+            return find_value(look, Style::Plain, b' ', at + word.len());
         }
     }
     Ok(None)
@@ -133,7 +133,7 @@ fn begins(look: Look<'_>, at: usize, word: &str) -> Result<bool, More> {
     Ok(true)
 }
 
-fn given(look: Look<'_>, style: Style, before: u8, end: usize) -> Result<Option<Hidden>, More> {
+fn find_value(look: Look<'_>, style: Style, before: u8, end: usize) -> Result<Option<Hidden>, More> {
     let name = Name { kind: "password", role: Role::Password, style };
     // French puts a blank in front of the colon, which is often one that does not break.
     let end = if look.begins(end, "\u{a0}".as_bytes())? { end + 2 } else { end };

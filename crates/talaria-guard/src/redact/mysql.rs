@@ -58,7 +58,7 @@ pub(super) fn in_list(look: Look<'_>, end: usize) -> Result<Option<Hidden>, More
         let Some((quote, from)) = Quote::at(look, next)?.filter(|_| next > after) else { return Ok(None) };
         let Some(to) = quote.end(look, from, FAR)? else { return Ok(None) };
         if look.begins(from, b"-p")? && to > from + 2 {
-            return judged(look, from + 2, Some(to), Until::Quote(quote));
+            return judge(look, from + 2, Some(to), Until::Quote(quote));
         }
         at = to;
     }
@@ -91,18 +91,18 @@ fn end_of_word(look: Look<'_>, from: usize) -> Result<Option<usize>, More> {
 /// Finds the password that begins at `at`, after the letter of the option.
 fn password(look: Look<'_>, at: usize) -> Result<Option<Hidden>, More> {
     let Some((quote, from)) = Quote::at(look, at)? else {
-        return judged(look, at, bare_end(look, at)?, Until::Bare);
+        return judge(look, at, bare_end(look, at)?, Until::Bare);
     };
     // The mark may also end a text that contains the option: `"mysql -p"`.
     let first = look.get(from)?;
     if first.is_none_or(|byte| byte.is_ascii_whitespace() || b",;:)]}\\\"'`".contains(&byte)) {
         return Ok(None);
     }
-    judged(look, from, quote.end(look, from, SEEN)?, Until::Quote(quote))
+    judge(look, from, quote.end(look, from, SEEN)?, Until::Quote(quote))
 }
 
 /// Decides about the text that begins at `from`, and ends at `to` unless it is long.
-fn judged(look: Look<'_>, from: usize, to: Option<usize>, until: Until) -> Result<Option<Hidden>, More> {
+fn judge(look: Look<'_>, from: usize, to: Option<usize>, until: Until) -> Result<Option<Hidden>, More> {
     let text = look.slice(from, to.unwrap_or(from + SEEN));
     let is_port = text.contains(&b':') && text.iter().all(|byte| DIGIT.has(*byte) || b":.".contains(byte));
     let is_name = names_a_secret(text) && !any(text, LOWER);

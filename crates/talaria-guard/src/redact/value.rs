@@ -42,14 +42,14 @@ pub(super) fn find(look: Look<'_>, given: &Assignment) -> Result<Option<Hidden>,
     if given.form == Form::Element {
         return element(look, given);
     }
-    if let Some((quote, from)) = opened(look, given)? {
+    if let Some((quote, from)) = find_opening(look, given)? {
         return quoted(look, given, quote, from);
     }
     if given.form == Form::Compared { Ok(None) } else { bare(look, given) }
 }
 
 /// Finds the quotation mark that opens the value, also after a type or inside `Some(…)`.
-fn opened(look: Look<'_>, given: &Assignment) -> Result<Option<(Quote, usize)>, More> {
+fn find_opening(look: Look<'_>, given: &Assignment) -> Result<Option<(Quote, usize)>, More> {
     if let Some(open) = Quote::open(look, given.value)? {
         return Ok(Some(open));
     }

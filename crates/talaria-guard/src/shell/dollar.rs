@@ -145,7 +145,7 @@ impl Reader<'_, '_> {
             match counts {
                 true => lexed.expand(WordPiece::Unknown, WordExtent::One),
                 false if matches!(name, "@" | "*") => {
-                    lexed.expand(WordPiece::Variable("@".to_owned()), extent)
+                    lexed.expand(WordPiece::Variable("@".to_owned()), extent);
                 }
                 false if is_name(name) => variable(lexed, name, extent),
                 false if name.bytes().all(|byte| byte.is_ascii_digit()) => {

@@ -133,7 +133,7 @@ impl Draft {
     }
 
     /// Returns what a name was last assigned to, if the line assigned it.
-    pub(super) fn named(&self, name: &str) -> Option<&super::Word> {
+    pub(super) fn nickname(&self, name: &str) -> Option<&super::Word> {
         self.nicknames.get(name)
     }
 

@@ -144,12 +144,12 @@ fn setting(pair: &Word, inner: &mut Vec<Inner>, aliases: &mut Vec<(String, Word)
     let name = name.to_ascii_lowercase();
     match name.strip_prefix("alias.") {
         Some(alias) => aliases.push((alias.to_owned(), value)),
-        None => inner.extend(named(&name, &value)),
+        None => inner.extend(run_by_setting(&name, &value)),
     }
 }
 
 /// What git runs because a setting has this value.
-fn named(name: &str, value: &Word) -> Option<Inner> {
+fn run_by_setting(name: &str, value: &Word) -> Option<Inner> {
     let is_one = |list: &[&str]| list.iter().any(|known| is_setting(known, name));
     if is_one(COMMANDS) {
         let switches = ["", "true", "false", "0", "1", "cache", "store", "osxkeychain", "manager"];
@@ -258,7 +258,7 @@ fn configured(words: &[Word]) -> Vec<Inner> {
     let Some(name) = name.text().map(str::to_ascii_lowercase) else { return vec![Inner::Code] };
     match name.starts_with("alias.") {
         true => vec![aliased(value, &[])],
-        false => named(&name, value).into_iter().collect(),
+        false => run_by_setting(&name, value).into_iter().collect(),
     }
 }
 

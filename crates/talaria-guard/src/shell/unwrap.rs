@@ -67,7 +67,7 @@ impl Reader<'_, '_> {
         let command = self.draft.command(index);
         let at = command.at;
         let Some(name) = command.words.first().and_then(Word::text) else { return Ok(()) };
-        let Some(value) = self.draft.named(name).cloned() else { return Ok(()) };
+        let Some(value) = self.draft.nickname(name).cloned() else { return Ok(()) };
         // An alias that begins with its own name is not expanded a second time.
         let is_inside = |owner: &usize| {
             *owner != index && self.draft.command(*owner).words.first().and_then(Word::text) == Some(name)
@@ -84,7 +84,7 @@ impl Reader<'_, '_> {
                 // An alias that ends in a blank lets the next word be one, too.
                 let follows = value.start().ends_with([' ', '\t']);
                 let next = rest.first().and_then(Word::text).filter(|_| follows);
-                match next.and_then(|next| self.draft.named(next)).and_then(Word::text).and_then(split) {
+                match next.and_then(|next| self.draft.nickname(next)).and_then(Word::text).and_then(split) {
                     Some(second) => words.extend(second.into_iter().chain(rest[1..].iter().cloned())),
                     None => words.extend(rest),
                 }

@@ -103,7 +103,7 @@ fn prepare(
             message: clean(&task.error).unwrap_or_else(|| "the old bridge kept no reason".to_owned()),
         },
         "cancelled" => Outcome::Interrupted { by: Who::User },
-        status => Outcome::Lost { why: left(&redact(status), task.open_requests) },
+        status => Outcome::Lost { why: left_note(&redact(status), task.open_requests) },
     };
     let report = Report::new(outcome, said.last().cloned(), Usage::default(), 0);
     let in_time = |time: Option<i64>| time.map(|time| time.clamp(0, now));
@@ -143,7 +143,7 @@ fn prepare(
     Ok(ImportedSession { session, from: ImportedFrom::Task, turns: vec![turn], updated_at })
 }
 
-fn left(status: &str, open_requests: usize) -> String {
+fn left_note(status: &str, open_requests: usize) -> String {
     let status: String = status.chars().take(40).collect();
     match open_requests {
         0 => format!("the old bridge left it {status}"),

@@ -69,7 +69,7 @@ impl HermesUndo {
     }
 
     /// Takes settings and files back. Called again it does what is left to do.
-    pub fn take_back(&self, back: UndoMode) -> Result<UndoneFiles, HermesError> {
+    pub fn apply(&self, back: UndoMode) -> Result<UndoneFiles, HermesError> {
         let mut undone = UndoneFiles::default();
         self.settings(back, &mut undone)?;
         blocking_point("after:undo-settings");

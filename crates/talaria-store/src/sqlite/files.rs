@@ -47,7 +47,7 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
 }
 
 /// Looks at what is there.
-pub(crate) fn look(path: &Path) -> io::Result<Content> {
+pub(crate) fn examine(path: &Path) -> io::Result<Content> {
     let metadata = match fs::metadata(path) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Content::Empty),

@@ -211,7 +211,7 @@ async fn apply(conn: &mut SqliteConnection, batch: &Batch, appended: Appended, c
         Change::Request(patch) => request::update(conn, session, at, patch).await,
         Change::TaskWorktree(worktree) => task::set_worktree(conn, session, worktree).await,
         Change::TaskNotify(notify) => task::set_notify(conn, session, &notify).await,
-        Change::TakeBack { after } => turn::take_back(conn, session, after).await,
+        Change::TakeBack { after } => turn::withdraw_after(conn, session, after).await,
         Change::Background(commands) => background::set(conn, session, commands).await,
         Change::Outbox(new) => outbox::insert(conn, session, new).await,
         Change::Audit(entry) => audit::insert(conn, entry).await,

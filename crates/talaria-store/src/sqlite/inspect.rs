@@ -26,7 +26,7 @@ impl SqliteStore {
         if files::has_hot_journal(path) {
             return Ok(Inspection::HotJournal);
         }
-        match files::look(path).map_err(|cause| StoreOpenError::of_io(path, cause))? {
+        match files::examine(path).map_err(|cause| StoreOpenError::of_io(path, cause))? {
             Content::Empty => return Ok(Inspection::Missing),
             Content::NotAFile => return Err(StoreOpenError::NotAFile(path.to_owned())),
             Content::Foreign => return Err(StoreOpenError::Foreign(path.to_owned())),
@@ -39,13 +39,13 @@ impl SqliteStore {
             .immutable(!has_log)
             .busy_timeout(BUSY)
             .disable_statement_logging();
-        let looked = async {
+        let checked = async {
             let mut conn = options.connect().await?;
-            let looked = look(&mut conn, limit).await;
+            let checked = check(&mut conn, limit).await;
             let _ = conn.close().await;
-            looked
+            checked
         };
-        let (shape, inspection) = looked.await.map_err(|cause| match cause {
+        let (shape, inspection) = checked.await.map_err(|cause| match cause {
             StoreError::Corrupt(why) => StoreOpenError::FoundDamaged { path: path.to_owned(), why },
             cause => StoreOpenError::of_store(path, cause),
         })?;
@@ -60,7 +60,7 @@ impl SqliteStore {
     }
 }
 
-async fn look(conn: &mut SqliteConnection, limit: Duration) -> Result<(Shape, Inspection), StoreError> {
+async fn check(conn: &mut SqliteConnection, limit: Duration) -> Result<(Shape, Inspection), StoreError> {
     let shape = schema::read(conn).await?;
     let until = Instant::now() + limit;
     conn.lock_handle().await?.set_progress_handler(LOOK_EVERY, move || Instant::now() < until);

@@ -41,7 +41,7 @@ impl SqliteStore {
         if files::has_hot_journal(path) {
             roll_back(path, &connect).await?;
         }
-        let content = files::look(path).map_err(|cause| StoreOpenError::of_io(path, cause))?;
+        let content = files::examine(path).map_err(|cause| StoreOpenError::of_io(path, cause))?;
         match content {
             Content::NotAFile => return Err(StoreOpenError::NotAFile(path.to_owned())),
             Content::Foreign => return Err(StoreOpenError::Foreign(path.to_owned())),
@@ -49,7 +49,7 @@ impl SqliteStore {
         }
         files::prepare(path).map_err(|cause| StoreOpenError::of_io(path, cause))?;
         if content == Content::Database {
-            look_before(path, now, &connect, steps).await?;
+            check_existing(path, now, &connect, steps).await?;
         }
         let mut conn =
             open_writer(&connect, options, steps).await.map_err(|cause| damaged(path, now, cause))?;
@@ -98,7 +98,7 @@ async fn roll_back(path: &Path, connect: &SqliteConnectOptions) -> Result<(), St
 }
 
 /// Checks an existing file without changing it.
-async fn look_before(
+async fn check_existing(
     path: &Path,
     now: i64,
     connect: &SqliteConnectOptions,

@@ -89,7 +89,7 @@ impl SqliteStore {
                 .bind(due_at)
                 .execute(conn)
                 .await?;
-                be_claimed(&id, &by, done.rows_affected())
+                require_claim(&id, &by, done.rows_affected())
             })
         })
         .await
@@ -183,14 +183,14 @@ impl SqliteStore {
                 .bind(error)
                 .execute(conn)
                 .await?;
-                be_claimed(&id, &by, done.rows_affected())
+                require_claim(&id, &by, done.rows_affected())
             })
         })
         .await
     }
 }
 
-fn be_claimed(id: &str, by: &str, changed: u64) -> Result<(), StoreError> {
+fn require_claim(id: &str, by: &str, changed: u64) -> Result<(), StoreError> {
     match changed {
         0 => Err(StoreError::Conflict(format!("{by} has not claimed {id}"))),
         _ => Ok(()),

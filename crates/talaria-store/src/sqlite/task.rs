@@ -59,7 +59,7 @@ pub(crate) async fn set_worktree(
 ) -> Result<(), StoreError> {
     let update = sqlx::query("update task set worktree = $2 where session = $1");
     let done = update.bind(session.as_str()).bind(worktree).execute(conn).await?;
-    be_a_task(session, done.rows_affected())
+    require_task(session, done.rows_affected())
 }
 
 /// Changes the notification targets.
@@ -71,10 +71,10 @@ pub(crate) async fn set_notify(
     let update = sqlx::query("update task set notify = $2 where session = $1");
     let notify = serde_json::json!(notify).to_string();
     let done = update.bind(session.as_str()).bind(notify).execute(conn).await?;
-    be_a_task(session, done.rows_affected())
+    require_task(session, done.rows_affected())
 }
 
-fn be_a_task(session: &SessionId, changed: u64) -> Result<(), StoreError> {
+fn require_task(session: &SessionId, changed: u64) -> Result<(), StoreError> {
     match changed {
         0 => Err(StoreError::Conflict(format!("the session {session} is no task"))),
         _ => Ok(()),

@@ -125,7 +125,7 @@ pub(crate) async fn insert(
 }
 
 /// Withdraws the unsent turns after this one.
-pub(crate) async fn take_back(
+pub(crate) async fn withdraw_after(
     conn: &mut SqliteConnection,
     session: &SessionId,
     after: i64,

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use talaria_core::api::{Import as Asked, ImportFrom, ImportHow, ImportedSessions, Problem, ProblemCode};
 use talaria_import::hermes::{
-    HermesError, HermesHome, HermesImport, HermesSessions, HermesSource, HermesUndo, UndoMode, look,
+    HermesError, HermesHome, HermesImport, HermesSessions, HermesSource, HermesUndo, UndoMode, plan_import,
 };
 use talaria_import::preview_conversations;
 use talaria_server::client::{Client, ClientError};
@@ -47,7 +47,7 @@ fn trouble(error: &HermesError) -> Trouble {
 
 /// Says what would happen.
 async fn preview(settings: &Settings, source: &HermesSource) -> Result<Report, Trouble> {
-    let planned = look(&settings.home, source).map_err(|error| trouble(&error))?;
+    let planned = plan_import(&settings.home, source).map_err(|error| trouble(&error))?;
     let mut report = Report::new(&settings.home, source, planned);
     report.dry_run = true;
     let Some(path) = &source.database else { return Ok(report) };
@@ -97,7 +97,7 @@ async fn import(settings: &Settings, source: &HermesSource) -> Result<Report, Tr
         None => None,
     };
     let mut import = HermesImport::begin(&settings.home, source).map_err(|error| trouble(&error))?;
-    let planned = import.bring(source).map_err(|error| trouble(&error))?;
+    let planned = import.apply(source).map_err(|error| trouble(&error))?;
     let mut report = Report::new(&settings.home, source, planned);
     if let (Some(client), Some(path)) = (client, &source.database) {
         let came = pages(&client, &asked(path, ImportHow::Take, Some(import.run()))?).await?;
@@ -154,8 +154,7 @@ async fn undo(options: &Hermes, settings: &Settings) -> Result<u8, Trouble> {
         true => (UndoMode::Preview, ImportHow::PreviewUndo),
         false => (UndoMode::Apply, ImportHow::Undo),
     };
-    let files =
-        undo.take_back(back).map_err(|error| trouble(&error).renamed("cannot take the import back"))?;
+    let files = undo.apply(back).map_err(|error| trouble(&error).renamed("cannot take the import back"))?;
     let mut report = UndoReport {
         home: undo.source().to_owned(),
         dry_run: options.dry_run,

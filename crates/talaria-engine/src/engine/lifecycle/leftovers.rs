@@ -123,7 +123,7 @@ async fn end_found(home: &TalariaHome, own: &OwnHosts, found: Vec<LeftProcess>) 
     // A process that cannot be killed hangs in the kernel: nothing more can be done about it.
     let _ = tokio::time::timeout(GONE_LIMIT, gone).await;
     let survives = |process: &LeftProcess| {
-        descendants::started(process.pid).as_deref() == Some(process.entry.started.as_str())
+        descendants::start_time(process.pid).as_deref() == Some(process.entry.started.as_str())
     };
     let (survivors, ended): (Vec<_>, Vec<_>) = found.into_iter().partition(survives);
     for nonce in nonces(&ended).difference(&nonces(&survivors)) {
@@ -173,7 +173,7 @@ fn left_host(hosts: &Path, own: &OwnHosts, nonce: &str) -> Option<LeftHost> {
     if !is_nonce(nonce) {
         return None;
     }
-    let place = HostPaths::found(hosts, nonce);
+    let place = HostPaths::find(hosts, nonce);
     let pid = place.recorded().map(|(pid, _)| pid);
     let is_own = own.has(nonce) || pid.is_some_and(|pid| works_here(hosts, nonce, pid));
     (is_own && !directory::is_owned(&place.root)).then_some(LeftHost { pid })

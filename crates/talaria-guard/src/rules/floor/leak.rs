@@ -140,7 +140,7 @@ impl<'a> Flow<'a> {
             self.spread(index);
             if COPIERS.contains(&program.as_str()) {
                 let copies = command.words.iter().skip(1).filter(|word| !word.start().starts_with('-'));
-                let copies: Vec<String> = copies.flat_map(|word| self.named(index, word)).collect();
+                let copies: Vec<String> = copies.flat_map(|word| self.paths_in(index, word)).collect();
                 self.files.extend(copies);
             }
         }
@@ -297,11 +297,11 @@ impl<'a> Flow<'a> {
     /// Is a secret file among the arguments?
     fn names_secret(&self, index: usize) -> bool {
         let words = self.scene.readings(index).iter().flat_map(|words| words.iter().skip(1));
-        words.flat_map(|word| self.named(index, word)).any(|path| self.is_hot(&path))
+        words.flat_map(|word| self.paths_in(index, word)).any(|path| self.is_hot(&path))
     }
 
     /// The paths in a word: the word itself, and what follows a `=`, `@` or `:` in it.
-    fn named(&self, index: usize, word: &Word) -> Vec<String> {
+    fn paths_in(&self, index: usize, word: &Word) -> Vec<String> {
         let after = ['=', '@', ':'].into_iter().filter_map(|sign| send::after(word, sign));
         std::iter::once(word.clone()).chain(after).map(|word| self.scene.path(index, &word)).collect()
     }

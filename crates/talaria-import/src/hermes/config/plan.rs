@@ -8,7 +8,7 @@ use serde_json::Value as Yaml;
 use toml_edit::Value;
 
 use super::secrets::{Variable, secret_names};
-use super::servers::{Wanted, wanted};
+use super::servers::{HermesServer, read_servers};
 use super::settings::{Wish, wishes};
 use super::yaml::Tree;
 use talaria_core::config::{self, Problem};
@@ -101,7 +101,7 @@ pub fn plan(tree: &Tree, own: &str) -> Result<SettingsPlan, Problem> {
     }
     match tree.get("mcp_servers") {
         Some(Yaml::Object(section)) => {
-            let mut servers: Vec<_> = wanted(section).into_iter().take(MOST_SERVERS).collect();
+            let mut servers: Vec<_> = read_servers(section).into_iter().take(MOST_SERVERS).collect();
             // Existing servers have their variables already, whatever their order in Hermes's file.
             servers.sort_by_key(|server| !server.as_ref().is_ok_and(|server| work.has(server)));
             for server in servers {
@@ -137,7 +137,7 @@ struct Work {
 impl Work {
     fn setting(&mut self, wish: Wish) -> Result<(), Problem> {
         let Wish { from, path, value } = wish;
-        match self.found(&path, &value)? {
+        match self.find_existing(&path, &value)? {
             Found::Same => self.plan.same += 1,
             Found::Other => self.plan.kept.push(KeptSetting { from, key: path.to_string() }),
             Found::Nothing => match self.trial(&self.plan.text, &path, &value) {
@@ -154,13 +154,13 @@ impl Work {
         Ok(())
     }
 
-    fn server(&mut self, server: Wanted) -> Result<(), Problem> {
+    fn server(&mut self, server: HermesServer) -> Result<(), Problem> {
         let from = format!("mcp_servers.{}", server.name);
         let Some(path) = KeyPath::new(["mcp_servers", &server.name]) else { return Ok(()) };
         if edit::get(&self.plan.text, &path)?.is_some() {
             let (mut is_same, mut same) = (true, 0);
             for (key, value) in &server.keys {
-                match self.found(&path.join(key), value)? {
+                match self.find_existing(&path.join(key), value)? {
                     Found::Same => same += 1,
                     // A key that has no effect here was not taken over the first time either.
                     Found::Nothing => {}
@@ -231,13 +231,13 @@ impl Work {
     }
 
     /// Returns whether a server of this name exists here.
-    fn has(&self, server: &Wanted) -> bool {
+    fn has(&self, server: &HermesServer) -> bool {
         KeyPath::new(["mcp_servers", &server.name])
             .is_some_and(|path| edit::get(&self.plan.text, &path).is_ok_and(|there| there.is_some()))
     }
 
     /// Why a server cannot come: the value of one of its variables would be that of another place.
-    fn clash(&self, server: &Wanted) -> Option<String> {
+    fn clash(&self, server: &HermesServer) -> Option<String> {
         let mut own: HashMap<&str, (&str, &Option<String>)> = HashMap::new();
         for (variable, value) in server.variables.iter().zip(&server.values) {
             let name = variable.name.as_str();
@@ -255,14 +255,14 @@ impl Work {
     }
 
     /// Records the values of a server's variables.
-    fn record_variables(&mut self, server: &Wanted) {
+    fn record_variables(&mut self, server: &HermesServer) {
         for (variable, value) in server.variables.iter().zip(&server.values) {
             let place = place_of(variable).to_owned();
             self.standing.entry(variable.name.clone()).or_insert_with(|| (place, value.clone()));
         }
     }
 
-    fn found(&self, path: &KeyPath, value: &Value) -> Result<Found, Problem> {
+    fn find_existing(&self, path: &KeyPath, value: &Value) -> Result<Found, Problem> {
         let Some(there) = edit::get(&self.plan.text, path)? else { return Ok(Found::Nothing) };
         Ok(match there.into_value() {
             Ok(there) if literal(&there) == literal(value) => Found::Same,

@@ -13,7 +13,7 @@ use talaria_core::servers::{holds_secret, is_variable_name, looks_secret, refere
 const FIRST: [&str; 6] = ["command", "args", "env", "cwd", "url", "headers"];
 
 /// A server that is wished for.
-pub(super) struct Wanted {
+pub(super) struct HermesServer {
     pub(super) name: String,
     /// Its keys, in order.
     pub(super) keys: Vec<(String, Value)>,
@@ -23,21 +23,21 @@ pub(super) struct Wanted {
 }
 
 /// Reads the entries; those that cannot be taken over with the reason.
-pub(super) fn wanted(section: &Map<String, Yaml>) -> Vec<Result<Wanted, (String, String)>> {
+pub(super) fn read_servers(section: &Map<String, Yaml>) -> Vec<Result<HermesServer, (String, String)>> {
     section.iter().map(|(name, entry)| server(name, entry).map_err(|why| (name.clone(), why))).collect()
 }
 
-fn server(name: &str, entry: &Yaml) -> Result<Wanted, String> {
+fn server(name: &str, entry: &Yaml) -> Result<HermesServer, String> {
     let Yaml::Object(entry) = entry else { return Err("it is not a list of settings".to_owned()) };
     check_texts(entry)?;
     let mut wanted =
-        Wanted { name: name.to_owned(), keys: Vec::new(), variables: Vec::new(), values: Vec::new() };
+        HermesServer { name: name.to_owned(), keys: Vec::new(), variables: Vec::new(), values: Vec::new() };
     let first = FIRST.iter().filter_map(|key| entry.get_key_value(*key));
     let rest = entry.iter().filter(|(key, _)| !FIRST.contains(&key.as_str()));
     for (key, value) in first.chain(rest) {
         let value = match (key.as_str(), value) {
             (_, Yaml::Null) => None,
-            ("env" | "headers", Yaml::Object(entries)) => Some(wanted.given(key, entries)?),
+            ("env" | "headers", Yaml::Object(entries)) => Some(wanted.read_table(key, entries)?),
             (_, value) => toml(value),
         };
         wanted.keys.extend(value.map(|value| (key.clone(), value)));
@@ -89,9 +89,9 @@ fn leaves<'a>(name: &'a str, value: &'a Yaml) -> Vec<(&'a str, &'a str)> {
     }
 }
 
-impl Wanted {
+impl HermesServer {
     /// Variables of a program or headers of an address.
-    fn given(&mut self, key: &str, entries: &Map<String, Yaml>) -> Result<Value, String> {
+    fn read_table(&mut self, key: &str, entries: &Map<String, Yaml>) -> Result<Value, String> {
         let mut table = InlineTable::new();
         for (name, value) in entries {
             let text = match value {

@@ -10,7 +10,7 @@ use talaria_store::StoreError;
 
 use super::Conversation;
 use super::past::{PastMessage, Row, message};
-use crate::database::{SourceDatabase, columns, text, time, wanted};
+use crate::database::{SourceDatabase, column_or_null, columns, text, time};
 use crate::error::{DatabaseError, SourceProgram};
 
 /// The newest schema version that was examined.
@@ -89,11 +89,11 @@ impl<'a> Reader<'a> {
         after: Option<&str>,
         limit: u32,
     ) -> Result<Vec<Conversation>, StoreError> {
-        let texts =
-            ["title", "model", "cwd", "parent_session_id"].map(|name| wanted(&self.sessions, name, "blob"));
-        let times = ["started_at", "ended_at"].map(|name| wanted(&self.sessions, name, "real"));
+        let texts = ["title", "model", "cwd", "parent_session_id"]
+            .map(|name| column_or_null(&self.sessions, name, "blob"));
+        let times = ["started_at", "ended_at"].map(|name| column_or_null(&self.sessions, name, "real"));
         let counts = ["input_tokens", "output_tokens", "cache_read_tokens", "reasoning_tokens"]
-            .map(|name| wanted(&self.sessions, name, "integer"));
+            .map(|name| column_or_null(&self.sessions, name, "integer"));
         let select = format!(
             "select cast(id as blob) as id, {}, {}, {} from sessions
              where typeof(id) = 'text' and id > $1 order by id limit $2",
@@ -159,8 +159,8 @@ impl<'a> Reader<'a> {
             whole("content"),
             whole("tool_calls"),
             whole("reasoning"),
-            wanted(&self.messages, "tool_call_id", "blob"),
-            wanted(&self.messages, "timestamp", "real"),
+            column_or_null(&self.messages, "tool_call_id", "blob"),
+            column_or_null(&self.messages, "timestamp", "real"),
         );
         let mut part = Part { last: after, ..Part::default() };
         let mut size = 0;
