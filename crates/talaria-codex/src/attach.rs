@@ -129,7 +129,7 @@ impl Host {
 
     /// Takes up a thread that is loaded here, as it is, also while a turn runs. Codex refuses one that never had a turn.
     pub async fn attach_thread(&self, thread: &ThreadId) -> Result<AttachedThread, AttachThreadError> {
-        let _seat = self.seats().take();
+        let _opening = self.thread_slots().begin_opening();
         if !self.loaded_threads().await?.contains(thread) {
             return Err(AttachThreadError::NotLoaded);
         }

@@ -1,13 +1,13 @@
 //! Which boot of the machine this is. Start times of processes are counted from it, and no process survives it.
 
-/// Names this boot; empty if the system does not tell, and then nothing can be proven.
+/// Names this boot; empty if the system does not report it, and then nothing can be proven.
 #[cfg(target_os = "linux")]
 pub(crate) fn id() -> String {
     std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
 }
 
-/// macOS has a name for the boot; other systems tell when it was, which moves with the clock: after a jump of the clock
-/// hosts are not adopted there but ended.
+/// macOS has a name for the boot; other systems report the boot time, which moves with the clock: after a jump of the
+/// clock hosts are not adopted there but ended.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn id() -> String {
     let ask = |name: &str| {

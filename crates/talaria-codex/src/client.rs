@@ -1,8 +1,8 @@
 //! Requests to Codex: at most 64 in flight, each with a time limit, overload retried.
 //!
-//! Past about 128 requests in flight Codex drops some without an answer, hence the bound; a dropped one would otherwise
-//! be waited for for ever, hence the limit. Only a refusal with `-32001` is sent again: it says that the request was not
-//! looked at. Cancelling a call forgets it; the answer, if it still comes, is ignored.
+//! Past about 128 requests in flight Codex drops some without an answer, hence the bound; without a time limit a
+//! dropped request would hang. Only a refusal with `-32001` is retried: it says that the request was not processed.
+//! Cancelling a call forgets it; a late response is ignored.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -23,12 +23,12 @@ use crate::permit::SendPermit;
 
 /// How many requests may wait for their answer at once.
 const IN_FLIGHT: usize = 64;
-/// How often an overloaded server is asked again.
+/// How often a request is retried when the server is overloaded.
 const RETRIES: u32 = 6;
 /// The pauses before asking again.
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(5));
 
-/// Why a request got no answer that can be used.
+/// Why a request got no usable response.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
     /// Codex said no.
@@ -108,8 +108,8 @@ impl Client {
         self.call_permitted(params, limit, None).await
     }
 
-    /// The same for a request that may be written only by the engine that redeems the permit; without one it is an ordinary
-    /// call.
+    /// The same for a request that may be written only by the engine that redeems the permit; without one it is an
+    /// ordinary call.
     pub(crate) async fn call_permitted<C: Call>(
         &self,
         params: &C,
@@ -124,13 +124,13 @@ impl Client {
         serde_json::from_str(answer.get()).map_err(|error| CallError::Shape { method: C::METHOD, error })
     }
 
-    /// Sends a request and waits for the answer for as long as it takes: whoever asked ends what it is about.
+    /// Sends a request and waits for the response without a time limit: the caller ends what it started.
     pub(crate) async fn call_without_limit<C: Call>(&self, params: &C) -> Result<C::Reply, CallError> {
         let answer = self.call_until_heard(params, None).await?;
         serde_json::from_str(answer.get()).map_err(|error| CallError::Shape { method: C::METHOD, error })
     }
 
-    /// Waits for any answer at all to one request: a refusal is a sign of life too.
+    /// Sends a request and accepts any response: a refusal proves that Codex is alive too.
     pub(crate) async fn is_heard<C: Call>(&self, params: &C, limit: Duration) -> Result<(), CallError> {
         match tokio::time::timeout(limit, self.call_once(params, None)).await {
             Ok(answer) => answer.map(drop),
@@ -190,18 +190,18 @@ impl Client {
         self.send(&serde_json::json!({ "id": id, "result": result }));
     }
 
-    /// Tells Codex that its request is not answered here, and why.
+    /// Refuses a request of Codex, with the reason.
     pub(crate) fn refuse(&self, id: &RequestId, error: &RpcError) {
         let error = serde_json::json!({ "code": error.code, "message": error.message });
         self.send(&serde_json::json!({ "id": id, "error": error }));
     }
 
-    /// A message that cannot be sent any more has no receiver either: the end is reported to every session.
+    /// A failed send can be ignored: every session gets the end of the connection.
     fn send(&self, message: &Value) {
         let _ = self.outgoing.send(Outbound { text: message.to_string(), permit: None });
     }
 
-    /// Brings an answer to whoever waits for it.
+    /// Delivers a response to the call that waits for it.
     pub(crate) fn resolve(&self, id: &RequestId, answer: Answer) {
         let RequestId::Number(id) = id else { return };
         if let Some(sender) = self.lock().calls.remove(id) {
@@ -209,7 +209,7 @@ impl Client {
         }
     }
 
-    /// Fails everything that waits, now and later.
+    /// Fails all pending and future calls.
     pub(crate) fn fail_all(&self, why: &str) {
         let mut waiting = self.lock();
         waiting.gone.get_or_insert_with(|| why.to_owned());
@@ -237,8 +237,7 @@ impl Drop for Forget<'_> {
     }
 }
 
-/// The pause before asking an overloaded server again, spread by half so that many waiting callers do not come back at
-/// once.
+/// The backoff before a retry of an overloaded server, with jitter over half of it so that many callers do not retry at once.
 pub fn pause(retries: u32) -> Duration {
     BACKOFF.spread_pause(retries, 0.5, chance())
 }

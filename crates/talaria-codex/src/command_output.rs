@@ -6,15 +6,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use talaria_codex_proto::wire::notification::CommandPrintedParams;
 use tokio::sync::mpsc;
 
-/// How many commands may run on one host: each waits for an answer, and Codex takes only so many at once.
+/// How many commands may run on one host: each occupies one request in flight, and Codex accepts a limited number.
 const AT_ONCE: usize = 16;
 
-/// Who is told what the commands of a connection print.
+/// Subscribers to the output of a connection's commands.
 #[derive(Debug, Default)]
 pub(crate) struct CommandOutputs(Mutex<HashMap<String, mpsc::UnboundedSender<CommandPrintedParams>>>);
 
 impl CommandOutputs {
-    /// Brings what was printed to whoever started the command; what nobody waits for is dropped.
+    /// Delivers output to the code that started the command; output without a subscriber is dropped.
     pub(crate) fn deliver(&self, printed: CommandPrintedParams) {
         if let Some(listener) = self.lock().get(&printed.process_id) {
             let _ = listener.send(printed);

@@ -1,8 +1,8 @@
 //! Commands of people on a host, in its sandbox and in no conversation (`command/exec`).
 //!
-//! What they print is told by name and goes to whoever started the command; the reader of the socket never waits for
-//! that. It is bounded, because Codex is told how much of each stream to tell. Codex ends a command when the connection
-//! closes, so none outlives the engine. Called by the engine's `shell`.
+//! Their output is routed by name to the code that started the command; the reader of the socket never waits for it. It
+//! is bounded: each request limits how much of a stream Codex sends. Codex ends a command when the connection closes,
+//! so none outlives the engine. Called by the engine's `shell`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,17 +22,17 @@ use super::descendants;
 use super::host::Host;
 use super::live_turns::TurnGuard;
 
-/// How many bytes of each stream are told.
+/// Bytes of each stream that Codex sends.
 pub const MOST_PRINTED: u64 = 4 * 1024 * 1024;
 /// Carries the name of a command in its environment, and in that of everything that it starts.
 const MARK: &str = "TALARIA_COMMAND";
-/// How long a command that was ended may take to be gone until it is ended again, and how often that is done.
+/// How long to wait for an ended command before it is ended again, and how often that is repeated.
 const ENDING: Duration = Duration::from_millis(250);
 const TRIES: u32 = 20;
 
 /// A command to be run.
 #[derive(Clone, Debug)]
-pub struct Line {
+pub struct CommandSpec {
     /// Program and arguments.
     pub command: Vec<String>,
     /// Where.
@@ -45,14 +45,14 @@ pub struct Line {
     pub limit: Option<Duration>,
 }
 
-/// A command that runs. Nobody ends its host meanwhile because there is nothing to do.
+/// A running command. Its host counts as busy, so that it is not ended as idle.
 #[derive(Debug)]
 pub struct Execution {
     host: Arc<Host>,
     name: String,
     printed: mpsc::UnboundedReceiver<CommandPrintedParams>,
     answer: JoinHandle<Result<CommandExecReply, CallError>>,
-    /// How it ended, until that is told.
+    /// The exit code, until it is reported.
     ended: Option<Result<i32, CallError>>,
     is_over: bool,
     _guard: TurnGuard,
@@ -60,34 +60,34 @@ pub struct Execution {
 
 /// Something about a command that runs.
 #[derive(Debug)]
-pub enum Happened {
+pub enum CommandEvent {
     /// It printed something.
     Printed(CommandPrintedParams),
-    /// It has ended with this exit code, or nobody knows how.
+    /// It has ended with this exit code, or the exit code is unknown.
     Ended(Result<i32, CallError>),
 }
 
 /// Why a host does not run a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotRun {
+pub enum CommandRefused {
     /// Its end was decided.
     #[error("Codex is being replaced")]
     Retired,
-    /// As many run as are taken.
+    /// The maximum number of commands runs already.
     #[error("too many commands run already")]
     TooMany,
 }
 
 impl Host {
     /// Runs a command.
-    pub fn execute(self: &Arc<Self>, line: Line) -> Result<Execution, NotRun> {
+    pub fn execute(self: &Arc<Self>, line: CommandSpec) -> Result<Execution, CommandRefused> {
         let name = format!("command-{}", uuid::Uuid::new_v4().simple());
         let guard = self.enter_turn(&ThreadId::new(name.as_str()));
-        // Counted before it is looked at: who decides its end now sees that there is something to do.
+        // Counted before the check, so that a concurrent decision to end the host sees this command.
         if self.is_retired() {
-            return Err(NotRun::Retired);
+            return Err(CommandRefused::Retired);
         }
-        let printed = self.commands().listen(&name).ok_or(NotRun::TooMany)?;
+        let printed = self.commands().listen(&name).ok_or(CommandRefused::TooMany)?;
         let streaming = Streaming {
             process_id: name.clone(),
             stream_stdout_stderr: true,
@@ -128,19 +128,19 @@ impl Host {
 }
 
 impl Execution {
-    /// Waits for what happens next. Nothing is lost when this is cancelled.
-    pub async fn next(&mut self) -> Happened {
+    /// Waits for the next event. Cancel-safe.
+    pub async fn next(&mut self) -> CommandEvent {
         loop {
             if self.is_over {
-                // Codex answers when everything that was printed has been told.
+                // Codex responds after it has sent all output.
                 if let Ok(printed) = self.printed.try_recv() {
-                    return Happened::Printed(printed);
+                    return CommandEvent::Printed(printed);
                 }
                 let told_before = || Err(CallError::Gone { why: "it has ended".to_owned() });
-                return Happened::Ended(self.ended.take().unwrap_or_else(told_before));
+                return CommandEvent::Ended(self.ended.take().unwrap_or_else(told_before));
             }
             tokio::select! {
-                Some(printed) = self.printed.recv() => return Happened::Printed(printed),
+                Some(printed) = self.printed.recv() => return CommandEvent::Printed(printed),
                 answer = &mut self.answer => {
                     self.is_over = true;
                     self.ended = Some(match answer {
@@ -161,7 +161,7 @@ impl Execution {
             // One that Codex has not begun yet is not known to it: then it is ended the next time.
             let _ = self.host.call(&CommandTerminate { process_id: self.name.clone() }).await;
             let mark = format!("{MARK}={}", self.name);
-            // Without a sandbox what left the process group goes on.
+            // Without a sandbox, processes that left the process group keep running.
             let survivors = move || descendants::kill_survivors(&descendants::carrying(&mark));
             let _ = tokio::task::spawn_blocking(survivors).await;
             if tokio::time::timeout(ENDING, &mut self.answer).await.is_ok() {

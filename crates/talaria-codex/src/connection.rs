@@ -1,6 +1,6 @@
-//! The connection to one running Codex: one task reads and never waits for anybody, one task writes.
+//! The connection to one running Codex: one task reads and never blocks on a consumer, one task writes.
 //!
-//! When Codex goes by itself, every waiting call and every session is told why.
+//! When Codex exits, every pending call and every session gets the reason.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -17,7 +17,7 @@ use tokio::task::JoinHandle;
 
 use super::client::{CallError, Client, Outbound};
 use super::command_output::CommandOutputs;
-use super::process::{EXIT_GRACE, Process};
+use super::process::{CodexProcess, EXIT_GRACE};
 use super::queue::Delivery;
 use super::router::Router;
 use super::transport::{Incoming, Outgoing};
@@ -29,7 +29,7 @@ pub(crate) const CALL_LIMIT: Duration = Duration::from_secs(30);
 /// The connection to one running Codex.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    pub(crate) process: Process,
+    pub(crate) process: CodexProcess,
     pub(crate) client: Client,
     pub(crate) router: Router,
     pub(crate) commands: CommandOutputs,
@@ -38,7 +38,7 @@ pub(crate) struct Connection {
     hang_up: Notify,
 }
 
-/// Counts of what came in that could not be used.
+/// Counts of unusable messages.
 #[derive(Debug, Default)]
 struct Tally {
     unknown: AtomicU64,
@@ -46,9 +46,9 @@ struct Tally {
 }
 
 impl Connection {
-    /// Starts reading and writing, and greets Codex. A Codex that does not greet back within `limit` is ended.
+    /// Starts reading and writing, and initializes Codex. A Codex that does not respond within `limit` is ended.
     pub(crate) async fn open(
-        process: Process,
+        process: CodexProcess,
         incoming: Incoming,
         outgoing: Outgoing,
         limit: Duration,
@@ -70,7 +70,7 @@ impl Connection {
         match greet(&connection.client, limit).await {
             Ok(greeting) => {
                 unfinished.0 = None;
-                connection.process.complaints().be_done_with();
+                connection.process.stderr().stop_quoting();
                 Ok((connection, greeting))
             }
             Err(error) => {
@@ -81,30 +81,30 @@ impl Connection {
     }
 
     /// Why Codex is gone, if it is.
-    pub(crate) fn gone(&self) -> Option<&str> {
+    pub(crate) fn end_reason(&self) -> Option<&str> {
         self.gone.get().map(String::as_str)
     }
 
-    /// Counts Codex as gone, for this reason, whatever it does: nothing more is sent, and nobody waits for it.
+    /// Marks Codex as gone, for this reason: nothing more is sent, and pending calls fail.
     pub(crate) fn give_up(&self, why: &str) {
         let why = self.gone.get_or_init(|| why.to_owned());
         self.client.fail_all(why);
     }
 
-    /// Closes the connection and leaves Codex running. Sessions and callers are not told that Codex is gone, since it is
-    /// not: they are to be dropped before.
+    /// Closes the connection and leaves Codex running. Sessions and callers get no notice that Codex is gone, since it
+    /// is not: they are to be dropped before.
     pub(crate) fn hang_up(&self) {
         self.gone.get_or_init(|| "Talaria let go of Codex".to_owned());
         self.hang_up.notify_one();
     }
 
-    /// How many messages came that this build does not know, and how many that were none.
-    pub(crate) fn strangers(&self) -> (u64, u64) {
+    /// Returns the number of unknown messages and the number of corrupt ones.
+    pub(crate) fn unknown_messages(&self) -> (u64, u64) {
         (self.tally.unknown.load(Ordering::Relaxed), self.tally.corrupt.load(Ordering::Relaxed))
     }
 }
 
-/// A start that is given up half-way: the tasks hold the process, so nobody else would end it.
+/// Ends a start that is abandoned half-way: the tasks hold the process, so nothing else would end it.
 struct Unfinished(Option<Arc<Connection>>);
 
 impl Drop for Unfinished {
@@ -131,8 +131,8 @@ async fn greet(client: &Client, limit: Duration) -> Result<InitializeReply, Call
     Ok(reply)
 }
 
-/// Reads to the end of the connection. Nothing in the loop waits for a consumer. A connection that can no longer be written
-/// to has ended as well, and one that can no longer be read from is closed on both sides.
+/// Reads to the end of the connection. Nothing in the loop waits for a consumer. A connection that can no longer be
+/// written to has ended as well, and one that can no longer be read from is closed on both sides.
 async fn read(mut incoming: Incoming, mut writer: JoinHandle<()>, connection: Arc<Connection>) {
     let end = loop {
         tokio::select! {
@@ -147,7 +147,7 @@ async fn read(mut incoming: Incoming, mut writer: JoinHandle<()>, connection: Ar
             }
         }
     };
-    // Looked at before our side is closed: a Codex that ends because of that did not end by itself.
+    // Read before our side is closed: a Codex that ends because of that did not end by itself.
     connection.process.wait(EXIT_GRACE).await;
     let why = match connection.process.end_seen() {
         Some(_) => connection.process.last_words().await,
@@ -194,7 +194,7 @@ impl Connection {
     }
 }
 
-/// Writes until nobody sends any more, or Codex does not take it.
+/// Writes until all senders are dropped or a write fails.
 async fn write(
     mut outgoing: Outgoing,
     mut messages: mpsc::UnboundedReceiver<Outbound>,
@@ -204,7 +204,8 @@ async fn write(
         let is_turn = permit.is_some();
         if let Some((permit, request)) = permit {
             faults::point("before:written").await;
-            // Nothing comes between this and the write: whoever dies in between leaves a turn that has to be looked for.
+            // Nothing may come between this and the write: an engine that dies in between leaves a turn that has to be
+            // looked up in the thread.
             if !permit.redeem() {
                 connection.client.resolve(&request, Err(not_permitted()));
                 continue;
@@ -220,7 +221,7 @@ async fn write(
     }
 }
 
-/// Why input was not written whose permit is gone.
+/// The error for input whose permit was already redeemed.
 fn not_permitted() -> RpcError {
     let message =
         "nothing was written: another engine has sent this input, or the file that permits it was removed";

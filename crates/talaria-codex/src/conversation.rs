@@ -30,7 +30,7 @@ use tokio::time::Instant;
 
 use crate::current::CurrentHost;
 use crate::permit::SendPermit;
-use crate::queue::Queue;
+use crate::queue::ThreadQueue;
 use crate::revival::Revived;
 use crate::threads::{OpenThread, ThreadError};
 use talaria_home::clock::now_ms;
@@ -230,7 +230,7 @@ pub struct CodexConversation {
     bounds: ThreadBounds,
     /// What a person should know before the next turn.
     notices: Vec<String>,
-    queue: Arc<Queue>,
+    queue: Arc<ThreadQueue>,
     /// Tokens of the thread so far.
     total: Usage,
     last_turn: Option<TurnId>,

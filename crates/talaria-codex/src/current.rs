@@ -1,5 +1,5 @@
-//! The host that a session is on now, and where it gets the next. A Codex that died is replaced; whoever holds this sees
-//! the new one.
+//! The host that a session is on now, and where it gets the next. A Codex that died is replaced; every holder of this
+//! sees the new one.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -1,7 +1,7 @@
 //! The processes below a process, from the system's own table.
 //!
-//! Linux gives them in `/proc`, with the session they belong to; elsewhere `ps` is asked. Used when a host ends, so that
-//! nothing it started stays behind; a process is named by pid and start time, because pids are used again.
+//! Linux lists them in `/proc`, with their session; elsewhere `ps` does. Used when a host ends, so that nothing it
+//! started survives; a process is identified by pid and start time, because pids are reused.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 /// A process at one point in time.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Entry {
+pub struct ProcessEntry {
     /// Its process id.
     pub pid: i32,
     parent: i32,
@@ -20,7 +20,7 @@ pub struct Entry {
 }
 
 /// Lists everything below `leader`, and everything in the session that it leads. The leader itself is not in the list.
-pub fn below(leader: i32) -> Vec<Entry> {
+pub fn below(leader: i32) -> Vec<ProcessEntry> {
     let table = table();
     let mut found: HashSet<i32> = HashSet::from([leader]);
     loop {
@@ -41,7 +41,7 @@ pub fn below(leader: i32) -> Vec<Entry> {
 /// The command lines of everything below `leader`, arguments joined by blanks.
 #[cfg(target_os = "linux")]
 pub(crate) fn command_lines_below(leader: i32) -> Vec<String> {
-    let read = |entry: &Entry| std::fs::read(format!("/proc/{}/cmdline", entry.pid)).ok();
+    let read = |entry: &ProcessEntry| std::fs::read(format!("/proc/{}/cmdline", entry.pid)).ok();
     let joined = |line: Vec<u8>| String::from_utf8_lossy(&line).trim_end_matches('\0').replace('\0', " ");
     below(leader).iter().filter_map(read).map(joined).collect()
 }
@@ -56,17 +56,17 @@ pub(crate) fn command_lines_below(leader: i32) -> Vec<String> {
     ps(&["-ww", "-o", "command=", "-p", &pids.join(",")]).lines().map(str::to_owned).collect()
 }
 
-/// Lists everything that has `variable` (`name=value`) in its environment, whoever is its parent now.
+/// Lists everything that has `variable` (`name=value`) in its environment, whatever its parent is now.
 #[cfg(target_os = "linux")]
-pub(crate) fn carrying(variable: &str) -> Vec<Entry> {
+pub(crate) fn carrying(variable: &str) -> Vec<ProcessEntry> {
     table().into_iter().filter(|entry| carries(entry.pid, variable)).collect()
 }
 
 /// Lists everything whose environment has a value of `name` that begins with `prefix`, each with that value.
 #[cfg(target_os = "linux")]
-pub fn carrying_prefix(name: &str, prefix: &str) -> Vec<(Entry, String)> {
+pub fn carrying_prefix(name: &str, prefix: &str) -> Vec<(ProcessEntry, String)> {
     let beginning = format!("{name}={prefix}");
-    let value = |entry: &Entry| {
+    let value = |entry: &ProcessEntry| {
         let environment = std::fs::read(format!("/proc/{}/environ", entry.pid)).unwrap_or_default();
         let one = environment.split(|byte| *byte == 0).find(|one| one.starts_with(beginning.as_bytes()))?;
         Some(String::from_utf8_lossy(&one[name.len() + 1..]).into_owned())
@@ -76,7 +76,7 @@ pub fn carrying_prefix(name: &str, prefix: &str) -> Vec<(Entry, String)> {
 
 /// Lists everything whose environment has a value of `name` that begins with `prefix`, each with that value.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn carrying_prefix(name: &str, prefix: &str) -> Vec<(Entry, String)> {
+pub(crate) fn carrying_prefix(name: &str, prefix: &str) -> Vec<(ProcessEntry, String)> {
     let shown = ps(&["-axEww", "-o", "pid=,command="]);
     let values: std::collections::HashMap<i32, String> =
         shown.lines().filter_map(|line| value_carried(line, name, prefix)).collect();
@@ -95,7 +95,7 @@ fn value_carried(line: &str, name: &str, prefix: &str) -> Option<(i32, String)> 
     values.find(|value| value.starts_with(prefix)).map(|value| (pid, value.to_owned()))
 }
 
-/// Does a process work in this directory? Compared by inode: a copy of the directory is another one.
+/// Returns whether a process works in this directory, compared by inode: a copy of the directory is another one.
 #[cfg(target_os = "linux")]
 pub(crate) fn works_in(pid: i32, directory: &std::path::Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
@@ -137,16 +137,16 @@ pub(crate) fn carries(pid: i32, variable: &str) -> bool {
     carrying(variable).iter().any(|entry| entry.pid == pid)
 }
 
-/// Elsewhere `ps` shows the environment behind the command, for processes of the same user; macOS hides that of its own
+/// Elsewhere `ps` shows the environment after the command, for processes of the same user; macOS hides that of its own
 /// protected programs, which are then found only while Codex lives.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn carrying(variable: &str) -> Vec<Entry> {
+pub(crate) fn carrying(variable: &str) -> Vec<ProcessEntry> {
     let shown = ps(&["-axEww", "-o", "pid=,command="]);
     let pids: HashSet<i32> = shown.lines().filter_map(|line| pid_carrying(line, variable)).collect();
     table().into_iter().filter(|entry| pids.contains(&entry.pid)).collect()
 }
 
-/// Reads a line of `ps -E`: the pid, and behind it the command and the environment as words.
+/// Reads a line of `ps -E`: the pid, followed by the command and the environment as words.
 #[cfg(any(test, not(target_os = "linux")))]
 fn pid_carrying(line: &str, variable: &str) -> Option<i32> {
     let mut words = line.split_whitespace();
@@ -154,8 +154,8 @@ fn pid_carrying(line: &str, variable: &str) -> Option<i32> {
     words.any(|word| word == variable).then_some(pid)
 }
 
-/// Kills those of `entries` that still are the processes they were. Gives how many.
-pub fn kill_survivors(entries: &[Entry]) -> usize {
+/// Kills those of `entries` whose pid and start time still match. Returns how many.
+pub fn kill_survivors(entries: &[ProcessEntry]) -> usize {
     if entries.is_empty() {
         return 0;
     }
@@ -163,8 +163,9 @@ pub fn kill_survivors(entries: &[Entry]) -> usize {
     // A Talaria that was started by a command of this host carries its name as well.
     let own = i32::try_from(std::process::id()).unwrap_or_default();
     let entries = entries.iter().filter(|entry| entry.pid != own);
-    let same = |entry: &&Entry| alive.iter().any(|now| now.pid == entry.pid && now.started == entry.started);
-    let survivors: Vec<&Entry> = entries.filter(same).collect();
+    let same =
+        |entry: &&ProcessEntry| alive.iter().any(|now| now.pid == entry.pid && now.started == entry.started);
+    let survivors: Vec<&ProcessEntry> = entries.filter(same).collect();
     for survivor in &survivors {
         if let Some(pid) = Pid::from_raw(survivor.pid) {
             // It may have ended just now.
@@ -176,18 +177,18 @@ pub fn kill_survivors(entries: &[Entry]) -> usize {
 
 /// When a process started; `None` if there is no such process, or it has ended and only waits to be reaped.
 #[cfg(target_os = "linux")]
-pub fn started(pid: i32) -> Option<String> {
+pub fn start_time(pid: i32) -> Option<String> {
     parse_stat(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?).map(|entry| entry.started)
 }
 
 /// When a process started; `None` if there is no such process, or it has ended and only waits to be reaped.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn started(pid: i32) -> Option<String> {
+pub(crate) fn start_time(pid: i32) -> Option<String> {
     table().into_iter().find(|entry| entry.pid == pid).map(|entry| entry.started)
 }
 
 #[cfg(target_os = "linux")]
-fn table() -> Vec<Entry> {
+fn table() -> Vec<ProcessEntry> {
     let Ok(directory) = std::fs::read_dir("/proc") else { return Vec::new() };
     let pids = directory.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     pids.filter_map(|pid| parse_stat(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)).collect()
@@ -195,14 +196,14 @@ fn table() -> Vec<Entry> {
 
 /// Reads `/proc/<pid>/stat`; the name in parentheses may contain anything, also spaces and parentheses.
 #[cfg(target_os = "linux")]
-fn parse_stat(stat: &str) -> Option<Entry> {
+fn parse_stat(stat: &str) -> Option<ProcessEntry> {
     let (pid, rest) = stat.split_once(" (")?;
     let fields: Vec<&str> = rest.rsplit_once(") ")?.1.split(' ').collect();
     let state = *fields.first()?;
     if state == "Z" {
         return None;
     }
-    Some(Entry {
+    Some(ProcessEntry {
         pid: pid.parse().ok()?,
         parent: fields.get(1)?.parse().ok()?,
         session: fields.get(3)?.parse().ok()?,
@@ -211,7 +212,7 @@ fn parse_stat(stat: &str) -> Option<Entry> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn table() -> Vec<Entry> {
+fn table() -> Vec<ProcessEntry> {
     ps(&["-axo", "pid=,ppid=,pgid=,stat=,lstart="]).lines().filter_map(parse_ps).collect()
 }
 
@@ -224,13 +225,13 @@ pub(crate) fn ps(arguments: &[&str]) -> String {
 
 /// Reads a line of `ps`; one that has ended and is only waiting to be reaped does not count.
 #[cfg(any(test, not(target_os = "linux")))]
-fn parse_ps(line: &str) -> Option<Entry> {
+fn parse_ps(line: &str) -> Option<ProcessEntry> {
     let mut fields = line.split_whitespace();
     let mut number = || fields.next()?.parse::<i32>().ok();
     let (pid, parent, session) = (number()?, number()?, number()?);
     let has_ended = fields.next()?.starts_with('Z');
     let started = fields.collect::<Vec<_>>().join(" ");
-    (!has_ended).then_some(Entry { pid, parent, session, started })
+    (!has_ended).then_some(ProcessEntry { pid, parent, session, started })
 }
 
 #[cfg(test)]
@@ -268,7 +269,7 @@ mod tests {
         let mut child = std::process::Command::new("sleep").arg("600").spawn().unwrap();
         let own = i32::try_from(std::process::id()).unwrap();
         let pid = i32::try_from(child.id()).unwrap();
-        let found: Vec<Entry> = below(own).into_iter().filter(|entry| entry.pid == pid).collect();
+        let found: Vec<ProcessEntry> = below(own).into_iter().filter(|entry| entry.pid == pid).collect();
         assert_eq!(found.len(), 1);
         assert_eq!(kill_survivors(&found), 1);
         child.wait().unwrap();

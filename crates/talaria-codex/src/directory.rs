@@ -1,8 +1,8 @@
 //! The private directory of one host: an empty working directory, a socket, and a lock that says who owns it.
 //!
 //! The path of a unix socket is limited to about a hundred bytes, so a long home is not used for it. Everything is
-//! readable by its owner alone, and goes when the host ends. That of a kept host says so, and stays for as long as the
-//! host does, whoever dies.
+//! readable by its owner alone and is removed when the host ends. The directory of a kept host is marked as kept and
+//! lives as long as the host, even if its engine dies.
 
 use std::fs::{self, DirBuilder, File};
 use std::io;
@@ -17,7 +17,7 @@ use rustix::process::geteuid;
 /// The longest socket path that every supported system takes (104 on macOS, 108 on Linux, with the final zero).
 const SOCKET_PATH_LIMIT: usize = 103;
 
-/// How the name of a directory begins that is not finished.
+/// The name prefix of an unfinished directory.
 pub(crate) const BUILDING: &str = ".";
 
 /// Who a host belongs to.
@@ -32,16 +32,16 @@ pub(crate) enum Tenure {
 /// The private directory of one host.
 #[derive(Debug)]
 pub(crate) struct HostDirectory {
-    place: Place,
+    place: HostPaths,
     /// Held for as long as this process owns the host; see `sweep`.
     lock: Mutex<Option<File>>,
-    /// The host ends with us, and this goes with it.
+    /// True if the host ends with us; then the directory is removed.
     goes_with_us: AtomicBool,
 }
 
 /// Where the directory of a host is.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct HostPaths {
     /// The directory itself.
     pub root: PathBuf,
     /// Where `sweep` finds it; a link if the directory itself lies elsewhere.
@@ -51,13 +51,13 @@ pub struct Place {
 /// Why a directory that is there is not taken over.
 #[derive(Debug)]
 pub(crate) enum Doubt {
-    /// Somebody who lives owns it.
+    /// A living process owns it.
     Owned,
     /// It is not as we left it.
     Odd(String),
 }
 
-impl Place {
+impl HostPaths {
     /// Where the directory of a host will be: below `hosts`, or in the system's runtime directory if the path would be
     /// too long.
     pub(crate) fn of(hosts: &Path, nonce: &str) -> Self {
@@ -67,9 +67,9 @@ impl Place {
         Self { root, listed }
     }
 
-    /// Where the directory of a host is that somebody else made: a link says so, since the runtime directory may have
-    /// been another one then. Nothing but the name that we give counts.
-    pub fn found(hosts: &Path, nonce: &str) -> Self {
+    /// Where the directory of a host is that another process made: a link says so, since the runtime directory may have
+    /// been another one then. Only names of our own form are accepted.
+    pub fn find(hosts: &Path, nonce: &str) -> Self {
         let place = Self::of(hosts, nonce);
         match fs::read_link(&place.listed) {
             Ok(root) if root.file_name().is_some_and(|name| *name == *format!("talaria-{nonce}")) => {
@@ -98,12 +98,12 @@ impl Place {
 }
 
 impl HostDirectory {
-    /// Makes the directory. It appears in `hosts` only when it is locked, so that nobody takes it for one whose owner
+    /// Makes the directory. It appears in `hosts` only when it is locked, so that no sweep takes it for one whose owner
     /// died.
     pub(crate) fn create(hosts: &Path, nonce: &str, tenure: Tenure) -> io::Result<Self> {
         let private = |path: &Path| DirBuilder::new().recursive(true).mode(0o700).create(path);
         private(hosts)?;
-        let place = Place::of(hosts, nonce);
+        let place = HostPaths::of(hosts, nonce);
         let fits = place.root == place.listed;
         let building = if fits { hosts.join(format!("{BUILDING}{nonce}")) } else { place.root.clone() };
         private(&building)?;
@@ -124,7 +124,7 @@ impl HostDirectory {
 
     /// Takes over the directory of a kept host whose engine is gone, if it is as that one left it.
     pub(crate) fn adopt(hosts: &Path, nonce: &str) -> Result<Self, Doubt> {
-        let place = Place::found(hosts, nonce);
+        let place = HostPaths::find(hosts, nonce);
         let odd = |what: &str| Doubt::Odd(format!("{} {what}", place.root.display()));
         let looked =
             fs::symlink_metadata(&place.root).map_err(|error| odd(&format!("is not there: {error}")))?;
@@ -164,7 +164,7 @@ impl HostDirectory {
         &self.place.root
     }
 
-    /// Writes down which process this is, for whoever has to clean up after us.
+    /// Records which process this is, for a later cleanup.
     pub(crate) fn record(&self, pid: i32, started: Option<&str>) -> io::Result<()> {
         fs::write(self.place.root.join("pid"), format!("{pid} {}", started.unwrap_or("")))
     }
@@ -174,7 +174,7 @@ impl HostDirectory {
         fs::metadata(self.place.root.join("pid")).and_then(|file| file.modified()).ok()
     }
 
-    /// Lets go of it: it stays, and another engine may take it over.
+    /// Releases the directory without removing it; another engine may take it over.
     pub(crate) fn leave(&self) {
         self.goes_with_us.store(false, Ordering::Relaxed);
         *self.lock.lock().unwrap_or_else(PoisonError::into_inner) = None;
@@ -194,19 +194,19 @@ impl Drop for HostDirectory {
     }
 }
 
-/// Does this directory belong to a kept host?
+/// Returns whether this directory belongs to a kept host.
 pub(crate) fn is_kept(root: &Path) -> bool {
     root.join("kept").exists()
 }
 
-/// Does somebody who lives own this directory?
+/// Returns whether a living process owns this directory.
 pub fn is_owned(root: &Path) -> bool {
     File::open(root.join("lock")).is_ok_and(|lock| lock.try_lock().is_err())
 }
 
 /// Removes what is left of a host that has ended, if it is ours to remove.
 pub fn remove_leftovers(hosts: &Path, nonce: &str) {
-    let place = Place::found(hosts, nonce);
+    let place = HostPaths::find(hosts, nonce);
     let is_ours = |path: &Path| {
         fs::symlink_metadata(path).is_ok_and(|looked| looked.is_dir() && looked.uid() == geteuid().as_raw())
     };
@@ -224,8 +224,8 @@ pub fn remove_leftovers(hosts: &Path, nonce: &str) {
     }
 }
 
-/// Removes what a copy of a home brought along of the original's hosts: links and directories, and nothing that they lead
-/// to, since that is the original's. What a living process owns here is left.
+/// Removes what a copy of a home brought along of the original's hosts: links and directories, and nothing that they
+/// lead to, since that is the original's. What a living process owns here is left.
 pub fn remove_copies(hosts: &Path) {
     for entry in fs::read_dir(hosts).into_iter().flatten().flatten() {
         let path = entry.path();
@@ -246,8 +246,8 @@ pub(crate) fn remove(listed: &Path) {
     let _ = fs::remove_file(listed);
 }
 
-/// Removes the socket of a Codex that was killed, where a newer version puts it; it removes it itself when it is asked to
-/// end. Its name is made from ours, so nobody else's is meant.
+/// Removes the socket of a Codex that was killed, where a newer version puts it; it removes it itself when it is asked
+/// to end. Its name is derived from ours, so no other directory can be affected.
 fn remove_socket(root: &Path) {
     let Ok(socket) = fs::read_link(root.join("s")) else { return };
     let directory = format!("codex-daemon-{}", geteuid().as_raw());

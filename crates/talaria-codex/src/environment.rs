@@ -1,7 +1,7 @@
 //! The environment of a host: the caller's, except what would mislead it.
 //!
-//! `HOME` is never faked. Talaria's own variables stay out, because they may hold its secrets and every command that the
-//! model runs could read them. A Codex started from inside a Codex command must not take itself for that command.
+//! `HOME` is never faked. Talaria's own variables stay out, because they may hold its secrets and every command that
+//! the model runs could read them. A Codex started from inside a Codex command must not take itself for that command.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ const STALE: &[&str] = &[
     "CODEX_CI",
 ];
 
-/// Tells the host's processes apart from others; not a secret.
+/// Marks the processes of a host; not a secret.
 pub const NONCE: &str = "TALARIA_HOST";
 
 /// What is decided for one host.

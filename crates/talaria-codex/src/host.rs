@@ -1,8 +1,8 @@
 //! A host: one running `codex app-server` with many threads.
 //!
-//! A private one belongs to this process: dropping it ends it and everything below it, and if we are killed the next
-//! start does. A kept one belongs to the engine of a home: it goes on when it is dropped and when we die, and another
-//! engine attaches to it (`adoption`). Closing ends either.
+//! A private host belongs to this process: dropping it ends it and its descendants, and if we are killed the next start
+//! does. A kept host belongs to the engine of a home: it keeps running when this value is dropped and when we die, and
+//! another engine attaches to it (`adoption`). Closing ends either.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,15 +18,15 @@ use tokio_util::sync::CancellationToken;
 
 use super::client::CallError;
 use super::command_output::CommandOutputs;
-use super::complaints::Mark;
 use super::connection::{CALL_LIMIT, Connection};
 use super::directory::HostDirectory;
-use super::keeping::Register;
+use super::host_register::HostRegister;
 use super::live_turns::{BackgroundGuard, LiveTurns, TurnGuard};
-use super::queue::Queue;
+use super::queue::ThreadQueue;
 use super::router::Router;
-use super::seats::Seats;
 pub use super::spec::{HostSpec, Surroundings};
+use super::stderr::StderrMark;
+use super::thread_slots::ThreadSlots;
 use crate::permit::SendPermit;
 
 mod adoption;
@@ -36,7 +36,7 @@ mod launch;
 pub use adoption::{AttachError, reap_strays};
 pub use error::HostError;
 
-/// What a Codex does when it is asked for a sign of life.
+/// The result of probing a Codex.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Probe {
     /// It answers.
@@ -62,29 +62,29 @@ pub struct Host {
     greeting: InitializeReply,
     directory: HostDirectory,
     live_turns: LiveTurns,
-    seats: Seats,
+    thread_slots: ThreadSlots,
     keeping: Option<Keeping>,
 }
 
-/// What a host needs to know that outlives us.
+/// What a kept host needs to be recorded.
 #[derive(Debug)]
 struct Keeping {
     nonce: String,
-    register: Arc<dyn Register>,
+    register: Arc<dyn HostRegister>,
 }
 
 impl Host {
-    /// Starts a Codex of our own and greets it. First ends what dead owners left behind.
+    /// Starts a private Codex and initializes it. First ends what dead owners left running.
     pub async fn start(spec: HostSpec) -> Result<Self, HostError> {
         launch::start(spec).await
     }
 
-    /// Starts a Codex that belongs to the engine of a home, and greets it, unless the engine ends before. It is written
-    /// down before it is spawned and after; once this has returned, only `close`, `kill` and `terminate` end it. One that
-    /// talks over stdio cannot be kept, since it ends with whoever started it.
+    /// Starts a Codex that belongs to the engine of a home and initializes it, unless the engine ends before. It is
+    /// recorded before and after the spawn; once this has returned, only `close`, `kill` and `terminate` end it. One
+    /// that talks over stdio cannot be kept, since it ends with the process that started it.
     pub async fn start_kept(
         spec: HostSpec,
-        register: Arc<dyn Register>,
+        register: Arc<dyn HostRegister>,
         ending: CancellationToken,
     ) -> Result<Self, HostError> {
         launch::start_kept(spec, register, ending).await
@@ -97,10 +97,10 @@ impl Host {
         directory: HostDirectory,
         keeping: Option<Keeping>,
     ) -> Self {
-        // The program may have been replaced since it was looked at; what runs now is what it says itself.
+        // The program may have been replaced since it was examined; the greeting says which version runs.
         let version = version_in(&greeting.user_agent).unwrap_or_else(|| spec.version.clone());
-        let (live_turns, seats) = (LiveTurns::default(), Seats::default());
-        Self { connection, spec, version, greeting, directory, live_turns, seats, keeping }
+        let (live_turns, thread_slots) = (LiveTurns::default(), ThreadSlots::default());
+        Self { connection, spec, version, greeting, directory, live_turns, thread_slots, keeping }
     }
 
     /// How it was started, and how to start another like it.
@@ -113,32 +113,34 @@ impl Host {
         self.connection.process.pid()
     }
 
-    /// The version of Codex, as it says itself.
+    /// The version of Codex, as it reports itself.
     pub fn version(&self) -> &Version {
         &self.version
     }
 
-    /// Where this Codex keeps its things, as it says itself.
+    /// The home directory of this Codex, as it reports itself.
     pub fn codex_home(&self) -> Option<&str> {
         self.greeting.codex_home.as_deref()
     }
 
     /// Why Codex is gone, if it is.
-    pub fn gone(&self) -> Option<&str> {
-        self.connection.gone()
+    pub fn end_reason(&self) -> Option<&str> {
+        self.connection.end_reason()
     }
 
-    /// Does the process run, is the connection to it whole, and is it not about to be ended?
+    /// Returns whether the process runs, its connection is intact, and it is not retired.
     pub fn is_alive(&self) -> bool {
-        self.gone().is_none() && self.connection.process.end_seen().is_none() && !self.live_turns.is_retired()
+        self.end_reason().is_none()
+            && self.connection.process.end_seen().is_none()
+            && !self.live_turns.is_retired()
     }
 
-    /// Does it go on when this process ends?
+    /// Returns whether it keeps running when this process ends.
     pub fn is_kept(&self) -> bool {
         self.keeping.is_some()
     }
 
-    /// The name by which a kept host is written down.
+    /// The name of a kept host in its record.
     pub fn nonce(&self) -> Option<&str> {
         self.keeping.as_ref().map(|keeping| keeping.nonce.as_str())
     }
@@ -148,34 +150,35 @@ impl Host {
         self.directory.recorded_at().and_then(|at| at.elapsed().ok()).unwrap_or_default()
     }
 
-    /// Asks for a sign of life: the evidence by which a silent Codex is told from a wedged one.
+    /// Sends a cheap request with a time limit: distinguishes a silent Codex from a wedged one.
     pub async fn probe(&self, limit: Duration) -> Probe {
         match self.connection.client.is_heard(&ThreadLoadedList {}, limit).await {
             Err(CallError::Gone { why }) => Probe::Gone { why },
             Err(CallError::TimedOut { .. }) if self.is_alive() => Probe::Silent { limit },
             Err(CallError::TimedOut { .. }) => {
-                let why = self.gone().unwrap_or("Codex ended unexpectedly").to_owned();
+                let why = self.end_reason().unwrap_or("Codex ended unexpectedly").to_owned();
                 Probe::Gone { why }
             }
             Ok(()) | Err(CallError::Refused { .. } | CallError::Shape { .. }) => Probe::Answers,
         }
     }
 
-    /// Counts a turn of this thread as running for as long as the guard lives. What Codex complained of while none ran is not
-    /// the reason of whatever happens to this one.
+    /// Counts a turn of this thread as running while the guard lives. Lines that Codex wrote to standard error while no
+    /// turn ran are not quoted as the reason of a later failure.
     pub fn enter_turn(&self, thread: &ThreadId) -> TurnGuard {
         if self.live_turns.count() == 0 {
-            self.connection.process.complaints().be_done_with();
+            self.connection.process.stderr().stop_quoting();
         }
         self.live_turns.enter(thread)
     }
 
-    /// Counts the background commands of this thread for as long as the guard lives.
+    /// Counts the background commands of this thread while the guard lives.
     pub(crate) fn hold_for_background(&self, thread: &ThreadId) -> BackgroundGuard {
         self.live_turns.hold(thread)
     }
 
-    /// Does a turn of another thread run here, or a command of one in the background? Then the process must not be ended because of this one.
+    /// Returns whether a turn or background command of another thread runs here. Then the process must not be ended
+    /// because of this thread.
     pub fn has_other_turns(&self, thread: &ThreadId) -> bool {
         self.live_turns.has_others(thread)
     }
@@ -185,55 +188,55 @@ impl Host {
         self.live_turns.count()
     }
 
-    /// How many conversations are followed here.
+    /// Returns how many conversations have a subscriber here.
     pub fn threads(&self) -> usize {
         self.connection.router.followers()
     }
 
-    /// How many conversations Codex has loaded here, followed or not: neither version can be told to unload one, and both keep
-    /// one for half an hour after nobody follows it.
+    /// How many conversations Codex has loaded here, followed or not: neither version can unload one on request, and
+    /// both keep one for half an hour after the last subscriber has left.
     pub fn loaded(&self) -> usize {
-        self.seats.count().max(self.threads())
+        self.thread_slots.count().max(self.threads())
     }
 
-    /// Was this thread opened here? Then no other host may have it for as long as this one lives.
+    /// Returns whether this thread was opened here. Then no other host may open it while this one lives.
     pub fn has_thread(&self, thread: &ThreadId) -> bool {
-        self.seats.has(thread)
+        self.thread_slots.has(thread)
     }
 
-    /// What commands of a thread may touch that was opened here, as Codex said it.
+    /// Returns the sandbox in force for a thread that was opened here, as Codex reported it.
     pub fn confinement(&self, thread: &ThreadId) -> Option<SandboxInForce> {
-        self.seats.confinement(thread)
+        self.thread_slots.confinement(thread)
     }
 
-    /// Takes no new conversation from now on, for this reason; a pool ends it between turns.
+    /// Accepts no new conversation from now on, for this reason; a pool ends it between turns.
     pub fn drain(&self, why: &str) {
-        self.seats.drain(why);
+        self.thread_slots.drain(why);
     }
 
-    /// Why no new conversation is taken, if none is.
+    /// Returns why no new conversation is accepted, if so.
     pub fn draining(&self) -> Option<String> {
-        self.seats.draining()
+        self.thread_slots.draining()
     }
 
-    /// Was its end decided? Then no turn begins here any more.
+    /// Returns whether it is retired. Then no turn begins here any more.
     pub(crate) fn is_retired(&self) -> bool {
         self.live_turns.is_retired()
     }
 
-    /// Decides its end, unless a turn runs or somebody was promised a place; says whether it is decided.
+    /// Retires the host unless a turn runs or a slot is reserved; returns whether it is retired.
     pub(crate) fn retire(&self) -> bool {
-        self.seats.promised() == 0 && self.live_turns.retire_if_idle()
+        self.thread_slots.reserved() == 0 && self.live_turns.retire_if_idle()
     }
 
-    /// The threads that this host has room for.
-    pub fn seats(&self) -> &Seats {
-        &self.seats
+    /// The thread slots of this host.
+    pub fn thread_slots(&self) -> &ThreadSlots {
+        &self.thread_slots
     }
 
-    /// Keeps what Codex complains of within bounds; needed only now and then.
-    pub(crate) fn read_complaints(&self) {
-        self.connection.process.complaints().refresh();
+    /// Reads pending lines of standard error and truncates a large file; needed only occasionally.
+    pub(crate) fn refresh_stderr(&self) {
+        self.connection.process.stderr().refresh();
     }
 
     /// What Codex warned about at its start, before any conversation.
@@ -243,12 +246,12 @@ impl Host {
 
     /// The last lines of Codex's standard error.
     pub fn stderr_tail(&self, lines: usize) -> Vec<String> {
-        self.connection.process.complaints().tail(lines)
+        self.connection.process.stderr().tail(lines)
     }
 
-    /// How many messages came that this build does not know, and how many that were none.
-    pub fn strangers(&self) -> (u64, u64) {
-        self.connection.strangers()
+    /// Returns the number of unknown messages and the number of corrupt ones.
+    pub fn unknown_messages(&self) -> (u64, u64) {
+        self.connection.unknown_messages()
     }
 
     /// Sends a request and waits for the answer, for an ordinary time.
@@ -270,7 +273,7 @@ impl Host {
         self.connection.client.call_without_limit(params).await
     }
 
-    /// Who is told what commands print.
+    /// Subscribers to the output of commands.
     pub(crate) fn commands(&self) -> &CommandOutputs {
         &self.connection.commands
     }
@@ -285,55 +288,56 @@ impl Host {
         self.connection.client.respond(id, result);
     }
 
-    /// Where what Codex complained of ends now.
-    pub(crate) fn complaints_mark(&self) -> Mark {
-        self.connection.process.complaints().mark()
+    /// Returns the current position in standard error.
+    pub(crate) fn stderr_mark(&self) -> StderrMark {
+        self.connection.process.stderr().mark()
     }
 
-    /// What Codex complained of after a mark.
-    pub(crate) fn complaints_since(&self, mark: Mark) -> Vec<String> {
-        self.connection.process.complaints().since(mark)
+    /// Returns the lines of standard error after a mark.
+    pub(crate) fn stderr_since(&self, mark: StderrMark) -> Vec<String> {
+        self.connection.process.stderr().since(mark)
     }
 
     pub(crate) fn router(&self) -> &Router {
         &self.connection.router
     }
 
-    pub(crate) fn adopt(&self, thread: &ThreadId, queue: &Arc<Queue>) {
+    pub(crate) fn adopt(&self, thread: &ThreadId, queue: &Arc<ThreadQueue>) {
         self.connection.router.adopt(thread, queue);
     }
 
-    pub(crate) fn forget(&self, queue: &Arc<Queue>) {
+    pub(crate) fn forget(&self, queue: &Arc<ThreadQueue>) {
         self.connection.router.forget(queue);
     }
 
-    /// Ends the process and everything below it. Sessions that still run are told that Codex is gone.
+    /// Ends the process and everything below it. Sessions that still run get an event that Codex is gone.
     pub async fn close(&self) {
         self.close_because("closed").await;
     }
 
-    /// Ends the process and everything below it, for a reason that is written down.
+    /// Ends the process and everything below it, for a reason that is recorded.
     pub(crate) async fn close_because(&self, why: &str) {
         self.connection.process.end().await;
         self.settle(why).await;
     }
 
-    /// Ends a wedged process and everything below it, whoever else holds this host. Whoever waits for an answer is told
-    /// `why` at once, and so is every session.
+    /// Ends a wedged process and its descendants, even if others hold this host. Pending calls and all sessions
+    /// get `why` at once.
     pub async fn terminate(&self, why: &str) {
         self.connection.give_up(why);
         self.connection.process.end_now().await;
         self.settle(why).await;
     }
 
-    /// Ends the process and everything below it without asking, for a person who does not want to wait.
+    /// Kills the process and its descendants, for a user who does not want to wait.
     pub async fn kill(&self) {
         self.connection.process.end_now().await;
         self.settle("killed").await;
     }
 
-    /// Lets go of a kept host: the connection is closed, Codex goes on, and another engine may attach to it. Sessions are
-    /// not told, since nothing happened to Codex: drop them before. A private one is left as it is, and ends with us.
+    /// Detaches from a kept host: the connection is closed, Codex keeps running, and another engine may attach to it.
+    /// Sessions get no event, since nothing happened to Codex: drop them before. A private host is left as it is and
+    /// ends with us.
     pub fn detach(&self) {
         if self.is_kept() {
             self.connection.hang_up();
@@ -341,7 +345,7 @@ impl Host {
         }
     }
 
-    /// The process has ended: nothing is left of it, and that is written down.
+    /// Removes what is left of an ended process and records its end.
     async fn settle(&self, why: &str) {
         self.directory.remove();
         if let Some(Keeping { nonce, register }) = &self.keeping {
@@ -351,7 +355,7 @@ impl Host {
 }
 
 impl Drop for Host {
-    /// A private host that is dropped without being closed, also half-way through a panic, leaves nothing behind.
+    /// A private host that is dropped without being closed, also during a panic, leaves no process.
     fn drop(&mut self) {
         match self.keeping {
             Some(_) => self.detach(),
@@ -360,7 +364,7 @@ impl Drop for Host {
     }
 }
 
-/// The version in what a server calls itself: `talaria/0.166.0 (Debian 12; x86_64) …`.
+/// Parses the version from a server's user agent: `talaria/0.166.0 (Debian 12; x86_64) …`.
 fn version_in(user_agent: &str) -> Option<Version> {
     let (_, rest) = user_agent.split_once('/')?;
     rest.split_whitespace().next()?.parse().ok()

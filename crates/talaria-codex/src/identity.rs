@@ -1,11 +1,12 @@
-//! Which home this is: tells a home that was moved or restored from a copy of one, so that nothing of the original is ever
-//! taken for one's own.
+//! Which home this is: distinguishes a home that was moved or restored from a copy, so that a copy never treats
+//! processes of the original as its own.
 //!
-//! A home has an id, and a record of where it was: its real path, and device and inode of its directory. A rename keeps the
-//! inode, a copy does not. The record is kept twice: in the database, which says whose turns these are, and in a file
-//! (`home.json`), for commands that must do without the database. Every Codex host that the engine starts has the id as the
-//! first half of its name, which is in the environment of everything below it. A home that turns out to be a copy gets an
-//! id of its own, so that what carries the old one is the original's. Reads files and processes; `engine/copies` acts.
+//! A home has an id, and a record of where it was: its real path, and device and inode of its directory. A rename keeps
+//! the inode, a copy does not. The record is kept twice: in the database, which says whose turns these are, and in a
+//! file (`home.json`), for commands that must do without the database. Every Codex host that the engine starts has the
+//! id as the first half of its name, which is in the environment of everything below it. A home that turns out to be a
+//! copy gets an id of its own, so that what carries the old one is the original's. Reads files and processes;
+//! `engine/copies` acts.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -33,15 +34,15 @@ pub struct HomeRecord {
     /// The home that this one was copied from, if it was.
     #[serde(default)]
     pub copy_of: Option<String>,
-    /// What a person should know about how the home came here, and the engine that found it out.
+    /// A note for the user about how the home was moved or copied, and the engine that detected it.
     #[serde(default)]
     pub notice: Option<HomeNotice>,
 }
 
-/// What the engine found out about the home when it started.
+/// What the engine detected about the home when it started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HomeNotice {
-    /// The process of the engine that found it out.
+    /// The pid of the engine that detected it.
     pub engine: u32,
     /// In a sentence.
     pub text: String,
@@ -119,7 +120,7 @@ impl HomeRecord {
         })
     }
 
-    /// Is the home of this record still at a path? One that has another id by now is another home.
+    /// Returns whether the home of this record is still at a path. One that has another id by now is another home.
     fn is_at(&self, path: &Path) -> bool {
         let Ok(home) = TalariaHome::resolve(Some(path.into()), None) else { return false };
         match Self::read(&home) {
@@ -128,12 +129,13 @@ impl HomeRecord {
         }
     }
 
-    /// Does the engine of this home run there, or a Codex that it started?
+    /// Returns whether the engine of this home runs there, or a Codex that it started.
     fn is_in_use(&self, path: &Path) -> bool {
         is_locked(&path.join("engine.lock")) || !descendants::carrying_prefix(NONCE, &self.id).is_empty()
     }
 
-    /// Where a host of this home works whose directory still exists: the home itself was moved there while it was in use.
+    /// Where a host of this home works whose directory still exists: the home itself was moved there while it was in
+    /// use.
     #[cfg(target_os = "linux")]
     fn host_elsewhere(&self, _from: &Path) -> Option<PathBuf> {
         descendants::carrying_prefix(NONCE, &self.id).into_iter().find_map(|(entry, nonce)| {
@@ -145,14 +147,14 @@ impl HomeRecord {
         })
     }
 
-    /// Elsewhere nobody says where a process works: what lives is somebody's.
+    /// Other systems do not report the working directory of a process: a living one counts as owned.
     #[cfg(not(target_os = "linux"))]
     fn host_elsewhere(&self, from: &Path) -> Option<PathBuf> {
         (!descendants::carrying_prefix(NONCE, &self.id).is_empty()).then(|| from.to_owned())
     }
 }
 
-/// Is the home at this path in use: does its engine run, or a Codex that it started?
+/// Returns whether the home at this path is in use: its engine runs, or a Codex that it started.
 pub fn is_in_use(path: &Path) -> bool {
     let home = TalariaHome::resolve(Some(path.into()), None).ok();
     match home.and_then(|home| HomeRecord::read(&home)) {
@@ -173,7 +175,7 @@ impl OwnHosts {
         Self { ids: ids.into_iter().filter(|id| id.len() == ID).collect() }
     }
 
-    /// What the file of a home says, for commands that have no engine; nothing is its own if it is a copy.
+    /// Reads the ids from the file of a home, for commands without an engine; a copy owns no hosts.
     pub fn of_home(home: &TalariaHome) -> Self {
         let Some(record) = HomeRecord::read(home) else { return Self::default() };
         match record.compare(home) {
@@ -188,7 +190,7 @@ impl OwnHosts {
         home.map(|home| Self::of_home(&home)).unwrap_or_default()
     }
 
-    /// Does a host of this name carry the id of this home?
+    /// Returns whether a host name carries the id of this home.
     pub fn has(&self, nonce: &str) -> bool {
         self.ids.iter().any(|id| nonce.len() > ID && nonce.starts_with(id.as_str()))
     }

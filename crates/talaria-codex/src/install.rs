@@ -1,7 +1,7 @@
 //! Installs a Codex version with npm into Talaria's home.
 //!
 //! Owns the steps: lock, download beside, prove, move into place. A version's directory appears only whole and proved,
-//! and whatever the future leaves when it is dropped is gone: npm is killed, the half-made directory removed. npm's
+//! and dropping the future leaves nothing: npm is killed, the half-made directory removed. npm's
 //! own settings (registry, proxy, certificates) are the user's and are not touched. Called by `setup` and `demo`.
 
 mod error;
@@ -19,7 +19,7 @@ use super::locate::{CodexBinary, CodexOrigin, examine};
 pub use error::InstallError;
 use talaria_home::home::{TalariaHome, ensure_dir};
 
-/// How often a state is looked at: the size on disk, and whether the lock is free.
+/// Poll interval for the size on disk and for the lock.
 const POLL: Duration = Duration::from_millis(200);
 
 /// What must be left on the disk after an installation.
@@ -31,7 +31,7 @@ const OUTGOING: &str = ".outgoing-";
 
 /// What is happening, each with evidence for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Progress {
+pub enum InstallProgress {
     /// Another process installs into the same home.
     Waiting,
     /// npm was started and nothing is on disk yet.
@@ -40,7 +40,7 @@ pub enum Progress {
     Downloading {
         /// What is unpacked so far.
         bytes_on_disk: u64,
-        /// What it will be, if the registry tells.
+        /// The final size, if the registry reports it.
         expected: Option<u64>,
     },
     /// It is here and is being asked for its version.
@@ -51,14 +51,14 @@ pub enum Progress {
 
 /// An installed Codex.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Installed {
+pub enum InstallOutcome {
     /// It was installed and works; nothing was downloaded.
     AlreadyThere(CodexBinary),
     /// It was installed now.
     Fresh(CodexBinary),
 }
 
-impl Installed {
+impl InstallOutcome {
     /// The Codex, however it came.
     pub fn binary(&self) -> &CodexBinary {
         match self {
@@ -69,15 +69,15 @@ impl Installed {
 
 /// Finds the native program of an installed version, without running it.
 pub fn installed(home: &TalariaHome, version: &Version) -> Option<PathBuf> {
-    native::behind(&native::launcher_in(&home.codex_dir(version)))
+    native::native_of(&native::launcher_in(&home.codex_dir(version)))
 }
 
 /// Installs `version` unless it is there and works. Dropping the future undoes what it began.
 pub async fn install(
     home: &TalariaHome,
     version: &Version,
-    progress: &mut (dyn FnMut(Progress) + Send),
-) -> Result<Installed, InstallError> {
+    progress: &mut (dyn FnMut(InstallProgress) + Send),
+) -> Result<InstallOutcome, InstallError> {
     install_with(Path::new("npm"), home, version, progress).await
 }
 
@@ -85,32 +85,32 @@ async fn install_with(
     npm: &Path,
     home: &TalariaHome,
     version: &Version,
-    progress: &mut (dyn FnMut(Progress) + Send),
-) -> Result<Installed, InstallError> {
+    progress: &mut (dyn FnMut(InstallProgress) + Send),
+) -> Result<InstallOutcome, InstallError> {
     let dir = home.codex_dir(version);
     if let Ok(binary) = prove(&dir, version).await {
-        progress(Progress::Done);
-        return Ok(Installed::AlreadyThere(binary));
+        progress(InstallProgress::Done);
+        return Ok(InstallOutcome::AlreadyThere(binary));
     }
     let platform = native::platform().ok_or(InstallError::UnsupportedPlatform)?;
     let root = home.codex_root();
     ensure_dir(&root)?;
     let _lock = lock(&root, progress).await?;
-    // Whoever held the lock may have done the work.
+    // The previous holder of the lock may have done the work.
     if let Ok(binary) = prove(&dir, version).await {
-        progress(Progress::Done);
-        return Ok(Installed::AlreadyThere(binary));
+        progress(InstallProgress::Done);
+        return Ok(InstallOutcome::AlreadyThere(binary));
     }
     clear_leftovers(&root);
     let incoming = beside(&root, INCOMING)?;
     npm::download(npm, incoming.path(), version, platform, progress).await?;
-    progress(Progress::Verifying);
+    progress(InstallProgress::Verifying);
     check_space(incoming.path(), &root)?;
     prove(incoming.path(), version).await?;
     move_into_place(incoming, &root, &dir)?;
     let binary = prove(&dir, version).await?;
-    progress(Progress::Done);
-    Ok(Installed::Fresh(binary))
+    progress(InstallProgress::Done);
+    Ok(InstallOutcome::Fresh(binary))
 }
 
 /// Runs the Codex in `dir` and compares its version with the wanted one.
@@ -118,7 +118,7 @@ async fn install_with(
 /// This, not the existence of the directory, is what "installed" means: a power cut may leave empty files.
 async fn prove(dir: &Path, version: &Version) -> Result<CodexBinary, InstallError> {
     let launcher = native::launcher_in(dir);
-    native::behind(&launcher).ok_or(InstallError::Incomplete)?;
+    native::native_of(&launcher).ok_or(InstallError::Incomplete)?;
     let binary = examine(&launcher, CodexOrigin::Installed).await?;
     if binary.version == *version {
         Ok(binary)
@@ -127,7 +127,7 @@ async fn prove(dir: &Path, version: &Version) -> Result<CodexBinary, InstallErro
     }
 }
 
-/// npm reports success although the disk was full, and leaves truncated files: one more file tells.
+/// npm reports success although the disk was full, and leaves truncated files: writing one more file shows it.
 fn check_space(dir: &Path, root: &Path) -> Result<(), InstallError> {
     let path = dir.join(".space");
     let written = std::fs::write(&path, vec![1; SPARE]).and_then(|()| std::fs::remove_file(&path));
@@ -135,21 +135,21 @@ fn check_space(dir: &Path, root: &Path) -> Result<(), InstallError> {
 }
 
 /// Waits for the right to install. Asks again and again instead of blocking a thread, which could not be cancelled.
-async fn lock(root: &Path, progress: &mut (dyn FnMut(Progress) + Send)) -> Result<File, InstallError> {
+async fn lock(root: &Path, progress: &mut (dyn FnMut(InstallProgress) + Send)) -> Result<File, InstallError> {
     let path = root.join(".lock");
     let file = File::options().create(true).truncate(false).write(true).open(&path);
     let file = file.map_err(|source| InstallError::disk(&path, source))?;
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) => progress(Progress::Waiting),
+            Err(TryLockError::WouldBlock) => progress(InstallProgress::Waiting),
             Err(TryLockError::Error(source)) => return Err(InstallError::disk(&path, source)),
         }
         tokio::time::sleep(POLL).await;
     }
 }
 
-/// Removes what a killed installation left; we hold the lock, so nobody is using it.
+/// Removes what a killed installation left; we hold the lock, so it is unused.
 fn clear_leftovers(root: &Path) {
     for entry in std::fs::read_dir(root).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -160,7 +160,7 @@ fn clear_leftovers(root: &Path) {
     }
 }
 
-/// Puts the proved package where it is looked for; what was there did not work.
+/// Moves the verified package to its final path; what was there did not work.
 fn move_into_place(incoming: TempDir, root: &Path, dir: &Path) -> Result<(), InstallError> {
     let disk = |source| InstallError::disk(dir, source);
     if std::fs::symlink_metadata(dir).is_ok() {

@@ -22,15 +22,15 @@ pub struct HostKey {
     pub binary: PathBuf,
     /// The version it was found to be.
     pub version: String,
-    /// Where Codex keeps its things; `None` if neither anybody said so nor the user has a home.
+    /// Where Codex keeps its things; `None` if it was not configured and the user has no home.
     pub codex_home: Option<PathBuf>,
     /// A digest of the environment that matters.
     pub environment: String,
 }
 
 /// Digests what matters of a composed environment, the variables of these names (also that one is not set), and all of
-/// what was added to it on purpose. The order of the variables does not count; of two with one name the last one does, as
-/// it does for a program.
+/// what was added to it on purpose. The order of the variables does not count; of two with one name the last one does,
+/// as it does for a program.
 pub(crate) fn digest(
     composed: &[(OsString, OsString)],
     named: &BTreeSet<String>,

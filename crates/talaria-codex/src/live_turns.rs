@@ -1,4 +1,4 @@
-//! Counts the turns that run on a host, so that nobody ends a process under another thread's turn.
+//! Counts the turns that run on a host, so that no process is ended under another thread's turn.
 //!
 //! A turn counts for as long as its guard lives, also when its task is dropped or panics.
 
@@ -20,7 +20,7 @@ struct Turns {
     is_retired: bool,
 }
 
-/// Says that a turn runs, until it is dropped.
+/// Counts a turn as running until it is dropped.
 #[derive(Debug)]
 #[must_use = "the turn counts only as long as this lives"]
 pub struct TurnGuard {
@@ -28,7 +28,7 @@ pub struct TurnGuard {
     thread: ThreadId,
 }
 
-/// Says that commands of a thread run in the background, until it is dropped.
+/// Counts the background commands of a thread until it is dropped.
 #[derive(Debug)]
 #[must_use = "they count only as long as this lives"]
 pub struct BackgroundGuard {
@@ -49,7 +49,7 @@ impl LiveTurns {
         TurnGuard { turns: self.clone(), thread: thread.clone() }
     }
 
-    /// Does a turn of another thread run, or a command of one in the background?
+    /// Returns whether a turn or background command of another thread runs.
     pub(crate) fn has_others(&self, thread: &ThreadId) -> bool {
         let turns = self.lock();
         turns.running.keys().chain(turns.background.keys()).any(|other| other != thread)
@@ -60,15 +60,15 @@ impl LiveTurns {
         self.lock().running.values().sum()
     }
 
-    /// Lets no further turn begin, if none runs; says whether it did. Whoever counts a turn and then finds the host not
-    /// retired is safe from it.
+    /// Retires the host if no turn runs; returns whether it is retired. A caller that counts its turn first and then
+    /// finds the host not retired can rely on it.
     pub(crate) fn retire_if_idle(&self) -> bool {
         let mut turns = self.lock();
         turns.is_retired |= turns.running.is_empty() && turns.background.is_empty();
         turns.is_retired
     }
 
-    /// May no turn begin any more?
+    /// Returns whether new turns are refused.
     pub(crate) fn is_retired(&self) -> bool {
         self.lock().is_retired
     }

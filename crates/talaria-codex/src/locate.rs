@@ -1,11 +1,11 @@
 //! Finds the Codex program that Talaria will start.
 //!
 //! Owns the order: the configured path and nothing else, or `codex` on PATH, or what `talaria setup` installed. Every
-//! answer was proved by running `--version` (`locator` remembers it); nothing is copied or moved, because Codex needs the rest of its package
-//! beside it. Called by `exec`, `demo` and `doctor`; `install` uses the parts.
+//! answer was proved by running `--version` (`locator` remembers it); nothing is copied or moved, because Codex needs
+//! the rest of its package beside it. Called by `exec`, `demo` and `doctor`; `install` uses the parts.
 
+pub mod child_guard;
 mod error;
-pub mod leash;
 mod locator;
 pub(crate) mod native;
 pub(crate) mod probe;
@@ -27,21 +27,22 @@ use talaria_home::home::TalariaHome;
 pub struct CodexBinary {
     /// What to start; absolute, the native program wherever it could be found.
     pub path: PathBuf,
-    /// The npm launcher through which `path` was found; equal to `path` if there is no native program behind it.
+    /// The npm launcher through which `path` was found; equal to `path` if it starts no native program.
     pub launcher: Option<PathBuf>,
-    /// A directory that older launchers put in front of PATH (it holds `rg`): whoever starts `path` does the same.
+    /// A directory that older launchers put in front of PATH (it holds `rg`): the code that starts `path` does the
+    /// same.
     pub path_dir: Option<PathBuf>,
     /// Where it comes from.
     pub origin: CodexOrigin,
     /// What it says it is.
     pub version: Version,
-    /// Why the `codex` on PATH was not taken, when an installed one stands in for it.
+    /// Why the `codex` on PATH was skipped and an installed one is used instead.
     pub passed_over: Option<LocateError>,
 }
 
 /// Where to look.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Search {
+pub struct CodexSearch {
     /// The program that the user named, if any; then nothing else is considered.
     pub explicit: Option<PathBuf>,
     /// The value of PATH.
@@ -50,14 +51,14 @@ pub struct Search {
     pub installed: PathBuf,
 }
 
-impl Search {
+impl CodexSearch {
     /// Looks in the PATH of this process and in `home`.
     pub fn from_env(explicit: Option<PathBuf>, home: &TalariaHome) -> Self {
         Self { explicit, path: std::env::var_os("PATH"), installed: home.codex_root() }
     }
 
-    /// Looks in the PATH of a program that runs elsewhere, and in `home`. Relative directories are left out: what they mean
-    /// is known there alone.
+    /// Looks in the PATH of a program that runs elsewhere, and in `home`. Relative directories are left out: what they
+    /// mean is known there alone.
     pub fn from_path(explicit: Option<PathBuf>, path: &OsStr, home: &TalariaHome) -> Self {
         let directories = std::env::split_paths(path).filter(|directory| directory.is_absolute());
         // It is a PATH that was split: nothing in it needs quoting.
@@ -67,9 +68,9 @@ impl Search {
 
 /// Finds Codex and asks it for its version. Dropping the future ends what it started.
 ///
-/// A `codex` on PATH that cannot be used (too old, not executable, broken) is an error only if no installed version
-/// stands in for it: `talaria setup` must be a way out without a change of PATH.
-pub async fn locate(search: &Search) -> Result<CodexBinary, LocateError> {
+/// A `codex` on PATH that cannot be used (too old, not executable, broken) is an error only if no installed version can
+/// replace it: `talaria setup` must help without a change of PATH.
+pub async fn locate(search: &CodexSearch) -> Result<CodexBinary, LocateError> {
     if let Some(explicit) = &search.explicit {
         return examine(explicit, CodexOrigin::Configured).await;
     }
@@ -94,7 +95,7 @@ pub async fn locate(search: &Search) -> Result<CodexBinary, LocateError> {
 }
 
 /// The file that [`locate`] looks at first, if there is any.
-fn candidate(search: &Search) -> Option<PathBuf> {
+fn candidate(search: &CodexSearch) -> Option<PathBuf> {
     let installed = || installed_launchers(&search.installed).into_iter().next();
     search.explicit.clone().or_else(|| first_on_path(search)).or_else(installed)
 }
@@ -117,7 +118,7 @@ pub(crate) async fn examine(found: &Path, origin: CodexOrigin) -> Result<CodexBi
         Ok(_) => {}
     }
     let launcher = native::is_launcher(&found).then(|| found.clone());
-    let path = launcher.as_deref().and_then(native::behind).unwrap_or(found);
+    let path = launcher.as_deref().and_then(native::native_of).unwrap_or(found);
     let path_dir = native::path_dir(&path);
     let version = probe::version_of(&path, origin, probe::LIMIT).await?;
     if support(&version) == Support::TooOld {
@@ -126,20 +127,20 @@ pub(crate) async fn examine(found: &Path, origin: CodexOrigin) -> Result<CodexBi
     Ok(CodexBinary { path, launcher, path_dir, origin, version, passed_over: None })
 }
 
-/// Tells whether anybody may execute the file; whether we may is found out by running it.
+/// Returns whether the file is executable for any user; running it shows whether we may.
 pub(crate) fn is_executable(path: &Path) -> bool {
     std::fs::metadata(path)
         .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
 /// Like a shell: the first executable one. Failing that the first file of the name, so that it can be named.
-fn first_on_path(search: &Search) -> Option<PathBuf> {
+fn first_on_path(search: &CodexSearch) -> Option<PathBuf> {
     let files = || path_dirs(search).map(|dir| dir.join("codex")).filter(|candidate| candidate.is_file());
     files().find(|candidate| is_executable(candidate)).or_else(|| files().next())
 }
 
 /// The directories of PATH, each once. An empty entry means the working directory.
-fn path_dirs(search: &Search) -> impl Iterator<Item = PathBuf> {
+fn path_dirs(search: &CodexSearch) -> impl Iterator<Item = PathBuf> {
     let mut entries: Vec<PathBuf> = Vec::new();
     for dir in search.path.iter().flat_map(std::env::split_paths) {
         if !entries.contains(&dir) {
@@ -156,7 +157,7 @@ fn installed_launchers(root: &Path) -> Vec<PathBuf> {
         .filter_map(|entry| {
             let version = entry.file_name().to_str()?.parse().ok()?;
             let launcher = native::launcher_in(&entry.path());
-            native::behind(&launcher).map(|_| (version, launcher))
+            native::native_of(&launcher).map(|_| (version, launcher))
         })
         .collect();
     found.sort_by(|(left, _), (right, _)| right.cmp(left));

@@ -1,7 +1,8 @@
 //! How much memory a host and everything below it take.
 //!
-//! Linux tells the proportional share, so that pages which processes share are counted once; where that cannot be read,
-//! the resident size is taken, which counts them for each. Reads files of the system: call it where waiting is allowed.
+//! Linux reports the proportional share, so that pages which processes share are counted once; where that cannot be
+//! read, the resident size is taken, which counts them for each. Reads files of the system: call it where waiting is
+//! allowed.
 
 use super::descendants;
 

@@ -1,11 +1,11 @@
-//! Puts what Talaria knows into Codex's own configuration file, and takes it out again: the only thing in Talaria that
-//! edits a file of Codex, and only when a person asks for it.
+//! Adds Talaria's entries to Codex's own configuration file and removes them again: the only code in Talaria that edits
+//! a file of Codex, and only when the user asks for it.
 //!
-//! `core::codex_config` decides what the text becomes. Here: which file (`target`), whether the installed Codex accepts the
-//! text (`check`, on a `scratch` home), which plugins there are (`plugins`), what is remembered for the way back
-//! (`record`), and the two acts, `apply` and `undo`. Each act locks the file, plans on what is there then, writes down what
-//! it is about to do, and replaces the file in one step; killed anywhere it leaves the old file or the new one. Called by
-//! `talaria migrate`.
+//! `core::codex_config` decides what the text becomes. Here: which file (`target`), whether the installed Codex accepts
+//! the text (`check`, on a `scratch` home), which plugins there are (`plugins`), what is remembered for the way back
+//! (`record`), and the two acts, `apply` and `undo`. Each act locks the file, plans on what is there then, writes down
+//! what it is about to do, and replaces the file in one step; killed anywhere it leaves the old file or the new one.
+//! Called by `talaria migrate`.
 
 mod apply;
 mod check;
@@ -21,15 +21,15 @@ use talaria_codex_proto::codex_config::{self, Added, Additions, Place, Planned, 
 use talaria_core::config::Problem;
 
 use crate::host::HostSpec;
-pub use apply::Applied;
+pub use apply::AppliedMigration;
 pub use check::CheckError;
 pub use plugins::{Plugins, discover};
 pub use record::MemoryError;
 use record::{Change, Memory};
 use talaria_home::home::TalariaHome;
 use talaria_home::user_file::{UserFile, UserFileError};
-pub use target::{Target, TargetError};
-pub use undo::{How, Undo, Undone};
+pub use target::{MigrationTarget, TargetError};
+pub use undo::{MigrationUndo, UndoMethod, UndoneMigration};
 
 /// Why a file was not changed.
 #[derive(Debug, thiserror::Error)]
@@ -45,13 +45,13 @@ pub enum MigrateError {
         /// Where and why.
         problem: Box<Problem>,
     },
-    /// What happened before cannot be read, or what will happen not be written down.
+    /// The record of earlier migrations cannot be read or written.
     #[error(transparent)]
     Memory(#[from] MemoryError),
     /// Codex does not accept the result, or could not be asked.
     #[error(transparent)]
     Check(#[from] CheckError),
-    /// Somebody else writes to it all the time.
+    /// Another program keeps writing to it.
     #[error("{} was changed again and again while it was being edited", .0.display())]
     KeepsChanging(PathBuf),
 }
@@ -71,30 +71,30 @@ impl MigrateError {
     }
 }
 
-/// What is to stand in one file of Codex because of one Talaria home.
+/// The entries of one Talaria home for one file of Codex.
 #[derive(Debug)]
 pub struct Migration {
     room: PathBuf,
-    target: Target,
+    target: MigrationTarget,
     additions: Additions,
 }
 
 /// A change that was planned and not made.
 #[derive(Debug)]
-pub struct Draft {
+pub struct MigrationDraft {
     /// What is there; `None` if there is no file.
     pub old: Option<String>,
     /// What would be there.
     pub planned: Planned,
-    /// What an earlier migration wrote and this one takes away.
+    /// What an earlier migration wrote and this one removes.
     pub dropped: Vec<Place>,
     /// What a Talaria wrote of which this home has no record, and this migration replaces.
     pub replaced: Vec<Place>,
     holding: Option<Change>,
 }
 
-impl Draft {
-    /// Would anything change?
+impl MigrationDraft {
+    /// Returns whether anything would change.
     pub fn is_change(&self) -> bool {
         self.old.as_deref().unwrap_or_default() != self.planned.text
     }
@@ -102,7 +102,7 @@ impl Draft {
 
 impl Migration {
     /// Wants `additions` in the file of `target`.
-    pub fn new(talaria: &TalariaHome, target: Target, additions: Additions) -> Self {
+    pub fn new(talaria: &TalariaHome, target: MigrationTarget, additions: Additions) -> Self {
         Self { room: talaria.migrations_dir(), target, additions }
     }
 
@@ -112,12 +112,12 @@ impl Migration {
     }
 
     /// Plans the change for the file as it is now.
-    pub fn draft(&self) -> Result<Draft, MigrateError> {
+    pub fn draft(&self) -> Result<MigrationDraft, MigrateError> {
         self.draft_of(read(self.target.file())?)
     }
 
-    /// Has Codex read the result on a scratch home. Gives what the user should know although it is accepted.
-    pub async fn check(&self, draft: &Draft, spec: &HostSpec) -> Result<Option<String>, CheckError> {
+    /// Has Codex read the result on a scratch home. Returns a warning for the user if it is accepted with one.
+    pub async fn check(&self, draft: &MigrationDraft, spec: &HostSpec) -> Result<Option<String>, CheckError> {
         let servers: Vec<String> = draft.planned.added.places().filter_map(server_name).collect();
         let texts = check::Texts {
             old: draft.old.as_deref().unwrap_or_default(),
@@ -131,7 +131,7 @@ impl Migration {
         Memory::about(&self.room, &self.target, now)
     }
 
-    fn draft_of(&self, old: Option<String>) -> Result<Draft, MigrateError> {
+    fn draft_of(&self, old: Option<String>) -> Result<MigrationDraft, MigrateError> {
         let holding = self.memory(old.as_deref()).holding(old.as_deref())?;
         let before = holding.as_ref().map(|change| &change.added);
         let wrong = |problem| not_toml(self.target.file(), problem);
@@ -147,11 +147,11 @@ impl Migration {
             |place: &&Place| before.is_some_and(|added| added.places().any(|known| known == *place));
         let there = codex_config::written_in(current).unwrap_or_default();
         let replaced = there.changed_by(&planned.added).filter(|place| !is_recorded(place)).cloned();
-        Ok(Draft { dropped: dropped.collect(), replaced: replaced.collect(), old, planned, holding })
+        Ok(MigrationDraft { dropped: dropped.collect(), replaced: replaced.collect(), old, planned, holding })
     }
 }
 
-/// What a file says now. Others who are about to replace it are waited for.
+/// Reads the file, after waiting for a process that is replacing it.
 fn read(path: &Path) -> Result<Option<String>, UserFileError> {
     Ok(UserFile::lock(path)?.text().map(str::to_owned))
 }

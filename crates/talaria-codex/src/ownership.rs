@@ -1,5 +1,5 @@
-//! Proof that a host belongs to this home. Without it a host and everything below it is left alone: a copy of a home has
-//! the same records and the same files as the original whose Codex runs.
+//! Proof that a host belongs to this home. Without it a host and everything below it is left alone: a copy of a home
+//! has the same records and the same files as the original whose Codex runs.
 //!
 //! Proof is the id of the home in the host's name (`identity`; a copy has another id), or a living process of that name
 //! that works in our own directory of it, compared by inode. Names from before homes had an id prove nothing: there the
@@ -8,32 +8,32 @@
 use std::path::Path;
 
 use super::descendants;
-use super::directory::Place;
-use super::keeping::Record;
+use super::directory::HostPaths;
+use super::host_register::HostRecord;
 use super::process::variable;
 use crate::identity::{ID, OwnHosts};
 
-/// Does the host of this record belong to the home around `hosts`?
-pub(crate) fn is_own_record(hosts: &Path, record: &Record) -> bool {
+/// Returns whether the host of this record belongs to the home around `hosts`.
+pub(crate) fn is_own_record(hosts: &Path, record: &HostRecord) -> bool {
     let nonce = &record.intent.nonce;
     let pid = record.birth.as_ref().map(|birth| birth.pid);
     is_own(hosts, nonce, pid) || (is_unmarked(nonce) && is_same_directory(hosts, record))
 }
 
-/// Does the host of this name belong to the home around `hosts`? `pid` is its process, if it is known.
+/// Returns whether the host of this name belongs to the home around `hosts`. `pid` is its process, if it is known.
 pub(crate) fn is_own(hosts: &Path, nonce: &str, pid: Option<i32>) -> bool {
     OwnHosts::around(hosts).has(nonce) || pid.is_some_and(|pid| works_here(hosts, nonce, pid))
 }
 
-/// The names that we give: a path could be made of anything else.
+/// Returns whether a text is a valid host name: other texts could form a path.
 pub fn is_nonce(text: &str) -> bool {
     (8..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// Is this process the host of that name, in our directory of it?
+/// Returns whether this process is the host of that name, working in our directory of it.
 pub fn works_here(hosts: &Path, nonce: &str, pid: i32) -> bool {
     descendants::carries(pid, &variable(nonce))
-        && descendants::works_in(pid, &Place::found(hosts, nonce).working_directory())
+        && descendants::works_in(pid, &HostPaths::find(hosts, nonce).working_directory())
 }
 
 /// A name from before homes had an id.
@@ -42,9 +42,9 @@ fn is_unmarked(nonce: &str) -> bool {
 }
 
 /// The record names a directory that is gone with its host, or the one that is ours.
-fn is_same_directory(hosts: &Path, record: &Record) -> bool {
+fn is_same_directory(hosts: &Path, record: &HostRecord) -> bool {
     let recorded = &record.intent.directory;
-    let place = Place::found(hosts, &record.intent.nonce);
+    let place = HostPaths::find(hosts, &record.intent.nonce);
     match (recorded.canonicalize(), place.root.canonicalize()) {
         (Ok(recorded), Ok(ours)) => recorded == ours,
         _ => *recorded == place.root,

@@ -2,9 +2,9 @@
 //! immediately before the write.
 //!
 //! Removing the file is the claim: only the engine that removed it may write. An engine that finds the file of a turn
-//! whose stage is `sent` therefore knows that nothing was written, and may send it; where the file is missing, the thread
-//! has to be read. The file survives `kill -9`, but a power cut may bring a removed one back, so it names the boot and
-//! proves nothing in another one. Issued by the journal, redeemed by the writer of a connection.
+//! whose stage is `sent` therefore knows that nothing was written, and may send it; where the file is missing, the
+//! thread has to be read. The file survives `kill -9`, but a power cut may bring a removed one back, so it names the
+//! boot and proves nothing in another one. Issued by the journal, redeemed by the writer of a connection.
 
 use std::fs;
 use std::io;
@@ -33,8 +33,9 @@ impl Permits {
         Self { folder, boot: boot::id() }
     }
 
-    /// Issues the permit for an input, named by our own id for it. Call it before the stage `sent` is committed. `None` if the
-    /// file cannot be written: then the input is sent without one, and a crash before the write is settled by reading.
+    /// Issues the permit for an input, named by our own id for it. Call it before the stage `sent` is committed. `None`
+    /// if the file cannot be written: then the input is sent without one, and a crash before the write is settled by
+    /// reading.
     pub fn issue(&self, client_id: &str) -> Option<SendPermit> {
         let file = self.file(client_id)?;
         let written =
@@ -50,7 +51,8 @@ impl Permits {
         }
     }
 
-    /// Was this input provably never written? True only for a permit that was issued in this boot and never redeemed.
+    /// Returns whether this input was provably never written: only for a permit that was issued in this boot and never
+    /// redeemed.
     pub fn is_unredeemed(&self, client_id: &str) -> bool {
         let read = self.file(client_id).and_then(|file| fs::read_to_string(file).ok());
         !self.boot.is_empty() && read.as_deref() == Some(self.boot.as_str())
@@ -83,7 +85,8 @@ impl Permits {
 }
 
 impl SendPermit {
-    /// Claims the right to write, once. Call it immediately before the write; where it returns `false`, nothing may be written.
+    /// Claims the right to write, once. Call it immediately before the write; where it returns `false`, nothing may be
+    /// written.
     pub(crate) fn redeem(self) -> bool {
         fs::remove_file(&self.file).is_ok()
     }

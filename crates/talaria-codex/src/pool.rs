@@ -1,10 +1,10 @@
-//! The hosts of an engine: who needs one gets one of its kind that has room, or a new one.
+//! The hosts of an engine: a caller gets one of the kind it needs that has room, or a new one.
 //!
 //! Callers that need the same kind at the same time share one start. A conversation stays on the host that loaded it
 //! until that host ends, because Codex lets only one process write to it. Hosts are kept, so dropping the pool ends
-//! none of them (`close` does), except those of versions that talk over stdio and end with their owner. When as many run
-//! as are allowed, one that nobody uses makes room; else the least used one of the kind takes more than its share; else
-//! it is an error. `upkeep` ends what is idle or too large.
+//! none of them (`close` does), except those of versions that talk over stdio and end with their owner. At the limit an
+//! unused host is ended to make room; else the least used one of the kind takes more than its share; else it is an
+//! error. `upkeep` ends what is idle or too large.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,39 +16,39 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::host::{AttachError, Host, HostError};
-use super::keeping::{Record, Register};
+use super::host_register::{HostRecord, HostRegister};
 use super::key::HostKey;
 use super::spec::HostSpec;
-use super::transport::Transport;
+use super::transport::HostTransport;
 
 mod limits;
 mod pooled;
 mod status;
 mod upkeep;
 
-pub use limits::Limits;
-pub use pooled::Pooled;
+pub use limits::PoolLimits;
+pub use pooled::PooledHosts;
 pub use status::HostStatus;
 
-/// How long conversations may take that are let go of because no host has room.
+/// How long to wait for idle conversations to be released when no host has room.
 const MAKING_ROOM: Duration = Duration::from_millis(500);
-/// How often that is looked at.
+/// How often that is checked.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// The hosts of an engine.
 #[derive(Clone, Debug)]
-pub struct Hosts(Arc<Inner>);
+pub struct HostPool(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    register: Arc<dyn Register>,
-    limits: Limits,
+    register: Arc<dyn HostRegister>,
+    limits: PoolLimits,
     state: Mutex<State>,
-    /// Those who start hosts, or end single ones.
+    /// Tasks that start or end hosts.
     at_work: TaskTracker,
     /// No host is started any more.
     closing: CancellationToken,
-    /// Every host is full: whoever can do without its conversation is to let go of it.
+    /// Every host is full: idle conversations should be released.
     crowded: Notify,
 }
 
@@ -68,17 +68,17 @@ struct Member {
     idle_since: Option<Instant>,
 }
 
-/// What to do for somebody who needs a host.
+/// How a request for a host is served.
 enum Choice {
     Use(Arc<Host>),
     /// There is room for another.
     Start(Slot),
-    /// There is room when this one, which nobody uses, has ended.
+    /// There is room once this unused host has ended.
     Replace(Arc<Host>, Slot),
     Full,
 }
 
-/// Counts a host that is being started, until it is there or is not.
+/// Counts a host while it is being started.
 struct Slot(Arc<Inner>);
 
 impl Drop for Slot {
@@ -87,9 +87,9 @@ impl Drop for Slot {
     }
 }
 
-impl Hosts {
-    /// An empty pool that looks after its hosts now and then. Call it inside a runtime.
-    pub fn new(register: Arc<dyn Register>, limits: Limits) -> Self {
+impl HostPool {
+    /// Creates an empty pool with a periodic upkeep task. Call it inside a runtime.
+    pub fn new(register: Arc<dyn HostRegister>, limits: PoolLimits) -> Self {
         let (at_work, closing) = (TaskTracker::new(), CancellationToken::new());
         let (state, crowded) = (Mutex::default(), Notify::new());
         let inner = Arc::new(Inner { register, limits, state, at_work, closing, crowded });
@@ -97,8 +97,8 @@ impl Hosts {
         Self(inner)
     }
 
-    /// A living host of this kind that takes another thread, for which it holds a place for a while. A caller that goes
-    /// away does not undo a start that others wait for.
+    /// Returns a living host of this kind with a reserved slot for another thread. A caller that is dropped does not
+    /// cancel a start that others wait for.
     pub async fn get(&self, spec: &HostSpec) -> Result<Arc<Host>, HostError> {
         let (pool, spec) = (self.clone(), spec.clone());
         let found = self.0.at_work.spawn(async move { pool.find_or_start(spec).await }).await;
@@ -118,18 +118,18 @@ impl Hosts {
         self.0.lock().members.iter().any(|member| Arc::ptr_eq(&member.host, host) && member.key == key)
     }
 
-    /// Takes up a host of an engine that is gone; see `Host::attach`. A place is held on it for a while: it must not be
-    /// ended as idle before its threads were taken up.
-    pub async fn adopt(&self, record: &Record, spec: HostSpec) -> Result<Arc<Host>, AttachError> {
+    /// Adopts a host of an earlier engine; see `Host::attach`. A slot stays reserved on it for a while: it must not be
+    /// ended as idle before its threads are resumed.
+    pub async fn adopt(&self, record: &HostRecord, spec: HostSpec) -> Result<Arc<Host>, AttachError> {
         let host = Arc::new(Host::attach(record, spec, Arc::clone(&self.0.register)).await?);
-        host.seats().promise();
+        host.thread_slots().reserve();
         self.0.lock().add(&host, record.intent.key.clone());
         Ok(host)
     }
 
     /// Where a conversation of this kind gets its next host from.
-    pub fn source(&self, spec: HostSpec) -> Arc<Pooled> {
-        Arc::new(Pooled::new(self.clone(), spec))
+    pub fn source(&self, spec: HostSpec) -> Arc<PooledHosts> {
+        Arc::new(PooledHosts::new(self.clone(), spec))
     }
 
     /// Ends all hosts, with everything below them, also those that are being started.
@@ -142,22 +142,22 @@ impl Hosts {
         futures_util::future::join_all(ends).await;
     }
 
-    /// Lets go of all hosts: they go on, and another engine may adopt them. Drop the sessions before.
+    /// Detaches from all hosts: they keep running, and another engine may adopt them. Drop the sessions before.
     pub fn detach(&self) {
         for member in std::mem::take(&mut self.0.lock().members) {
             member.host.detach();
         }
     }
 
-    /// Waits until every host is full and somebody needs another one.
-    pub async fn crowded(&self) {
+    /// Waits until every host is full and another one is needed.
+    pub async fn wait_until_full(&self) {
         self.0.crowded.notified().await;
     }
 
-    /// Asks those who can do without their conversation to let go of it if no host has room, and waits a moment for that: a
-    /// host that nobody uses can be replaced, whatever it has loaded.
+    /// If no host has room, asks for idle conversations to be released and waits a moment for it: a host that is unused
+    /// can be replaced, whatever it has loaded.
     async fn make_room(&self, key: &HostKey) {
-        let Limits { max_hosts, threads_per_host, .. } = self.0.limits;
+        let PoolLimits { max_hosts, threads_per_host, .. } = self.0.limits;
         let is_full = || {
             let state = self.0.lock();
             let is_open = |member: &&Member| member.host.draining().is_none();
@@ -182,7 +182,7 @@ impl Hosts {
         if self.0.closing.is_cancelled() {
             return Err(HostError::ending());
         }
-        // What a dead host held can be taken up elsewhere only when nothing of it is left.
+        // The threads of a dead host can be resumed elsewhere only when none of its processes is left.
         self.bury_dead().await;
         self.make_room(&key).await;
         let slot = match self.choose(&key) {
@@ -196,20 +196,20 @@ impl Hosts {
         };
         let (register, closing) = (Arc::clone(&self.0.register), self.0.closing.clone());
         let started = match spec.transport {
-            Transport::UnixSocket => Host::start_kept(spec, register, closing).await?,
-            Transport::Stdio => {
+            HostTransport::UnixSocket => Host::start_kept(spec, register, closing).await?,
+            HostTransport::Stdio => {
                 closing.run_until_cancelled(Host::start(spec)).await.ok_or_else(HostError::ending)??
             }
         };
         let host = Arc::new(started);
-        host.seats().promise();
+        host.thread_slots().reserve();
         self.0.lock().add(&host, key);
         drop(slot);
         Ok(host)
     }
 
     fn choose(&self, key: &HostKey) -> Choice {
-        let Limits { max_hosts, threads_per_host, .. } = self.0.limits;
+        let PoolLimits { max_hosts, threads_per_host, .. } = self.0.limits;
         let mut state = self.0.lock();
         let fit = |member: &&Member| {
             member.key == *key && member.host.is_alive() && member.host.draining().is_none()
@@ -225,7 +225,7 @@ impl Hosts {
             state.starting += 1;
             return Choice::Start(Slot(Arc::clone(&self.0)));
         }
-        // What is loaded there and used by nobody is resumed elsewhere when its next turn begins.
+        // Threads that are loaded there and unused are resumed elsewhere when their next turn begins.
         let is_idle = |member: &Member| member.users() == 0 && member.host.retire();
         if let Some(at) = state.members.iter().position(is_idle) {
             let idle = state.members.swap_remove(at).host;
@@ -241,7 +241,7 @@ impl Hosts {
         let dead: Vec<Member> =
             self.0.lock().members.extract_if(.., |member| !member.host.is_alive()).collect();
         for member in dead {
-            let why = member.host.gone().unwrap_or("Codex ended").to_owned();
+            let why = member.host.end_reason().unwrap_or("Codex ended").to_owned();
             member.host.close_because(&why).await;
         }
     }
@@ -260,18 +260,18 @@ impl State {
 }
 
 impl Member {
-    /// How many threads it has loaded or was promised.
+    /// Returns the number of loaded threads and reserved slots.
     fn load(&self) -> usize {
-        self.host.loaded() + self.host.seats().promised()
+        self.host.loaded() + self.host.thread_slots().reserved()
     }
 
-    /// How many of them somebody uses.
+    /// How many of them are in use.
     fn users(&self) -> usize {
-        self.host.threads() + self.host.seats().promised()
+        self.host.threads() + self.host.thread_slots().reserved()
     }
 
     fn promised(&self) -> Choice {
-        self.host.seats().promise();
+        self.host.thread_slots().reserve();
         Choice::Use(Arc::clone(&self.host))
     }
 }

@@ -1,4 +1,4 @@
-//! One Codex process: started in a session of its own, its complaints kept, its end observed, its descendants reaped.
+//! One Codex process: started in a session of its own, its stderr kept, its end observed, its descendants reaped.
 
 use std::ffi::OsString;
 use std::io;
@@ -12,17 +12,17 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{ChildStdin, ChildStdout, Command};
 use tokio::sync::watch;
 
-use super::complaints::Complaints;
-use super::descendants::{self, Entry};
+use super::descendants::{self, ProcessEntry};
 use super::environment::NONCE;
-use super::stranger::Stranger;
-use super::transport::Transport;
+use super::foreign_process::ForeignProcess;
+use super::stderr::HostStderr;
+use super::transport::HostTransport;
 
 /// How many lines of standard error are quoted when it ended.
 const LAST_WORDS: usize = 20;
-/// How long a polite request to end may take before it is repeated.
+/// How long the first SIGTERM may take before it is repeated.
 const POLITE: Duration = Duration::from_millis(400);
-/// How long a repeated request may take before the process is killed.
+/// How long the second SIGTERM may take before the process is killed.
 const IMPATIENT: Duration = Duration::from_secs(2);
 
 /// How long the exit status may come after the end of the connection, and the last words after that.
@@ -30,34 +30,34 @@ pub(crate) const EXIT_GRACE: Duration = Duration::from_millis(500);
 
 /// One running Codex.
 #[derive(Debug)]
-pub struct Process {
+pub struct CodexProcess {
     pid: Pid,
-    /// What its environment says, and that of everything below it: `name=value`.
+    /// The marker in its environment and in that of its descendants: `name=value`.
     nonce: Option<String>,
     kin: Kin,
     exit: watch::Receiver<Option<End>>,
-    complaints: Complaints,
+    stderr: HostStderr,
     /// Turns true at the end of standard error, if that is a pipe.
     drained: watch::Receiver<bool>,
-    /// It goes on when this is dropped.
+    /// It keeps running when this is dropped.
     is_kept: AtomicBool,
 }
 
-/// How we are related to it.
+/// Which process started it.
 #[derive(Debug)]
 enum Kin {
     /// We started it.
     Child,
-    /// Somebody did who is gone.
-    Stranger(Stranger),
+    /// An earlier engine started it.
+    Foreign(ForeignProcess),
 }
 
 /// How a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// As it told its parent.
+    /// With the status that its parent got.
     Exited(ExitStatus),
-    /// It told somebody else.
+    /// Another process got the status.
     Untold,
 }
 
@@ -72,34 +72,34 @@ pub(crate) struct Launch<'a> {
     /// Where it works.
     pub(crate) directory: &'a Path,
     pub(crate) environment: Vec<(OsString, OsString)>,
-    /// What the environment calls this host, if it does.
+    /// The name of this host in the environment, if it has one.
     pub(crate) nonce: Option<&'a str>,
-    pub(crate) transport: Transport,
+    pub(crate) transport: HostTransport,
     /// The directory for the file that its standard error goes to; `None` is a pipe to us.
-    pub(crate) complaints: Option<&'a Path>,
+    pub(crate) stderr: Option<&'a Path>,
 }
 
-impl Process {
+impl CodexProcess {
     /// Starts a process that is ours until `keep`.
     pub(crate) fn start(launch: Launch<'_>) -> io::Result<(Self, Pipes)> {
         let nonce = launch.nonce.map(variable);
         let mut command = Command::new(launch.binary);
-        let pipe = || if launch.transport == Transport::Stdio { Stdio::piped() } else { Stdio::null() };
+        let pipe = || if launch.transport == HostTransport::Stdio { Stdio::piped() } else { Stdio::null() };
         command.args(launch.arguments).current_dir(launch.directory).env_clear().envs(launch.environment);
         command.stdin(pipe()).stdout(pipe()).stderr(Stdio::piped());
-        let mut complaints = Complaints::default();
-        if let Some(directory) = launch.complaints {
-            let (kept, writer) = Complaints::in_nameless_file(directory)?;
-            complaints = kept;
+        let mut stderr = HostStderr::default();
+        if let Some(directory) = launch.stderr {
+            let (kept, writer) = HostStderr::in_unlinked_file(directory)?;
+            stderr = kept;
             command.stderr(writer);
         }
         let mut child = CommandWrap::from(command).wrap(ProcessSession).spawn()?;
         let pid = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
         let pid = pid.ok_or_else(|| io::Error::other("the process ended at once"))?;
         let pipes = child.stdin().take().zip(child.stdout().take());
-        let (end, drained) = watch::channel(launch.complaints.is_some());
+        let (end, drained) = watch::channel(launch.stderr.is_some());
         if let Some(pipe) = child.stderr().take() {
-            let kept = complaints.clone();
+            let kept = stderr.clone();
             tokio::spawn(async move {
                 kept.read(pipe).await;
                 end.send_replace(true);
@@ -108,37 +108,37 @@ impl Process {
         let (sender, exit) = watch::channel(None);
         tokio::spawn(observe(child, sender));
         let is_kept = AtomicBool::new(false);
-        Ok((Self { pid, nonce, kin: Kin::Child, exit, complaints, drained, is_kept }, pipes))
+        Ok((Self { pid, nonce, kin: Kin::Child, exit, stderr, drained, is_kept }, pipes))
     }
 
     /// Takes over a process that a dead engine had started. It is kept.
-    pub fn adopt(stranger: Stranger, nonce: &str, complaints: Complaints) -> Self {
+    pub fn adopt(foreign: ForeignProcess, nonce: &str, stderr: HostStderr) -> Self {
         let (sender, exit) = watch::channel(None);
-        let watched = stranger.clone();
+        let watched = foreign.clone();
         tokio::spawn(async move {
             tokio::select! {
-                () = watched.ended() => drop(sender.send_replace(Some(End::Untold))),
-                // Nobody wants to know any more.
+                () = watched.wait() => drop(sender.send_replace(Some(End::Untold))),
+                // The receiver was dropped.
                 () = sender.closed() => {}
             }
         });
         Self {
-            pid: stranger.pid(),
+            pid: foreign.pid(),
             nonce: Some(variable(nonce)),
-            kin: Kin::Stranger(stranger),
+            kin: Kin::Foreign(foreign),
             exit,
-            complaints,
+            stderr,
             drained: watch::channel(true).1,
             is_kept: AtomicBool::new(true),
         }
     }
 
-    /// Does it go on when this is dropped?
+    /// Returns whether it keeps running when this is dropped.
     pub(crate) fn is_kept(&self) -> bool {
         self.is_kept.load(Ordering::Relaxed)
     }
 
-    /// From here on it goes on when this is dropped.
+    /// From here on it keeps running when this is dropped.
     pub(crate) fn keep(&self) {
         self.is_kept.store(true, Ordering::Relaxed);
     }
@@ -167,8 +167,8 @@ impl Process {
     }
 
     /// What it wrote to standard error.
-    pub(crate) fn complaints(&self) -> &Complaints {
-        &self.complaints
+    pub(crate) fn stderr(&self) -> &HostStderr {
+        &self.stderr
     }
 
     /// How it ended, in a sentence, with the last lines of its standard error.
@@ -180,8 +180,8 @@ impl Process {
         };
         // The last lines may still be in the pipe.
         self.drain(EXIT_GRACE).await;
-        self.complaints.finish();
-        how + &self.complaints.quoted(LAST_WORDS)
+        self.stderr.finish();
+        how + &self.stderr.quoted(LAST_WORDS)
     }
 
     /// Ends it and everything below it: asks twice, then kills.
@@ -208,11 +208,11 @@ impl Process {
     }
 
     /// Kills what is left below it, until nothing is.
-    async fn reap(&self, below: &[Entry]) {
+    async fn reap(&self, below: &[ProcessEntry]) {
         until_gone(|| descendants::kill_survivors(below) + self.kill_detached()).await;
     }
 
-    /// Kills it and everything below it, without waiting: the net below `end`.
+    /// Kills it and its descendants without waiting: the fallback if `end` did not run.
     pub(crate) fn kill_all(&self) {
         let below = self.below();
         self.signal(Signal::KILL);
@@ -220,21 +220,21 @@ impl Process {
         self.kill_detached();
     }
 
-    /// What is below it now; nothing once it was reaped, because then the number may be somebody else's.
-    fn below(&self) -> Vec<Entry> {
+    /// Returns its descendants; none once it was reaped, because then the pid may have been reused.
+    fn below(&self) -> Vec<ProcessEntry> {
         if self.end_seen().is_none() { descendants::below(self.pid()) } else { Vec::new() }
     }
 
-    /// Kills what has another parent by now, as a daemon, or as everything has once Codex is gone. Gives how many.
+    /// Kills descendants with another parent: daemons, and all of them once Codex is gone. Returns how many.
     fn kill_detached(&self) -> usize {
         self.nonce.as_ref().map_or(0, |nonce| kill_carriers(nonce))
     }
 
-    /// Signals the group, unless the process was reaped already: then the number may be somebody else's. One that is
-    /// not our child is signalled alone: its number can be used again at any time. What is below it is killed after it.
+    /// Signals the group, unless the process was reaped already: then the id may have been reused. One that is
+    /// not our child is signalled alone: its id can be reused at any time. What is below it is killed after it.
     fn signal(&self, signal: Signal) {
         match &self.kin {
-            Kin::Stranger(stranger) => stranger.signal(signal),
+            Kin::Foreign(foreign) => foreign.signal(signal),
             Kin::Child if self.end_seen().is_none() => {
                 // It may have ended just now.
                 let _ = kill_process_group(self.pid, signal);
@@ -244,7 +244,7 @@ impl Process {
     }
 }
 
-impl Drop for Process {
+impl Drop for CodexProcess {
     fn drop(&mut self) {
         if !self.is_kept() {
             self.kill_all();
@@ -263,7 +263,7 @@ pub(crate) async fn end_carriers(nonce: &str) {
     until_gone(|| kill_carriers(&variable)).await;
 }
 
-/// Kills what has `variable` in its environment. Gives how many.
+/// Kills every process that has `variable` in its environment. Returns how many.
 fn kill_carriers(variable: &str) -> usize {
     descendants::kill_survivors(&descendants::carrying(variable))
 }
@@ -287,30 +287,30 @@ async fn observe(mut child: Box<dyn ChildWrapper>, exit: watch::Sender<Option<En
 
 #[cfg(test)]
 mod tests {
-    use super::super::complaints::LINES;
+    use super::super::stderr::LINES;
     use super::*;
     use talaria_testkit::until;
 
-    fn launch<'a>(script: &str, complaints: Option<&'a Path>) -> Launch<'a> {
+    fn launch<'a>(script: &str, stderr: Option<&'a Path>) -> Launch<'a> {
         Launch {
             binary: Path::new("/bin/sh"),
             arguments: vec!["-c".into(), script.into()],
             directory: Path::new("/"),
             environment: std::env::vars_os().collect(),
             nonce: None,
-            transport: Transport::UnixSocket,
-            complaints,
+            transport: HostTransport::UnixSocket,
+            stderr,
         }
     }
 
-    fn start(script: &str) -> Process {
-        Process::start(launch(script, None)).unwrap().0
+    fn start(script: &str) -> CodexProcess {
+        CodexProcess::start(launch(script, None)).unwrap().0
     }
 
     #[tokio::test]
     async fn a_process_that_ignores_requests_is_killed_with_its_children() {
         let process = start("trap '' TERM; sleep 600 & sleep 600 & echo ready >&2; wait; wait");
-        until("it is ready", || !process.complaints().tail(1).is_empty()).await;
+        until("it is ready", || !process.stderr().tail(1).is_empty()).await;
         let below = descendants::below(process.pid());
         assert_eq!(below.len(), 2);
         process.end().await;
@@ -323,8 +323,8 @@ mod tests {
         let process =
             start("i=0; while [ $i -lt 3000 ]; do echo line $i >&2; i=$((i+1)); done; printf end >&2");
         process.wait(Duration::from_secs(60)).await.unwrap();
-        until("its last line was read", || process.complaints().tail(1) == ["end"]).await;
-        let tail = process.complaints().tail(10_000);
+        until("its last line was read", || process.stderr().tail(1) == ["end"]).await;
+        let tail = process.stderr().tail(10_000);
         assert_eq!((tail.len(), tail[0].as_str()), (LINES, "line 2501"));
     }
 
@@ -332,15 +332,15 @@ mod tests {
     async fn a_kept_process_goes_on_and_is_ended_by_whoever_adopts_it() {
         let folder = tempfile::tempdir().unwrap();
         let script = "sleep 600 & echo ready >&2; wait; wait";
-        let (process, _) = Process::start(launch(script, Some(folder.path()))).unwrap();
-        until("it is ready", || process.complaints().tail(1) == ["ready"]).await;
+        let (process, _) = CodexProcess::start(launch(script, Some(folder.path()))).unwrap();
+        until("it is ready", || process.stderr().tail(1) == ["ready"]).await;
         let (pid, below) = (process.pid(), descendants::below(process.pid()));
         process.keep();
         drop(process);
-        let started = descendants::started(pid).unwrap();
-        let stranger = Stranger::pin(pid, &started).unwrap();
-        let adopted = Process::adopt(stranger, "nobody-carries-this", Complaints::of_process(pid));
-        assert_eq!((adopted.end_seen(), adopted.complaints().tail(1)), (None, vec!["ready".to_owned()]));
+        let started = descendants::start_time(pid).unwrap();
+        let foreign = ForeignProcess::pin(pid, &started).unwrap();
+        let adopted = CodexProcess::adopt(foreign, "nobody-carries-this", HostStderr::of_process(pid));
+        assert_eq!((adopted.end_seen(), adopted.stderr().tail(1)), (None, vec!["ready".to_owned()]));
         adopted.end().await;
         assert_eq!(adopted.end_seen(), Some(End::Untold));
         assert_eq!((below.len(), descendants::kill_survivors(&below)), (1, 0));

@@ -1,9 +1,9 @@
-//! What waits for one consumer. The reader of the socket never waits for it.
+//! The deliveries for one consumer. The reader of the socket never waits for it.
 //!
-//! While the consumer is behind, a piece of text is appended to the piece before it if both belong to the same item: that
-//! loses nothing, keeps a flood small, and costs less than a delivery of its own. Of limits of the account that follow each
-//! other the last one counts: a session without a turn hears those of all others. What cannot be joined is kept: a turn's
-//! steps are few, and Codex would otherwise wait for ever for the answer to a request that was thrown away.
+//! While the consumer lags, a text delta is appended to the previous one of the same item: that loses nothing, keeps a
+//! flood small, and costs less than a delivery of its own. Of consecutive account limits only the last is kept: a
+//! session without a turn receives those of all others. Everything else is kept: a turn has few steps, and Codex would
+//! wait for ever for the response to a dropped request.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,7 +14,7 @@ use talaria_codex_proto::wire::server_request::ServerRequest;
 use talaria_core::ids::RequestId;
 use tokio::sync::Notify;
 
-/// How long a piece of text may get by appending: longer ones would come in jerks.
+/// Maximum length of a joined text delta: longer ones would make the output stutter.
 const PIECE: usize = 4096;
 
 /// Something for a consumer.
@@ -38,7 +38,7 @@ pub enum Delivery<'a> {
 }
 
 impl Delivery<'_> {
-    /// Is it a piece of text, of which the completed item brings the whole?
+    /// Returns whether it is a text delta; the completed item has the whole text.
     pub(crate) fn is_piece(&self) -> bool {
         use Notification::{
             AgentMessageDelta, CommandOutputDelta, ReasoningSummaryDelta, ReasoningTextDelta,
@@ -68,12 +68,12 @@ impl Delivery<'_> {
 
 /// The waiting deliveries of one consumer.
 #[derive(Debug, Default)]
-pub struct Queue {
+pub struct ThreadQueue {
     waiting: Mutex<VecDeque<Delivery<'static>>>,
     arrived: Notify,
 }
 
-impl Queue {
+impl ThreadQueue {
     /// Adds a delivery. Never waits.
     pub(crate) fn push(&self, delivery: Delivery<'_>) {
         let mut waiting = self.lock();
@@ -83,7 +83,7 @@ impl Queue {
         let was_empty = waiting.is_empty();
         waiting.push_back(delivery.into_owned());
         drop(waiting);
-        // Whoever finds something takes all of it, so only the first needs a call.
+        // The consumer takes everything at once, so only the first delivery has to wake it.
         if was_empty {
             self.arrived.notify_one();
         }
@@ -100,7 +100,7 @@ impl Queue {
         }
     }
 
-    /// Puts back what was taken and not looked at, in front of what came meanwhile.
+    /// Returns unprocessed deliveries to the front of the queue.
     pub fn give_back(&self, mut batch: VecDeque<Delivery<'static>>) {
         let mut waiting = self.lock();
         batch.append(&mut waiting);
@@ -115,7 +115,7 @@ impl Queue {
     }
 }
 
-/// Makes one of the last delivery and the next if the next continues or replaces it, and says whether it did.
+/// Merges the next delivery into the last one if it continues or replaces it; returns whether it did.
 fn join(last: &mut Delivery<'static>, next: &Delivery<'_>) -> bool {
     use Notification::{
         AgentMessageDelta, CommandOutputDelta, RateLimitsUpdated, ReasoningSummaryDelta, ReasoningTextDelta,
@@ -189,7 +189,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_flood_of_text_stays_small_and_loses_nothing() {
-        let queue = Queue::default();
+        let queue = ThreadQueue::default();
         let whole: String = (0..100_000).map(|n| format!("{n} ")).collect();
         for n in 0..100_000 {
             queue.push(piece("i", &format!("{n} ")));
@@ -201,7 +201,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_consumer_that_keeps_up_gets_every_piece_by_itself() {
-        let queue = Queue::default();
+        let queue = ThreadQueue::default();
         for n in 0..10 {
             queue.push(piece("i", &n.to_string()));
             assert_eq!(queue.take().await.into_iter().map(text).collect::<Vec<_>>(), [n.to_string()]);
@@ -210,7 +210,7 @@ mod tests {
 
     #[tokio::test]
     async fn text_of_another_item_and_everything_else_is_kept_apart() {
-        let queue = Queue::default();
+        let queue = ThreadQueue::default();
         for text in ["x", "y"] {
             queue.push(piece("a", text));
         }
@@ -232,7 +232,7 @@ mod tests {
             let limits = serde_json::from_value(numbers).unwrap();
             Delivery::Notification(Notification::RateLimitsUpdated(limits))
         };
-        let queue = Queue::default();
+        let queue = ThreadQueue::default();
         (1..=1000).for_each(|used| queue.push(limits(used)));
         let batch = queue.take().await;
         let [Delivery::Notification(Notification::RateLimitsUpdated(kept))] = batch.as_slices().0 else {
@@ -243,7 +243,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_given_back_comes_before_what_came_meanwhile() {
-        let queue = Queue::default();
+        let queue = ThreadQueue::default();
         for item in ["a", "b"] {
             queue.push(piece(item, item));
         }

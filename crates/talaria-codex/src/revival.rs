@@ -1,9 +1,9 @@
-//! Brings a conversation back after its host died or was given up: another host, and the same thread on it.
+//! Resumes a conversation after its host died or was abandoned: another host, and the same thread on it.
 //!
 //! What was in force before is asked for again and checked again, because a resumed thread forgets some of it. Only if
-//! Codex refuses to take the thread up is a new one started and told a digest of what was said. An older Codex is never
-//! let near a thread of a newer one: it would ruin the thread's file. Decides nothing about turns: what became of a
-//! turn that was running is for `talaria_codex_proto::settle`. Called by the session, which has ended the old host.
+//! Codex refuses to resume the thread is a new one started with a digest of what was said. An older Codex never opens a
+//! thread of a newer one: it would corrupt the thread's file. Decides nothing about turns: what became of a turn that
+//! was running is for `talaria_codex_proto::settle`. Called by the session, which has ended the old host.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,12 +17,12 @@ use crate::host::{Host, HostError};
 use crate::source::HostSource;
 use crate::threads::{OpenThread, ThreadError};
 
-/// How often the whole thing is tried.
+/// Maximum number of attempts.
 const ATTEMPTS: u32 = 3;
 /// How often one host is asked for the thread before a new one is started in its place: the lock of a Codex that was
 /// just killed may take a moment to go.
 const REQUESTS: u32 = 3;
-/// How much of a digest is told; the end of a conversation matters most.
+/// Maximum size of a digest; the end of a conversation matters most.
 pub const DIGEST_BYTES: usize = 32 * 1024;
 
 /// A conversation that came back.
@@ -39,31 +39,31 @@ pub struct Revived {
 /// How a conversation came back. Its text is the one line that people see.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Revival {
-    /// Codex took it up where it was.
+    /// Codex resumed the thread.
     Resumed,
-    /// Codex could not; this is a new thread that was told a digest.
+    /// Codex could not; this is a new thread that starts with a digest.
     Seeded {
         /// Why not.
         why: String,
-        /// How much of the digest it was told; 0 if there was nothing to tell.
-        told: usize,
+        /// Bytes of the digest; 0 if there was none.
+        bytes: usize,
     },
 }
 
 impl fmt::Display for Revival {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self::Seeded { why, told } = self else {
-            return f.write_str("Codex was started again and has taken up the conversation");
+        let Self::Seeded { why, bytes } = self else {
+            return f.write_str("Codex was restarted and resumed the conversation");
         };
-        write!(f, "Codex was started again but cannot take up the conversation ({why}); ")?;
-        match told {
-            0 => f.write_str("a new one was started that knows nothing of it"),
+        write!(f, "Codex was restarted but cannot resume the conversation ({why}); ")?;
+        match bytes {
+            0 => f.write_str("a new one was started without its history"),
             _ => f.write_str("a new one was started with a digest of it"),
         }
     }
 }
 
-/// Why a conversation did not come back.
+/// Why a conversation could not be resumed.
 #[derive(Debug, thiserror::Error)]
 pub enum RevivalError {
     /// No Codex could be started.
@@ -78,7 +78,7 @@ pub enum RevivalError {
         found: Version,
     },
     /// Codex started, but not the conversation.
-    #[error("Codex was started again, but not the conversation: {0}")]
+    #[error("Codex was restarted, but the conversation was not resumed: {0}")]
     Thread(#[from] ThreadError),
 }
 
@@ -94,7 +94,7 @@ impl RevivalError {
         }
     }
 
-    /// May another try end otherwise?
+    /// Returns whether a retry may succeed.
     fn may_pass(&self) -> bool {
         match self {
             Self::Host(error) => error.may_pass(),
@@ -104,9 +104,9 @@ impl RevivalError {
     }
 }
 
-/// Brings a conversation back on another host, which `source` gives. `asked` is what was asked when it was started, `before` what was in force
-/// then, `digest` what a new thread is told if the old one cannot be taken up. Dropped half-way, it leaves no process of
-/// its own.
+/// Resumes a conversation on another host from `source`. `asked` is what was asked when it was started, `before` what
+/// was in force then, `digest` the text for a new thread if the old one cannot be resumed. Dropped half-way, it leaves
+/// no process of its own.
 pub async fn revive(
     source: &dyn HostSource,
     asked: &ThreadStart,
@@ -154,8 +154,8 @@ fn refuse_older(found: &Version, before: &Started) -> Result<(), RevivalError> {
     }
 }
 
-/// Asks for what was in force also where nothing had been asked: the user's configuration may have decided then, and
-/// nobody wants a conversation to change its powers because a process died.
+/// Asks for what was in force also where nothing had been asked: the user's configuration may have decided then, and a
+/// conversation must not change its permissions because a process died.
 fn keep_in_force(asked: &ThreadStart, before: &Started) -> ThreadStart {
     let mut asked = asked.clone();
     asked.sandbox = asked.sandbox.or_else(|| before.sandbox.parse().ok());
@@ -188,16 +188,16 @@ async fn take_up(
         }
     };
     let thread = host.start_thread(asked).await?;
-    let digest = bounded(digest.trim());
+    let digest = truncate(digest.trim());
     if !digest.is_empty() {
         let seeded = host.seed_thread(&thread.started.thread, &framed(&digest)).await;
         seeded.map_err(ThreadError::from)?;
     }
-    Ok((thread, Revival::Seeded { why, told: digest.len() }))
+    Ok((thread, Revival::Seeded { why, bytes: digest.len() }))
 }
 
 /// The end of a digest that is too long, with a word about what was left out.
-fn bounded(digest: &str) -> String {
+fn truncate(digest: &str) -> String {
     let left_out = digest.len().saturating_sub(DIGEST_BYTES);
     match digest.split_at_checked(digest.ceil_char_boundary(left_out)) {
         Some((head, tail)) if !head.is_empty() => format!("[{} bytes left out]\n{tail}", head.len()),
@@ -261,14 +261,14 @@ mod tests {
     #[test]
     fn a_long_digest_keeps_its_end_and_says_how_much_is_missing() {
         let long = "ä".repeat(DIGEST_BYTES);
-        let kept = bounded(&long);
+        let kept = truncate(&long);
         assert!(
             kept.starts_with("[32768 bytes left out]\nä") && kept.len() < DIGEST_BYTES + 40,
             "{}",
             kept.len()
         );
         let odd = format!("x{}", "ä".repeat(DIGEST_BYTES / 2));
-        assert!(bounded(&odd).starts_with("[1 bytes left out]\nä"));
-        assert_eq!(bounded("short"), "short");
+        assert!(truncate(&odd).starts_with("[1 bytes left out]\nä"));
+        assert_eq!(truncate("short"), "short");
     }
 }

@@ -1,8 +1,8 @@
-//! Brings each message of a host to the session it belongs to, by thread id.
+//! Routes each message of a host to the session it belongs to, by thread id.
 //!
-//! A message of a thread that nobody follows is kept for whoever follows it next (a thread's first notifications can
-//! come before the answer to `thread/start`, a sub-agent's before its parent names it). A message of no thread goes to
-//! every session. Nothing here waits.
+//! A message of a thread without a subscriber is kept for the next one (a thread's first notifications can come before
+//! the response to `thread/start`, a sub-agent's before its parent names it). A message of no thread goes to every
+//! session. Nothing here waits.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,11 +10,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use talaria_codex_proto::wire::notification::Notification;
 use talaria_core::ids::ThreadId;
 
-use super::queue::{Delivery, Queue};
+use super::queue::{Delivery, ThreadQueue};
 
-/// How many deliveries of no thread, or of one thread that nobody follows, are kept; the oldest go first, requests never.
+/// How many deliveries without a subscriber are kept, per thread and for no thread; the oldest are dropped first,
+/// requests never.
 const KEPT: usize = 256;
-/// How many threads that nobody follows are remembered.
+/// How many threads without a subscriber are remembered.
 const STRAY_THREADS: usize = 256;
 
 /// The sessions of a host.
@@ -25,15 +26,15 @@ pub(crate) struct Router {
 
 #[derive(Debug, Default)]
 struct Routes {
-    followed: HashMap<ThreadId, Arc<Queue>>,
+    followed: HashMap<ThreadId, Arc<ThreadQueue>>,
     stray: HashMap<ThreadId, VecDeque<Delivery<'static>>>,
-    /// What concerned no thread before anybody followed one.
+    /// Messages of no thread from before the first subscription.
     early: VecDeque<Delivery<'static>>,
     gone: Option<String>,
 }
 
 impl Router {
-    /// Brings a delivery to the sessions it is for.
+    /// Routes a delivery to its sessions.
     pub(crate) fn deliver(&self, delivery: Delivery<'_>) {
         let mut routes = self.lock();
         if let Delivery::Gone(why) = &delivery {
@@ -59,21 +60,21 @@ impl Router {
     }
 
     /// Follows a thread, receiving also what came for it before.
-    pub(crate) fn follow(&self, thread: ThreadId) -> Arc<Queue> {
-        let queue = Arc::new(Queue::default());
+    pub(crate) fn follow(&self, thread: ThreadId) -> Arc<ThreadQueue> {
+        let queue = Arc::new(ThreadQueue::default());
         self.lock().add(thread, Arc::clone(&queue));
         queue
     }
 
     /// Follows a further thread, a sub-agent's, with the queue of its parent.
-    pub(crate) fn adopt(&self, thread: &ThreadId, queue: &Arc<Queue>) {
+    pub(crate) fn adopt(&self, thread: &ThreadId, queue: &Arc<ThreadQueue>) {
         let mut routes = self.lock();
         if !routes.followed.contains_key(thread) {
             routes.add(thread.clone(), Arc::clone(queue));
         }
     }
 
-    /// What Codex warned about before anybody followed a thread.
+    /// Returns what Codex warned about before the first subscription.
     pub(crate) fn early_warnings(&self) -> Vec<String> {
         let summary = |delivery: &Delivery<'_>| match delivery {
             Delivery::Notification(Notification::ConfigWarning(warning)) => Some(warning.summary.clone()),
@@ -82,15 +83,15 @@ impl Router {
         self.lock().early.iter().filter_map(summary).collect()
     }
 
-    /// How many follow threads here; who follows several counts once.
+    /// Returns the number of subscribers; one with several threads counts once.
     pub(crate) fn followers(&self) -> usize {
         let routes = self.lock();
-        let queues: HashSet<*const Queue> = routes.followed.values().map(Arc::as_ptr).collect();
+        let queues: HashSet<*const ThreadQueue> = routes.followed.values().map(Arc::as_ptr).collect();
         queues.len()
     }
 
     /// Stops following every thread of a queue.
-    pub(crate) fn forget(&self, queue: &Arc<Queue>) {
+    pub(crate) fn forget(&self, queue: &Arc<ThreadQueue>) {
         self.lock().followed.retain(|_, followed| !Arc::ptr_eq(followed, queue));
     }
 
@@ -100,7 +101,7 @@ impl Router {
 }
 
 impl Routes {
-    fn add(&mut self, thread: ThreadId, queue: Arc<Queue>) {
+    fn add(&mut self, thread: ThreadId, queue: Arc<ThreadQueue>) {
         let early = std::mem::take(&mut self.early);
         let stray = self.stray.remove(&thread).unwrap_or_default();
         for delivery in early.into_iter().chain(stray) {
@@ -136,7 +137,7 @@ impl Routes {
             }
             return;
         }
-        let mut told: Vec<&Arc<Queue>> = Vec::new();
+        let mut told: Vec<&Arc<ThreadQueue>> = Vec::new();
         for queue in self.followed.values() {
             if !told.iter().any(|other| Arc::ptr_eq(other, queue)) {
                 queue.push(delivery.clone());
@@ -155,12 +156,12 @@ fn keep(kept: &mut VecDeque<Delivery<'static>>, delivery: Delivery<'static>) {
     kept.push_back(delivery);
 }
 
-/// Codex waits for an answer: such a delivery is never thrown away.
+/// Returns whether Codex waits for a response: such a delivery is never dropped.
 fn is_request(delivery: &Delivery<'_>) -> bool {
     matches!(delivery, Delivery::Request { .. })
 }
 
-/// Sent to everybody, and nothing in it is of use to anybody: of limits, what says nothing at all.
+/// Returns whether a broadcast carries no information: limits without any value.
 fn is_of_no_interest(delivery: &Delivery<'_>) -> bool {
     match delivery {
         Delivery::Notification(Notification::RemoteControlChanged(_)) => true,
@@ -209,7 +210,7 @@ mod tests {
     }
 
     /// What a consumer gets, in its order.
-    async fn taken(queue: &Queue) -> Vec<String> {
+    async fn taken(queue: &ThreadQueue) -> Vec<String> {
         let show = |delivery| match delivery {
             Delivery::Notification(Notification::AgentMessageDelta(it)) => {
                 format!("{} {}", it.thread_id, it.item_id)

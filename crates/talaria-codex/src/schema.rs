@@ -1,4 +1,4 @@
-//! The schema that an installed Codex gives of itself.
+//! The schema that an installed Codex reports of itself.
 
 use std::io;
 use std::path::Path;
@@ -10,12 +10,13 @@ use talaria_codex_proto::drift::{Drift, Schema, compare};
 use tokio::io::AsyncReadExt;
 use tokio::process::Command;
 
-use super::locate::leash::Leash;
+use super::locate::child_guard::ChildGuard;
 
 /// How long Codex may take to write its schema (measured: 0.2 to 0.7 s).
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// Has `binary` write its schema, and compares it with what Talaria says and reads. The words of an error are for people.
+/// Has `binary` write its schema, and compares it with what Talaria says and reads. The words of an error are for
+/// people.
 pub async fn drift(binary: &Path) -> Result<Drift, String> {
     let directory =
         tempfile::tempdir().map_err(|error| format!("cannot make a temporary directory: {error}"))?;
@@ -24,7 +25,7 @@ pub async fn drift(binary: &Path) -> Result<Drift, String> {
     // It makes a directory in its home; the user's is left alone.
     command.env("CODEX_HOME", directory.path());
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-    let run = tokio::time::timeout(LIMIT, run_on_leash(&mut command));
+    let run = tokio::time::timeout(LIMIT, run_guarded(&mut command));
     let (status, words) = match run.await {
         Ok(Ok(output)) => output,
         Ok(Err(error)) => return Err(format!("cannot run {}: {error}", binary.display())),
@@ -39,14 +40,14 @@ pub async fn drift(binary: &Path) -> Result<Drift, String> {
     Ok(compare(&Schema { calls: &calls, notifications: &notifications, requests: &requests }))
 }
 
-/// Runs the command to its end. Gives how it ended and what it complained about.
-async fn run_on_leash(command: &mut Command) -> io::Result<(ExitStatus, String)> {
-    let mut leash = Leash::spawn(command)?;
+/// Runs the command to its end. Returns its exit status and standard error.
+async fn run_guarded(command: &mut Command) -> io::Result<(ExitStatus, String)> {
+    let mut guard = ChildGuard::spawn(command)?;
     let mut words = Vec::new();
-    if let Some(mut stderr) = leash.child().stderr.take() {
+    if let Some(mut stderr) = guard.child().stderr.take() {
         stderr.read_to_end(&mut words).await?;
     }
-    let status = leash.child().wait().await?;
+    let status = guard.child().wait().await?;
     Ok((status, String::from_utf8_lossy(&words).into_owned()))
 }
 

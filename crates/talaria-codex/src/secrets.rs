@@ -24,7 +24,7 @@ use super::host::Host;
 use talaria_home::home::ensure_dir;
 use talaria_home::socket_path::socket_path;
 
-/// What lies in a home and is nobody's business. Whatever else is found there is hidden as well.
+/// The private entries of a home. Whatever else is found there is hidden as well.
 const DIRECTORIES: [&str; 4] = ["run", "hosts", "imports", "migrations"];
 const FILES: [&str; 13] = [
     "key",
@@ -101,8 +101,8 @@ impl Host {
         self.codex_home().map(|home| ("CODEX_HOME".to_owned(), home.to_owned())).into_iter().collect()
     }
 
-    /// The command line that runs a command in Codex's sandbox without these paths, and what it may do. Codex takes such
-    /// a profile with `command/exec` in some versions and not in others, but its own program takes it in all.
+    /// The command line that runs a command in Codex's sandbox without these paths, and what it may do. Codex takes
+    /// such a profile with `command/exec` in some versions and not in others, but its own program takes it in all.
     pub(crate) fn sandboxed(&self, command: Vec<String>, cwd: &str, profile: &Value) -> Vec<String> {
         let mut line = vec![self.spec().binary.display().to_string(), "sandbox".to_owned()];
         line.extend(system(self.version()).map(str::to_owned));
@@ -149,7 +149,8 @@ fn find(home: &Path, writable: &Writable) -> HiddenPaths {
             }
         }
     }
-    // A home with a long path has its sockets elsewhere, in directories of their own that are there while they are used.
+    // A home with a long path has its sockets elsewhere, in directories of their own that are there while they are
+    // used.
     let sockets = socket_path(home).parent().map(Path::to_owned);
     let hosts = fs::read_dir(root.join("hosts")).into_iter().flatten().flatten();
     let hosts = hosts.filter_map(|entry| fs::read_link(entry.path()).ok());

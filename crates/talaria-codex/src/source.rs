@@ -1,4 +1,4 @@
-//! Where a conversation gets another host from when its own is gone: the pool, or a new process of its own.
+//! Where a conversation gets another host when its own is gone: the pool, or a new process of its own.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,9 +9,9 @@ use futures_util::future::BoxFuture;
 use super::host::{Host, HostError};
 use super::spec::HostSpec;
 
-/// Gives hosts to conversations.
+/// Provides hosts for conversations.
 pub trait HostSource: fmt::Debug + Send + Sync {
-    /// What it gives.
+    /// The kind of host that it provides.
     fn spec(&self) -> &HostSpec;
 
     /// A living host that takes a conversation.

@@ -11,7 +11,7 @@ use talaria_core::version::Version;
 use super::environment::{self, Overlay};
 use super::key::{self, HostKey};
 use super::locate::CodexBinary;
-use super::transport::Transport;
+use super::transport::HostTransport;
 
 /// What to start.
 #[derive(Clone, Debug)]
@@ -27,7 +27,7 @@ pub struct HostSpec {
     /// Talaria's home, which is hidden from its sandboxes; `None` for a host that belongs to none.
     pub home: Option<PathBuf>,
     /// How to talk to it.
-    pub transport: Transport,
+    pub transport: HostTransport,
     /// A directory that the npm launcher puts in front of PATH (it holds `rg`), when the launcher is not used.
     pub path_dir: Option<PathBuf>,
     /// The environment that its own is made from.
@@ -40,8 +40,8 @@ pub struct HostSpec {
     pub referred: BTreeSet<String>,
 }
 
-/// The environment of whoever wants a host: this process's, or that of a command which asked this process for one. It
-/// is never written anywhere, nor shown.
+/// The environment of the caller that needs a host: this process's, or that of a command which asked this process for
+/// one. It is never written anywhere, nor shown.
 #[derive(Clone, Default)]
 pub struct Surroundings(Option<Arc<[(OsString, OsString)]>>);
 
@@ -90,7 +90,11 @@ impl HostSpec {
             codex_home,
             hosts,
             home: None,
-            transport: if codex.version.has_unix_socket() { Transport::UnixSocket } else { Transport::Stdio },
+            transport: if codex.version.has_unix_socket() {
+                HostTransport::UnixSocket
+            } else {
+                HostTransport::Stdio
+            },
             path_dir: codex.path_dir.clone(),
             base: Surroundings::own(),
             environment: Vec::new(),
@@ -151,7 +155,7 @@ mod tests {
             codex_home: None,
             hosts: "/h".into(),
             home: None,
-            transport: Transport::UnixSocket,
+            transport: HostTransport::UnixSocket,
             path_dir: None,
             base: Surroundings::of(base),
             environment: Vec::new(),

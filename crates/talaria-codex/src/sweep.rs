@@ -1,10 +1,10 @@
 //! Ends hosts whose owner died without ending them, before a new one starts.
 //!
-//! A Codex on a unix socket outlives its client, so a Talaria that was killed leaves one behind. Its directory has a lock
-//! that only a living owner holds, and its name is the nonce that the host and everything below it carry in their
-//! environment. By number a process is ended only if its start time is the one written down. What is not proven to be of
+//! A Codex on a unix socket outlives its client, so a Talaria that was killed leaves one running. Its directory has a
+//! lock that only a living owner holds, and its name is the nonce that the host and everything below it carry in their
+//! environment. A process is ended by its pid only if its start time is the recorded one. What is not proven to be of
 //! this home is left alone (`ownership`): a copy of a home has the directories of the original. A kept host is never
-//! touched here, whoever lives: `adoption` takes it up or ends it.
+//! touched here: `adoption` attaches to it or ends it.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -20,7 +20,7 @@ use super::ownership;
 /// How long a directory may take to be built.
 const BUILDING_TIME: Duration = Duration::from_secs(60);
 
-/// Ends what dead owners left below `hosts`. Gives how many hosts were ended.
+/// Ends what dead owners left below `hosts`. Returns how many hosts were ended.
 pub(crate) fn sweep(hosts: &Path) -> usize {
     let Ok(entries) = fs::read_dir(hosts) else { return 0 };
     entries.flatten().filter(|entry| sweep_one(&entry.path())).count()
@@ -36,7 +36,7 @@ fn sweep_one(root: &Path) -> bool {
         if root.is_symlink() && !root.exists() {
             directory::remove(root);
         }
-        // Whoever made it was killed before the lock was there; nothing was started in it.
+        // Its creator was killed before it took the lock; nothing was started in it.
         if is_building(root) && fs::metadata(root).is_ok_and(|directory| !is_fresh(&directory)) {
             let _ = fs::remove_dir(root);
         }
@@ -59,12 +59,12 @@ fn sweep_one(root: &Path) -> bool {
     by_number || by_nonce
 }
 
-/// The process that was written down here, if it still is that process.
+/// The process that is recorded here, if it is still that process.
 fn recorded(root: &Path) -> Option<i32> {
     let text = fs::read_to_string(root.join("pid")).ok()?;
     let (pid, started) = text.split_once(' ')?;
     let pid = pid.parse().ok()?;
-    (descendants::started(pid).as_deref() == Some(started)).then_some(pid)
+    (descendants::start_time(pid).as_deref() == Some(started)).then_some(pid)
 }
 
 fn is_fresh(file: &fs::Metadata) -> bool {
@@ -79,7 +79,7 @@ fn end(text: &str) -> bool {
     let Some((pid, started)) = text.split_once(' ') else { return false };
     let Ok(number) = pid.parse::<i32>() else { return false };
     let Some(pid) = Pid::from_raw(number) else { return false };
-    if started.is_empty() || descendants::started(number).as_deref() != Some(started) {
+    if started.is_empty() || descendants::start_time(number).as_deref() != Some(started) {
         return false;
     }
     let below = descendants::below(number);
@@ -100,7 +100,7 @@ mod tests {
         Command::new("sleep").arg("600").process_group(0).spawn().unwrap()
     }
 
-    /// A process that carries the name of a host and works in its directory, and what is written down of it.
+    /// A process that carries the name of a host and works in its directory, and its record.
     fn host(root: &Path) -> std::process::Child {
         fs::create_dir_all(root.join("empty")).unwrap();
         let nonce = root.file_name().unwrap();
@@ -108,7 +108,7 @@ mod tests {
         command.arg("600").env(NONCE, nonce).current_dir(root.join("empty")).process_group(0);
         let child = command.spawn().unwrap();
         let pid = i32::try_from(child.id()).unwrap();
-        fs::write(root.join("pid"), format!("{pid} {}", descendants::started(pid).unwrap())).unwrap();
+        fs::write(root.join("pid"), format!("{pid} {}", descendants::start_time(pid).unwrap())).unwrap();
         child
     }
 
@@ -177,7 +177,7 @@ mod tests {
         let mut child = Command::new("sleep").arg("600").env(NONCE, &nonce).process_group(0).spawn().unwrap();
         let pid = i32::try_from(child.id()).unwrap();
         let directory = HostDirectory::create(hosts.path(), &nonce, Tenure::Kept).unwrap();
-        directory.record(pid, descendants::started(pid).as_deref()).unwrap();
+        directory.record(pid, descendants::start_time(pid).as_deref()).unwrap();
         directory.leave();
         drop(directory);
         assert_eq!(sweep(hosts.path()), 0);

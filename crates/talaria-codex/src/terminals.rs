@@ -1,9 +1,9 @@
 //! Commands that outlive their turn: which of them still run, and how they are ended.
 //!
-//! An interrupt alone does not end them. A newer Codex lists what runs in the background, and only what this turn began is
-//! ended. An older one can only end everything of the thread, older commands included; that is told, and not done when
-//! the turn left nothing. Both report output and end of such a command after its turn. What the older one does not list is
-//! looked for in the process table: a command that cannot be found there is not said to run.
+//! An interrupt alone does not end them. A newer Codex lists what runs in the background, and only what this turn began
+//! is ended. An older one can only end everything of the thread, older commands included; that is reported, and not
+//! done when the turn left nothing. Both report output and end of such a command after its turn. What the older one
+//! does not list is searched in the process table: a command that is not found there is not reported as running.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ use super::client::CallError;
 use super::descendants;
 use super::host::Host;
 
-/// How many answers are read of a list that goes on and on.
+/// Maximum number of pages that are read of a list.
 const PAGES: usize = 32;
 
 /// What was ended.
@@ -29,7 +29,7 @@ pub enum TerminalsEnded {
         /// Their command lines.
         commands: Vec<String>,
     },
-    /// Everything of the thread that ran in the background: this Codex cannot tell whose it was.
+    /// Everything of the thread that ran in the background: this Codex does not report which turn started a command.
     All,
 }
 
@@ -61,7 +61,7 @@ impl Host {
         Ok(if commands.is_empty() { TerminalsEnded::Nothing } else { TerminalsEnded::Own { commands } })
     }
 
-    /// Says which of these commands still run now that their turn has ended.
+    /// Returns which of these commands still run now that their turn has ended.
     pub async fn find_terminals(
         &self,
         thread: &ThreadId,
@@ -93,7 +93,7 @@ impl Host {
         tokio::task::spawn_blocking(move || descendants::command_lines_below(pid)).await.unwrap_or_default()
     }
 
-    /// Says which of these background commands still run, after a time in which nobody listened to Codex.
+    /// Returns which of these background commands still run, after a time without a connection to Codex.
     pub async fn still_running(
         &self,
         thread: &ThreadId,
@@ -110,13 +110,13 @@ impl Host {
         Ok(commands.iter().filter(runs).map(|command| command.id.clone()).collect())
     }
 
-    /// Stops one background command. `others` says whether the thread has further ones: an older Codex can only stop all of
-    /// them, so it then stops none.
+    /// Stops one background command. `others` says whether the thread has further ones: an older Codex can only stop
+    /// all of them, so it then stops none.
     pub async fn stop_terminal(
         &self,
         thread: &ThreadId,
         command: &BackgroundCommand,
-        others: Others,
+        others: OtherCommands,
     ) -> Result<TerminalStop, CallError> {
         match (&command.process, others) {
             (Some(process), _) => {
@@ -124,11 +124,11 @@ impl Host {
                 let reply = self.call(&end).await?;
                 Ok(if reply.terminated { TerminalStop::Stopped } else { TerminalStop::EndedBefore })
             }
-            (None, Others::None) => {
+            (None, OtherCommands::None) => {
                 self.call(&TerminalsClean { thread_id: thread.clone() }).await?;
                 Ok(TerminalStop::Stopped)
             }
-            (None, Others::Some) => Ok(TerminalStop::OnlyAll),
+            (None, OtherCommands::Some) => Ok(TerminalStop::OnlyAll),
         }
     }
 
@@ -154,14 +154,14 @@ impl Host {
 
 /// Whether a thread has further commands that would be stopped along with one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Others {
+pub enum OtherCommands {
     /// It has none.
     None,
     /// It has.
     Some,
 }
 
-/// What became of the wish to stop one background command.
+/// The result of stopping one background command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TerminalStop {
     /// Codex ended it; its end is reported.
@@ -182,7 +182,7 @@ fn script_of(command: &str) -> &str {
     }
 }
 
-/// Is a command among these command lines? Both are compared without secrets and quoting.
+/// Returns whether a command is among these command lines, compared without secrets and quoting.
 fn is_among(command: &str, lines: &[String]) -> bool {
     let script = bare(script_of(command));
     lines.iter().any(|line| bare(&redact(line)).contains(&script))
@@ -205,7 +205,7 @@ impl fmt::Display for TerminalsEnded {
             Self::Own { commands } => write!(f, "ended what the turn left running: {}", commands.join("; ")),
             Self::All => f.write_str(
                 "ended every command of the conversation that ran in the background; \
-                 this Codex cannot tell those of the turn from older ones",
+                 this Codex cannot distinguish those of the turn from older ones",
             ),
         }
     }

@@ -23,7 +23,7 @@ use talaria_core::policy::Sandbox;
 
 use super::client::{CallError, pause};
 use super::host::Host;
-use super::queue::Queue;
+use super::queue::ThreadQueue;
 use super::{trust, users_servers};
 
 /// Begins what a person is told of a conversation that hides nothing although it should.
@@ -45,7 +45,7 @@ pub struct OpenThread {
     pub raw_events: RawEvents,
     /// What a person should know about MCP servers that were asked for and gave way to others in the user's Codex.
     pub warnings: Vec<String>,
-    pub(crate) queue: Arc<Queue>,
+    pub(crate) queue: Arc<ThreadQueue>,
 }
 
 /// Whether Codex tells what the model said as it is, so that a request can be compared with the call behind it.
@@ -92,7 +92,7 @@ impl ThreadError {
 impl Host {
     /// Starts a thread. It is refused, and let go, if it would have more power than was asked for.
     pub async fn start_thread(&self, asked: &ThreadStart) -> Result<OpenThread, ThreadError> {
-        let _seat = self.seats().take();
+        let _opening = self.thread_slots().begin_opening();
         let Prepared { asked, mut sent, profile, warnings } = self.prepare(asked).await?;
         sent.experimental_raw_events = true;
         if self.version().types_tools() {
@@ -117,7 +117,7 @@ impl Host {
         thread: &ThreadId,
         asked: &ThreadStart,
     ) -> Result<OpenThread, ThreadError> {
-        let _seat = self.seats().take();
+        let _opening = self.thread_slots().begin_opening();
         let Prepared { asked, sent, profile, warnings } = self.prepare(asked).await?;
         let reply = self.call(&ThreadResume::new(thread.clone(), &sent)).await?;
         match self.check(&asked, &reply, profile.as_deref()) {
@@ -202,7 +202,7 @@ impl Host {
         let git_roots = trust::git_roots(Path::new(&start.cwd));
         trust::add_where_needed(&mut start, &config, &git_roots);
         let users = is_told.then(|| config.mcp_servers.take().unwrap_or_default());
-        let mut warnings = users_servers::give_way(&mut start, users.as_ref());
+        let mut warnings = users_servers::yield_to_users(&mut start, users.as_ref());
         match self.hide(&start, &config) {
             Ok(None) => Ok(Prepared { sent: start.clone(), asked: start, profile: None, warnings }),
             Ok(Some((sandbox, HidingStart { sent, profile }))) => {
@@ -277,7 +277,7 @@ impl Host {
             ThreadBounds::new(&reply.sandbox, &reply.approval_policy, &reply.cwd, self.version().clone());
         let started = project::started(reply, self.version().to_string());
         let queue = self.router().follow(started.thread.clone());
-        self.seats().loaded(&started.thread, standing.in_force.sandbox.clone());
+        self.thread_slots().loaded(&started.thread, standing.in_force.sandbox.clone());
         OpenThread { started, bounds, standing, raw_events, warnings: Vec::new(), queue }
     }
 }

@@ -1,7 +1,9 @@
-//! The bytes between us and one Codex: websocket messages on a unix socket, or lines on stdio for versions before 0.130.
+//! The bytes between us and one Codex: websocket messages on a unix socket, or lines on stdio for versions before
+//! 0.130.
 //!
-//! Both give the same thing: `Incoming::next` yields one message at a time, `Outgoing::send` takes one. A message over
-//! `MAX_MESSAGE` is refused: on stdio it is skipped and reported; a websocket cannot be read past it, so it is the end.
+//! Both have the same interface: `Incoming::next` returns one message at a time, `Outgoing::send` takes one. A message
+//! over `MAX_MESSAGE` is refused: on stdio it is skipped and reported; a websocket cannot be read past it, so it is the
+//! end.
 
 use std::io;
 use std::path::Path;
@@ -24,7 +26,7 @@ pub(crate) const MAX_MESSAGE: usize = 32 * 1024 * 1024;
 
 /// How to reach a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Transport {
+pub enum HostTransport {
     /// Websocket on a unix socket: turns survive the connection.
     UnixSocket,
     /// Lines on standard input and output: turns end with the connection.
@@ -75,12 +77,13 @@ pub(crate) async fn connect(socket: &Path) -> io::Result<(Incoming, Outgoing)> {
     upgrade(UnixStream::connect(socket).await?).await
 }
 
-/// Connects to a socket at which a process of ours should listen. Gives which one does, where the system tells.
-pub(crate) async fn knock(socket: &Path) -> io::Result<(UnixStream, Option<i32>)> {
+/// Connects to a socket on which a process of ours should listen. Returns the pid of the listener where the system
+/// reports it.
+pub(crate) async fn connect_to_peer(socket: &Path) -> io::Result<(UnixStream, Option<i32>)> {
     let stream = UnixStream::connect(socket).await?;
     let peer = stream.peer_cred()?;
     if peer.uid() != geteuid().as_raw() {
-        return Err(io::Error::other("somebody else listens at its socket"));
+        return Err(io::Error::other("another user's process listens on its socket"));
     }
     Ok((stream, peer.pid()))
 }
@@ -90,7 +93,7 @@ pub(crate) async fn upgrade(stream: UnixStream) -> io::Result<(Incoming, Outgoin
     let config = WebSocketConfig::default()
         .max_message_size(Some(MAX_MESSAGE))
         .max_frame_size(Some(MAX_MESSAGE))
-        // Written at once: requests are few and somebody waits for each.
+        // Written at once: requests are few and a caller waits for each.
         .write_buffer_size(0);
     let (websocket, _) =
         client_async_with_config("ws://localhost/", stream, Some(config)).await.map_err(io::Error::other)?;
@@ -106,7 +109,7 @@ pub(crate) fn stdio(stdin: ChildStdin, stdout: ChildStdout) -> (Incoming, Outgoi
 }
 
 impl Incoming {
-    /// Gives the next message. Cancel-safe.
+    /// Returns the next message. Cancel-safe.
     pub(crate) async fn next(&mut self) -> Arrival {
         match self {
             Self::Socket(stream) => next_websocket(stream).await,

@@ -2,11 +2,11 @@
 //!
 //! Given a directory and a writable sandbox, Codex adds `[projects."<directory>"] trust_level = "trusted"` to its
 //! configuration unless a trust level is known; 0.130.0 does so also when the sandbox comes from the configuration, and
-//! both do so when `default_permissions` there names a profile that can write. An
-//! override for this thread alone keeps it from doing so. Observed on 0.130.0 and 0.166.0: any trust level also turns
-//! the default sandbox from `read-only` into `workspace-write`, and `untrusted` turns the default approval policy from
-//! `on-request` into `untrusted`. So the override is sent only where Codex would write, and then what it would have used
-//! by default is sent with it. A level that the user recorded stays.
+//! both do so when `default_permissions` there names a profile that can write. An override for this thread alone keeps
+//! it from doing so. Observed on 0.130.0 and 0.166.0: any trust level also turns the default sandbox from `read-only`
+//! into `workspace-write`, and `untrusted` turns the default approval policy from `on-request` into `untrusted`. So the
+//! override is sent only where Codex would write, and then what it would have used by default is sent with it. A level
+//! that the user recorded stays.
 
 use std::path::{Path, PathBuf};
 
@@ -32,7 +32,7 @@ pub(crate) fn add_where_needed(start: &mut ThreadStart, config: &EffectiveConfig
     start.config.insert("projects".to_owned(), Value::Object(project));
 }
 
-/// Is the sandbox writable, by our word or by that of the user's configuration?
+/// Returns whether the sandbox is writable, by our request or by the user's configuration.
 fn is_writable(start: &ThreadStart, config: &EffectiveConfig) -> bool {
     match start.sandbox {
         Some(sandbox) => sandbox != Sandbox::ReadOnly,
@@ -46,8 +46,8 @@ fn is_writable(start: &ThreadStart, config: &EffectiveConfig) -> bool {
     }
 }
 
-/// The sandbox and the approval policy of a conversation in a directory about which nothing is said: neither by us nor by
-/// the user's configuration. Recorded levels decide, as described above.
+/// The sandbox and the approval policy of a conversation in a directory about which nothing is said: neither by us nor
+/// by the user's configuration. Recorded levels decide, as described above.
 pub fn defaults(config: &EffectiveConfig, cwd: &str) -> (Sandbox, ApprovalPolicy) {
     match recorded_level(config, cwd, &git_roots(Path::new(cwd))).as_deref() {
         None => (Sandbox::ReadOnly, ApprovalPolicy::OnRequest),
@@ -56,7 +56,7 @@ pub fn defaults(config: &EffectiveConfig, cwd: &str) -> (Sandbox, ApprovalPolicy
     }
 }
 
-/// Has the user said anything about a directory?
+/// Returns whether the user recorded a trust level for a directory.
 pub fn of(config: &EffectiveConfig, cwd: &str) -> Trust {
     match recorded_level(config, cwd, &git_roots(Path::new(cwd))) {
         Some(_) => Trust::Recorded,

@@ -2,9 +2,9 @@
 //!
 //! Observed on 0.130.0 and 0.166.0: an override for one thread is merged into the user's entry key by key, so that the
 //! program of one server would run with the environment of the other, and a program against an address makes Codex
-//! refuse the conversation. So the user's own wins as it is, and that is told. What
-//! `talaria migrate` wrote there is no other server: its references and our values fit together. The override is sent as one table
-//! (`mcp_servers`), which leaves servers of other names alone. Called for every start and resume.
+//! refuse the conversation. So the user's own wins as it is, and that is reported. What `talaria migrate` wrote there
+//! is no other server: its references and our values fit together. The override is sent as one table (`mcp_servers`),
+//! which leaves servers of other names alone. Called for every start and resume.
 
 use serde_json::{Map, Value};
 use talaria_codex_proto::wire::call::{ThreadStart, UsersServers};
@@ -25,14 +25,15 @@ enum Likeness {
     Another,
 }
 
-/// Takes out of `start` what the user has under the same name, and tells about those that differ. `users` is none if
-/// Codex does not tell its configuration: then nothing can be sent, because it could be mixed with something.
-pub(crate) fn give_way(start: &mut ThreadStart, users: Option<&UsersServers>) -> Vec<String> {
+/// Removes from `start` the servers that the user has under the same name, and returns a warning for each that differs.
+/// `users` is `None` if Codex does not report its configuration: then no server is sent, because Codex could merge it
+/// with an unknown one.
+pub(crate) fn yield_to_users(start: &mut ThreadStart, users: Option<&UsersServers>) -> Vec<String> {
     let Some(Value::Object(ours)) = start.config.remove(KEY) else { return Vec::new() };
-    let (mut kept, mut told) = (Map::new(), Vec::new());
+    let (mut kept, mut warnings) = (Map::new(), Vec::new());
     for (name, entry) in ours {
         let why = match users.map(|users| users.get(&name)) {
-            None => "is left out: Codex does not tell which servers it has itself".to_owned(),
+            None => "is left out: Codex does not report which servers it has itself".to_owned(),
             Some(None) => {
                 kept.insert(name, entry);
                 continue;
@@ -53,7 +54,7 @@ pub(crate) fn give_way(start: &mut ThreadStart, users: Option<&UsersServers>) ->
                 }
             },
         };
-        told.push(if users.is_some() {
+        warnings.push(if users.is_some() {
             format!("MCP server {name}: {why}")
         } else {
             format!("MCP server {name} {why}")
@@ -62,7 +63,7 @@ pub(crate) fn give_way(start: &mut ThreadStart, users: Option<&UsersServers>) ->
     if !kept.is_empty() {
         start.config.insert(KEY.to_owned(), Value::Object(kept));
     }
-    told
+    warnings
 }
 
 fn likeness(ours: &Value, theirs: &Value) -> Likeness {
@@ -110,7 +111,7 @@ fn names(list: Option<&Value>) -> impl Iterator<Item = &str> {
     list.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
 }
 
-/// Whether theirs says everything that ours says. Codex tells numbers with a point, and what is not set as well.
+/// Whether theirs says everything that ours says. Codex reports numbers with a decimal point, and unset keys as well.
 fn is_same(ours: &Value, theirs: &Value) -> bool {
     match (ours, theirs) {
         (Value::Object(ours), Value::Object(theirs)) => {
@@ -141,8 +142,11 @@ mod tests {
     fn a_server_of_the_users_own_wins_whole() {
         let mut asked = start(json!({ "a": { "command": "x" }, "b": { "url": "http://b/" } }));
         let own = users(json!({ "a": { "command": "y", "args": [] }, "c": { "command": "z" } }));
-        let told = give_way(&mut asked, Some(&own));
-        assert!(told.len() == 1 && told[0].starts_with("MCP server a: your Codex has its own"), "{told:?}");
+        let warnings = yield_to_users(&mut asked, Some(&own));
+        assert!(
+            warnings.len() == 1 && warnings[0].starts_with("MCP server a: your Codex has its own"),
+            "{warnings:?}"
+        );
         assert_eq!(asked.config[KEY], json!({ "b": { "url": "http://b/" } }));
     }
 
@@ -150,24 +154,24 @@ mod tests {
     fn the_same_server_in_both_places_is_no_news() {
         let mut asked = start(json!({ "a": { "command": "x", "tool_timeout_sec": 120 } }));
         let own = users(json!({ "a": { "command": "x", "args": [], "tool_timeout_sec": 120.0 } }));
-        assert_eq!(give_way(&mut asked, Some(&own)), [] as [&str; 0]);
+        assert_eq!(yield_to_users(&mut asked, Some(&own)), [] as [&str; 0]);
         assert!(!asked.config.contains_key(KEY));
     }
 
     #[test]
     fn nothing_is_sent_to_a_codex_that_does_not_tell_what_it_has() {
         let mut asked = start(json!({ "a": { "command": "x" } }));
-        let told = give_way(&mut asked, None);
-        assert!(told.len() == 1 && told[0].starts_with("MCP server a is left out"), "{told:?}");
+        let warnings = yield_to_users(&mut asked, None);
+        assert!(warnings.len() == 1 && warnings[0].starts_with("MCP server a is left out"), "{warnings:?}");
         assert!(asked.config.is_empty());
-        assert_eq!(give_way(&mut ThreadStart::default(), None), [] as [&str; 0]);
+        assert_eq!(yield_to_users(&mut ThreadStart::default(), None), [] as [&str; 0]);
     }
 
     #[test]
     fn one_that_is_switched_off_there_is_told() {
         let mut asked = start(json!({ "a": { "command": "x" } }));
         let own = users(json!({ "a": { "command": "x", "enabled": false } }));
-        assert_eq!(give_way(&mut asked, Some(&own)).len(), 1);
+        assert_eq!(yield_to_users(&mut asked, Some(&own)).len(), 1);
         assert!(!asked.config.contains_key(KEY));
     }
 
@@ -186,10 +190,10 @@ mod tests {
             "d": { "command": "x", "env": { "KEY": "another" } },
         }));
         let mut asked = start(ours.clone());
-        let told = give_way(&mut asked, Some(&own));
+        let warnings = yield_to_users(&mut asked, Some(&own));
         assert_eq!(asked.config[KEY], json!({ "a": ours["a"], "b": ours["b"] }));
-        assert!(told.len() == 2 && told[0].contains("MCP_C_TOKEN"), "{told:?}");
-        assert!(told[1].starts_with("MCP server d: your Codex has its own"), "{told:?}");
+        assert!(warnings.len() == 2 && warnings[0].contains("MCP_C_TOKEN"), "{warnings:?}");
+        assert!(warnings[1].starts_with("MCP server d: your Codex has its own"), "{warnings:?}");
     }
 
     #[test]

@@ -78,12 +78,12 @@ impl Gate {
                 (CommandUse::Run, Some(line)) => {
                     let (home, talaria) = (self.home.as_deref(), self.talaria.as_deref());
                     let ground = Ground { cwd: command.cwd, home, talaria };
-                    self.rules.judge(&rules::Subject::Command { line, ground }, place)
+                    self.rules.judge(&rules::RuleSubject::Command { line, ground }, place)
                 }
                 _ => return Ruling::Ask { why: None },
             },
             Subject::Tool { tool, form } => {
-                self.rules.judge(&rules::Subject::Tool { server: form.server, tool: *tool }, place)
+                self.rules.judge(&rules::RuleSubject::Tool { server: form.server, tool: *tool }, place)
             }
             Subject::Patch { changes: Some(_), .. }
             | Subject::Network { .. }

@@ -30,7 +30,7 @@ use tokio_util::task::TaskTracker;
 
 use talaria_codex::conversation::{Command, When};
 use talaria_codex::identity::HomeRecord;
-use talaria_codex::pool::{Hosts, Limits};
+use talaria_codex::pool::{HostPool, PoolLimits};
 use talaria_home::clock::now_ms;
 use talaria_home::home::TalariaHome;
 
@@ -92,7 +92,7 @@ pub struct EngineOptions {
     /// After how long without anything to do it ends; `None` never.
     pub idle: Option<Duration>,
     /// What its hosts may take.
-    pub limits: Limits,
+    pub limits: PoolLimits,
     /// How many tasks Codex works on at once.
     pub max_tasks: usize,
     /// How its database is opened.
@@ -104,11 +104,11 @@ struct Inner {
     hosts_dir: PathBuf,
     info: EngineInfo,
     shelf: Shelf,
-    hosts: Hosts,
+    hosts: HostPool,
     desk: Desk,
     servers: Servers,
     queue: Queue,
-    host_limits: Limits,
+    host_limits: PoolLimits,
     /// The hosts that `talaria stop` ended while no engine lived.
     stopped_hosts: HashSet<String>,
     /// Which home this is, and how it came here.
@@ -315,11 +315,14 @@ fn mint_task() -> String {
 pub async fn inspect_store(
     path: &std::path::Path,
     limit: Duration,
-) -> Result<Inspection, talaria_store::OpenError> {
+) -> Result<Inspection, talaria_store::StoreOpenError> {
     Store::inspect(path, limit).await
 }
 
 /// Opens the store of a home.
-async fn open_store(home: &TalariaHome, options: &OpenOptions) -> Result<Store, talaria_store::OpenError> {
+async fn open_store(
+    home: &TalariaHome,
+    options: &OpenOptions,
+) -> Result<Store, talaria_store::StoreOpenError> {
     Store::open(&home.store_file(), now_ms(), options).await
 }

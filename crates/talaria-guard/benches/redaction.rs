@@ -70,15 +70,15 @@ fn in_pieces(text: &str, size: usize) {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while !rest.is_empty() {
-        let (piece, behind) = rest.split_at(rest.floor_char_boundary(size.min(rest.len())));
+        let (piece, after) = rest.split_at(rest.floor_char_boundary(size.min(rest.len())));
         stream.push(piece, &mut out);
-        rest = behind;
+        rest = after;
     }
     stream.finish(&mut out);
     black_box(out);
 }
 
-/// Text of at least `size` bytes, made of what `line` gives for a number.
+/// Text of at least `size` bytes, made of what `line` returns for a number.
 fn repeated(size: usize, line: impl Fn(&mut String, usize)) -> String {
     let mut text = String::with_capacity(size + 1000);
     let mut number = 0;

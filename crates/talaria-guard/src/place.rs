@@ -1,4 +1,5 @@
-//! Where something that is accepted will happen, as far as that is known. Rules use it; the Codex protocol determines it.
+//! Where something that is accepted will happen, as far as that is known. Rules use it; the Codex protocol determines
+//! it.
 
 use std::fmt;
 
@@ -9,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
-    /// Within the sandbox in force: accepting gives nothing that was not given before. Without a sandbox that is
+    /// Within the sandbox in force: accepting grants nothing that was not granted before. Without a sandbox that is
     /// everything, because there is nothing to leave.
     Inside,
     /// Beyond the sandbox in force.

@@ -58,7 +58,7 @@ enum Strictness {
     Approval,
 }
 
-/// Makes a stream of text harmless; any chunking of it gives the same result.
+/// Makes a stream of text harmless; any chunking of it has the same result.
 #[derive(Clone, Debug)]
 pub struct Cleaner {
     strictness: Strictness,
@@ -112,7 +112,7 @@ impl Cleaner {
         }
     }
 
-    /// The two hidden characters that ordinary prose needs, and only behind a picture.
+    /// The two hidden characters that ordinary prose needs, and only after a picture.
     fn joins_emoji(&self, c: char) -> bool {
         self.strictness == Strictness::Prose
             && match c {

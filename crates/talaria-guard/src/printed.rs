@@ -1,8 +1,8 @@
 //! What a command prints, as text that people can be shown: bytes in, text out, however they are cut.
 //!
-//! Bytes that are no UTF-8 are replaced, secrets are masked. What can only be decided with what follows is held back, and
-//! given out at the end. Escape sequences are left as they are: whoever shows the text makes them harmless, as with
-//! everything else. Called by the engine for commands of a person's own.
+//! Bytes that are no UTF-8 are replaced, secrets are masked. What can only be decided with what follows is held back,
+//! and given out at the end. Escape sequences are left as they are: the code that shows the text makes them harmless,
+//! as with everything else. Called by the engine for commands of a person's own.
 
 use crate::redact::Stream;
 
@@ -18,7 +18,7 @@ pub struct Printed {
 }
 
 impl Printed {
-    /// Takes the next bytes and gives what is decided.
+    /// Takes the next bytes and returns what is decided.
     pub fn push(&mut self, bytes: &[u8]) -> String {
         self.begun.extend_from_slice(bytes);
         let whole = self.begun.len() - cut(&self.begun);
@@ -29,7 +29,7 @@ impl Printed {
         out
     }
 
-    /// Ends the stream and gives the rest.
+    /// Ends the stream and returns the rest.
     pub fn finish(&mut self) -> String {
         let rest = std::mem::take(&mut self.begun);
         let mut out = String::new();

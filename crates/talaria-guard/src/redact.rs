@@ -1,11 +1,12 @@
-//! Takes secrets out of everything that leaves the process or is stored.
+//! Removes secrets from everything that leaves the process or is stored.
 //!
-//! A secret is recognised by its own shape (`families.rs`), by the name that it is given to (`names.rs`), or by where it
-//! stands: a header, a URL, a PEM block. Base64 of such a text is one too. In its place stands `[redacted:KIND:LENGTH]`, never a part of it. Ordinary text,
-//! code, hashes and images are left alone; `corpus/` holds examples of both.
+//! A secret is recognised by its own shape (`families.rs`), by the name that it is assigned to (`names.rs`), or by its
+//! position: a header, a URL, a PEM block. Base64 of such a text is one too. It is replaced by
+//! `[redacted:KIND:LENGTH]`, never by a part of it. Ordinary text, code, hashes and images are left alone; `corpus/`
+//! holds examples of both.
 //!
-//! Nothing here fails, and every text takes time linear in its length: one pass with bounded looks ahead, no backtracking.
-//! Redacting twice changes nothing. Called by whatever writes, shows or sends something.
+//! Nothing here fails, and every text takes time linear in its length: one pass with bounded looks ahead, no
+//! backtracking. Redacting twice changes nothing. Called by whatever writes, shows or sends something.
 
 mod assignment;
 mod bytes;
@@ -43,14 +44,14 @@ use scanner::Scanner;
 pub use json::redact_json;
 pub use stream::Stream;
 
-/// Puts markers in the place of all secrets in `text`. Gives the text itself if there are none.
+/// Replaces all secrets in `text` by markers. Returns the text itself if there are none.
 pub fn redact(text: &str) -> Cow<'_, str> {
     redact_behind(b'\n', text)
 }
 
-/// Redacts `text`, which stands behind the byte `before`.
+/// Redacts `text`, which follows the byte `before`.
 fn redact_behind(before: u8, text: &str) -> Cow<'_, str> {
-    let mut scanner = Scanner::behind(before);
+    let mut scanner = Scanner::after(before);
     let mut out = String::new();
     scanner.run(text, Tail::Ends, &mut out);
     if out.is_empty() {

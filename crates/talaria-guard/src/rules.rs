@@ -19,7 +19,7 @@ mod written;
 use std::fmt;
 
 pub use crate::place::Place;
-use crate::shell::{self, Line, Role, Simple, Unparsable};
+use crate::shell::{self, CommandRole, ShellLine, SimpleCommand, Unparsable};
 use crate::shorten::shorten;
 pub use floor::Floor;
 use glob::{Glob, Symbol};
@@ -30,7 +30,7 @@ use scene::Scene;
 
 /// How far an allow rule reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reach {
+pub enum RuleReach {
     /// Only what stays in the sandbox.
     Inside,
     /// Also what leaves it, and what may: `outside = true`.
@@ -39,10 +39,10 @@ pub enum Reach {
 
 /// Something that Codex asks about.
 #[derive(Debug, Clone, Copy)]
-pub enum Subject<'a> {
+pub enum RuleSubject<'a> {
     /// A command line.
     Command {
-        /// The line, as Codex gives it.
+        /// The line, as Codex sends it.
         line: &'a str,
         /// Where it would start.
         ground: Ground<'a>,
@@ -51,7 +51,7 @@ pub enum Subject<'a> {
     Tool {
         /// The server.
         server: &'a str,
-        /// The tool, if it is told.
+        /// The tool, if it is known.
         tool: Option<&'a str>,
     },
 }
@@ -72,7 +72,7 @@ pub struct Ground<'a> {
 pub struct Rule {
     text: String,
     what: What,
-    reach: Reach,
+    reach: RuleReach,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,7 +95,7 @@ pub struct Rules {
 /// What is to happen with something that Codex asks about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is refused, whoever would say yes.
+    /// It is refused, and no one may accept it.
     Forbidden {
         /// What forbids it.
         by: Ban,
@@ -158,7 +158,7 @@ pub enum Unseen {
 
 impl Rule {
     /// Reads an allow rule for commands.
-    pub fn allow(text: &str, reach: Reach) -> Result<Self, BadPattern> {
+    pub fn allow(text: &str, reach: RuleReach) -> Result<Self, BadPattern> {
         let what = What::Command(Pattern::parse(text)?.for_allow()?);
         Ok(Self { text: text.trim().to_owned(), what, reach })
     }
@@ -166,7 +166,7 @@ impl Rule {
     /// Reads a deny rule for commands; it holds everywhere.
     pub fn deny(text: &str) -> Result<Self, BadPattern> {
         let what = What::Command(Pattern::parse(text)?.for_deny()?);
-        Ok(Self { text: text.trim().to_owned(), what, reach: Reach::Anywhere })
+        Ok(Self { text: text.trim().to_owned(), what, reach: RuleReach::Anywhere })
     }
 
     /// Reads a rule for tools, `server/tool` with `*` for any characters. Tools run in their server, in no sandbox.
@@ -176,7 +176,7 @@ impl Rule {
             _ if text.is_empty() => Err(BadPattern::Empty),
             Some((server, tool)) if !server.is_empty() && !tool.is_empty() => {
                 let what = What::Tool { server: Glob::plain(server), tool: Glob::plain(tool) };
-                Ok(Self { text: text.to_owned(), what, reach: Reach::Anywhere })
+                Ok(Self { text: text.to_owned(), what, reach: RuleReach::Anywhere })
             }
             _ => Err(BadPattern::Tool),
         }
@@ -188,7 +188,7 @@ impl Rule {
     }
 
     /// How far it reaches.
-    pub fn reach(&self) -> Reach {
+    pub fn reach(&self) -> RuleReach {
         self.reach
     }
 
@@ -199,15 +199,15 @@ impl Rule {
         }
     }
 
-    fn could_fit(&self, command: &Simple, home: Option<&str>) -> bool {
+    fn could_fit(&self, command: &SimpleCommand, home: Option<&str>) -> bool {
         self.pattern().is_some_and(|pattern| pattern.could_fit(command, home))
     }
 
-    fn must_fit(&self, command: &Simple, home: Option<&str>) -> bool {
+    fn must_fit(&self, command: &SimpleCommand, home: Option<&str>) -> bool {
         self.pattern().is_some_and(|pattern| pattern.must_fit(command, home))
     }
 
-    fn is_certain(&self, command: &Simple, home: Option<&str>) -> bool {
+    fn is_certain(&self, command: &SimpleCommand, home: Option<&str>) -> bool {
         self.pattern().is_some_and(|pattern| pattern.is_certain(command, home))
     }
 
@@ -222,13 +222,13 @@ impl Rule {
 
 impl Rules {
     /// Decides: floor, deny, allow, ask. An allow rule that does not reach `place` does not count.
-    pub fn judge(&self, subject: &Subject<'_>, place: Place) -> Verdict {
+    pub fn judge(&self, subject: &RuleSubject<'_>, place: Place) -> Verdict {
         let verdict = match subject {
-            Subject::Command { line, ground } => match shell::parse(line) {
+            RuleSubject::Command { line, ground } => match shell::parse(line) {
                 Ok(line) => self.judge_line(&line, *ground, place),
                 Err(why) => Verdict::Ask { doubt: Some(Doubt::NotUnderstood(why)) },
             },
-            Subject::Tool { server, tool } => self.judge_tool(server, *tool),
+            RuleSubject::Tool { server, tool } => self.judge_tool(server, *tool),
         };
         self.unless_unread(verdict)
     }
@@ -244,14 +244,18 @@ impl Rules {
         }
     }
 
-    fn judge_line(&self, line: &Line, ground: Ground<'_>, place: Place) -> Verdict {
+    fn judge_line(&self, line: &ShellLine, ground: Ground<'_>, place: Place) -> Verdict {
         let scene = Scene::new(line, ground);
         if let Some(floor) = floor::hit(&scene) {
             return Verdict::Forbidden { by: Ban::Floor(floor), why: floor.sentence().to_owned() };
         }
-        // The shell that Codex puts around every line is not what a rule means; what nobody sees is asked about below.
-        let is_meant = |command: &&Simple| {
-            !matches!(command.role, Role::Runner | Role::Frame | Role::Unknown | Role::Code)
+        // The shell that Codex puts around every line is not what a rule means; what cannot be seen is asked about
+        // below.
+        let is_meant = |command: &&SimpleCommand| {
+            !matches!(
+                command.role,
+                CommandRole::Runner | CommandRole::Frame | CommandRole::Unknown | CommandRole::Code
+            )
         };
         for command in line.commands.iter().filter(is_meant) {
             if let Some(rule) = self.deny.iter().find(|rule| rule.could_fit(command, ground.home)) {
@@ -263,8 +267,8 @@ impl Rules {
             }
         }
         let permit = allow::permits(&self.allow, line, place, ground.home);
-        // Deny rules win over allow rules, so they also win where they cannot be decided. Only a rule that spells out the
-        // whole line was written by a person who has seen the code in it.
+        // Deny rules win over allow rules, so they also win where they cannot be decided. Only a rule that spells out
+        // the whole line was written by a person who has seen the code in it.
         let is_spelled_out = permit.as_ref().is_some_and(|rules| rules.iter().all(|rule| rule.is_exact()));
         if self.deny.iter().any(Rule::is_for_commands)
             && !is_spelled_out
@@ -306,8 +310,8 @@ impl Rules {
 impl Verdict {
     /// What becomes of it when everything is to be accepted that may be: `--approve all`, and the mode `unrestricted`.
     ///
-    /// What the floor or a deny rule forbids stays forbidden. What would leave the sandbox stays a question, and so does
-    /// what is not understood; a caller that cannot ask anyone declines these.
+    /// What the floor or a deny rule forbids stays forbidden. What would leave the sandbox stays a question, and so
+    /// does what is not understood; a caller that cannot ask anyone declines these.
     #[must_use]
     pub fn accept_all(self, place: Place) -> Self {
         match self {
@@ -323,7 +327,7 @@ fn allowed(rules: &[&Rule]) -> Verdict {
 }
 
 /// Enough of a command to recognise it.
-fn shortened(command: &Simple) -> String {
+fn shortened(command: &SimpleCommand) -> String {
     shorten(&command.to_string(), 81).into_owned()
 }
 
@@ -361,7 +365,9 @@ impl fmt::Display for Doubt {
             Self::Unseen(Unseen::Written) => {
                 f.write_str("deny rules cannot see into the file that it writes and then runs")
             }
-            Self::Leaves(Place::Undecidable) => f.write_str("it may leave the sandbox, nobody can tell"),
+            Self::Leaves(Place::Undecidable) => {
+                f.write_str("it may leave the sandbox; this cannot be decided")
+            }
             Self::Leaves(_) => f.write_str("it would leave the sandbox"),
         }
     }

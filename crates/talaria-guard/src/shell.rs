@@ -30,7 +30,7 @@ mod wrappers;
 use std::fmt;
 
 use draft::Draft;
-pub use word::{Extent, Piece, Word};
+pub use word::{Word, WordExtent, WordPiece};
 
 pub(crate) use awk::effects as awk_effects;
 pub(crate) use code::is_interpreter;
@@ -51,7 +51,7 @@ pub enum Unparsable {
     /// Something that was opened is never closed.
     #[error("{0} is not closed")]
     Unclosed(&'static str),
-    /// Something stands where it cannot stand.
+    /// Something is where it is not allowed.
     #[error("{0} is not expected here")]
     Unexpected(&'static str),
     /// The shell would understand it, this reader does not.
@@ -67,10 +67,10 @@ pub enum Unparsable {
 
 /// A command line that was understood: all its simple commands, in the order of the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line {
+pub struct ShellLine {
     /// Every command, a wrapper before what it starts, a command before what is substituted into it.
-    pub commands: Vec<Simple>,
-    /// The lists, subshells, substitutions and functions that the commands stand in; the first is the line itself.
+    pub commands: Vec<SimpleCommand>,
+    /// The lists, subshells, substitutions and functions that contain the commands; the first is the line itself.
     pub groups: Vec<Group>,
     /// Is there an expansion that could run or set anything, such as arithmetic on variables?
     pub has_hidden_effects: bool,
@@ -78,18 +78,18 @@ pub struct Line {
 
 /// One program with its words, or assignments alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Simple {
-    /// What stands before the program, `NAME=value`; for `export` and its like also what stands behind it.
+pub struct SimpleCommand {
+    /// The assignments `NAME=value` before the program; for `export` and its like also those after it.
     pub assignments: Vec<Assignment>,
     /// The program and its arguments.
     pub words: Vec<Word>,
     /// Where its input and output go.
     pub redirects: Vec<Redirect>,
     /// What it is in the line.
-    pub role: Role,
-    /// Where it stands in the line.
+    pub role: CommandRole,
+    /// Its position in the line.
     pub at: At,
-    /// Does nobody wait for it?
+    /// True if the shell does not wait for it.
     pub is_background: bool,
     /// The directory that a wrapper starts it in.
     pub directory: Option<Word>,
@@ -97,7 +97,7 @@ pub struct Simple {
 
 /// What a simple command is in its line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
+pub enum CommandRole {
     /// A command of its own.
     Plain,
     /// The shell around the whole line, as Codex puts it there.
@@ -114,10 +114,10 @@ pub enum Role {
     Code,
 }
 
-/// Where a command or a group stands.
+/// The position of a command or a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct At {
-    /// The innermost group, an index into [`Line::groups`].
+    /// The innermost group, an index into [`ShellLine::groups`].
     pub group: usize,
     /// The pipeline, numbered over the whole line.
     pub pipeline: usize,
@@ -130,7 +130,7 @@ pub struct At {
 pub struct Group {
     /// What kind of list.
     pub kind: GroupKind,
-    /// Where it stands; the line itself stands in itself.
+    /// Its position; the line itself is its own group.
     pub at: At,
     /// The command whose word or inside it is.
     pub owner: Option<usize>,
@@ -194,11 +194,11 @@ pub enum RedirectKind {
 ///
 /// `text` is what Codex calls `command`: quoted words joined by blanks, which is itself a line of shell. The text that
 /// a `bash -c` in front gets is looked into like any other.
-pub fn parse(text: &str) -> Result<Line, Unparsable> {
+pub fn parse(text: &str) -> Result<ShellLine, Unparsable> {
     if text.len() > MAX_LENGTH {
         return Err(Unparsable::TooLong);
     }
-    // These stand for what is not known when a text is read again.
+    // These represent unknown text when a text is read again.
     if text.contains(|c| word::mark(c).is_some()) {
         return Err(Unparsable::Unsupported("a noncharacter"));
     }
@@ -207,7 +207,7 @@ pub fn parse(text: &str) -> Result<Line, Unparsable> {
     Ok(draft.finish())
 }
 
-impl Line {
+impl ShellLine {
     /// The wrappers that start the command `index`, the innermost first.
     pub fn wrappers_of(&self, index: usize) -> impl Iterator<Item = usize> {
         let owner = |index: usize| {
@@ -218,10 +218,10 @@ impl Line {
     }
 }
 
-impl Simple {
+impl SimpleCommand {
     /// The name of the program without its directory and in lower case, if it is known.
     ///
-    /// Lower case because some file systems do not tell `RM` from `rm`.
+    /// Lower case because some file systems do not distinguish `RM` from `rm`.
     pub fn program(&self) -> Option<String> {
         let text = self.words.first()?.text()?;
         let name = text.rsplit('/').next().unwrap_or(text);
@@ -229,7 +229,7 @@ impl Simple {
     }
 }
 
-impl fmt::Display for Simple {
+impl fmt::Display for SimpleCommand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let assignments = self.assignments.iter().map(|set| format!("{}={}", set.name, set.value));
         let words = self.words.iter().map(Word::to_string);

@@ -1,5 +1,4 @@
-//! The time of day, for what is written down, and the chance that spreads waits. What has to wait uses the monotonic clock,
-//! which nobody can set.
+//! The time of day, for stored timestamps, and the jitter of retries. Waits use the monotonic clock, which cannot be set.
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::time::{SystemTime, UNIX_EPOCH};

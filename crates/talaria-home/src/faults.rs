@@ -1,7 +1,7 @@
 //! Named points at which a test may stop or kill Talaria, Codex or both. Only in test builds (feature `faults`).
 //!
-//! If `TALARIA_FAULTS` names a unix socket, a point writes its name there and waits until the other side answers or goes
-//! away; whoever listens kills whom it wants in the meantime. Without the feature a point is nothing.
+//! If `TALARIA_FAULTS` names a unix socket, a point writes its name there and waits until the other side answers or
+//! disconnects; the listener may kill processes meanwhile. Without the feature a point does nothing.
 
 /// Passes a point.
 #[cfg(not(feature = "faults"))]
@@ -14,7 +14,7 @@ pub async fn point(name: &str) {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     let Some(socket) = std::env::var_os("TALARIA_FAULTS") else { return };
-    // A harness that is gone lets everything pass.
+    // Without a listening harness every point passes.
     let Ok(mut stream) = tokio::net::UnixStream::connect(socket).await else { return };
     if stream.write_all(format!("{name}\n").as_bytes()).await.is_ok() {
         let mut answer = [0; 1];
@@ -40,14 +40,14 @@ pub fn blocking_point(name: &str) {
     }
 }
 
-/// Does a test want a panic at this place of a command?
+/// Returns whether a test wants a panic at this point of a command.
 #[cfg(not(feature = "faults"))]
 #[inline]
 pub fn is_panic_wanted(_name: &str) -> bool {
     false
 }
 
-/// Does a test want a panic at this place of a command? `TALARIA_PANIC` names it.
+/// Returns whether a test wants a panic at this point of a command. `TALARIA_PANIC` names it.
 #[cfg(feature = "faults")]
 pub fn is_panic_wanted(name: &str) -> bool {
     std::env::var_os("TALARIA_PANIC").is_some_and(|wanted| wanted == name)

@@ -1,8 +1,8 @@
 //! Talaria's home directory: where it is, what lies in it, and the configuration file in it.
 //!
-//! Owns the layout below `TALARIA_HOME` and the mode of its directories (0700: transcripts and sockets are nobody
-//! else's business). Creates nothing until somebody asks with `ensure`. Does not touch `HOME` or `CODEX_HOME`.
-//! Called by every command at its start.
+//! Owns the layout below `TALARIA_HOME` and the mode of its directories (0700: transcripts and sockets are private).
+//! Creates nothing until `ensure` is called. Does not touch `HOME` or `CODEX_HOME`. Called by every command at its
+//! start.
 
 use std::ffi::OsString;
 use std::io;
@@ -16,7 +16,7 @@ use talaria_core::version::Version;
 #[derive(Debug, thiserror::Error)]
 pub enum HomeError {
     /// There is nothing to derive the home from.
-    #[error("cannot tell where Talaria's home is: neither TALARIA_HOME nor HOME is set")]
+    #[error("cannot find Talaria's home: neither TALARIA_HOME nor HOME is set")]
     Unset,
     /// A directory could not be created.
     #[error("cannot create {}: {source}", path.display())]

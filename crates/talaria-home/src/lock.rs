@@ -1,4 +1,5 @@
-//! One engine per home: whoever holds the lock file is it. The file says who that is, for whoever comes second.
+//! One engine per home: the process that holds the lock file. The file names the holder, for the message to a second
+//! one.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
@@ -63,7 +64,7 @@ pub fn holder(path: &Path) -> Option<Holder> {
     }
 }
 
-/// Does somebody hold this lock now?
+/// Returns whether the lock is held now.
 pub fn is_locked(path: &Path) -> bool {
     File::open(path)
         .is_ok_and(|file| matches!(file.try_lock_shared(), Err(std::fs::TryLockError::WouldBlock)))

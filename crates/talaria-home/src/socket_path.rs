@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// The longest socket path that every supported system takes (104 on macOS, 108 on Linux, with the final zero).
 const LIMIT: usize = 103;
 
-/// Gives the socket of the engine of `home`: inside it, or below `/tmp` where that path would be too long.
+/// Returns the socket of the engine of `home`: inside it, or below `/tmp` where that path would be too long.
 ///
 /// The runtime directory of the environment is not used: a command that is run by cron or over ssh has another one than
 /// the session that started the engine, and would not find it.
@@ -21,8 +21,8 @@ pub fn socket_path(home: &Path) -> PathBuf {
     PathBuf::from(format!("/tmp/talaria-{own}-{digest:032x}/engine.sock"))
 }
 
-/// FNV-1a with 128 bits. It only tells homes of one user apart; that the directory is ours is checked when it is used.
-/// The hasher of the standard library may change between builds, and two builds must find each other.
+/// FNV-1a with 128 bits. It only distinguishes the homes of one user; that the directory is ours is checked when it is
+/// used. The hasher of the standard library may change between builds, and two builds must find each other.
 fn digest(bytes: &[u8]) -> u128 {
     const OFFSET: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
     const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;

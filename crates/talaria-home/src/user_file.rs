@@ -1,9 +1,9 @@
 //! Replaces a text file that belongs to the user: whole or not at all, and only as long as it is what was read.
 //!
-//! Owns the lock (on the directory, which leaves no file behind), the temporary file, the comparison before the rename and
-//! the rename. A symbolic link stays one: the file that it names is replaced and keeps its mode and, where that is allowed,
-//! its owner. A file that its owner made read-only is not replaced, although a rename could. What the text means is the
-//! caller's: `config set`, the runtime switch, migration and import. Blocks; not for the engine's actors.
+//! Owns the lock (on the directory, so that no lock file remains), the temporary file, the comparison before the rename
+//! and the rename. A symbolic link stays one: the file that it names is replaced and keeps its mode and, where that is
+//! allowed, its owner. A file that its owner made read-only is not replaced, although a rename could. What the text
+//! means is the caller's: `config set`, the runtime switch, migration and import. Blocks; not for the engine's actors.
 
 mod error;
 mod find;
@@ -18,7 +18,7 @@ use crate::faults::blocking_point;
 pub use error::UserFileError;
 use read::Content;
 
-/// How long somebody else may hold the lock.
+/// How long to wait for the lock.
 const PATIENCE: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(5);
 
@@ -26,9 +26,9 @@ const PAUSE: Duration = Duration::from_millis(5);
 #[derive(Debug)]
 pub enum UserFile {}
 
-/// A file that nobody else who uses this module can change. Dropping it lets it go, unchanged.
+/// A file that no other user of this module can change. Dropping it releases the lock and leaves the file unchanged.
 #[derive(Debug)]
-pub struct Locked {
+pub struct LockedUserFile {
     /// As it was asked for, possibly a link.
     named: PathBuf,
     /// The file itself.
@@ -46,12 +46,12 @@ impl UserFile {
     /// Takes the right to change a file and reads it. Its directory must exist.
     ///
     /// Waits for others for at most ten seconds, and takes away what a crashed run left beside the file.
-    pub fn lock(path: &Path) -> Result<Locked, UserFileError> {
+    pub fn lock(path: &Path) -> Result<LockedUserFile, UserFileError> {
         Self::lock_within(path, PATIENCE)
     }
 
     /// As [`UserFile::lock`], with the time to wait.
-    pub fn lock_within(path: &Path, patience: Duration) -> Result<Locked, UserFileError> {
+    pub fn lock_within(path: &Path, patience: Duration) -> Result<LockedUserFile, UserFileError> {
         let since = Instant::now();
         let read = |source| UserFileError::Read { path: path.to_owned(), source };
         let named = std::path::absolute(path).map_err(read)?;
@@ -70,7 +70,7 @@ impl UserFile {
                 temporary::sweep(&real);
                 let content = Content::read(&real)?;
                 blocking_point("after:file-locked");
-                return Ok(Locked { named, real, content, directory });
+                return Ok(LockedUserFile { named, real, content, directory });
             }
             if since.elapsed() >= patience {
                 return Err(UserFileError::Busy(real));
@@ -79,13 +79,13 @@ impl UserFile {
     }
 }
 
-impl Locked {
+impl LockedUserFile {
     /// What the file said when it was locked; none if there is no such file.
     pub fn text(&self) -> Option<&str> {
         self.content.as_ref().map(|content| content.text.as_str())
     }
 
-    /// The file itself, behind all links.
+    /// The file itself, with all links resolved.
     pub fn real_path(&self) -> &Path {
         &self.real
     }
@@ -97,8 +97,8 @@ impl Locked {
 
     /// Puts a new text in the place of the old one.
     ///
-    /// After an error the file is the old one, after a crash at any point the old or the new one, after `Ok` the new one.
-    /// The same text again changes nothing.
+    /// After an error the file is the old one, after a crash at any point the old or the new one, after `Ok` the new
+    /// one. The same text again changes nothing.
     pub fn replace(self, new: &str) -> Result<(), UserFileError> {
         if self.text() == Some(new) {
             return Ok(());

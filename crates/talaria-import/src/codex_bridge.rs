@@ -1,5 +1,5 @@
-//! Tasks of the old bridge (`codex_bridge.db`): read as they were left (`read`), and converted to tasks of ours that are
-//! over (`import`).
+//! Tasks of the old bridge (`codex_bridge.db`): read as they were left (`read`), and converted to tasks of ours that
+//! are over (`import`).
 //!
 //! The file may be older than its last columns, in use, damaged, or something else altogether.
 
@@ -26,7 +26,7 @@ pub struct BridgeTask {
     pub final_summary: Option<String>,
     /// What went wrong.
     pub error: Option<String>,
-    /// Whom to tell.
+    /// The notification targets.
     pub notify: Option<String>,
     /// When it was made.
     pub created_at: Option<i64>,
@@ -36,6 +36,6 @@ pub struct BridgeTask {
     pub completed_at: Option<i64>,
     /// What the model said, in order, out of the events.
     pub said: Vec<String>,
-    /// Requests that nobody answered.
+    /// Unanswered requests.
     pub open_requests: usize,
 }

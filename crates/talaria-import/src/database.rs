@@ -86,7 +86,7 @@ pub(crate) async fn columns(conn: &mut SqliteConnection, table: &str) -> Result<
 }
 
 /// A column as what it should be, or nothing where an older file has none.
-pub(crate) fn wanted(columns: &HashSet<String>, name: &str, kind: &str) -> String {
+pub(crate) fn column_or_null(columns: &HashSet<String>, name: &str, kind: &str) -> String {
     if columns.contains(name) {
         format!("cast({name} as {kind}) as {name}")
     } else {

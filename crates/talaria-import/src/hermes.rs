@@ -1,9 +1,9 @@
-//! What a person has in Hermes: settings, memories and skills are imported here, conversations (`conversations`) through the
-//! server, which has the store.
+//! What a person has in Hermes: settings, memories and skills are imported here, conversations (`conversations`)
+//! through the server, which has the store.
 //!
-//! Hermes's home is only read (`source`). What would be done is planned first (`config`, `files`), written down (`record`),
-//! then done (`Import`), so that an interrupted run continues and every run can be undone (`undo`). No secret is
-//! copied, and no file of the person is overwritten. Called by `talaria import hermes`. Blocks.
+//! Hermes's home is only read (`source`). Every run is planned first (`config`, `files`), recorded (`record`), then
+//! carried out (`HermesImport`), so that an interrupted run continues and every run can be undone (`undo`). No secret
+//! is copied, and no file of the person is overwritten. Called by `talaria import hermes`. Blocks.
 
 pub mod config;
 pub mod conversations;
@@ -20,41 +20,45 @@ use std::fs::File;
 
 use talaria_core::api::SessionOrigin;
 
-use config::{Plan, plan};
+use config::{SettingsPlan, plan};
 pub use error::HermesError;
-pub use files::{FilesPlan, LeftFile};
+pub use files::{FilesPlan, SkippedFile};
 use record::Record;
-pub use source::{HermesHome, Source};
+pub use source::{HermesHome, HermesSource};
 use talaria_home::faults::blocking_point;
 use talaria_home::home::{TalariaHome, ensure_dir};
 use talaria_home::user_file::{self, UserFile};
-pub use undo::{Back, Undo, UndoneFiles};
+pub use undo::{HermesUndo, UndoMode, UndoneFiles};
 
 /// The name of the program, as rows and reports say it.
 const PROGRAM: &str = SessionOrigin::HERMES;
 
-/// What would be brought along, conversations apart.
+/// What an import would copy, apart from conversations.
 #[derive(Debug, Clone, Default)]
-pub struct Planned {
+pub struct HermesPlan {
     /// The settings; none if Hermes has no `config.yaml`.
-    pub config: Option<Plan>,
+    pub config: Option<SettingsPlan>,
     /// Its memories.
     pub memories: FilesPlan,
     /// Its skills.
     pub skills: FilesPlan,
 }
 
-/// Looks what would be done. Changes nothing.
-pub fn look(home: &TalariaHome, source: &Source) -> Result<Planned, HermesError> {
+/// Plans an import. Changes nothing.
+pub fn plan_import(home: &TalariaHome, source: &HermesSource) -> Result<HermesPlan, HermesError> {
     let own = user_file::read(&home.config_file())?.unwrap_or_default();
-    Ok(Planned {
+    Ok(HermesPlan {
         config: settings(source, &own, home)?,
         memories: files::plan(&source.root, "memories", home.root()),
         skills: files::plan(&source.root, "skills", home.root()),
     })
 }
 
-fn settings(source: &Source, own: &str, home: &TalariaHome) -> Result<Option<Plan>, HermesError> {
+fn settings(
+    source: &HermesSource,
+    own: &str,
+    home: &TalariaHome,
+) -> Result<Option<SettingsPlan>, HermesError> {
     let Some(tree) = &source.settings else { return Ok(None) };
     let mut plan =
         plan(tree, own).map_err(|problem| HermesError::Own(home.config_file(), Box::new(problem)))?;
@@ -65,19 +69,19 @@ fn settings(source: &Source, own: &str, home: &TalariaHome) -> Result<Option<Pla
     Ok(Some(plan))
 }
 
-/// An import that has begun. Nobody else imports until it is dropped.
+/// A running import. Holds the import lock until it is dropped.
 #[derive(Debug)]
-pub struct Import {
+pub struct HermesImport {
     home: TalariaHome,
     record: Record,
-    /// May a run that was broken off have brought conversations under this name?
+    /// True if an interrupted run may have imported conversations under this name.
     maybe_came: bool,
     _lock: File,
 }
 
-impl Import {
-    /// Begins an import, or takes up the one that was broken off, if it was of the same home.
-    pub fn begin(home: &TalariaHome, source: &Source) -> Result<Self, HermesError> {
+impl HermesImport {
+    /// Begins an import, or resumes the interrupted one if it was of the same home.
+    pub fn begin(home: &TalariaHome, source: &HermesSource) -> Result<Self, HermesError> {
         home.ensure()?;
         ensure_dir(&home.imports_dir())?;
         let lock = record::lock(&home.imports_dir())?;
@@ -87,16 +91,16 @@ impl Import {
         Ok(Self { home: home.clone(), maybe_came: record.sessions, record, _lock: lock })
     }
 
-    /// The name under which the conversations come.
+    /// The name under which conversations are imported.
     pub fn run(&self) -> &str {
         &self.record.run
     }
 
-    /// Writes down what will be done, then sets the settings and copies the files. Gives what was done.
-    pub fn bring(&mut self, source: &Source) -> Result<Planned, HermesError> {
+    /// Records the plan, then sets the settings and copies the files. Returns what was done.
+    pub fn apply(&mut self, source: &HermesSource) -> Result<HermesPlan, HermesError> {
         let config = UserFile::lock(&self.home.config_file())?;
         let own = config.text().unwrap_or_default();
-        let mut planned = Planned {
+        let mut planned = HermesPlan {
             config: settings(source, own, &self.home)?,
             memories: files::plan(&source.root, "memories", self.home.root()),
             skills: files::plan(&source.root, "skills", self.home.root()),
@@ -108,7 +112,7 @@ impl Import {
         for files in [&planned.memories, &planned.skills] {
             self.record.expect(files, self.home.root());
         }
-        // They come after this, and whoever is killed then cannot say any more that they did.
+        // Set before conversations are imported: a killed run could not record it afterwards.
         self.record.sessions |= source.database.is_some();
         self.record.write(&self.home.imports_dir())?;
         blocking_point("after:import-recorded");
@@ -125,11 +129,11 @@ impl Import {
         Ok(planned)
     }
 
-    /// Says that all of it is here. An import that brought nothing is not remembered: there is nothing to take back.
-    pub fn finish(mut self, sessions: Sessions) -> Result<(), HermesError> {
+    /// Marks the import as finished. An import that copied nothing is not recorded: there is nothing to undo.
+    pub fn finish(mut self, sessions: HermesSessions) -> Result<(), HermesError> {
         blocking_point("before:import-finished");
         self.record.finished = true;
-        self.record.sessions = self.maybe_came || sessions == Sessions::Came;
+        self.record.sessions = self.maybe_came || sessions == HermesSessions::Imported;
         match self.record.is_empty() {
             true => self.record.remove(&self.home.imports_dir()),
             false => self.record.write(&self.home.imports_dir()),
@@ -137,11 +141,11 @@ impl Import {
     }
 }
 
-/// Whether conversations came.
+/// Whether conversations were imported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sessions {
-    /// Some did.
-    Came,
-    /// None did.
+pub enum HermesSessions {
+    /// Some were imported.
+    Imported,
+    /// None were.
     None,
 }

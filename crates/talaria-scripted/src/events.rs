@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use crate::step::{Call, CallInput, Phase, Usage};
+use crate::step::{Call, CallInput, ModelUsage, Phase};
 
 /// Writes the events of one response; `number` makes its ids unique within the server.
 pub(crate) struct Response {
@@ -104,7 +104,7 @@ impl Response {
         vec![self.event("response.failed", json!({ "response": response }))]
     }
 
-    pub(crate) fn completed(&mut self, usage: Usage) -> Vec<Value> {
+    pub(crate) fn completed(&mut self, usage: ModelUsage) -> Vec<Value> {
         let mut events = self.close();
         let mut response = self.header("completed");
         response["output"] = json!(self.output);
@@ -233,7 +233,7 @@ mod tests {
         events.extend(response.text("on it"));
         events.extend(response.start_message(Some(Phase::FinalAnswer)));
         events.extend(response.text("done"));
-        events.extend(response.completed(Usage::default()));
+        events.extend(response.completed(ModelUsage::default()));
         let output = &events[events.len() - 1]["response"]["output"];
         assert_eq!(output[0]["phase"], "commentary");
         assert_eq!(output[1]["phase"], "final_answer");
@@ -245,7 +245,7 @@ mod tests {
         let mut response = Response::new(1);
         response.reasoning("think");
         response.raw_reasoning("hm");
-        let events = response.completed(Usage::default());
+        let events = response.completed(ModelUsage::default());
         assert_eq!(events[0]["item"]["summary"][0]["text"], "think");
         assert_eq!(events[0]["item"]["content"][0]["text"], "hm");
     }

@@ -1,4 +1,4 @@
-//! A place in a reply where the stream waits until somebody opens it.
+//! A point in a reply where the stream waits until the test opens it.
 //!
 //! This is how tests decide when the next chunk comes, without sleeping: put the gate into a reply, wait until the
 //! server has `reached` it, look at the state of the world, then `open` it. An open gate stays open.

@@ -50,7 +50,7 @@ impl Request {
         Ok(request)
     }
 
-    /// Gives a header by its lower-case name.
+    /// Returns a header by its lower-case name.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
@@ -61,7 +61,7 @@ async fn read_line<R: AsyncBufReadExt + Unpin>(reader: &mut R) -> Result<String>
     reader.read_line(&mut line).await?;
     match line.strip_suffix('\n') {
         Some(line) => Ok(line.trim_end_matches('\r').to_owned()),
-        // The peer has gone, or the head is over its limit.
+        // The peer has closed the connection, or the head is over its limit.
         None => Err(ErrorKind::UnexpectedEof.into()),
     }
 }

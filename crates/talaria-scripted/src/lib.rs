@@ -1,4 +1,4 @@
-//! A model server that says what it was told to say.
+//! A model server that replies as scripted.
 //!
 //! It listens on loopback, speaks the part of the Responses API that Codex uses, and answers each request with the next
 //! [`Reply`] of a script. `talaria demo` plays a script to a person; tests hold a stream at a [`Gate`], break it, or
@@ -26,4 +26,4 @@ pub use gate::Gate;
 pub use reply::Reply;
 pub use request::ModelRequest;
 pub use server::ScriptedModel;
-pub use step::{Phase, PlanStatus, Usage};
+pub use step::{ModelUsage, Phase, PlanStepStatus};

@@ -9,16 +9,17 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::Gate;
-use crate::step::{Answer, Call, CallInput, Phase, PlanStatus, Step, Usage};
+use crate::step::{Answer, Call, CallInput, ModelUsage, Phase, PlanStepStatus, Step};
 
-/// One answer of the model; build it step by step, then queue it with [`ScriptedModel::push`](crate::ScriptedModel::push).
+/// One answer of the model; build it step by step, then queue it with
+/// [`ScriptedModel::push`](crate::ScriptedModel::push).
 #[derive(Clone, Debug)]
 pub struct Reply(pub(crate) Answer);
 
 impl Reply {
     /// An empty stream: created, then completed.
     pub fn new() -> Self {
-        Self(Answer::Stream { headers: Vec::new(), steps: Vec::new(), usage: Usage::default() })
+        Self(Answer::Stream { headers: Vec::new(), steps: Vec::new(), usage: ModelUsage::default() })
     }
 
     /// A reply that is one message.
@@ -101,7 +102,7 @@ impl Reply {
     pub fn plan<S: Into<String>>(
         self,
         explanation: &str,
-        steps: impl IntoIterator<Item = (S, PlanStatus)>,
+        steps: impl IntoIterator<Item = (S, PlanStepStatus)>,
     ) -> Self {
         let steps: Vec<Value> = steps
             .into_iter()
@@ -120,7 +121,7 @@ impl Reply {
         self.call(name, CallInput::Custom(input.into()))
     }
 
-    /// Gives the call just added a known `call_id`, which becomes Codex's item id.
+    /// Sets the `call_id` of the call just added, which becomes Codex's item id.
     pub fn call_id(mut self, call_id: impl Into<String>) -> Self {
         if let Answer::Stream { steps, .. } = &mut self.0
             && let Some(Step::Call(call)) = steps.last_mut()
@@ -161,7 +162,7 @@ impl Reply {
     }
 
     /// Sets the tokens reported at the end of the stream.
-    pub fn usage(mut self, tokens: Usage) -> Self {
+    pub fn usage(mut self, tokens: ModelUsage) -> Self {
         if let Answer::Stream { usage, .. } = &mut self.0 {
             *usage = tokens;
         }

@@ -14,27 +14,27 @@ pub struct ModelRequest {
 }
 
 impl ModelRequest {
-    /// Gives a header by its lower-case name.
+    /// Returns a header by its lower-case name.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// Gives the texts of all user messages in order, the context that Codex adds by itself included.
+    /// Returns the texts of all user messages in order, including the context that Codex adds.
     pub fn user_texts(&self) -> Vec<&str> {
         self.message_texts("user")
     }
 
-    /// Gives the texts of all earlier answers of the model, in order.
+    /// Returns the texts of all earlier answers of the model, in order.
     pub fn assistant_texts(&self) -> Vec<&str> {
         self.message_texts("assistant")
     }
 
-    /// Gives the last user text: the prompt of the turn that is running.
+    /// Returns the last user text: the prompt of the running turn.
     pub fn prompt(&self) -> &str {
         self.user_texts().last().copied().unwrap_or_default()
     }
 
-    /// Gives the outputs of tools that the model is told, in order, as text.
+    /// Returns the tool outputs that the model receives, in order, as text.
     pub fn tool_outputs(&self) -> Vec<String> {
         let is_output = |item: &&Value| {
             matches!(item["type"].as_str(), Some("function_call_output" | "custom_tool_call_output"))
@@ -42,13 +42,13 @@ impl ModelRequest {
         self.input().iter().filter(is_output).map(|item| text_of(&item["output"])).collect()
     }
 
-    /// Tells whether the request brings the result of a tool, and not a new prompt.
+    /// Returns whether the request carries the result of a tool and not a new prompt.
     pub fn is_after_tool(&self) -> bool {
         let last = self.input().last().and_then(|item| item["type"].as_str());
         matches!(last, Some("function_call_output" | "custom_tool_call_output"))
     }
 
-    /// Gives the names of the tools offered to the model.
+    /// Returns the names of the tools offered to the model.
     pub fn tool_names(&self) -> Vec<&str> {
         let tools = self.body["tools"].as_array().map(Vec::as_slice).unwrap_or_default();
         tools.iter().filter_map(|tool| tool["name"].as_str().or_else(|| tool["type"].as_str())).collect()

@@ -1,8 +1,8 @@
-//! The listener: gives each request the next reply and remembers what was asked.
+//! The listener: answers each request with the next reply and records the requests.
 //!
 //! A reply comes from the first route that claims the request, else from the front of the queue. When both have
-//! nothing, the client gets a 500 that says so and [`ScriptedModel::unscripted`] shows the request: a script that is too
-//! short must never look like a model that has nothing to say.
+//! nothing, the client gets a 500 that says so and [`ScriptedModel::unscripted`] shows the request: a script that is
+//! too short must never look like a model that has nothing to say.
 
 use std::collections::VecDeque;
 use std::io::Result;
@@ -17,7 +17,7 @@ use tokio::task::JoinHandle;
 
 use crate::events::Response;
 use crate::http::{self, Request};
-use crate::step::{Answer, Step, Usage};
+use crate::step::{Answer, ModelUsage, Step};
 use crate::{ModelRequest, Reply};
 
 /// The model that the tools of [`Reply`] belong to: in the catalogue of both versions, and not in code mode.
@@ -63,7 +63,7 @@ impl ScriptedModel {
         Ok(Self { address, shared, listener })
     }
 
-    /// Gives the `base_url` for the provider in Codex's `config.toml`.
+    /// Returns the `base_url` for the provider in Codex's `config.toml`.
     pub fn base_url(&self) -> String {
         format!("http://{}/v1", self.address)
     }
@@ -85,29 +85,29 @@ impl ScriptedModel {
         self.shared.script().routes.push(Box::new(choose));
     }
 
-    /// Gives every request for a reply so far, in the order of arrival.
+    /// Returns every request for a reply so far, in the order of arrival.
     pub fn requests(&self) -> Vec<ModelRequest> {
         self.shared.script().requests.clone()
     }
 
-    /// Waits until `count` requests have arrived, then gives them.
+    /// Waits until `count` requests have arrived, then returns them.
     pub async fn wait_for_requests(&self, count: usize) -> Vec<ModelRequest> {
         // The sender lives in `self`, so the channel cannot close while we wait.
         let _ = self.shared.seen.subscribe().wait_for(|seen| *seen >= count).await;
         self.requests()
     }
 
-    /// Gives the requests for which the script had no reply.
+    /// Returns the requests for which the script had no reply.
     pub fn unscripted(&self) -> Vec<ModelRequest> {
         self.shared.script().unscripted.clone()
     }
 
-    /// Gives what was asked besides replies, as `GET /v1/models`.
+    /// Returns the other requests, such as `GET /v1/models`.
     pub fn strays(&self) -> Vec<String> {
         self.shared.script().strays.clone()
     }
 
-    /// Gives the number of queued replies that nobody asked for yet.
+    /// Returns the number of queued replies that are not used yet.
     pub fn unused(&self) -> usize {
         self.shared.script().queue.len()
     }
@@ -152,7 +152,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
 async fn serve(mut stream: TcpStream, shared: Arc<Shared>) {
     let mut stopped = shared.stopped.subscribe();
     tokio::select! {
-        // A client that goes away in the middle is ordinary: nobody is there to tell.
+        // A client that disconnects half-way is ordinary: there is no one to report to.
         _ = answer(&mut stream, &shared) => {}
         _ = stopped.wait_for(|stopped| *stopped) => {}
     }
@@ -204,7 +204,7 @@ async fn stream_reply<W: AsyncWrite + Unpin>(
     writer: &mut W,
     number: usize,
     steps: &[Step],
-    usage: Usage,
+    usage: ModelUsage,
 ) -> Result<()> {
     let mut response = Response::new(number);
     http::send_events(writer, &response.created()).await?;

@@ -8,7 +8,7 @@ use crate::Gate;
 
 #[derive(Clone, Debug)]
 pub(crate) enum Answer {
-    Stream { headers: Vec<(String, String)>, steps: Vec<Step>, usage: Usage },
+    Stream { headers: Vec<(String, String)>, steps: Vec<Step>, usage: ModelUsage },
     Http { status: u16, headers: Vec<(String, String)>, body: Value },
 }
 
@@ -43,7 +43,7 @@ pub(crate) enum CallInput {
 /// Whether a message is a remark on the way or the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// Said while the work goes on.
+    /// Said while the work continues.
     Commentary,
     /// The answer that ends the turn.
     FinalAnswer,
@@ -51,7 +51,7 @@ pub enum Phase {
 
 /// How far a step of the plan is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PlanStatus {
+pub enum PlanStepStatus {
     /// Not begun.
     Pending,
     /// Being worked on.
@@ -62,10 +62,10 @@ pub enum PlanStatus {
 
 /// The tokens that a reply claims to have used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Usage {
+pub struct ModelUsage {
     /// Tokens read, cached ones included.
     pub input: u64,
-    /// The part of `input` that came from the cache.
+    /// The cached part of `input`.
     pub cached: u64,
     /// Tokens written, reasoning included.
     pub output: u64,
@@ -73,7 +73,7 @@ pub struct Usage {
     pub reasoning: u64,
 }
 
-impl Default for Usage {
+impl Default for ModelUsage {
     fn default() -> Self {
         Self { input: 1000, cached: 600, output: 50, reasoning: 10 }
     }
@@ -88,7 +88,7 @@ impl Phase {
     }
 }
 
-impl PlanStatus {
+impl PlanStepStatus {
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "pending",

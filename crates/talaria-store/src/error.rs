@@ -1,14 +1,14 @@
 //! Why the store did not do what it was asked. One variant per decision that the caller can take.
 //!
-//! `StoreError` is what an open store returns, `OpenError` (in `open_error`) why it could not be opened. A backend converts
-//! what its database says. Errors are cloned: a commit that fails fails for every write in it.
+//! `StoreError` is what an open store returns, `StoreOpenError` (in `open_error`) why it could not be opened. A backend
+//! converts what its database says. Errors are cloned: a commit that fails fails for every write in it.
 
 use talaria_core::ids::SessionId;
 
 /// Why a write or a read did not happen. After an error nothing of it is kept.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
-    /// Somebody else holds the session, or nobody does. Stop acting on it.
+    /// Another engine holds the session, or none does. Stop acting on it.
     #[error("this engine (epoch {epoch}) does not hold the session {session}: {}", holder(.held.as_ref()))]
     Fenced {
         /// The session.
@@ -56,12 +56,12 @@ pub enum StoreError {
 fn holder(held: Option<&(i64, String)>) -> String {
     match held {
         Some((epoch, owner)) => format!("{owner} holds it (epoch {epoch})"),
-        None => "nobody holds it".to_owned(),
+        None => "no engine holds it".to_owned(),
     }
 }
 
 impl StoreError {
-    /// May the same work later, without anybody changing what is wanted?
+    /// Returns whether the same call may succeed later.
     pub fn may_pass(&self) -> bool {
         matches!(self, Self::Full | Self::Busy | Self::Io(_) | Self::ReadOnly(_))
     }
@@ -88,7 +88,7 @@ impl StoreError {
         }
     }
 
-    /// Is it the fault of this one write, so that its neighbours in the same commit may still succeed?
+    /// Returns whether only this write is at fault, so that others in the same commit may still succeed.
     pub(crate) fn is_of_one_write(&self) -> bool {
         matches!(
             self,

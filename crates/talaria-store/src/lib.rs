@@ -34,18 +34,19 @@ pub use model::lease::{Lease, Takeover};
 pub use model::message::{MessageRow, NewMessage};
 pub use model::open_options::{Durability, OpenOptions};
 pub use model::outbox::{NewOutbox, OutboxRow};
-pub use model::prune::{Doomed, Prunable, PrunePolicy, Pruned};
+pub use model::prune::{PrunableSession, PrunePolicy, PrunePreview, PruneResult};
 pub use model::request::{
     Answer, AnswerResult, NewRequest, RequestFilter, RequestOrigin, RequestPatch, RequestRow, UnusedAnswer,
 };
-pub use model::search::{Hit, SearchFilter, SearchedKind, Snippet};
+pub use model::search::{MessageMatch, SearchFilter, SearchedKind, Snippet};
 pub use model::session::{
-    Candidate, Cursor, Found, NewSession, SessionFilter, SessionPage, SessionPatch, SessionRow,
+    Cursor, NewSessionRow, SessionCandidate, SessionFilter, SessionLookup, SessionPage, SessionPatch,
+    SessionRow,
 };
-pub use model::size::{Counts, Size};
-pub use model::task::{LastTurn, NewTask, TaskFilter, TaskLine, TaskPage, TaskRow};
-pub use model::trim::{TrimPolicy, Trimmed};
-pub use model::turn::{NewTurn, TurnPatch, TurnRow};
+pub use model::size::{RowCounts, StoreSize};
+pub use model::task::{LastTurn, NewTaskRow, TaskFilter, TaskLineRow, TaskPage, TaskRow};
+pub use model::trim::{TrimPolicy, TrimResult};
+pub use model::turn::{NewTurnRow, TurnPatch, TurnRow};
 pub use model::words::{AuditOutcome, HostState, OutboxState, RequestState, SessionKind, SessionState};
-pub use open_error::OpenError;
+pub use open_error::StoreOpenError;
 pub use store::Store;

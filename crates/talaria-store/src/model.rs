@@ -3,6 +3,8 @@
 //! `words` has the states and kinds that are kept as words, `batch` what is written at once. Pure decisions that every
 //! backend needs are here too: which sessions to prune (`prune`), the words of a search and its snippets (`search`).
 
+#![expect(missing_docs, reason = "the fields of rows, patches and filters are named after what they hold")]
+
 pub(crate) mod audit;
 pub(crate) mod batch;
 pub(crate) mod event;

@@ -7,7 +7,7 @@ use crate::error::StoreError;
 
 /// Why the database could not be opened.
 #[derive(Debug, thiserror::Error)]
-pub enum OpenError {
+pub enum StoreOpenError {
     /// Its place cannot be written.
     #[error("{} cannot be written: {why}", path.display())]
     ReadOnly {
@@ -56,7 +56,7 @@ pub enum OpenError {
         /// What is wrong.
         why: String,
     },
-    /// It is damaged, and was only looked at.
+    /// It is damaged; the file was only read.
     #[error("{} is damaged ({why})", path.display())]
     FoundDamaged {
         /// The file.
@@ -90,7 +90,7 @@ pub enum OpenError {
     },
 }
 
-impl OpenError {
+impl StoreOpenError {
     /// What a person can do about it.
     pub fn next_step(&self) -> &'static str {
         match self {
@@ -144,10 +144,10 @@ mod tests {
 
     #[test]
     fn what_the_system_says_about_the_disk_is_told_in_its_own_words() {
-        let of = |kind: io::ErrorKind| OpenError::of_io(Path::new("/x/talaria.db"), kind.into());
-        assert!(matches!(of(io::ErrorKind::ReadOnlyFilesystem), OpenError::ReadOnly { .. }));
-        assert!(matches!(of(io::ErrorKind::PermissionDenied), OpenError::ReadOnly { .. }));
-        assert!(matches!(of(io::ErrorKind::StorageFull), OpenError::Full { .. }));
-        assert!(matches!(of(io::ErrorKind::NotADirectory), OpenError::Unreachable { .. }));
+        let of = |kind: io::ErrorKind| StoreOpenError::of_io(Path::new("/x/talaria.db"), kind.into());
+        assert!(matches!(of(io::ErrorKind::ReadOnlyFilesystem), StoreOpenError::ReadOnly { .. }));
+        assert!(matches!(of(io::ErrorKind::PermissionDenied), StoreOpenError::ReadOnly { .. }));
+        assert!(matches!(of(io::ErrorKind::StorageFull), StoreOpenError::Full { .. }));
+        assert!(matches!(of(io::ErrorKind::NotADirectory), StoreOpenError::Unreachable { .. }));
     }
 }

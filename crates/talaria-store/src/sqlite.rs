@@ -2,16 +2,16 @@
 //!
 //! Map: `open` opens or creates the file and refuses files that it must not touch (`files`, `health`); `schema` has the
 //! migrations; `inspect` checks a file for `talaria doctor`. Every write goes to one `writer` task, which commits the
-//! batches of many callers together (`group`, `fat`; other writes run in a `transaction`); reads have connections of their
+//! batches of many callers together (`group`, `bulk_insert`; other writes run in a `transaction`); reads have connections of their
 //! own and never wait for it. The other files have one kind of row each: its queries and its statements. `rows` reads
 //! rows into the types of `model`, `error` converts what SQLite says, `reclaim` returns free pages to the file system.
 
 mod audit;
 mod background;
+mod bulk_insert;
 mod error;
 mod escrow;
 mod event;
-mod fat;
 mod files;
 mod group;
 mod health;
@@ -47,7 +47,7 @@ use sqlx::{AssertSqlSafe, Row as _};
 
 use crate::error::StoreError;
 use crate::model::batch::{Appended, Batch};
-use crate::model::size::{Counts, Size};
+use crate::model::size::{RowCounts, StoreSize};
 use transaction::Work;
 use writer::Writer;
 
@@ -75,7 +75,7 @@ impl SqliteStore {
         self.writer.close().await;
     }
 
-    pub(crate) async fn counts(&self) -> Result<Counts, StoreError> {
+    pub(crate) async fn counts(&self) -> Result<RowCounts, StoreError> {
         let row = sqlx::query(
             "select (select count(*) from session) as sessions,
                     (select count(*) from turn where stage <> 'settled') as turns,
@@ -85,7 +85,7 @@ impl SqliteStore {
         )
         .fetch_one(self.readers())
         .await?;
-        Ok(Counts {
+        Ok(RowCounts {
             sessions: row.try_get("sessions")?,
             unsettled_turns: row.try_get("turns")?,
             open_requests: row.try_get("requests")?,
@@ -93,7 +93,7 @@ impl SqliteStore {
         })
     }
 
-    pub(crate) async fn size(&self) -> Result<Size, StoreError> {
+    pub(crate) async fn size(&self) -> Result<StoreSize, StoreError> {
         let row = sqlx::query(
             "select (select page_count from pragma_page_count) as pages,
                     (select freelist_count from pragma_freelist_count) as free,
@@ -105,7 +105,7 @@ impl SqliteStore {
             (row.try_get("pages")?, row.try_get("free")?, row.try_get("size")?);
         let length =
             |path: &Path| std::fs::metadata(path).map_or(0, |file| file.len()).try_into().unwrap_or(0);
-        Ok(Size {
+        Ok(StoreSize {
             file_bytes: length(self.path()),
             log_bytes: length(&files::log_of(self.path())),
             used_bytes: (pages - free) * size,

@@ -19,15 +19,15 @@ use crate::model::lease::{Lease, Takeover};
 use crate::model::message::MessageRow;
 use crate::model::open_options::OpenOptions;
 use crate::model::outbox::OutboxRow;
-use crate::model::prune::{Prunable, PrunePolicy, Pruned};
+use crate::model::prune::{PrunePolicy, PrunePreview, PruneResult};
 use crate::model::request::{Answer, AnswerResult, RequestFilter, RequestRow, UnusedAnswer};
-use crate::model::search::{Hit, SearchFilter};
-use crate::model::session::{Cursor, Found, NewSession, SessionFilter, SessionPage, SessionRow};
-use crate::model::size::{Counts, Size};
+use crate::model::search::{MessageMatch, SearchFilter};
+use crate::model::session::{Cursor, NewSessionRow, SessionFilter, SessionLookup, SessionPage, SessionRow};
+use crate::model::size::{RowCounts, StoreSize};
 use crate::model::task::{TaskFilter, TaskPage, TaskRow};
-use crate::model::trim::{TrimPolicy, Trimmed};
+use crate::model::trim::{TrimPolicy, TrimResult};
 use crate::model::turn::TurnRow;
-use crate::open_error::OpenError;
+use crate::open_error::StoreOpenError;
 use crate::sqlite::SqliteStore;
 
 /// Everything that Talaria keeps. Clones are the same store.
@@ -55,13 +55,13 @@ macro_rules! dispatch {
 impl Store {
     /// Opens the database at `path`, and creates it with its directory if there is none. `now` names the copy of a
     /// damaged file.
-    pub async fn open(path: &Path, now: i64, options: &OpenOptions) -> Result<Self, OpenError> {
+    pub async fn open(path: &Path, now: i64, options: &OpenOptions) -> Result<Self, StoreOpenError> {
         let sqlite = SqliteStore::open(path, now, options).await?;
         Ok(Self { backend: Backend::Sqlite(Arc::new(sqlite)) })
     }
 
     /// Looks at the database at `path` for at most about `limit`. What is wrong with it is the error.
-    pub async fn inspect(path: &Path, limit: Duration) -> Result<Inspection, OpenError> {
+    pub async fn inspect(path: &Path, limit: Duration) -> Result<Inspection, StoreOpenError> {
         SqliteStore::inspect(path, limit).await
     }
 
@@ -84,12 +84,12 @@ impl Store {
     }
 
     /// Counts what there is.
-    pub async fn counts(&self) -> Result<Counts, StoreError> {
+    pub async fn counts(&self) -> Result<RowCounts, StoreError> {
         dispatch!(self.counts())
     }
 
     /// Returns how much room it takes.
-    pub async fn size(&self) -> Result<Size, StoreError> {
+    pub async fn size(&self) -> Result<StoreSize, StoreError> {
         dispatch!(self.size())
     }
 
@@ -102,7 +102,7 @@ impl Store {
 /// Sessions and leases.
 impl Store {
     /// Creates a session and takes its lease. The id and the alias must be new.
-    pub async fn create_session(&self, session: NewSession, lease: Lease) -> Result<(), StoreError> {
+    pub async fn create_session(&self, session: NewSessionRow, lease: Lease) -> Result<(), StoreError> {
         dispatch!(self.create_session(session, lease))
     }
 
@@ -112,7 +112,7 @@ impl Store {
     }
 
     /// Finds a session by its id, its alias, or a beginning or an end of one that only one session has.
-    pub async fn find_session(&self, typed: &str) -> Result<Found, StoreError> {
+    pub async fn find_session(&self, typed: &str) -> Result<SessionLookup, StoreError> {
         dispatch!(self.find_session(typed))
     }
 
@@ -259,7 +259,7 @@ impl Store {
 
     /// Finds up to `limit` messages with all these words, newest first. Text in quotation marks is one word.
     /// Nothing else that a person types has a meaning of its own, and upper and lower case are the same.
-    pub async fn search(&self, typed: &str, limit: u32) -> Result<Vec<Hit>, StoreError> {
+    pub async fn search(&self, typed: &str, limit: u32) -> Result<Vec<MessageMatch>, StoreError> {
         self.search_within(typed, &SearchFilter::default(), limit).await
     }
 
@@ -269,7 +269,7 @@ impl Store {
         typed: &str,
         filter: &SearchFilter,
         limit: u32,
-    ) -> Result<Vec<Hit>, StoreError> {
+    ) -> Result<Vec<MessageMatch>, StoreError> {
         dispatch!(self.search_within(typed, filter, limit))
     }
 }
@@ -445,19 +445,19 @@ impl Store {
 /// Removing what is old.
 impl Store {
     /// Returns what `prune` would remove at `now`.
-    pub async fn preview_prune(&self, policy: &PrunePolicy, now: i64) -> Result<Prunable, StoreError> {
+    pub async fn preview_prune(&self, policy: &PrunePolicy, now: i64) -> Result<PrunePreview, StoreError> {
         dispatch!(self.preview_prune(policy, now))
     }
 
     /// Removes the sessions that the policy names and frees their room. A session that began to run meanwhile stays, and so
     /// does one with an undelivered entry in the outbox. An entry that was sent or abandoned, or that has no target, does
     /// not protect its session.
-    pub async fn prune(&self, policy: &PrunePolicy, now: i64) -> Result<Pruned, StoreError> {
+    pub async fn prune(&self, policy: &PrunePolicy, now: i64) -> Result<PruneResult, StoreError> {
         dispatch!(self.prune(policy, now))
     }
 
     /// Removes the oldest events of every session, in small steps. Their room is used again.
-    pub async fn trim(&self, policy: TrimPolicy) -> Result<Trimmed, StoreError> {
+    pub async fn trim(&self, policy: TrimPolicy) -> Result<TrimResult, StoreError> {
         dispatch!(self.trim(policy))
     }
 }

@@ -29,7 +29,7 @@ pub struct AppServer {
 
 /// A scripted `codex` on disk.
 #[derive(Clone, Debug)]
-pub struct Installed {
+pub struct InstalledAppServer {
     /// The program to be used as `codex`.
     pub codex: PathBuf,
     /// Everything that was received, as JSON lines.
@@ -67,14 +67,14 @@ impl AppServer {
     }
 
     /// Writes the program and its transcript into `folder`.
-    pub fn install(&self, folder: &Path) -> Installed {
+    pub fn install(&self, folder: &Path) -> InstalledAppServer {
         match self.write(folder) {
             Ok(installed) => installed,
             Err(cause) => panic!("cannot install the scripted app-server: {cause:#}"),
         }
     }
 
-    fn write(&self, folder: &Path) -> Result<Installed> {
+    fn write(&self, folder: &Path) -> Result<InstalledAppServer> {
         fs::create_dir_all(folder).context("create the folder")?;
         let transcript = folder.join("transcript.jsonl");
         let lines: String = self
@@ -83,7 +83,8 @@ impl AppServer {
             .map(|line| format!("{line}\n").replace("$version", &self.version))
             .collect();
         fs::write(&transcript, lines).context("write the transcript")?;
-        let installed = Installed { codex: folder.join("codex"), log: folder.join("received.jsonl") };
+        let installed =
+            InstalledAppServer { codex: folder.join("codex"), log: folder.join("received.jsonl") };
         let wrapper = format!(
             "#!/bin/sh\nSCRIPTED_VERSION={} SCRIPTED_TRANSCRIPT={} SCRIPTED_LOG={}\n\
              export SCRIPTED_VERSION SCRIPTED_TRANSCRIPT SCRIPTED_LOG\nexec {} \"$@\"\n",
@@ -116,8 +117,8 @@ pub fn copy_program(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-impl Installed {
-    /// Gives every message received so far; what was not JSON is there as a string.
+impl InstalledAppServer {
+    /// Returns every message received so far; what was not JSON is there as a string.
     pub fn received(&self) -> Vec<Value> {
         let text = fs::read_to_string(&self.log).unwrap_or_default();
         // The last line may be half written while the program runs.

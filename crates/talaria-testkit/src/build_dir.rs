@@ -1,6 +1,6 @@
 //! Where the cargo build directory is, found from the running test program and not from its working directory.
 //!
-//! Everything that tests leave behind lies in it, and `cargo clean` removes it. The one exception are the homes of the
+//! All files that tests leave are in it, and `cargo clean` removes them. The one exception are the homes of the
 //! tests when the build directory is below a temporary directory ([`homes`]).
 
 use std::env;
@@ -9,7 +9,7 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-/// Gives the root of the build directory: the folder that cargo marks with `CACHEDIR.TAG`.
+/// Returns the root of the build directory: the folder that cargo marks with `CACHEDIR.TAG`.
 pub fn root() -> PathBuf {
     let program = program();
     let marked = program.ancestors().skip(1).find(|folder| folder.join("CACHEDIR.TAG").is_file());
@@ -19,7 +19,7 @@ pub fn root() -> PathBuf {
     }
 }
 
-/// Gives the folder of the profile in use, where cargo puts programs: `<root>/debug`, `<root>/release`, ….
+/// Returns the folder of the profile in use, where cargo puts programs: `<root>/debug`, `<root>/release`, ….
 pub fn profile() -> PathBuf {
     let program = program();
     let folder = program.parent().unwrap_or(Path::new("."));
@@ -29,7 +29,7 @@ pub fn profile() -> PathBuf {
     }
 }
 
-/// Makes and gives a folder of the build directory.
+/// Creates a folder of the build directory and returns it.
 pub fn folder(name: &str) -> PathBuf {
     let folder = root().join(name);
     if let Err(cause) = fs::create_dir_all(&folder) {
@@ -41,8 +41,8 @@ pub fn folder(name: &str) -> PathBuf {
 /// Returns the folder for the homes and work directories of tests, which is below no temporary directory.
 ///
 /// Codex refuses to have its home in a temporary directory, and its sandbox lets every command write there, so that a
-/// test could not see what the sandbox refuses. It is a folder of the build directory where that is possible, and otherwise
-/// one that `homes-elsewhere` in the build directory links to; `./test` removes that one.
+/// test could not see what the sandbox refuses. It is a folder of the build directory where that is possible, and
+/// otherwise one that `homes-elsewhere` in the build directory links to; `./test` removes that one.
 pub fn homes() -> PathBuf {
     let temporary = [PathBuf::from("/tmp"), env::temp_dir()];
     let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
@@ -84,7 +84,7 @@ fn homes_of(root: &Path, temporary: &[PathBuf], elsewhere: &[PathBuf]) -> io::Re
 fn program() -> PathBuf {
     match env::current_exe() {
         Ok(program) => program,
-        Err(cause) => panic!("cannot tell where the test program lies: {cause}"),
+        Err(cause) => panic!("cannot find the path of the test program: {cause}"),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The smallest client there is: JSON lines over stdio. It knows nothing of Talaria's own.
 //!
-//! For tests of what Codex itself does. Every message is kept in the order of arrival; waiting looks at each once, also at
-//! those that came while an answer was waited for. Several threads may run at once on one client.
+//! For tests of what Codex itself does. Every message is kept in the order of arrival; waiting looks at each once, also
+//! at those that came while an answer was waited for. Several threads may run at once on one client.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -18,7 +18,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 /// A codex in a child process, with every message it sent; it ends on drop.
 #[derive(Debug)]
-pub struct Client {
+pub struct RawCodex {
     /// The process.
     pub child: Child,
     /// The mark that it and its children carry.
@@ -31,7 +31,7 @@ pub struct Client {
     looked_at: usize,
 }
 
-impl Client {
+impl RawCodex {
     /// Starts `codex app-server` on stdio.
     pub fn spawn(codex: &Path, home: &CodexHome) -> Self {
         let marker = Marker::new();
@@ -64,19 +64,19 @@ impl Client {
         self.send(&json!({ "method": "initialized" })).await;
     }
 
-    /// Shakes hands and starts a thread in the work directory, without a sandbox; gives its id.
+    /// Shakes hands and starts a thread in the work directory, without a sandbox; returns its id.
     pub async fn start_thread(&mut self, home: &CodexHome, policy: &str) -> String {
         self.initialize().await;
         let params = json!({ "cwd": home.work(), "approvalPolicy": policy, "sandbox": "danger-full-access" });
         thread_id(&self.call("thread/start", params).await)
     }
 
-    /// Runs a turn to its end, accepting every request; gives the completed turn.
+    /// Runs a turn to its end, accepting every request; returns the completed turn.
     pub async fn turn(&mut self, thread: &str, prompt: &str) -> Value {
         self.turn_with(thread, prompt, |_| json!({ "decision": "accept" })).await.1
     }
 
-    /// Runs a turn to its end with these answers; gives the requests and the completed turn.
+    /// Runs a turn to its end with these answers; returns the requests and the completed turn.
     pub async fn turn_with(
         &mut self,
         thread: &str,
@@ -95,7 +95,7 @@ impl Client {
         }
     }
 
-    /// Starts a turn; gives its id.
+    /// Starts a turn; returns its id.
     pub async fn begin(&mut self, thread: &str, prompt: &str) -> String {
         let input = json!([{ "type": "text", "text": prompt }]);
         let started = self.call("turn/start", json!({ "threadId": thread, "input": input })).await;
@@ -117,12 +117,12 @@ impl Client {
         self.send(&message).await;
     }
 
-    /// Waits for the end of the thread's turn; gives the completed turn.
+    /// Waits for the end of the thread's turn; returns the completed turn.
     pub async fn finish(&mut self, thread: &str) -> Value {
         self.look(|message| is_end(message, thread)).await["params"]["turn"].clone()
     }
 
-    /// Gives the completed items of a kind, waiting for the first if it is late.
+    /// Returns the completed items of a kind, waiting for the first if it is late.
     pub async fn completed(&mut self, kind: &str) -> Vec<Value> {
         loop {
             let completed = self.seen.iter().filter(|message| message["method"] == "item/completed");
@@ -136,7 +136,7 @@ impl Client {
         }
     }
 
-    /// Sends a request and gives its result.
+    /// Sends a request and returns its result.
     pub async fn call(&mut self, method: &str, params: Value) -> Value {
         self.last_id += 1;
         let id = self.last_id;
@@ -157,7 +157,7 @@ impl Client {
         }
     }
 
-    /// Gives the first message for which `pick` says yes, among those not looked at yet and those to come.
+    /// Returns the first message for which `pick` says yes, among the unread ones and those to come.
     pub async fn look(&mut self, pick: impl Fn(&Value) -> bool) -> Value {
         loop {
             while let Some(message) = self.seen.get(self.looked_at) {
@@ -170,7 +170,7 @@ impl Client {
         }
     }
 
-    /// Gives the next message.
+    /// Returns the next message.
     pub async fn next(&mut self) -> Value {
         let line = self.next_line().await;
         match serde_json::from_slice::<Value>(&line) {
@@ -182,7 +182,7 @@ impl Client {
         }
     }
 
-    /// Gives the next line as it is; an empty one is the end.
+    /// Returns the next line as it is; an empty one is the end.
     pub async fn next_line(&mut self) -> Vec<u8> {
         let mut line = Vec::new();
         let read = tokio::time::timeout(LIMIT, self.output.read_until(b'\n', &mut line)).await;
@@ -203,7 +203,7 @@ impl Client {
     }
 }
 
-/// Gives the id of the thread in the result of `thread/start`.
+/// Returns the id of the thread in the result of `thread/start`.
 pub fn thread_id(started: &Value) -> String {
     text(&started["thread"]["id"])
 }

@@ -27,17 +27,17 @@ pub struct Codex {
 }
 
 impl Codex {
-    /// Gives Codex 0.130.0, installing it if this is the first use.
+    /// Returns Codex 0.130.0, installing it if this is the first use.
     pub fn v0_130() -> Self {
         Self::installed(VERSIONS[0])
     }
 
-    /// Gives Codex 0.166.0, installing it if this is the first use.
+    /// Returns Codex 0.166.0, installing it if this is the first use.
     pub fn v0_166() -> Self {
         Self::installed(VERSIONS[1])
     }
 
-    /// Gives both, oldest first.
+    /// Returns both, oldest first.
     pub fn both() -> [Self; 2] {
         VERSIONS.map(Self::installed)
     }

@@ -1,20 +1,21 @@
-//! The engine that the commands of a test started: stopped at the end, and then nobody of that home may be left.
+//! The engine that the commands of a test started: stopped at the end, and then no process of that home may be left.
 //!
-//! A command starts the engine in a session of its own, and that starts Codex in another one: neither ends with the test.
-//! Everything that a test starts carries its [`Marker`], so whoever is left can be found, named, and ended.
+//! A command starts the engine in a session of its own, and that starts Codex in another one: neither ends with the
+//! test. Everything that a test starts carries its [`Marker`], so every surviving process can be found, named and
+//! ended.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::processes::{Marker, Process};
+use crate::processes::{LivingProcess, Marker};
 
 /// How long `talaria stop` may take: it promises 15 seconds.
 const STOP: Duration = Duration::from_secs(25);
 /// How long processes may take to be gone after that.
 const GONE: Duration = Duration::from_secs(5);
-/// The kernel tells nobody when a stranger's process ends: looking again is the only way.
+/// The kernel does not notify of the end of a foreign process: polling is the only way.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Stops the engine of one home when it is dropped, and fails the test if a process of it is left.
@@ -32,8 +33,8 @@ impl EngineGuard {
         Self { program: program.to_owned(), environment, marker, is_closed: false }
     }
 
-    /// Stops the engine, if one runs, and gives whoever is left after that.
-    pub async fn close(mut self) -> Result<(), Vec<Process>> {
+    /// Stops the engine, if one runs, and returns the processes that are left.
+    pub async fn close(mut self) -> Result<(), Vec<LivingProcess>> {
         self.is_closed = true;
         let (stop, marker) = (self.stop(), self.marker.clone());
         let waited = tokio::task::spawn_blocking(move || stop.map(wait)).await;
@@ -85,7 +86,7 @@ fn wait(mut child: Child) {
 }
 
 /// Ends a process that carries the mark of this test, so it is one that the test started.
-fn kill(process: &Process) {
+fn kill(process: &LivingProcess) {
     // `kill` is everywhere, and this package has no other use for signals.
     let _ = Command::new("kill").args(["-KILL", &process.pid.to_string()]).stderr(Stdio::null()).status();
 }

@@ -1,8 +1,8 @@
-//! The other end of the engine's fault points: a socket at which a test waits until the engine reaches a point, and holds
-//! it there while it kills whom it wants.
+//! The other end of the engine's fault points: a socket at which a test waits until the engine reaches a point, and
+//! holds it there while it kills whom it wants.
 //!
-//! An engine with the feature `faults` connects at every named point, writes the name, and waits until it is let go. What
-//! no trap waits for goes on at once.
+//! An engine with the feature `faults` connects at every named point, writes the name, and waits until it is let go.
+//! What no trap waits for continues at once.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -37,16 +37,16 @@ struct Set {
     name: String,
     /// How many more are let pass before.
     skip: usize,
-    caught: oneshot::Sender<Held>,
+    caught: oneshot::Sender<HeldEngine>,
 }
 
 /// Waits for an engine at a point.
 #[derive(Debug)]
-pub struct Trap(oneshot::Receiver<Held>);
+pub struct Trap(oneshot::Receiver<HeldEngine>);
 
-/// An engine that is held at a point. It goes on when this is dropped.
+/// An engine that is held at a point. It continues when this is dropped.
 #[derive(Debug)]
-pub struct Held {
+pub struct HeldEngine {
     _stream: UnixStream,
 }
 
@@ -72,14 +72,15 @@ impl FaultPoints {
         &self.socket
     }
 
-    /// Holds the engine that comes next to the point `name`, or to any but those of its start for `*`, after `skip` others were let pass.
+    /// Holds the engine that comes next to the point `name`, or to any but those of its start for `*`, after `skip`
+    /// others were let pass.
     pub fn trap(&self, name: &str, skip: usize) -> Trap {
         let (caught, trap) = oneshot::channel();
         lock(&self.shared).traps.push(Set { name: name.to_owned(), skip, caught });
         Trap(trap)
     }
 
-    /// Forgets every trap that has not caught anybody.
+    /// Removes every trap that has caught no engine.
     pub fn clear(&self) {
         lock(&self.shared).traps.clear();
     }
@@ -98,7 +99,7 @@ impl Drop for FaultPoints {
 
 impl Trap {
     /// Waits until an engine is held; `None` if the trap was cleared.
-    pub async fn reached(&mut self) -> Option<Held> {
+    pub async fn reached(&mut self) -> Option<HeldEngine> {
         (&mut self.0).await.ok()
     }
 }
@@ -112,14 +113,14 @@ async fn take(stream: UnixStream, shared: Arc<Mutex<Shared>>) {
     let name = name.trim_end();
     let mut shared = lock(&shared);
     shared.passed.push(name.to_owned());
-    // Not while an engine starts: nobody can reach it then.
+    // Not while an engine starts: it cannot be reached then.
     let is_any = |set: &Set| set.name == "*" && !name.starts_with(START);
     let Some(at) = shared.traps.iter().position(|set| set.name == name || is_any(set)) else { return };
     match &mut shared.traps[at].skip {
         0 => {
             let set = shared.traps.swap_remove(at);
-            // Nobody waits any more: it goes on.
-            let _ = set.caught.send(Held { _stream: reader.into_inner() });
+            // The trap was dropped: it continues.
+            let _ = set.caught.send(HeldEngine { _stream: reader.into_inner() });
         }
         skip => *skip -= 1,
     }

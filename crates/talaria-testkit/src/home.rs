@@ -21,7 +21,7 @@ pub struct CodexHome {
 
 /// How often Codex tries again when the model server fails; the tests' default is never.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Retries {
+pub struct ModelRetries {
     /// Tries after a request that was refused.
     pub request: u32,
     /// Tries after a stream that broke.
@@ -31,11 +31,11 @@ pub struct Retries {
 impl CodexHome {
     /// Makes a home whose model is the scripted one, without retries.
     pub fn new(model: &ScriptedModel) -> Self {
-        Self::with_retries(model, Retries::default())
+        Self::with_retries(model, ModelRetries::default())
     }
 
     /// Makes a home whose model is the scripted one.
-    pub fn with_retries(model: &ScriptedModel, retries: Retries) -> Self {
+    pub fn with_retries(model: &ScriptedModel, retries: ModelRetries) -> Self {
         Self::with_config(&config(&model.base_url(), retries))
     }
 
@@ -47,17 +47,17 @@ impl CodexHome {
         }
     }
 
-    /// Gives the directory for `CODEX_HOME`.
+    /// Returns the directory for `CODEX_HOME`.
     pub fn path(&self) -> PathBuf {
         self.folder.path().join("home")
     }
 
-    /// Gives the empty directory to work in.
+    /// Returns the empty directory to work in.
     pub fn work(&self) -> PathBuf {
         self.folder.path().join("work")
     }
 
-    /// Gives the folder that holds everything, for files of the test's own.
+    /// Returns the folder that holds everything, for files of the test's own.
     pub fn root(&self) -> &Path {
         self.folder.path()
     }
@@ -71,7 +71,7 @@ impl CodexHome {
         }
     }
 
-    /// Gives the variables that keep Codex inside this home; everything else is inherited.
+    /// Returns the variables that keep Codex inside this home; everything else is inherited.
     pub fn environment(&self) -> Vec<(&'static str, OsString)> {
         let loopback = || OsString::from("127.0.0.1,localhost");
         vec![
@@ -99,9 +99,9 @@ impl CodexHome {
     }
 }
 
-/// Gives the `config.toml` that makes a real turn run offline, on both versions.
-pub fn config(base_url: &str, retries: Retries) -> String {
-    let Retries { request, stream } = retries;
+/// Returns the `config.toml` that makes a real turn run offline, on both versions.
+pub fn config(base_url: &str, retries: ModelRetries) -> String {
+    let ModelRetries { request, stream } = retries;
     format!(
         r#"model = "gpt-5.5"
 model_provider = "mock"

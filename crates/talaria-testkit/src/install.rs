@@ -1,4 +1,4 @@
-//! Installing something once into the build directory, whoever needs it first, in this process or another.
+//! Installs something once into the build directory, in the process that needs it first.
 //!
 //! An install happens in a folder of its own that is renamed when complete: what has the final name is whole.
 
@@ -18,7 +18,7 @@ pub(crate) struct Wanted<'a> {
     pub(crate) how: &'a str,
 }
 
-/// Gives the folder with the finished install; `download` fills it unless it is there. `progress` hears what is done.
+/// Returns the folder with the finished install; `download` fills it unless it is there. `progress` hears what is done.
 pub(crate) fn once(
     wanted: &Wanted<'_>,
     root: &Path,

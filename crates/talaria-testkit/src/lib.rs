@@ -1,4 +1,5 @@
-//! What the tests of every crate share: real Codex, a scripted stand-in for it, and eyes for processes and terminals.
+//! What the tests of every crate share: real Codex, a scripted replacement for it, and tools to observe processes and
+//! terminals.
 //!
 //! Used by tests and benches only. Where a test cannot go on, these functions panic with a message for the person who
 //! reads the failure; they return errors only where a test may want to look at one.
@@ -8,12 +9,12 @@
 //! | [`codex`] | the pinned real Codex versions, installed once into the build directory |
 //! | [`home`] | a private `CODEX_HOME` wired to a scripted model, and a work directory |
 //! | [`client`] | a bare client of Codex, for what Codex itself does |
-//! | [`engine`] | the engine that a test's commands started: stopped at the end, and nobody is left |
-//! | [`fault_points`] | where a test holds the engine while it kills somebody |
+//! | [`engine`] | the engine that a test's commands started: stopped at the end, and no process is left |
+//! | [`fault_points`] | where a test holds the engine while it kills a process |
 //! | [`app_server`] | a `codex` that plays a transcript, for faults the real one will not produce |
 //! | [`stand_in`] | a detached `codex` with threads and a model of its own, started in milliseconds |
 //! | [`guide`] | the README and the guide as data, so that their commands can be run |
-//! | [`mcp_server`] | an MCP server that asks what it is told to ask |
+//! | [`mcp_server`] | an MCP server with scripted questions |
 //! | [`mcp_clients`] | MCP clients of others, installed once into the build directory |
 //! | [`processes`] | who is still alive of what a test started |
 //! | [`screen`] | what a terminal shows at one moment: text, colours, modes, a snapshot, a picture |
@@ -48,7 +49,7 @@ pub mod wait;
 pub mod wire;
 
 pub use app_server::AppServer;
-pub use client::Client;
+pub use client::RawCodex;
 pub use codex::Codex;
 pub use engine::EngineGuard;
 pub use fault_points::FaultPoints;

@@ -14,12 +14,12 @@ const SDK: &str = "2.3.0";
 /// The version of the inspector.
 const INSPECTOR: &str = "2.12.0";
 
-/// Gives a Python that has the official SDK (PyPI `mcp`).
+/// Returns a Python that has the official SDK (PyPI `mcp`).
 pub fn python() -> PathBuf {
     installed(install_python_sdk(&root(), |_| {}))
 }
 
-/// Gives the inspector's program (npm `@modelcontextprotocol/inspector`), to be run with `node`.
+/// Returns the inspector's program (npm `@modelcontextprotocol/inspector`), to be run with `node`.
 pub fn inspector() -> PathBuf {
     installed(install_inspector(&root(), |_| {}))
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::program;
 
-/// Gives the program, to be named as `command` of an MCP server in Codex's configuration. It needs no arguments.
+/// Returns the program, to be named as `command` of an MCP server in Codex's configuration. It needs no arguments.
 pub fn program() -> PathBuf {
     match program::path("scripted-mcp-server") {
         Ok(path) => path,

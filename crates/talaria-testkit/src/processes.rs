@@ -1,7 +1,7 @@
 //! Who is still alive of what a test started.
 //!
 //! A test puts a [`Marker`] into the environment of what it starts. Children inherit it, also through `setsid`, a
-//! double fork or a shell, so that "no Codex process is left behind" can be proved and not only hoped for. A zombie
+//! double fork or a shell, so that "no Codex process survives" can be proved. A zombie
 //! has no environment any more and does not count. Linux reads `/proc`; macOS asks `ps`.
 
 use std::collections::hash_map::RandomState;
@@ -17,7 +17,7 @@ pub struct Marker(String);
 
 /// A process that is alive.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Process {
+pub struct LivingProcess {
     /// Its id.
     pub pid: u32,
     /// Its command line, as far as it can be read.
@@ -30,19 +30,19 @@ impl Marker {
         Self(format!("mark-{}-{:016x}", std::process::id(), RandomState::new().hash_one(Instant::now())))
     }
 
-    /// Gives the variable to set on whatever the test starts.
+    /// Returns the variable to set on whatever the test starts.
     pub fn environment(&self) -> (&'static str, &str) {
         (VARIABLE, &self.0)
     }
 
     /// Lists the living processes that carry the mark in environment or command line.
-    pub fn survivors(&self) -> Vec<Process> {
+    pub fn survivors(&self) -> Vec<LivingProcess> {
         let myself = std::process::id();
         marked(&self.0).into_iter().filter(|process| process.pid != myself).collect()
     }
 
-    /// Waits until nobody carries the mark; gives those who still do at the limit.
-    pub async fn wait_gone(&self, limit: Duration) -> Result<(), Vec<Process>> {
+    /// Waits until no process carries the mark; returns those that still do at the limit.
+    pub async fn wait_gone(&self, limit: Duration) -> Result<(), Vec<LivingProcess>> {
         let end = Instant::now() + limit;
         loop {
             let survivors = self.survivors();
@@ -52,7 +52,7 @@ impl Marker {
             if Instant::now() >= end {
                 return Err(survivors);
             }
-            // The kernel tells nobody when a stranger's process ends: looking again is the only way.
+            // The kernel does not notify of the end of a foreign process: polling is the only way.
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
@@ -65,7 +65,7 @@ impl Default for Marker {
 }
 
 #[cfg(target_os = "linux")]
-fn marked(mark: &str) -> Vec<Process> {
+fn marked(mark: &str) -> Vec<LivingProcess> {
     let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
     let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let describe = |pid| {
@@ -73,7 +73,7 @@ fn marked(mark: &str) -> Vec<Process> {
         let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
         let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         let carries = contains(&environment, mark) || contains(&command, mark);
-        carries.then(|| Process { pid, command: String::from_utf8_lossy(&command).replace('\0', " ") })
+        carries.then(|| LivingProcess { pid, command: String::from_utf8_lossy(&command).replace('\0', " ") })
     };
     pids.filter_map(describe).collect()
 }
@@ -84,7 +84,7 @@ fn contains(bytes: &[u8], mark: &str) -> bool {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn marked(mark: &str) -> Vec<Process> {
+fn marked(mark: &str) -> Vec<LivingProcess> {
     // -E adds the environment of our own processes to the command.
     let Ok(output) = std::process::Command::new("ps").args(["-axEww", "-o", "pid=,stat=,command="]).output()
     else {
@@ -95,7 +95,7 @@ fn marked(mark: &str) -> Vec<Process> {
         let (state, command) = rest.trim().split_once(' ')?;
         let alive = !state.starts_with('Z') && command.contains(mark);
         let command = command.split(VARIABLE).next().unwrap_or_default().trim().to_owned();
-        alive.then(|| Some(Process { pid: pid.parse().ok()?, command }))?
+        alive.then(|| Some(LivingProcess { pid: pid.parse().ok()?, command }))?
     };
     String::from_utf8_lossy(&output.stdout).lines().filter_map(describe).collect()
 }

@@ -14,7 +14,7 @@ use anyhow::{Context, Result, anyhow, ensure};
 
 use crate::build_dir;
 
-/// Gives the path of a program that is up to date; `name` is its folder below `src/bin`.
+/// Returns the path of a program that is up to date; `name` is its folder below `src/bin`.
 pub(crate) fn path(name: &'static str) -> Result<PathBuf> {
     static READY: Mutex<Option<HashMap<&str, Result<PathBuf, String>>>> = Mutex::new(None);
     let mut ready = READY.lock().unwrap_or_else(PoisonError::into_inner);

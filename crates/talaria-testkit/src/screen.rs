@@ -17,29 +17,29 @@ pub(crate) use modes::Watcher;
 /// A screen that does not change any more.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Screen {
-    rows: Vec<Vec<Cell>>,
+    rows: Vec<Vec<ScreenCell>>,
     columns: u16,
     cursor: (u16, u16),
     modes: Modes,
 }
 
-/// What stands in one column, or in two if the character is a wide one.
+/// The content of one column, or of two for a wide character.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cell {
+pub struct ScreenCell {
     /// The character with the marks that combine with it; a space if nothing was written.
     pub text: String,
     /// The columns it takes: 1 or 2.
     pub width: u16,
     /// How it looks.
-    pub style: Style,
+    pub style: CellStyle,
 }
 
 /// How a cell looks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Style {
+pub struct CellStyle {
     /// The colour of the character.
     pub foreground: Color,
-    /// The colour behind it.
+    /// The background colour.
     pub background: Color,
     /// Whether it is bold.
     pub is_bold: bool,
@@ -74,44 +74,44 @@ impl Screen {
         Self::of(&parser)
     }
 
-    /// Gives rows and columns.
+    /// Returns rows and columns.
     pub fn size(&self) -> (u16, u16) {
         (u16::try_from(self.rows.len()).unwrap_or(u16::MAX), self.columns)
     }
 
-    /// Gives row and column of the cursor, counted from 0.
+    /// Returns row and column of the cursor, counted from 0.
     pub fn cursor(&self) -> (u16, u16) {
         self.cursor
     }
 
-    /// Gives what the program has switched on and not yet off.
+    /// Returns what the program has switched on and not yet off.
     pub fn modes(&self) -> &Modes {
         &self.modes
     }
 
-    /// Gives every row as text, without the spaces at its end.
+    /// Returns every row as text, without the spaces at its end.
     pub fn lines(&self) -> Vec<String> {
-        let line = |row: &Vec<Cell>| row.iter().map(|cell| cell.text.as_str()).collect::<String>();
+        let line = |row: &Vec<ScreenCell>| row.iter().map(|cell| cell.text.as_str()).collect::<String>();
         self.rows.iter().map(|row| line(row).trim_end().to_owned()).collect()
     }
 
-    /// Gives the rows as one text: as many lines as the terminal has rows.
+    /// Returns the rows as one text: as many lines as the terminal has rows.
     pub fn text(&self) -> String {
         self.lines().join("\n")
     }
 
-    /// Tells whether a text stands in one of the rows.
+    /// Returns whether one of the rows contains a text.
     pub fn contains(&self, text: &str) -> bool {
         self.lines().iter().any(|line| line.contains(text))
     }
 
-    /// Gives the first row that contains a text.
+    /// Returns the first row that contains a text.
     pub fn line_with(&self, text: &str) -> Option<String> {
         self.lines().into_iter().find(|line| line.contains(text))
     }
 
-    /// Gives the cell that covers a column.
-    pub fn cell(&self, row: u16, column: u16) -> Option<&Cell> {
+    /// Returns the cell that covers a column.
+    pub fn cell(&self, row: u16, column: u16) -> Option<&ScreenCell> {
         let mut at = 0;
         self.rows.get(usize::from(row))?.iter().find(|cell| {
             at += cell.width;
@@ -119,12 +119,12 @@ impl Screen {
         })
     }
 
-    /// Gives how the first character of a text looks, where it stands first.
-    pub fn style_of(&self, text: &str) -> Option<Style> {
+    /// Returns the style of the first character of a text, at its first occurrence.
+    pub fn style_of(&self, text: &str) -> Option<CellStyle> {
         self.rows.iter().find_map(|row| {
             let found = row.iter().map(|cell| cell.text.as_str()).collect::<String>().find(text)?;
             let mut at = 0;
-            let covers = |cell: &&Cell| {
+            let covers = |cell: &&ScreenCell| {
                 at += cell.text.len();
                 found < at
             };
@@ -132,7 +132,7 @@ impl Screen {
         })
     }
 
-    /// Gives the text as it is committed: the same every time, with size and cursor below it.
+    /// Returns the text as it is committed: the same every time, with size and cursor below it.
     pub fn snapshot(&self, filter: &Filter) -> String {
         let screen = self.filtered(filter);
         let (rows, columns) = screen.size();
@@ -143,13 +143,13 @@ impl Screen {
         format!("{}\n── {columns}×{rows}, {cursor}\n", screen.text())
     }
 
-    /// Gives the screen with everything replaced that differs from run to run.
+    /// Returns the screen with everything replaced that differs from run to run.
     pub fn filtered(&self, filter: &Filter) -> Self {
         let rows = self.rows.iter().map(|row| filter.apply(row.clone(), self.columns)).collect();
         Self { rows, ..self.clone() }
     }
 
-    /// Gives the screen as a picture: a window with a title, the same bytes for the same screen.
+    /// Returns the screen as a picture: a window with a title, the same bytes for the same screen.
     pub fn to_svg(&self, title: &str) -> String {
         svg::draw(self, title)
     }
@@ -165,10 +165,10 @@ pub(crate) fn cells(count: u16) -> std::num::NonZero<u16> {
     std::num::NonZero::new(count).unwrap_or(std::num::NonZero::<u16>::MIN)
 }
 
-fn read(cell: &vt100::Cell) -> Option<Cell> {
+fn read(cell: &vt100::Cell) -> Option<ScreenCell> {
     let text = if cell.has_contents() { cell.contents() } else { " " };
     let width = if cell.is_wide() { 2 } else { 1 };
-    let style = Style {
+    let style = CellStyle {
         foreground: cell.fgcolor(),
         background: cell.bgcolor(),
         is_bold: cell.bold(),
@@ -177,7 +177,7 @@ fn read(cell: &vt100::Cell) -> Option<Cell> {
         is_underlined: cell.underline(),
         is_inverse: cell.inverse(),
     };
-    (!cell.is_wide_continuation()).then(|| Cell { text: text.to_owned(), width, style })
+    (!cell.is_wide_continuation()).then(|| ScreenCell { text: text.to_owned(), width, style })
 }
 
 #[cfg(test)]
@@ -193,7 +193,7 @@ mod tests {
         assert_eq!((screen.size(), screen.cursor()), ((2, 10), (1, 3)));
         let red = screen.style_of("ed").unwrap();
         assert_eq!((red.foreground, red.is_bold), (Color::Idx(1), true));
-        assert_eq!((screen.style_of("日"), screen.style_of("blue")), (Some(Style::default()), None));
+        assert_eq!((screen.style_of("日"), screen.style_of("blue")), (Some(CellStyle::default()), None));
         assert_eq!(screen.cell(0, 10), None);
     }
 

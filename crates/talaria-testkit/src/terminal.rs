@@ -1,9 +1,9 @@
 //! A program in a pseudo-terminal: type like a person, wait for what it prints, look at the screen.
 //!
-//! Waiting is for a state and never for a time, and fails with the screen if the program ends or [`LIMIT`] passes first.
-//! For a program that prints, [`Terminal::wait_for`] looks, like `expect`, only at what was printed after the last match,
-//! so that asking twice for the same prompt waits for the second one. For a program that draws, `terminal/watch.rs` has
-//! the waits for a state of the screen.
+//! Waiting is for a state and never for a time, and fails with the screen if the program ends or [`LIMIT`] passes
+//! first. For a program that prints, [`Terminal::wait_for`] looks, like `expect`, only at what was printed after the
+//! last match, so that asking twice for the same prompt waits for the second one. For a program that draws,
+//! `terminal/watch.rs` has the waits for a state of the screen.
 //!
 //! The terminal answers the questions that a program may ask it: where the cursor is, and what kind it is.
 
@@ -78,8 +78,8 @@ impl Terminal {
             let (pty, pts) = pty_process::open()?;
             pty.resize(Size::new(rows, columns))?;
             let file = File::from(pty.as_fd().try_clone_to_owned()?);
-            // On Ctrl-C the kernel throws away what was not read yet, a moment after the signal: that may already be the
-            // program's answer to it.
+            // On Ctrl-C the kernel throws away what was not read yet, a moment after the signal: that may already be
+            // the program's answer to it.
             let mut modes = tcgetattr(&file)?;
             modes.local_modes |= LocalModes::NOFLSH;
             tcsetattr(&file, OptionalActions::Now, &modes)?;
@@ -155,7 +155,8 @@ impl Terminal {
 
     /// Changes the size of the terminal, as dragging a window does.
     pub fn resize(&self, rows: u16, columns: u16) {
-        // Nothing is read in between: what is drawn for the new window must not come into the old one, where it would stay.
+        // Nothing is read in between: what is drawn for the new window must not come into the old one, where it would
+        // stay.
         let mut seen = lock(&self.seen);
         if let Err(cause) = self.keyboard.resize(Size::new(rows, columns)) {
             panic!("cannot resize the terminal: {cause}");
@@ -171,7 +172,7 @@ impl Terminal {
         }
     }
 
-    /// Closes the window: the terminal is gone, and the kernel tells the program so. Gives how the program ends.
+    /// Closes the window: the terminal is gone, and the kernel signals the program. Returns how the program ends.
     pub async fn hang_up(self) -> ExitStatus {
         self.reader.abort();
         let Self { mut child, keyboard, pty, reader, .. } = self;
@@ -184,7 +185,7 @@ impl Terminal {
         }
     }
 
-    /// Gives what the kernel does with keys now.
+    /// Returns what the kernel does with keys now.
     pub fn discipline(&self) -> Discipline {
         let usual = LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG;
         match tcgetattr(&self.pty) {
@@ -194,7 +195,7 @@ impl Terminal {
         }
     }
 
-    /// Waits for the end of the program and gives its status, when all its output has been read.
+    /// Waits for the end of the program and returns its status, when all its output has been read.
     pub async fn exit_status(&mut self) -> ExitStatus {
         let ended = async {
             let status = self.child.wait().await;
@@ -210,34 +211,34 @@ impl Terminal {
         }
     }
 
-    /// Waits for the end of the program and gives its exit code, if no signal ended it.
+    /// Waits for the end of the program and returns its exit code, if no signal ended it.
     pub async fn exit_code(&mut self) -> Option<i32> {
         self.exit_status().await.code()
     }
 
-    /// Gives the process id while the program runs.
+    /// Returns the process id while the program runs.
     pub fn pid(&self) -> Option<u32> {
         self.child.id()
     }
 
-    /// Gives what a person would see now.
+    /// Returns what a person would see now.
     pub fn screen(&self) -> String {
         lock(&self.seen).screen.screen().contents()
     }
 
-    /// Gives everything printed so far, without colours and cursor movements.
+    /// Returns everything printed so far, without colours and cursor movements.
     pub fn transcript(&self) -> String {
         plain(&String::from_utf8_lossy(&lock(&self.seen).bytes))
     }
 
-    /// Gives the very bytes printed so far.
+    /// Returns the very bytes printed so far.
     pub fn raw(&self) -> Vec<u8> {
         lock(&self.seen).bytes.clone()
     }
 }
 
 impl Seen {
-    /// Takes what the program printed; gives what the terminal answers.
+    /// Takes what the program printed; returns what the terminal answers.
     fn take(&mut self, bytes: &[u8]) -> Vec<u8> {
         self.bytes.extend_from_slice(bytes);
         self.screen.process(bytes);
@@ -245,11 +246,11 @@ impl Seen {
     }
 }
 
-/// Makes programs that are started from now on react to Ctrl-C, Ctrl-\ and a closed window, also if the caller of the tests
-/// ignores these signals, as the shell does for a job in the background: a program would inherit that.
+/// Makes programs that are started from now on react to Ctrl-C, Ctrl-\ and a closed window, also if the caller of the
+/// tests ignores these signals, as the shell does for a job in the background: a program would inherit that.
 ///
-/// A signal that has a handler here has its default effect in a program that is started. The handler does nothing, so this
-/// process still ignores what it ignored; a signal that it does not ignore is left alone.
+/// A signal that has a handler here has its default effect in a program that is started. The handler does nothing, so
+/// this process still ignores what it ignored; a signal that it does not ignore is left alone.
 fn stop_ignoring_signals() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

@@ -22,7 +22,7 @@ pub enum Direction {
 
 /// One captured message.
 #[derive(Clone, Debug)]
-pub struct Frame {
+pub struct CapturedFrame {
     /// The version of Codex that took part.
     pub version: String,
     /// The name of the capture.
@@ -42,8 +42,8 @@ struct Line<'a> {
     msg: &'a RawValue,
 }
 
-/// Gives every captured frame, in the order of version, scenario and time.
-pub fn frames() -> impl Iterator<Item = Frame> {
+/// Returns every captured frame, in the order of version, scenario and time.
+pub fn frames() -> impl Iterator<Item = CapturedFrame> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/wire");
     let versions = names(&root).into_iter();
     versions.flat_map(move |version| {
@@ -52,13 +52,13 @@ pub fn frames() -> impl Iterator<Item = Frame> {
     })
 }
 
-fn read(path: &Path, version: &str, file: &str) -> Vec<Frame> {
+fn read(path: &Path, version: &str, file: &str) -> Vec<CapturedFrame> {
     let text = match fs::read_to_string(path) {
         Ok(text) => text,
         Err(cause) => panic!("cannot read {}: {cause}", path.display()),
     };
     let frame = |(index, line)| match serde_json::from_str::<Line<'_>>(line) {
-        Ok(Line { dir, msg }) => Frame {
+        Ok(Line { dir, msg }) => CapturedFrame {
             version: version.to_owned(),
             scenario: file.trim_end_matches(".jsonl").to_owned(),
             line: index + 1,

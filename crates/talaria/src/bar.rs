@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use talaria_codex::install::Progress;
+use talaria_codex::install::InstallProgress;
 use talaria_render::writer;
 
 const WIDTH: usize = 30;
@@ -22,7 +22,7 @@ impl Bar {
     }
 
     /// Shows where it is now.
-    pub(crate) fn show(&mut self, progress: Progress) {
+    pub(crate) fn show(&mut self, progress: InstallProgress) {
         let text = format!(
             "{}: {}",
             self.what,
@@ -55,18 +55,18 @@ impl Drop for Bar {
     }
 }
 
-fn stage(progress: Progress) -> &'static str {
+fn stage(progress: InstallProgress) -> &'static str {
     match progress {
-        Progress::Waiting => "waiting for another installation to finish",
-        Progress::Resolving => "asking npm",
-        Progress::Downloading { .. } => "downloading",
-        Progress::Verifying => "checking",
-        Progress::Done => "done",
+        InstallProgress::Waiting => "waiting for another installation to finish",
+        InstallProgress::Resolving => "asking npm",
+        InstallProgress::Downloading { .. } => "downloading",
+        InstallProgress::Verifying => "checking",
+        InstallProgress::Done => "done",
     }
 }
 
-fn drawn(progress: Progress) -> String {
-    let Progress::Downloading { bytes_on_disk, expected } = progress else {
+fn drawn(progress: InstallProgress) -> String {
+    let InstallProgress::Downloading { bytes_on_disk, expected } = progress else {
         return stage(progress).to_owned();
     };
     let here = megabytes(bytes_on_disk);
@@ -107,7 +107,9 @@ mod tests {
 
     #[test]
     fn the_bar_never_runs_over_its_end() {
-        let at = |bytes_on_disk| drawn(Progress::Downloading { bytes_on_disk, expected: Some(400_000_000) });
+        let at = |bytes_on_disk| {
+            drawn(InstallProgress::Downloading { bytes_on_disk, expected: Some(400_000_000) })
+        };
         assert_eq!(at(0), format!("[{}]   0 %  0 of 400 MB", ".".repeat(30)));
         assert_eq!(at(200_000_000), format!("[{}{}]  50 %  200 of 400 MB", "#".repeat(15), ".".repeat(15)));
         assert_eq!(at(500_000_000), format!("[{}] 100 %  500 of 400 MB", "#".repeat(30)));

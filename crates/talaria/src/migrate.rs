@@ -6,7 +6,9 @@ use std::io::{self, BufRead, IsTerminal};
 use std::path::PathBuf;
 
 use talaria_codex::host::HostSpec;
-use talaria_codex::migrate::{Draft, MigrateError, Migration, Plugins, Target, TargetError, discover};
+use talaria_codex::migrate::{
+    MigrateError, Migration, MigrationDraft, MigrationTarget, Plugins, TargetError, discover,
+};
 use talaria_core::config::Problem;
 
 use crate::args;
@@ -117,7 +119,7 @@ struct Face<'a> {
 }
 
 impl Face<'_> {
-    async fn write(&self, wish: &mut Wish, draft: Draft, spec: &HostSpec) -> Result<u8, Trouble> {
+    async fn write(&self, wish: &mut Wish, draft: MigrationDraft, spec: &HostSpec) -> Result<u8, Trouble> {
         let applied = patiently("writing", self.migration.apply(draft, spec)).await;
         let applied = applied.map_err(|error| trouble(&error))?;
         if applied.is_replanned {
@@ -144,13 +146,13 @@ impl Face<'_> {
         self.end(&outcome, &words)
     }
 
-    fn diff(&self, wish: &Wish, draft: &Draft) -> Result<(), Trouble> {
+    fn diff(&self, wish: &Wish, draft: &MigrationDraft) -> Result<(), Trouble> {
         let (old, new) = (draft.old.as_deref(), Some(draft.planned.text.as_str()));
         let change = Change { path: self.migration.file(), old, new, secrets: &wish.secrets };
         show_change(self.options, &change)
     }
 
-    fn report(&self, wish: &Wish, draft: &Draft, stage: Stage) -> Result<(), Trouble> {
+    fn report(&self, wish: &Wish, draft: &MigrationDraft, stage: Stage) -> Result<(), Trouble> {
         let mut lines = report::report(wish, &draft.planned, &draft.dropped, stage);
         let freed = draft.planned.freed.iter().map(report::freed);
         let told = draft.replaced.iter().map(report::replaced).chain(freed);
@@ -176,9 +178,9 @@ fn wished(options: &args::Migrate, settings: &Settings, plugins: Plugins) -> Res
 }
 
 /// The file that is meant.
-fn target(options: &args::Migrate, configured: Option<PathBuf>) -> Result<Target, Trouble> {
+fn target(options: &args::Migrate, configured: Option<PathBuf>) -> Result<MigrationTarget, Trouble> {
     let named = options.codex_home.clone().or(configured);
-    let found = Target::resolve(named, std::env::var_os("CODEX_HOME"), std::env::var_os("HOME"));
+    let found = MigrationTarget::resolve(named, std::env::var_os("CODEX_HOME"), std::env::var_os("HOME"));
     found.map_err(|error: TargetError| {
         Trouble::new(exit::USAGE, "cannot edit Codex's configuration").because(&error).try_this(error.hint())
     })

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use talaria_codex::pool::Limits;
+use talaria_codex::pool::PoolLimits;
 use talaria_core::api::Stop;
 use talaria_core::config::Config;
 use talaria_engine::engine::{Engine, EngineOptions, LockError, OpenError, OpenOptions};
@@ -75,14 +75,14 @@ fn panic_if_wanted() {
 
 /// What the configuration says about the engine.
 fn engine_options(config: &Config, build: Build) -> EngineOptions {
-    let usual = Limits::default();
+    let usual = PoolLimits::default();
     let count =
         |number: Option<u64>, otherwise| number.and_then(|n| usize::try_from(n).ok()).unwrap_or(otherwise);
     EngineOptions {
         version: build.version,
         build: build.build,
         idle: Some(config.engine.idle_timeout.unwrap_or(IDLE)),
-        limits: Limits {
+        limits: PoolLimits {
             max_hosts: count(config.codex.max_hosts, usual.max_hosts),
             threads_per_host: count(config.codex.threads_per_host, usual.threads_per_host),
             idle: config.codex.host_idle.unwrap_or(usual.idle),

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use talaria_codex::locate::{CodexBinary, CodexOrigin, LocateError, Search, locate};
+use talaria_codex::locate::{CodexBinary, CodexOrigin, CodexSearch, LocateError, locate};
 use talaria_core::api::CodexProgram;
 use talaria_core::config::{Config, Problem, Severity};
 use talaria_core::version::{PINNED, Support, Version, support};
@@ -58,9 +58,9 @@ impl Settings {
     }
 
     /// Where to look for Codex.
-    pub(crate) fn search(&self) -> Search {
+    pub(crate) fn search(&self) -> CodexSearch {
         let explicit = self.config.codex.bin.as_deref().map(|path| self.home.user_path(path));
-        Search::from_env(explicit, &self.home)
+        CodexSearch::from_env(explicit, &self.home)
     }
 
     /// Finds Codex.

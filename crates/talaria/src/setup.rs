@@ -1,6 +1,6 @@
 //! `talaria setup`: installs or updates the Codex that Talaria is tested with.
 
-use talaria_codex::install::{Installed, install};
+use talaria_codex::install::{InstallOutcome, install};
 use talaria_codex::locate::{CodexBinary, CodexOrigin};
 use talaria_core::version::PINNED;
 use talaria_home::home::TalariaHome;
@@ -19,8 +19,8 @@ pub(crate) async fn run() -> Result<u8, Trouble> {
         unless_stopped(&mut stops, installing, stopped("stopped before Codex was installed")).await?;
     let codex = installed.binary();
     let words = match installed {
-        Installed::AlreadyThere(_) => "is already installed",
-        Installed::Fresh(_) => "is installed",
+        InstallOutcome::AlreadyThere(_) => "is already installed",
+        InstallOutcome::Fresh(_) => "is installed",
     };
     complain(&format!("Codex {} {words}: {}\n", codex.version, codex.path.display()));
     // The one that is used may be another one: say so, or the person wonders why nothing changed.
@@ -44,7 +44,7 @@ fn used_instead(used: &CodexBinary) -> String {
 }
 
 /// Installs the tested version, with a progress bar. Dropping the future undoes what it began.
-pub(crate) async fn install_pinned(home: &TalariaHome) -> Result<Installed, Trouble> {
+pub(crate) async fn install_pinned(home: &TalariaHome) -> Result<InstallOutcome, Trouble> {
     let mut bar = Bar::new(format!("Codex {PINNED}"));
     let result = install(home, &PINNED, &mut |progress| bar.show(progress)).await;
     bar.end();

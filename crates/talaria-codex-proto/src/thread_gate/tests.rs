@@ -7,13 +7,13 @@ use super::*;
 use crate::frame::{Decoded, Frame, decode_text};
 use crate::wire::notification::Notification;
 use talaria_core::request::Who;
-use talaria_guard::rules::{Reach, Rule};
+use talaria_guard::rules::{Rule, RuleReach};
 
 fn bounds(sandbox: &str, policy: &str) -> ThreadBounds {
     ThreadBounds::new(&json!({ "type": sandbox }), &json!(policy), "/w", "0.166.0".parse().unwrap())
 }
 
-fn rules(allow: &[(&str, Reach)], deny: &[&str]) -> Rules {
+fn rules(allow: &[(&str, RuleReach)], deny: &[&str]) -> Rules {
     Rules {
         allow: allow.iter().map(|(text, reach)| Rule::allow(text, *reach).unwrap()).collect(),
         deny: deny.iter().map(|text| Rule::deny(text).unwrap()).collect(),
@@ -62,7 +62,7 @@ fn told(gate: &ThreadGate, request: &ServerRequest) -> String {
 
 #[test]
 fn floor_and_deny_rules_hold_in_every_mode_and_before_every_allow_rule() {
-    let all = rules(&[("rm *", Reach::Anywhere), ("git *", Reach::Anywhere)], &["git push *"]);
+    let all = rules(&[("rm *", RuleReach::Anywhere), ("git *", RuleReach::Anywhere)], &["git push *"]);
     let mut table = Vec::new();
     for answers in [Answers::Person, Answers::Everything] {
         let gate = ThreadGate::new(bounds("dangerFullAccess", "untrusted"), all.clone(), answers, None);
@@ -84,7 +84,7 @@ fn floor_and_deny_rules_hold_in_every_mode_and_before_every_allow_rule() {
 #[test]
 fn what_may_leave_the_sandbox_is_accepted_only_by_a_rule_that_says_so() {
     let mut table = Vec::new();
-    for (name, reach) in [("inside", Reach::Inside), ("anywhere", Reach::Anywhere)] {
+    for (name, reach) in [("inside", RuleReach::Inside), ("anywhere", RuleReach::Anywhere)] {
         let rules = rules(&[("make *", reach)], &[]);
         let mut gate = ThreadGate::new(bounds("workspaceWrite", "on-request"), rules, Answers::Person, None);
         table.push(format!("{name}, unseen: {}", told(&gate, &command("make all"))));
@@ -203,7 +203,7 @@ fn a_tool_is_known_by_codexs_own_sentence_alone() {
 
 #[test]
 fn rules_that_cannot_be_read_leave_everything_to_a_person_but_what_is_refused() {
-    let mut unread = rules(&[("make *", Reach::Anywhere)], &["git push *"]);
+    let mut unread = rules(&[("make *", RuleReach::Anywhere)], &["git push *"]);
     unread.are_incomplete = true;
     let gate = ThreadGate::new(bounds("dangerFullAccess", "untrusted"), unread, Answers::Everything, None);
     let permissions = json!({ "permissions": { "network": { "enabled": true } } });

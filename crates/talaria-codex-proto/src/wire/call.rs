@@ -105,20 +105,16 @@ pub const NEWER_METHODS: &[&str] = &[TerminalsList::METHOD, TerminalsTerminate::
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Initialize {
-    /// Who we are.
     pub client_info: ClientInfo,
-    /// What we want.
     pub capabilities: Capabilities,
 }
 
 /// Who a client is.
 #[derive(Clone, Debug, Serialize)]
 pub struct ClientInfo {
-    /// A short name.
     pub name: String,
     /// A name for people.
     pub title: String,
-    /// Our version.
     pub version: String,
 }
 
@@ -145,9 +141,7 @@ pub struct InitializeReply {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnStart {
-    /// The conversation.
     pub thread_id: ThreadId,
-    /// What is said.
     pub input: Vec<UserInput>,
     /// The model, from this turn on.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -165,10 +159,7 @@ pub struct TurnStart {
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum UserInput {
     /// Text.
-    Text {
-        /// The text.
-        text: String,
-    },
+    Text { text: String },
     /// An image file on the machine where Codex runs.
     LocalImage {
         /// Its absolute path.
@@ -190,14 +181,12 @@ impl UserInput {
 /// The turn that began.
 #[derive(Clone, Debug, Deserialize)]
 pub struct TurnStartReply {
-    /// The turn.
     pub turn: StartedTurn,
 }
 
 /// A turn, by its id.
 #[derive(Clone, Debug, Deserialize)]
 pub struct StartedTurn {
-    /// Its id.
     pub id: TurnId,
 }
 
@@ -205,11 +194,9 @@ pub struct StartedTurn {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnSteer {
-    /// The conversation.
     pub thread_id: ThreadId,
     /// The turn that must still be running; otherwise Codex refuses.
     pub expected_turn_id: TurnId,
-    /// What is said.
     pub input: Vec<UserInput>,
 }
 
@@ -217,7 +204,6 @@ pub struct TurnSteer {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnSteerReply {
-    /// Its id.
     pub turn_id: TurnId,
 }
 
@@ -225,9 +211,7 @@ pub struct TurnSteerReply {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnInterrupt {
-    /// The conversation.
     pub thread_id: ThreadId,
-    /// The turn.
     pub turn_id: TurnId,
 }
 
@@ -269,7 +253,6 @@ pub struct Account {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigRead {
-    /// The directory.
     pub cwd: String,
     /// Whether to list the files it came from.
     pub include_layers: bool,
@@ -278,7 +261,6 @@ pub struct ConfigRead {
 /// Codex's configuration.
 #[derive(Clone, Debug, Deserialize)]
 pub struct ConfigReadReply {
-    /// The effective values.
     pub config: EffectiveConfig,
 }
 

@@ -15,7 +15,6 @@ use talaria_core::ids::{ThreadId, TurnId};
 /// The answer to `thread/read`.
 #[derive(Clone, Debug, Deserialize)]
 pub struct ThreadReadReply {
-    /// The conversation.
     pub thread: History,
 }
 
@@ -23,9 +22,7 @@ pub struct ThreadReadReply {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct History {
-    /// Its id.
     pub id: ThreadId,
-    /// What it does.
     pub status: ThreadStatus,
     /// How it is kept: `paginated` tells all steps when it is read, anything else, or nothing (0.130), only messages.
     #[serde(default)]
@@ -59,11 +56,8 @@ pub enum ThreadStatus {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HistoryTurn {
-    /// Its id.
     pub id: TurnId,
-    /// How it stands.
     pub status: TurnStatus,
-    /// Why it failed.
     #[serde(default)]
     pub error: Option<TurnError>,
     /// How much of its items was told: `full`, or less.
@@ -116,7 +110,6 @@ impl<'de> Deserialize<'de> for HistoryItem {
 /// What the person said, as the conversation has it.
 #[derive(Clone, Copy, Debug)]
 pub struct Said<'a> {
-    /// Its parts.
     pub content: &'a [WireInput],
     /// Our own id for it.
     pub client_id: Option<&'a str>,

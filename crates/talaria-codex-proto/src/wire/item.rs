@@ -23,9 +23,7 @@ pub use content::{WireContent, WireInput};
 /// An item.
 #[derive(Clone, Debug)]
 pub struct WireItem {
-    /// Its id.
     pub id: ItemId,
-    /// What it is.
     pub body: WireBody,
 }
 
@@ -57,14 +55,12 @@ impl WireItem {
 pub enum WireBody {
     /// What the person said.
     UserMessage {
-        /// Its parts.
         content: Vec<WireInput>,
         /// The id that the client sent with it.
         client_id: Option<String>,
     },
     /// What the model said.
     AgentMessage {
-        /// The text.
         text: String,
         /// `commentary`, `partial_answer`, `final_answer`, or nothing.
         phase: Option<String>,
@@ -79,47 +75,30 @@ pub enum WireBody {
         content: Vec<String>,
     },
     /// A plan as text.
-    Plan {
-        /// The text.
-        text: String,
-    },
+    Plan { text: String },
     /// A command.
     CommandExecution {
-        /// The command line.
         command: String,
-        /// Where.
         cwd: String,
         /// Whose it is.
         source: WireSource,
-        /// How it stands.
         status: WireStatus,
-        /// What it printed.
         aggregated_output: Option<String>,
-        /// Its exit code.
         exit_code: Option<i32>,
         /// How long it took.
         duration_ms: Option<u64>,
     },
     /// A change of files.
-    FileChange {
-        /// The files.
-        changes: Vec<WireChange>,
-        /// How it stands.
-        status: WireStatus,
-    },
+    FileChange { changes: Vec<WireChange>, status: WireStatus },
     /// A call of an MCP server's tool.
     McpToolCall {
-        /// The server.
         server: String,
-        /// The tool.
         tool: String,
-        /// How it stands.
         status: WireStatus,
         /// What it was called with.
         arguments: Option<Box<RawValue>>,
         /// What it gave back.
         result: Option<McpResult>,
-        /// What went wrong.
         error: Option<Value>,
         /// How long it took.
         duration_ms: Option<u64>,
@@ -128,9 +107,7 @@ pub enum WireBody {
     DynamicToolCall {
         /// The group of the tool.
         namespace: Option<String>,
-        /// The tool.
         tool: String,
-        /// How it stands.
         status: WireStatus,
         /// What it was called with.
         arguments: Option<Box<RawValue>>,
@@ -144,13 +121,9 @@ pub enum WireBody {
     /// The conversation was shortened.
     ContextCompaction,
     /// Text that a hook adds.
-    HookPrompt {
-        /// Its parts.
-        fragments: Vec<HookFragment>,
-    },
+    HookPrompt { fragments: Vec<HookFragment> },
     /// What a function gave back.
     FunctionCallOutput {
-        /// The function.
         name: String,
         /// The group of the function.
         namespace: Option<String>,
@@ -165,36 +138,22 @@ pub enum WireBody {
     WebSearch {
         /// The words, or an address.
         query: String,
-        /// What was done.
         action: Option<WireSearch>,
     },
     /// The model looked at an image.
-    ImageView {
-        /// The file.
-        path: String,
-    },
+    ImageView { path: String },
     /// The model made an image.
     ImageGeneration(Box<ImageGeneration>),
     /// A review began.
-    EnteredReviewMode {
-        /// Of what.
-        review: String,
-    },
+    EnteredReviewMode { review: String },
     /// A review ended.
-    ExitedReviewMode {
-        /// What it found.
-        review: String,
-    },
+    ExitedReviewMode { review: String },
     /// The model waited.
-    Sleep {
-        /// How long.
-        duration_ms: u64,
-    },
+    Sleep { duration_ms: u64 },
     /// Anything else.
     Other {
         /// Codex's name for the kind.
         kind: String,
-        /// All of it.
         raw: Box<RawValue>,
     },
 }
@@ -239,7 +198,6 @@ pub enum WireSource {
 /// A change of a file.
 #[derive(Clone, Debug, Deserialize)]
 pub struct WireChange {
-    /// The file.
     pub path: String,
     /// What happens to it.
     pub kind: WireChangeKind,
@@ -266,7 +224,6 @@ pub enum WireChangeKind {
 /// What the model asks in passing.
 #[derive(Clone, Debug, Deserialize)]
 pub struct WireQuestion {
-    /// The question.
     pub title: String,
     /// Answers to choose from.
     #[serde(default)]
@@ -277,7 +234,6 @@ pub struct WireQuestion {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct McpResult {
-    /// Its parts.
     #[serde(default)]
     pub content: Vec<WireContent>,
     /// The same for programs.
@@ -288,7 +244,6 @@ pub struct McpResult {
 /// A part of what a hook adds.
 #[derive(Clone, Debug, Deserialize)]
 pub struct HookFragment {
-    /// The text.
     pub text: String,
 }
 
@@ -298,9 +253,7 @@ pub struct HookFragment {
 pub struct CollabCall {
     /// What is asked of them.
     pub tool: String,
-    /// How it stands.
     pub status: WireStatus,
-    /// Their conversations.
     #[serde(default)]
     pub receiver_thread_ids: Vec<ThreadId>,
     /// What they are told.
@@ -331,16 +284,12 @@ pub struct WireAgentState {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SubAgentActivity {
-    /// What.
     pub kind: String,
-    /// Its conversation.
     pub agent_thread_id: ThreadId,
     /// Its place among the agents.
     pub agent_path: String,
-    /// Its model.
     #[serde(default)]
     pub model: Option<String>,
-    /// Its effort.
     #[serde(default)]
     pub reasoning_effort: Option<String>,
 }
@@ -351,16 +300,13 @@ pub struct SubAgentActivity {
 pub enum WireSearch {
     /// A search.
     Search {
-        /// One query.
         #[serde(default)]
         query: Option<String>,
-        /// Several.
         #[serde(default)]
         queries: Option<Vec<String>>,
     },
     /// A page was opened.
     OpenPage {
-        /// Its address.
         #[serde(default)]
         url: Option<String>,
     },
@@ -369,7 +315,6 @@ pub enum WireSearch {
         /// The address of the page.
         #[serde(default)]
         url: Option<String>,
-        /// What.
         #[serde(default)]
         pattern: Option<String>,
     },
@@ -382,7 +327,6 @@ pub enum WireSearch {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ImageGeneration {
-    /// How it stands.
     pub status: WireStatus,
     /// What was drawn.
     #[serde(default)]

@@ -119,9 +119,7 @@ notifications! {
 /// The conversation and turn that a message belongs to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Scope<'a> {
-    /// The conversation.
     pub thread: Option<&'a str>,
-    /// The turn.
     pub turn: Option<&'a str>,
 }
 
@@ -216,16 +214,12 @@ scoped! {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Delta<'a> {
-    /// The conversation.
     #[serde(borrow)]
     pub thread_id: Cow<'a, str>,
-    /// The turn.
     #[serde(borrow)]
     pub turn_id: Cow<'a, str>,
-    /// The item.
     #[serde(borrow)]
     pub item_id: Cow<'a, str>,
-    /// The piece.
     #[serde(borrow)]
     pub delta: Cow<'a, str>,
 }
@@ -234,11 +228,8 @@ pub struct Delta<'a> {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ItemParams {
-    /// The conversation.
     pub thread_id: ThreadId,
-    /// The turn.
     pub turn_id: TurnId,
-    /// The item.
     pub item: WireItem,
 }
 
@@ -262,11 +253,8 @@ impl ItemParams {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ItemOnly {
-    /// The conversation.
     pub thread_id: ThreadId,
-    /// The turn.
     pub turn_id: TurnId,
-    /// The item.
     pub item_id: ItemId,
 }
 
@@ -274,20 +262,15 @@ pub struct ItemOnly {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnParams {
-    /// The conversation.
     pub thread_id: ThreadId,
-    /// The turn.
     pub turn: WireTurn,
 }
 
 /// A turn.
 #[derive(Clone, Debug, Deserialize)]
 pub struct WireTurn {
-    /// Its id.
     pub id: TurnId,
-    /// How it stands.
     pub status: TurnStatus,
-    /// Why it failed.
     #[serde(default)]
     pub error: Option<TurnError>,
 }
@@ -319,7 +302,6 @@ pub struct TurnError {
     /// For programs: a word, or an object with one key.
     #[serde(default)]
     pub codex_error_info: Option<Value>,
-    /// More for people.
     #[serde(default)]
     pub additional_details: Option<String>,
 }
@@ -340,14 +322,11 @@ impl fmt::Display for TurnError {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanParams {
-    /// The conversation.
     pub thread_id: ThreadId,
-    /// The turn.
     pub turn_id: TurnId,
     /// Why it changed.
     #[serde(default)]
     pub explanation: Option<String>,
-    /// Its steps.
     pub plan: Vec<WirePlanStep>,
 }
 
@@ -364,9 +343,7 @@ pub struct WirePlanStep {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DiffParams {
-    /// The conversation.
     pub thread_id: ThreadId,
-    /// The turn.
     pub turn_id: TurnId,
     /// A unified diff.
     pub diff: String,
@@ -376,11 +353,8 @@ pub struct DiffParams {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TokenUsageParams {
-    /// The conversation.
     pub thread_id: ThreadId,
-    /// The turn.
     pub turn_id: TurnId,
-    /// The numbers.
     pub token_usage: TokenUsage,
 }
 
@@ -401,15 +375,12 @@ pub struct TokenUsage {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Tokens {
-    /// Everything.
     pub total_tokens: u64,
     /// Input, cached included.
     pub input_tokens: u64,
-    /// Cached input.
     pub cached_input_tokens: u64,
     /// Output, reasoning included.
     pub output_tokens: u64,
-    /// Reasoning.
     pub reasoning_output_tokens: u64,
 }
 
@@ -417,14 +388,12 @@ pub struct Tokens {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadOnly {
-    /// The conversation.
     pub thread_id: ThreadId,
 }
 
 /// A conversation that began.
 #[derive(Clone, Debug, Deserialize)]
 pub struct ThreadStartedParams {
-    /// The conversation.
     pub thread: super::call::Thread,
 }
 
@@ -432,9 +401,7 @@ pub struct ThreadStartedParams {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ResolvedParams {
-    /// The conversation.
     pub thread_id: ThreadId,
-    /// The request.
     pub request_id: RequestId,
 }
 
@@ -442,11 +409,8 @@ pub struct ResolvedParams {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ErrorParams {
-    /// The conversation.
     pub thread_id: ThreadId,
-    /// The turn.
     pub turn_id: TurnId,
-    /// What.
     pub error: TurnError,
     /// Does Codex try again by itself?
     pub will_retry: bool,
@@ -459,14 +423,12 @@ pub struct WarningParams {
     /// The conversation, if it is about one.
     #[serde(default)]
     pub thread_id: Option<ThreadId>,
-    /// The text.
     pub message: String,
 }
 
 /// A notice with a summary.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Summary {
-    /// The text.
     pub summary: String,
 }
 
@@ -481,11 +443,9 @@ pub struct McpStatusParams {
     /// The conversation it serves.
     #[serde(default)]
     pub thread_id: Option<ThreadId>,
-    /// Its name.
     pub name: String,
     /// `starting`, `ready`, `failed`, …
     pub status: String,
-    /// Why it failed.
     #[serde(default)]
     pub error: Option<String>,
 }
@@ -494,9 +454,7 @@ pub struct McpStatusParams {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnOnly {
-    /// The conversation.
     pub thread_id: ThreadId,
-    /// The turn.
     pub turn_id: TurnId,
 }
 
@@ -504,9 +462,7 @@ pub struct TurnOnly {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CompactedParams {
-    /// The conversation.
     pub thread_id: ThreadId,
-    /// The turn.
     #[serde(default)]
     pub turn_id: Option<TurnId>,
 }
@@ -515,7 +471,6 @@ pub struct CompactedParams {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SettingsParams {
-    /// The conversation.
     pub thread_id: ThreadId,
     /// What is in force.
     pub thread_settings: ThreadSettings,
@@ -529,12 +484,10 @@ pub struct ThreadSettings {
     pub sandbox_policy: Value,
     /// When it asks: a word, or an object with one key.
     pub approval_policy: Value,
-    /// The model.
     pub model: String,
     /// The effort, if one is set.
     #[serde(default)]
     pub effort: Option<String>,
-    /// Where it works.
     #[serde(default)]
     pub cwd: String,
 }
@@ -543,11 +496,8 @@ pub struct ThreadSettings {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PatchUpdatedParams {
-    /// The conversation.
     pub thread_id: ThreadId,
-    /// The turn.
     pub turn_id: TurnId,
-    /// The item.
     pub item_id: ItemId,
     /// All changes, as they are now.
     pub changes: Vec<WireChange>,
@@ -557,11 +507,8 @@ pub struct PatchUpdatedParams {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolProgressParams {
-    /// The conversation.
     pub thread_id: ThreadId,
-    /// The turn.
     pub turn_id: TurnId,
-    /// The item.
     pub item_id: ItemId,
     /// In the server's words.
     pub message: String,
@@ -571,9 +518,7 @@ pub struct ToolProgressParams {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReviewParams {
-    /// The conversation.
     pub thread_id: ThreadId,
-    /// The turn.
     pub turn_id: TurnId,
     /// What came of it.
     pub review: Review,
@@ -584,7 +529,6 @@ pub struct ReviewParams {
 pub struct Review {
     /// `approved`, `denied`, `timedOut`, `aborted`.
     pub status: String,
-    /// Why.
     #[serde(default)]
     pub rationale: Option<String>,
 }
@@ -593,9 +537,7 @@ pub struct Review {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReroutedParams {
-    /// The conversation.
     pub thread_id: ThreadId,
-    /// The turn.
     pub turn_id: TurnId,
     /// The model that was asked.
     pub from_model: String,
@@ -610,9 +552,7 @@ pub struct ReroutedParams {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RecoveryParams {
-    /// The conversation.
     pub thread_id: ThreadId,
-    /// The turn.
     pub turn_id: TurnId,
     /// For people.
     pub message: String,
@@ -622,12 +562,9 @@ pub struct RecoveryParams {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HookParams {
-    /// The conversation.
     pub thread_id: ThreadId,
-    /// The turn.
     #[serde(default)]
     pub turn_id: Option<TurnId>,
-    /// How it went.
     pub run: HookRun,
 }
 
@@ -651,9 +588,7 @@ pub struct HookRun {
 pub struct CommandPrintedParams {
     /// Our name for it.
     pub process_id: String,
-    /// `stdout` or `stderr`.
     pub stream: PrintedStream,
-    /// The bytes.
     #[serde(rename = "deltaBase64", deserialize_with = "from_base64")]
     pub bytes: Vec<u8>,
     /// Nothing of this stream follows: it printed as much as was agreed.
@@ -679,7 +614,6 @@ fn from_base64<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D:
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RateLimitsParams {
-    /// The numbers.
     pub rate_limits: WireRateLimits,
 }
 

@@ -13,11 +13,8 @@ use talaria_core::ids::{ItemId, ThreadId, TurnId};
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RawItemParams {
-    /// The conversation.
     pub thread_id: ThreadId,
-    /// The turn.
     pub turn_id: TurnId,
-    /// The item.
     pub item: RawItem,
 }
 
@@ -25,9 +22,7 @@ pub struct RawItemParams {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RawResponseParams {
-    /// The conversation.
     pub thread_id: ThreadId,
-    /// The turn.
     pub turn_id: TurnId,
 }
 
@@ -40,7 +35,6 @@ pub struct RawItem {
     /// The call; a request of Codex about it has the same id as its item.
     #[serde(default)]
     pub call_id: Option<ItemId>,
-    /// The tool.
     #[serde(default)]
     pub name: Option<String>,
     /// JSON as text, as the model wrote it; `None` also when it is something else than text.

@@ -12,7 +12,6 @@ pub struct RpcError {
     /// For people.
     #[serde(default)]
     pub message: String,
-    /// More for programs.
     #[serde(default)]
     pub data: Option<Value>,
 }

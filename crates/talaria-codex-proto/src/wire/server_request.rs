@@ -99,13 +99,9 @@ fn scope<'a>(thread: &'a ThreadId, turn: Option<&'a TurnId>) -> Scope<'a> {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PatchApproval {
-    /// The conversation.
     pub thread_id: ThreadId,
-    /// The turn.
     pub turn_id: TurnId,
-    /// The item.
     pub item_id: ItemId,
-    /// Why.
     #[serde(default)]
     pub reason: Option<String>,
     /// A directory that becomes writable.
@@ -117,16 +113,12 @@ pub struct PatchApproval {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PermissionsApproval {
-    /// The conversation.
     pub thread_id: ThreadId,
-    /// The turn.
     pub turn_id: TurnId,
-    /// The item.
     pub item_id: ItemId,
     /// What relative paths are relative to.
     #[serde(default)]
     pub cwd: Option<String>,
-    /// Why.
     #[serde(default)]
     pub reason: Option<String>,
     /// The profile: `network` and `fileSystem`. What is granted of it goes back as it came.
@@ -138,14 +130,10 @@ pub struct PermissionsApproval {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UserInputRequest {
-    /// The conversation.
     pub thread_id: ThreadId,
-    /// The turn.
     pub turn_id: TurnId,
-    /// The item.
     #[serde(default)]
     pub item_id: Option<ItemId>,
-    /// The questions.
     pub questions: Vec<WireQuestion>,
     /// Does the model wait for as long as it takes? 0.130 does not say.
     #[serde(default)]
@@ -162,10 +150,8 @@ pub struct WireQuestion {
     /// Names it in the answer.
     #[serde(default)]
     pub id: String,
-    /// Its heading.
     #[serde(default)]
     pub header: String,
-    /// What is asked.
     #[serde(default)]
     pub question: String,
     /// May the answer be none of the options?
@@ -184,7 +170,6 @@ pub struct WireQuestion {
 pub struct WireOption {
     /// Its name, which is also the answer.
     pub label: String,
-    /// What it means.
     #[serde(default)]
     pub description: String,
 }
@@ -193,17 +178,13 @@ pub struct WireOption {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Elicitation {
-    /// The conversation.
     pub thread_id: ThreadId,
-    /// The turn.
     #[serde(default)]
     pub turn_id: Option<TurnId>,
-    /// The server.
     pub server_name: String,
     /// `form`, `url`, or something newer.
     #[serde(default)]
     pub mode: Option<String>,
-    /// What is asked.
     #[serde(default)]
     pub message: String,
     /// The form, as JSON schema.
@@ -248,16 +229,13 @@ impl Elicitation {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolCall {
-    /// The conversation.
     pub thread_id: ThreadId,
-    /// The turn.
     pub turn_id: TurnId,
     /// The call, which is also the item.
     pub call_id: ItemId,
     /// The group that the tool belongs to.
     #[serde(default)]
     pub namespace: Option<String>,
-    /// The tool.
     pub tool: String,
     /// Its arguments, as the model wrote them.
     #[serde(default)]

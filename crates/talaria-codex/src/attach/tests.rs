@@ -16,22 +16,26 @@ use talaria_testkit::{Codex, CodexHome};
 use tokio_util::sync::CancellationToken;
 
 use super::*;
-use crate::Transport;
-use crate::keeping::{Birth, Intent, Record, Register, RegisterError};
-use crate::queue::{Delivery, Queue};
+use crate::HostTransport;
+use crate::host_register::{HostIntent, HostRecord, HostRegister, RegisterError, StartedProcess};
+use crate::queue::{Delivery, ThreadQueue};
 use crate::spec::{HostSpec, Surroundings};
 
 /// Remembers one host.
 #[derive(Debug, Default)]
-struct Memory(Mutex<Option<Record>>);
+struct Memory(Mutex<Option<HostRecord>>);
 
-impl Register for Memory {
-    fn intend<'a>(&'a self, intent: &'a Intent) -> BoxFuture<'a, Result<(), RegisterError>> {
-        *self.0.lock().unwrap() = Some(Record { intent: intent.clone(), birth: None });
+impl HostRegister for Memory {
+    fn intend<'a>(&'a self, intent: &'a HostIntent) -> BoxFuture<'a, Result<(), RegisterError>> {
+        *self.0.lock().unwrap() = Some(HostRecord { intent: intent.clone(), birth: None });
         std::future::ready(Ok(())).boxed()
     }
 
-    fn complete<'a>(&'a self, _: &'a str, birth: &'a Birth) -> BoxFuture<'a, Result<(), RegisterError>> {
+    fn complete<'a>(
+        &'a self,
+        _: &'a str,
+        birth: &'a StartedProcess,
+    ) -> BoxFuture<'a, Result<(), RegisterError>> {
         self.0.lock().unwrap().as_mut().unwrap().birth = Some(birth.clone());
         std::future::ready(Ok(())).boxed()
     }
@@ -42,7 +46,7 @@ impl Register for Memory {
 }
 
 /// Takes from a queue until something fits.
-async fn until<T>(queue: &Queue, pick: impl Fn(Delivery<'static>) -> Option<T>) -> T {
+async fn until<T>(queue: &ThreadQueue, pick: impl Fn(Delivery<'static>) -> Option<T>) -> T {
     loop {
         if let Some(found) = queue.take().await.into_iter().find_map(&pick) {
             return found;
@@ -75,7 +79,7 @@ async fn an_open_request_comes_again_and_its_answer_ends_the_turn(codex: Codex) 
         codex_home: Some(home.path()),
         hosts: home.root().join("hosts"),
         home: None,
-        transport: Transport::UnixSocket,
+        transport: HostTransport::UnixSocket,
         path_dir: None,
         base: Surroundings::own(),
         environment: home.environment().into_iter().map(|(name, value)| (name.into(), value)).collect(),
@@ -88,7 +92,7 @@ async fn an_open_request_comes_again_and_its_answer_ends_the_turn(codex: Codex) 
         approval_policy: Some(ApprovalPolicy::Untrusted),
         ..ThreadStart::default()
     };
-    let ledger = Arc::clone(&register) as Arc<dyn Register>;
+    let ledger = Arc::clone(&register) as Arc<dyn HostRegister>;
     let first = Host::start_kept(spec.clone(), ledger, CancellationToken::new()).await.unwrap();
     let opened = first.start_thread(&asked).await.unwrap();
     let thread = opened.started.thread.clone();

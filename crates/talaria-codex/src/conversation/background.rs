@@ -16,7 +16,7 @@ use talaria_core::veil::{Veil, cover_item};
 
 use super::CodexConversation;
 use crate::live_turns::BackgroundGuard;
-use crate::queue::{Delivery, Queue};
+use crate::queue::{Delivery, ThreadQueue};
 
 /// How many bytes of output are kept of one command after its turn.
 const MOST_OUTPUT: usize = 1024 * 1024;
@@ -77,7 +77,7 @@ impl CodexConversation {
     }
 
     /// Where Codex's frames of this conversation arrive.
-    pub fn queue(&self) -> Arc<Queue> {
+    pub fn queue(&self) -> Arc<ThreadQueue> {
         Arc::clone(&self.queue)
     }
 

@@ -21,9 +21,9 @@ use tokio::time::Instant;
 
 use super::errands::{Done, Errands, Ground, Recorded};
 use super::{CodexConversation, Command, Flown, NotKept, Prompt, Reading, Watcher, When};
-use crate::complaints::Mark;
 use crate::live_turns::TurnGuard;
-use crate::queue::{Delivery, Queue};
+use crate::queue::{Delivery, ThreadQueue};
+use crate::stderr::StderrMark;
 
 mod acting;
 mod taken;
@@ -58,7 +58,7 @@ pub(super) struct Running<'a, W> {
     /// Nobody ends the host while this lives, except because of this turn.
     guard: TurnGuard,
     /// What Codex complained of before belongs to other turns.
-    mark: Mark,
+    mark: StderrMark,
     /// Whoever waits until what was told so far is kept.
     waiting_for_keep: Vec<oneshot::Sender<When>>,
     taken: Taken,
@@ -119,7 +119,7 @@ impl<'a, W: Watcher> Running<'a, W> {
             path: session.started.path.clone(),
         };
         let host = session.current.get();
-        let (guard, mark) = (host.enter_turn(&order.thread), host.complaints_mark());
+        let (guard, mark) = (host.enter_turn(&order.thread), host.stderr_mark());
         let mut projector = Projector::new(Limits::default());
         projector.sent(Sent::new(order.client_id, &prompt.input));
         let wanted = order.choosing.wanted;
@@ -262,7 +262,7 @@ impl<'a, W: Watcher> Running<'a, W> {
                 let host = Arc::clone(&revived.host);
                 self.session.move_to(*revived);
                 self.guard = host.enter_turn(&self.session.started.thread);
-                self.mark = host.complaints_mark();
+                self.mark = host.stderr_mark();
                 self.watcher.moved(host.nonce().map(str::to_owned), &self.session.started);
                 match settlement {
                     Some(settlement) => self.handle(Input::Settled(settlement)),
@@ -343,7 +343,7 @@ impl<'a, W: Watcher> Running<'a, W> {
     }
 
     fn look_for_login_trouble(&mut self) {
-        let lines = self.session.current.get().complaints_since(self.mark);
+        let lines = self.session.current.get().stderr_since(self.mark);
         if failure::is_login_trouble(lines.iter().map(String::as_str)) {
             self.handle(Input::LoginTrouble);
         }
@@ -385,7 +385,7 @@ pub fn mint_ticket() -> TicketId {
 }
 
 /// Takes what waits, but not before a certain time. Cancel-safe.
-async fn take_paced(queue: &Queue, not_before: Option<Instant>) -> VecDeque<Delivery<'static>> {
+async fn take_paced(queue: &ThreadQueue, not_before: Option<Instant>) -> VecDeque<Delivery<'static>> {
     if let Some(at) = not_before {
         tokio::time::sleep_until(at).await;
     }

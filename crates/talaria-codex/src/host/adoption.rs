@@ -1,10 +1,10 @@
-//! Takes up the hosts of an engine that is gone, from their records, or ends them with everything below them.
+//! Adopts the hosts of an earlier engine from their records, or ends them with their descendants.
 //!
-//! A host is adopted only if everything proves that it is ours: the boot, a living process with the recorded start time,
-//! our nonce in its environment, a private directory as it was left, at its socket that very process, and that it belongs
-//! to this home (`ownership`). What is ours and cannot be adopted is ended, but nothing is ever ended by its number alone:
-//! only what carries the nonce, and what is below a process that does. What cannot be proven to be ours is left alone.
-//! Called by the pool when an engine starts; one engine per home, so nobody else does this meanwhile.
+//! A host is adopted only if everything proves that it is ours: the boot, a living process with the recorded start
+//! time, our nonce in its environment, a private directory as it was left, at its socket that very process, and that it
+//! belongs to this home (`ownership`). What is ours and cannot be adopted is ended, but nothing is ever ended by its
+//! number alone: only what carries the nonce, and what is below a process that does. What cannot be proven to be ours
+//! is left alone. Called by the pool when an engine starts; one engine per home, so this never runs twice at once.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -14,15 +14,15 @@ use std::time::Duration;
 use super::{Host, Keeping};
 use crate::boot;
 use crate::client::CallError;
-use crate::complaints::Complaints;
 use crate::connection::Connection;
-use crate::descendants::{self, Entry};
-use crate::directory::{self, BUILDING, Doubt, HostDirectory, Place};
-use crate::keeping::{Birth, Record, Register};
+use crate::descendants::{self, ProcessEntry};
+use crate::directory::{self, BUILDING, Doubt, HostDirectory, HostPaths};
+use crate::foreign_process::ForeignProcess;
+use crate::host_register::{HostRecord, HostRegister, StartedProcess};
 use crate::ownership::{self, is_nonce};
-use crate::process::{Process, variable};
+use crate::process::{CodexProcess, variable};
 use crate::spec::HostSpec;
-use crate::stranger::Stranger;
+use crate::stderr::HostStderr;
 use crate::transport;
 
 /// How long a host may take to let us in and to greet back. It runs already; one that takes longer is wedged.
@@ -34,7 +34,7 @@ const TRY_AGAIN: Duration = Duration::from_millis(20);
 /// How long what was killed may take to go.
 const GONE_LIMIT: Duration = Duration::from_secs(5);
 
-/// Why a host was not adopted. If it belongs to this home and nobody else owns it, it was ended.
+/// Why a host was not adopted. If it belongs to this home and has no other owner, it was ended.
 #[derive(Debug, thiserror::Error)]
 pub enum AttachError {
     /// Another engine that lives owns it. It was left alone.
@@ -58,13 +58,14 @@ pub enum AttachError {
 }
 
 impl Host {
-    /// Attaches to a kept host of an engine that is gone. `spec` says how to start another like it. One of this home that
-    /// cannot be adopted is ended with everything below it, and its directory removed, before this returns; one that is
-    /// not proven to be of this home is left alone. Either is written down. Dropped half-way, it leaves the host as it was.
+    /// Attaches to a kept host of an engine that is gone. `spec` says how to start another like it. One of this home
+    /// that cannot be adopted is ended with everything below it, and its directory removed, before this returns; one
+    /// that is not proven to be of this home is left alone. Both are recorded. Dropped half-way, it leaves the host as
+    /// it was.
     pub async fn attach(
-        record: &Record,
+        record: &HostRecord,
         spec: HostSpec,
-        register: Arc<dyn Register>,
+        register: Arc<dyn HostRegister>,
     ) -> Result<Self, AttachError> {
         let hosts = spec.hosts.clone();
         let adopted = adopt(record, spec, Arc::clone(&register)).await;
@@ -81,8 +82,8 @@ impl Host {
 }
 
 /// Ends the kept hosts below `hosts` of which there is no record, and removes their directories: what is left when a
-/// store was lost. `known` are the names of those that are recorded. One whose processes live and are not proven to be of
-/// this home is left alone. Returns how many were ended or had ended.
+/// store was lost. `known` are the names of those that are recorded. One whose processes live and are not proven to be
+/// of this home is left alone. Returns how many were ended or had ended.
 pub async fn reap_strays(hosts: &Path, known: &HashSet<String>) -> usize {
     let Ok(entries) = std::fs::read_dir(hosts) else { return 0 };
     let mut ended = 0;
@@ -92,7 +93,7 @@ pub async fn reap_strays(hosts: &Path, known: &HashSet<String>) -> usize {
         if !is_nonce(nonce) || known.contains(nonce) || directory::is_owned(&entry.path()) {
             continue;
         }
-        let pid = Place::found(hosts, nonce).recorded().map(|(pid, _)| pid);
+        let pid = HostPaths::find(hosts, nonce).recorded().map(|(pid, _)| pid);
         if ownership::is_own(hosts, nonce, pid) || descendants::carrying(&variable(nonce)).is_empty() {
             reap(hosts, nonce).await;
             ended += 1;
@@ -103,7 +104,11 @@ pub async fn reap_strays(hosts: &Path, known: &HashSet<String>) -> usize {
     ended
 }
 
-async fn adopt(record: &Record, spec: HostSpec, register: Arc<dyn Register>) -> Result<Host, AttachError> {
+async fn adopt(
+    record: &HostRecord,
+    spec: HostSpec,
+    register: Arc<dyn HostRegister>,
+) -> Result<Host, AttachError> {
     let intent = &record.intent;
     let unproven = |why: &str| AttachError::Unproven { why: why.to_owned() };
     if !is_nonce(&intent.nonce) {
@@ -121,28 +126,29 @@ async fn adopt(record: &Record, spec: HostSpec, register: Arc<dyn Register>) -> 
         Doubt::Owned => AttachError::Owned,
         Doubt::Odd(why) => AttachError::Unproven { why },
     })?;
-    let door = tokio::time::timeout(LIMIT, transport::knock(&directory.socket())).await;
-    let (stream, behind) = door.map_err(|_| silent("it does not take a connection"))?.map_err(silent)?;
-    let stranger = match (recorded, behind) {
-        (Some(stranger), Some(pid)) if pid != number(&stranger) => {
+    let connected = tokio::time::timeout(LIMIT, transport::connect_to_peer(&directory.socket())).await;
+    let (stream, listener) =
+        connected.map_err(|_| silent("it does not take a connection"))?.map_err(silent)?;
+    let foreign = match (recorded, listener) {
+        (Some(foreign), Some(pid)) if pid != number(&foreign) => {
             return Err(unproven("another process listens at its socket"));
         }
-        (Some(stranger), _) => stranger,
-        // The engine died between the spawn and writing down what came of it.
+        (Some(foreign), _) => foreign,
+        // The engine died between the spawn and recording the process.
         (None, Some(pid)) => {
-            let birth = born(pid).ok_or(AttachError::Ended)?;
-            let stranger = prove(&birth, &intent.nonce)?;
+            let birth = started_process(pid).ok_or(AttachError::Ended)?;
+            let foreign = prove(&birth, &intent.nonce)?;
             let completed = register.complete(&intent.nonce, &birth).await;
             completed.map_err(|error| AttachError::Unproven { why: error.to_string() })?;
-            stranger
+            foreign
         }
         (None, None) => return Err(unproven("its process is not known")),
     };
-    let complaints = Complaints::of_process(number(&stranger));
+    let stderr = HostStderr::of_process(number(&foreign));
     let upgraded = tokio::time::timeout(LIMIT, transport::upgrade(stream)).await;
     let (incoming, outgoing) =
         upgraded.map_err(|_| silent("it does not take a connection"))?.map_err(silent)?;
-    let process = Process::adopt(stranger, &intent.nonce, complaints);
+    let process = CodexProcess::adopt(foreign, &intent.nonce, stderr);
     let opened = Connection::open(process, incoming, outgoing, LIMIT).await;
     let (connection, greeting) = opened.map_err(|error: CallError| silent(error))?;
     let keeping = Keeping { nonce: intent.nonce.clone(), register };
@@ -167,31 +173,31 @@ fn silent(why: impl ToString) -> AttachError {
     AttachError::Silent { why: why.to_string() }
 }
 
-fn born(pid: i32) -> Option<Birth> {
-    Some(Birth { pid, started: descendants::started(pid)?, boot: boot::id() })
+fn started_process(pid: i32) -> Option<StartedProcess> {
+    Some(StartedProcess { pid, started: descendants::start_time(pid)?, boot: boot::id() })
 }
 
 /// Proves that a process is the one that was started, and pins it.
-fn prove(birth: &Birth, nonce: &str) -> Result<Stranger, AttachError> {
+fn prove(birth: &StartedProcess, nonce: &str) -> Result<ForeignProcess, AttachError> {
     if birth.boot != boot::id() {
         return Err(AttachError::Ended);
     }
-    let stranger = Stranger::pin(birth.pid, &birth.started).ok_or(AttachError::Ended)?;
+    let foreign = ForeignProcess::pin(birth.pid, &birth.started).ok_or(AttachError::Ended)?;
     if !descendants::carries(birth.pid, &variable(nonce)) {
         return Err(AttachError::Unproven { why: "its process does not carry its name".to_owned() });
     }
-    Ok(stranger)
+    Ok(foreign)
 }
 
-fn number(stranger: &Stranger) -> i32 {
-    stranger.pid().as_raw_nonzero().get()
+fn number(foreign: &ForeignProcess) -> i32 {
+    foreign.pid().as_raw_nonzero().get()
 }
 
 /// Ends everything that carries the nonce, and everything below it, until nothing is left; then removes its directory.
 async fn reap(hosts: &Path, nonce: &str) {
     let variable = variable(nonce);
     let carriers = descendants::carrying(&variable);
-    let below: Vec<Entry> = carriers.iter().flat_map(|entry| descendants::below(entry.pid)).collect();
+    let below: Vec<ProcessEntry> = carriers.iter().flat_map(|entry| descendants::below(entry.pid)).collect();
     let gone = async {
         while descendants::kill_survivors(&descendants::carrying(&variable))
             + descendants::kill_survivors(&below)

@@ -1,9 +1,9 @@
-//! Why a host is not there, as far as whoever wanted it can do something about it.
+//! Why a host could not be started: one variant per decision of the caller.
 
 use std::path::PathBuf;
 
 use crate::client::CallError;
-use crate::keeping::RegisterError;
+use crate::host_register::RegisterError;
 
 /// Why a host could not be started.
 #[derive(Debug, thiserror::Error)]
@@ -24,13 +24,13 @@ pub enum HostError {
         /// Why.
         cause: std::io::Error,
     },
-    /// It did not come up.
+    /// It did not start to listen.
     #[error("Codex did not start: {why}")]
     NotUp {
         /// What happened, with its last words.
         why: String,
     },
-    /// It could not be written down, and must not run unknown. It was not started, or was ended.
+    /// It could not be recorded, and an unrecorded host must not run. It was not started, or was ended.
     #[error("cannot write down that Codex is started: {0}")]
     Register(#[from] RegisterError),
     /// As many as are allowed run, and none of them can be used.
@@ -39,18 +39,18 @@ pub enum HostError {
         /// How many are allowed.
         max: usize,
     },
-    /// It came up, but did not greet back. It was ended: a connection without a greeting is of no use.
+    /// It listened, but did not respond to `initialize`. It was ended.
     #[error("Codex does not take our greeting: {0}")]
     Greeting(#[from] CallError),
 }
 
 impl HostError {
-    /// It was not started, or not to its end, because its engine ends.
+    /// The start was cancelled because its engine ends.
     pub(crate) fn ending() -> Self {
         Self::NotUp { why: "the engine ends".to_owned() }
     }
 
-    /// What a person can do about it.
+    /// Returns what the user can do about it.
     pub fn next_step(&self) -> &'static str {
         match self {
             Self::Directory { .. } => {
@@ -63,7 +63,7 @@ impl HostError {
         }
     }
 
-    /// May another try end otherwise?
+    /// Returns whether a retry may succeed.
     pub fn may_pass(&self) -> bool {
         matches!(self, Self::NotUp { .. } | Self::Greeting(_))
     }

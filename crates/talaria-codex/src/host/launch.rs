@@ -1,5 +1,5 @@
-//! Starts a Codex and greets it. A kept one is written down before and after the spawn; until it has greeted back it is
-//! as private as any, so that a start which fails or is given up half-way leaves no process.
+//! Starts a Codex and initializes it. A kept host is recorded before and after the spawn; until it has responded to
+//! `initialize` it is as private as any, so that a failed or abandoned start leaves no process.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -13,17 +13,17 @@ use super::{Host, HostError, Keeping};
 use crate::boot;
 use crate::connection::{CALL_LIMIT, Connection};
 use crate::descendants;
-use crate::directory::{HostDirectory, Place, Tenure};
+use crate::directory::{HostDirectory, HostPaths, Tenure};
+use crate::host_register::{HostIntent, HostRegister, StartedProcess};
 use crate::identity::OwnHosts;
-use crate::keeping::{Birth, Intent, Register};
-use crate::process::{self, Launch, Pipes, Process};
+use crate::process::{self, CodexProcess, Launch, Pipes};
 use crate::spec::HostSpec;
 use crate::sweep;
-use crate::transport::{self, Incoming, Outgoing, Transport};
+use crate::transport::{self, HostTransport, Incoming, Outgoing};
 
 /// How long Codex may take until it listens. A first start on a slow disk takes seconds.
 const START_LIMIT: Duration = Duration::from_secs(30);
-/// How many lines of standard error are quoted when Codex does not come up.
+/// How many lines of standard error are quoted when Codex does not start.
 const QUOTED: usize = 12;
 
 /// Starts a private host.
@@ -36,20 +36,20 @@ pub(super) async fn start(spec: HostSpec) -> Result<Host, HostError> {
     Ok(Host::new(connection, greeting, spec, directory, None))
 }
 
-/// Starts a kept host. What went wrong after the intent was written down is written down as well.
+/// Starts a kept host. A failure after the intent was recorded is recorded as well.
 pub(super) async fn start_kept(
     spec: HostSpec,
-    register: Arc<dyn Register>,
+    register: Arc<dyn HostRegister>,
     ending: CancellationToken,
 ) -> Result<Host, HostError> {
-    if spec.transport == Transport::Stdio {
+    if spec.transport == HostTransport::Stdio {
         return Err(HostError::NotUp { why: format!("Codex {} ends with its owner", spec.version) });
     }
     sweep::sweep(&spec.hosts);
     let nonce = mint_nonce(&spec.hosts);
-    let place = Place::of(&spec.hosts, &nonce);
+    let place = HostPaths::of(&spec.hosts, &nonce);
     let intent =
-        Intent { nonce: nonce.clone(), socket: place.socket(), directory: place.root, key: spec.key() };
+        HostIntent { nonce: nonce.clone(), socket: place.socket(), directory: place.root, key: spec.key() };
     register.intend(&intent).await?;
     let up = ending.run_until_cancelled(bring_up(&spec, &nonce, &*register)).await;
     match up.unwrap_or_else(|| Err(HostError::ending())) {
@@ -59,7 +59,7 @@ pub(super) async fn start_kept(
             Ok(Host::new(connection, greeting, spec, directory, Some(keeping)))
         }
         Err(error) => {
-            // It was killed, or told to; when this returns, it is gone.
+            // It was killed or asked to end; when this returns, it is gone.
             process::end_carriers(&nonce).await;
             register.ended(&nonce, &error.to_string()).await;
             Err(error)
@@ -69,13 +69,13 @@ pub(super) async fn start_kept(
 
 type Up = (Arc<Connection>, InitializeReply, HostDirectory);
 
-async fn bring_up(spec: &HostSpec, nonce: &str, register: &dyn Register) -> Result<Up, HostError> {
+async fn bring_up(spec: &HostSpec, nonce: &str, register: &dyn HostRegister) -> Result<Up, HostError> {
     let directory = create(spec, nonce, Tenure::Kept)?;
     let (process, pipes) = spawn(spec, nonce, &directory, Tenure::Kept)?;
-    let Some(started) = descendants::started(process.pid()) else {
+    let Some(started) = descendants::start_time(process.pid()) else {
         return Err(HostError::NotUp { why: process.last_words().await });
     };
-    let birth = Birth { pid: process.pid(), started, boot: boot::id() };
+    let birth = StartedProcess { pid: process.pid(), started, boot: boot::id() };
     if let Err(error) = register.complete(nonce, &birth).await {
         process.end_now().await;
         return Err(error.into());
@@ -84,7 +84,7 @@ async fn bring_up(spec: &HostSpec, nonce: &str, register: &dyn Register) -> Resu
     Ok((connection, greeting, directory))
 }
 
-/// Names a host: after its home, if that has an id, so that everything below the host says whose it is.
+/// Names a host after the id of its home, if it has one, so that all descendants of the host carry it.
 fn mint_nonce(hosts: &Path) -> String {
     let home = OwnHosts::around(hosts).ids().first().cloned().unwrap_or_default();
     let random = uuid::Uuid::new_v4().simple().to_string();
@@ -104,7 +104,7 @@ fn spawn(
     nonce: &str,
     directory: &HostDirectory,
     tenure: Tenure,
-) -> Result<(Process, Pipes), HostError> {
+) -> Result<(CodexProcess, Pipes), HostError> {
     let launch = Launch {
         binary: &spec.binary,
         arguments: arguments(spec, &directory.socket()),
@@ -112,17 +112,17 @@ fn spawn(
         environment: spec.environment_of(nonce, &directory.tmp()),
         nonce: Some(nonce),
         transport: spec.transport,
-        complaints: (tenure == Tenure::Kept).then_some(directory.root()),
+        stderr: (tenure == Tenure::Kept).then_some(directory.root()),
     };
     let (process, pipes) =
-        Process::start(launch).map_err(|cause| HostError::Spawn { path: spec.binary.clone(), cause })?;
-    let started = descendants::started(process.pid());
+        CodexProcess::start(launch).map_err(|cause| HostError::Spawn { path: spec.binary.clone(), cause })?;
+    let started = descendants::start_time(process.pid());
     directory.record(process.pid(), started.as_deref()).map_err(|cause| directory_error(spec, cause))?;
     Ok((process, pipes))
 }
 
 async fn greet(
-    process: Process,
+    process: CodexProcess,
     pipes: Pipes,
     directory: &HostDirectory,
 ) -> Result<(Arc<Connection>, InitializeReply), HostError> {
@@ -135,7 +135,7 @@ async fn greet(
 
 fn arguments(spec: &HostSpec, socket: &Path) -> Vec<OsString> {
     let mut arguments = vec![OsString::from("app-server")];
-    if spec.transport == Transport::UnixSocket {
+    if spec.transport == HostTransport::UnixSocket {
         let mut listen = OsString::from("unix://");
         listen.push(socket);
         arguments.extend([OsString::from("--listen"), listen]);
@@ -145,7 +145,7 @@ fn arguments(spec: &HostSpec, socket: &Path) -> Vec<OsString> {
 }
 
 /// Connects as soon as Codex listens.
-async fn connect(process: &Process, socket: &Path) -> Result<(Incoming, Outgoing), HostError> {
+async fn connect(process: &CodexProcess, socket: &Path) -> Result<(Incoming, Outgoing), HostError> {
     let mut last_error = None;
     let attempt = async {
         loop {
@@ -162,7 +162,7 @@ async fn connect(process: &Process, socket: &Path) -> Result<(Incoming, Outgoing
     match tokio::time::timeout(START_LIMIT, attempt).await {
         Ok(connected) => connected,
         Err(_) => {
-            let tail = process.complaints().quoted(QUOTED);
+            let tail = process.stderr().quoted(QUOTED);
             process.end().await;
             let error = last_error.map(|error| format!(" ({error})")).unwrap_or_default();
             let why = format!("it could not be reached within {} s{error}{tail}", START_LIMIT.as_secs());

@@ -18,13 +18,13 @@ pub enum InstallError {
     #[error("npm was not found on PATH")]
     NpmMissing,
     /// npm could not do it.
-    #[error("npm could not install codex ({status}){}", said(stderr))]
+    #[error("npm could not install codex ({status}){}", stderr_block(stderr))]
     NpmFailed {
         /// How npm ended.
         status: String,
         /// npm's own code, such as `ENOTFOUND`.
         code: Option<String>,
-        /// The lines of its output that tell why.
+        /// The lines of its output that explain the failure.
         stderr: String,
     },
     /// There is no space left.
@@ -125,6 +125,6 @@ fn is_network(code: &str) -> bool {
         .contains(&code)
 }
 
-fn said(stderr: &str) -> String {
+fn stderr_block(stderr: &str) -> String {
     if stderr.is_empty() { String::new() } else { format!(":\n{stderr}") }
 }

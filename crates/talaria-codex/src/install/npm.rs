@@ -1,4 +1,4 @@
-//! Runs npm, and tells from the disk how far it is: npm prints no progress into a pipe.
+//! Runs npm and measures its progress on the disk: npm prints no progress into a pipe.
 //!
 //! Owns npm's command lines. No registry is named: npm knows the user's.
 
@@ -12,8 +12,8 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Command;
 use tokio::time::MissedTickBehavior;
 
-use super::{InstallError, POLL, Progress};
-use crate::locate::leash::Leash;
+use super::{InstallError, InstallProgress, POLL};
+use crate::locate::child_guard::ChildGuard;
 use crate::locate::native::Platform;
 
 /// How much of npm's last output is kept.
@@ -42,16 +42,16 @@ pub(super) async fn download(
     dir: &Path,
     version: &Version,
     platform: Platform,
-    progress: &mut (dyn FnMut(Progress) + Send),
+    progress: &mut (dyn FnMut(InstallProgress) + Send),
 ) -> Result<(), InstallError> {
     let mut command = Command::new(npm);
     // A directory of our own: a project's settings or tool versions must not decide about Talaria's Codex.
     command.args(INSTALL).arg("--prefix").arg(dir).arg(format!("@openai/codex@{version}")).current_dir(dir);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-    let mut leash = Leash::spawn(&mut command).map_err(|error| cannot_start(npm, &error))?;
-    let child = leash.child();
+    let mut guard = ChildGuard::spawn(&mut command).map_err(|error| cannot_start(npm, &error))?;
+    let child = guard.child();
     let stderr = child.stderr.take();
-    progress(Progress::Resolving);
+    progress(InstallProgress::Resolving);
 
     let mut finish = pin!(async { tokio::join!(tail(stderr), child.wait()) });
     let mut sizing = pin!(unpacked_size(npm, dir, version, platform));
@@ -65,7 +65,7 @@ pub(super) async fn download(
             _ = tick.tick() => report(dir, expected, progress),
         }
     };
-    // The directory itself is gone when somebody reads this; the one above it is what a person knows.
+    // The directory itself is gone when the message is read; its parent is what the user knows.
     let failed = |status| InstallError::npm(status, &stderr, dir.parent().unwrap_or(dir));
     match status {
         Ok(status) if status.success() => {
@@ -79,7 +79,7 @@ pub(super) async fn download(
     }
 }
 
-/// Asks the registry how large the unpacked package is; not every registry tells.
+/// Asks the registry how large the unpacked package is; not every registry reports it.
 async fn unpacked_size(npm: &Path, dir: &Path, version: &Version, platform: Platform) -> Option<u64> {
     let mut command = Command::new(npm);
     // The packages of the platforms are published as versions of the one name.
@@ -93,8 +93,8 @@ async fn unpacked_size(npm: &Path, dir: &Path, version: &Version, platform: Plat
         "dist.unpackedSize",
     ]);
     command.current_dir(dir).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut leash = Leash::spawn(&mut command).ok()?;
-    let answer = tail(leash.child().stdout.take()).await;
+    let mut guard = ChildGuard::spawn(&mut command).ok()?;
+    let answer = tail(guard.child().stdout.take()).await;
     serde_json::from_str(&answer).ok()
 }
 
@@ -106,10 +106,10 @@ fn cannot_start(npm: &Path, error: &io::Error) -> InstallError {
 }
 
 /// Nothing is said before the first file: a download of 0 bytes would be a claim without evidence.
-fn report(dir: &Path, expected: Option<u64>, progress: &mut (dyn FnMut(Progress) + Send)) {
+fn report(dir: &Path, expected: Option<u64>, progress: &mut (dyn FnMut(InstallProgress) + Send)) {
     let bytes_on_disk = bytes_below(dir);
     if bytes_on_disk > 0 {
-        progress(Progress::Downloading { bytes_on_disk, expected });
+        progress(InstallProgress::Downloading { bytes_on_disk, expected });
     }
 }
 

@@ -44,7 +44,7 @@ impl Place {
         std::fs::read_to_string(self.at("runs")).unwrap_or_default().lines().count()
     }
 
-    async fn install(&self) -> (Result<Installed, InstallError>, Vec<Progress>) {
+    async fn install(&self) -> (Result<InstallOutcome, InstallError>, Vec<InstallProgress>) {
         let mut seen = Vec::new();
         let npm = self.dir.path().join("npm");
         let result = install_with(&npm, &self.home, &PINNED, &mut |progress| seen.push(progress)).await;
@@ -71,19 +71,22 @@ async fn the_first_time_installs_and_the_second_finds_it() {
     let place = Place::new();
     place.npm(LAY_OUT);
     let (result, seen) = place.install().await;
-    let Ok(Installed::Fresh(binary)) = result else { panic!("{result:?}") };
+    let Ok(InstallOutcome::Fresh(binary)) = result else { panic!("{result:?}") };
     assert_eq!((binary.origin, &binary.version), (CodexOrigin::Installed, &PINNED));
     assert_eq!(installed(&place.home, &PINNED), Some(binary.path.clone()));
     assert_eq!(place.versions(), ["0.166.0"]);
-    assert_eq!(seen.first(), Some(&Progress::Resolving));
+    assert_eq!(seen.first(), Some(&InstallProgress::Resolving));
     assert!(
-        matches!(seen[..], [.., Progress::Downloading { .. }, Progress::Verifying, Progress::Done]),
+        matches!(
+            seen[..],
+            [.., InstallProgress::Downloading { .. }, InstallProgress::Verifying, InstallProgress::Done]
+        ),
         "{seen:?}"
     );
 
     let (result, seen) = place.install().await;
-    assert_eq!(result.unwrap(), Installed::AlreadyThere(binary));
-    assert_eq!((seen, place.runs()), (vec![Progress::Done], 1));
+    assert_eq!(result.unwrap(), InstallOutcome::AlreadyThere(binary));
+    assert_eq!((seen, place.runs()), (vec![InstallProgress::Done], 1));
 }
 
 #[tokio::test]
@@ -92,19 +95,20 @@ async fn two_at_once_download_once() {
     place.npm(LAY_OUT);
     let ((first, _), (second, _)) = tokio::join!(place.install(), place.install());
     let fresh =
-        [&first, &second].into_iter().filter(|result| matches!(result, Ok(Installed::Fresh(_)))).count();
+        [&first, &second].into_iter().filter(|result| matches!(result, Ok(InstallOutcome::Fresh(_)))).count();
     assert_eq!((fresh, place.runs()), (1, 1));
     assert_eq!(first.unwrap().binary(), second.unwrap().binary());
 }
 
 /// Installs with an npm that goes on only after the size was told; returns what was told.
-async fn install_gated(place: &Place) -> (Result<Installed, InstallError>, Option<Progress>) {
+async fn install_gated(place: &Place) -> (Result<InstallOutcome, InstallError>, Option<InstallProgress>) {
     let gate = place.at("gate");
     place.npm(&format!("echo 12345 > DIR/part; until [ -e {gate} ]; do sleep 0.01; done; {LAY_OUT}"));
     let npm = place.dir.path().join("npm");
     let mut told = None;
     let mut open_gate = |progress| {
-        if told.is_none() && matches!(progress, Progress::Downloading { bytes_on_disk: 6, expected: Some(_) })
+        if told.is_none()
+            && matches!(progress, InstallProgress::Downloading { bytes_on_disk: 6, expected: Some(_) })
         {
             std::fs::write(&gate, "").unwrap();
             told = Some(progress);
@@ -118,8 +122,8 @@ async fn install_gated(place: &Place) -> (Result<Installed, InstallError>, Optio
 async fn the_size_is_told_while_it_grows() {
     let place = Place::new();
     let (result, told) = install_gated(&place).await;
-    assert!(matches!(result, Ok(Installed::Fresh(_))), "{result:?}");
-    assert_eq!(told, Some(Progress::Downloading { bytes_on_disk: 6, expected: Some(20) }));
+    assert!(matches!(result, Ok(InstallOutcome::Fresh(_))), "{result:?}");
+    assert_eq!(told, Some(InstallProgress::Downloading { bytes_on_disk: 6, expected: Some(20) }));
 }
 
 #[tokio::test]
@@ -142,7 +146,7 @@ async fn dropping_the_future_kills_npm_and_removes_the_half() {
     let notify = Arc::clone(&started);
     let npm = place.dir.path().join("npm");
     let mut tell = |progress| {
-        if matches!(progress, Progress::Downloading { .. }) {
+        if matches!(progress, InstallProgress::Downloading { .. }) {
             notify.notify_one();
         }
     };
@@ -172,7 +176,7 @@ async fn a_waiting_installation_says_so_and_can_be_dropped() {
             () = tokio::task::yield_now() => {}
         }
     }
-    assert_eq!(*seen.lock().unwrap(), [Progress::Waiting]);
+    assert_eq!(*seen.lock().unwrap(), [InstallProgress::Waiting]);
     drop(held);
 }
 
@@ -235,6 +239,6 @@ async fn a_broken_installation_and_leftovers_are_replaced() {
     place.npm(LAY_OUT);
     std::fs::create_dir_all(place.home.codex_root().join(".incoming-dead/node_modules")).unwrap();
     npm_package(&place.home.codex_dir(&PINNED), "0.0.1", &vendor("bin/codex"));
-    assert!(matches!(place.install().await.0, Ok(Installed::Fresh(_))));
+    assert!(matches!(place.install().await.0, Ok(InstallOutcome::Fresh(_))));
     assert_eq!(place.versions(), ["0.166.0"]);
 }

@@ -47,8 +47,8 @@ pub enum LocateError {
         /// What happened.
         cause: String,
     },
-    /// It ran and did not tell a version.
-    #[error("{} --version told no version, but {output:?}", path.display())]
+    /// It ran and printed no version.
+    #[error("{} --version printed no version, but {output:?}", path.display())]
     NoVersion {
         /// The program.
         path: PathBuf,
@@ -86,7 +86,7 @@ impl LocateError {
     }
 }
 
-/// An installation does not help while another program is named: it would not be looked at.
+/// An installation does not help while another program is configured: it would not be used.
 fn setup(origin: CodexOrigin) -> String {
     match origin {
         CodexOrigin::Configured => "name another codex, or name none and run talaria setup".to_owned(),

@@ -6,14 +6,14 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use super::{CodexBinary, LocateError, Search, candidate, locate};
+use super::{CodexBinary, CodexSearch, LocateError, candidate, locate};
 
 /// The most places to look that are remembered: clients bring their own PATH.
 const REMEMBERED: usize = 16;
 
 /// Finds Codex, and remembers it.
 #[derive(Debug, Default)]
-pub struct CodexLocator(Mutex<HashMap<Search, Remembered>>);
+pub struct CodexLocator(Mutex<HashMap<CodexSearch, Remembered>>);
 
 #[derive(Debug)]
 struct Remembered {
@@ -34,7 +34,7 @@ struct FileStamp {
 
 impl CodexLocator {
     /// Finds Codex; asks it for its version unless the same file was asked before.
-    pub async fn find(&self, search: &Search) -> Result<CodexBinary, LocateError> {
+    pub async fn find(&self, search: &CodexSearch) -> Result<CodexBinary, LocateError> {
         let found = candidate(search);
         if let Some(found) = &found
             && let Some(binary) = self.remembered(search, found)
@@ -49,7 +49,7 @@ impl CodexLocator {
         Ok(binary)
     }
 
-    fn remembered(&self, search: &Search, found: &Path) -> Option<CodexBinary> {
+    fn remembered(&self, search: &CodexSearch, found: &Path) -> Option<CodexBinary> {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Remembered { binary, files } = known.get(search)?;
         let is_same =
@@ -57,7 +57,7 @@ impl CodexLocator {
         (files[0].0 == found && files.iter().all(is_same)).then(|| binary.clone())
     }
 
-    fn remember(&self, search: &Search, found: PathBuf, binary: &CodexBinary) {
+    fn remember(&self, search: &CodexSearch, found: PathBuf, binary: &CodexBinary) {
         let files = [found, binary.path.clone()].map(|path| {
             let stamp = stamp_of(&path);
             (path, stamp)
@@ -108,7 +108,7 @@ mod tests {
     async fn the_same_file_is_asked_once_and_a_replaced_one_again() {
         let directory = tempfile::tempdir().unwrap();
         program(directory.path(), "0.166.0");
-        let search = Search {
+        let search = CodexSearch {
             explicit: None,
             path: Some(directory.path().into()),
             installed: directory.path().join("installed"),
@@ -130,7 +130,8 @@ mod tests {
         let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         program(second.path(), "0.166.0");
         let path = std::env::join_paths([first.path(), second.path()]).unwrap();
-        let search = Search { explicit: None, path: Some(path), installed: first.path().join("installed") };
+        let search =
+            CodexSearch { explicit: None, path: Some(path), installed: first.path().join("installed") };
         let locator = CodexLocator::default();
         assert_eq!(locator.find(&search).await.unwrap().version.to_string(), "0.166.0");
         program(first.path(), "0.165.0");

@@ -1,8 +1,8 @@
-//! The native program behind npm's launcher.
+//! The native program that npm's launcher starts.
 //!
 //! npm puts a Node script on PATH that starts the real program out of a second package, one per platform. Starting the
 //! program itself saves a Node process per host and makes signals reach the right one. Owns the layouts of those
-//! packages; only looks, never copies: the program finds its helpers relative to itself.
+//! packages; only reads, never copies: the program finds its helpers relative to itself.
 
 use std::path::{Path, PathBuf};
 
@@ -32,13 +32,13 @@ pub(crate) fn launcher_in(prefix: &Path) -> PathBuf {
     prefix.join("node_modules/@openai/codex/bin/codex.js")
 }
 
-/// Tells whether the file is npm's launcher, or a link to it as npm makes them in `bin`.
+/// Returns whether the file is npm's launcher, or a link to it as npm makes them in `bin`.
 pub(crate) fn is_launcher(path: &Path) -> bool {
     path.canonicalize().is_ok_and(|real| real.file_name().is_some_and(|name| name == "codex.js"))
 }
 
 /// Finds the native program that the launcher would start.
-pub(crate) fn behind(launcher: &Path) -> Option<PathBuf> {
+pub(crate) fn native_of(launcher: &Path) -> Option<PathBuf> {
     let platform = platform()?;
     let real = launcher.canonicalize().ok()?;
     let package = real.parent()?.parent()?;

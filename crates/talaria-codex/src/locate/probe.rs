@@ -12,10 +12,10 @@ use talaria_core::version::Version;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Command;
 
-use super::leash::Leash;
+use super::child_guard::ChildGuard;
 use super::{CodexOrigin, LocateError};
 
-/// How long a program may take to tell its version; a Node launcher on a cold disk takes seconds.
+/// How long a program may take to print its version; a Node launcher on a cold disk takes seconds.
 pub(crate) const LIMIT: Duration = Duration::from_secs(10);
 
 /// More than any version, little enough to keep.
@@ -33,15 +33,16 @@ pub(crate) async fn version_of(
     let failed = |cause: String| LocateError::FailedToRun { path: path.to_owned(), origin, cause };
     let mut command = Command::new(path);
     command.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    // Even for its version Codex makes a directory in its home. A home below a file cannot be made: then it goes without.
+    // Even for its version Codex makes a directory in its home. A home below a file cannot be made: then it goes
+    // without.
     command.env("CODEX_HOME", path.join("none"));
-    let mut leash = Leash::spawn(&mut command).map_err(|error| match error.kind() {
+    let mut guard = ChildGuard::spawn(&mut command).map_err(|error| match error.kind() {
         io::ErrorKind::PermissionDenied => LocateError::NotExecutable { path: path.to_owned(), origin },
         // The file was there a moment ago: what is missing is the interpreter of the script, or the loader.
         io::ErrorKind::NotFound => failed("the interpreter that it asks for is missing".to_owned()),
         _ => failed(error.to_string()),
     })?;
-    let child = leash.child();
+    let child = guard.child();
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let answer =
         tokio::time::timeout(limit, async { tokio::join!(head(stdout), head(stderr), child.wait()) });
@@ -56,12 +57,12 @@ pub(crate) async fn version_of(
             .map(str::trim)
             .find(|line| !line.is_empty())
             .unwrap_or("it printed no reason");
-        return Err(failed(format!("{status}: {}", shown(last))));
+        return Err(failed(format!("{status}: {}", printable(last))));
     }
     Version::from_output(&stdout).ok_or_else(|| LocateError::NoVersion {
         path: path.to_owned(),
         origin,
-        output: shown(stdout.trim()),
+        output: printable(stdout.trim()),
     })
 }
 
@@ -69,12 +70,12 @@ pub(crate) async fn version_of(
 async fn head(pipe: Option<impl AsyncRead + Unpin>) -> String {
     let mut bytes = Vec::new();
     if let Some(pipe) = pipe {
-        // What came before an error still helps to tell what went wrong.
+        // Output before an error still helps to explain the failure.
         let _ = pipe.take(OUTPUT_LIMIT).read_to_end(&mut bytes).await;
     }
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-fn shown(text: &str) -> String {
+fn printable(text: &str) -> String {
     text.chars().take(SHOWN).filter(|c| *c == '\n' || !c.is_control()).collect()
 }

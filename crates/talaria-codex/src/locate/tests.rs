@@ -21,7 +21,7 @@ pub(crate) fn codex(path: &Path, version: &str) {
     script(path, &format!("echo codex-cli {version}"));
 }
 
-/// Lays out what npm would: the launcher (which fails, so that nobody uses it by accident) and the native program.
+/// Lays out what npm would: the launcher (which fails, so that no test uses it by accident) and the native program.
 pub(crate) fn npm_package(prefix: &Path, version: &str, native: &str) -> PathBuf {
     let launcher = native::launcher_in(prefix);
     script(&launcher, "echo launcher used >&2; exit 3");
@@ -37,7 +37,7 @@ pub(crate) fn vendor(below: &str) -> String {
 
 struct Place {
     dir: tempfile::TempDir,
-    search: Search,
+    search: CodexSearch,
 }
 
 impl Place {
@@ -45,7 +45,7 @@ impl Place {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let path = std::env::join_paths([dir.path().join("a"), dir.path().join("b")]).unwrap();
-        let search = Search { explicit: None, path: Some(path), installed: dir.path().join("codex") };
+        let search = CodexSearch { explicit: None, path: Some(path), installed: dir.path().join("codex") };
         Self { dir, search }
     }
 
@@ -176,7 +176,7 @@ async fn a_codex_on_path_that_is_too_old_gives_way_to_an_installed_one() {
 async fn a_program_that_is_no_codex_is_told_apart() {
     let place = Place::new();
     for (body, expected) in [
-        ("echo hello", "--version told no version, but \"hello\""),
+        ("echo hello", "--version printed no version, but \"hello\""),
         ("echo some; echo bad luck >&2; exit 4", "--version failed: exit status: 4: bad luck"),
         ("kill -9 $$", "--version failed: signal: 9 (SIGKILL): it printed no reason"),
         ("while :; do echo noise; done", "--version failed: signal: 13 (SIGPIPE): it printed no reason"),

@@ -6,38 +6,42 @@ use jiff::Timestamp;
 use talaria_codex_proto::codex_config::{Added, remove, written_in};
 
 use super::record::{Change, Memory, digest_of};
-use super::{Draft, MigrateError, Migration, not_toml, scratch};
+use super::{MigrateError, Migration, MigrationDraft, not_toml, scratch};
 use crate::host::HostSpec;
 use talaria_home::faults::blocking_point;
-use talaria_home::user_file::{Locked, UserFile, UserFileError};
+use talaria_home::user_file::{LockedUserFile, UserFile, UserFileError};
 
-/// How often the change is planned anew because somebody else wrote meanwhile.
+/// How often the change is planned again because another program wrote meanwhile.
 const ROUNDS: usize = 5;
 
 /// A change that was made.
 #[derive(Debug)]
-pub struct Applied {
-    /// What was done, which is not what was shown before if somebody else wrote meanwhile.
-    pub draft: Draft,
+pub struct AppliedMigration {
+    /// What was done; differs from the preview if another program wrote meanwhile.
+    pub draft: MigrationDraft,
     /// Where the text that was replaced is kept; `None` if there was no file, or nothing had to be done.
     pub backup: Option<PathBuf>,
     /// What Codex said about the result although it accepts it.
     pub note: Option<String>,
-    /// Was it planned anew?
+    /// True if it was planned again.
     pub is_replanned: bool,
 }
 
 impl Migration {
-    /// Makes the change that was checked. If the file is another one by now the change is planned and checked anew.
+    /// Makes the change that was checked. If the file has changed since, the change is planned and checked again.
     /// Dropping the future leaves the old file or the new one.
-    pub async fn apply(&self, checked: Draft, spec: &HostSpec) -> Result<Applied, MigrateError> {
+    pub async fn apply(
+        &self,
+        checked: MigrationDraft,
+        spec: &HostSpec,
+    ) -> Result<AppliedMigration, MigrateError> {
         let (mut checked, mut note, mut is_replanned) = (checked, None, false);
         for _ in 0..ROUNDS {
             let locked = UserFile::lock(self.target.file())?;
             let draft = self.draft_of(locked.text().map(str::to_owned))?;
             if draft.planned.text == checked.planned.text {
                 match self.replace(locked, &draft) {
-                    Ok(backup) => return Ok(Applied { draft, backup, note, is_replanned }),
+                    Ok(backup) => return Ok(AppliedMigration { draft, backup, note, is_replanned }),
                     // An editor, which knows of no lock, was faster: once more, with what it wrote.
                     Err(MigrateError::File(UserFileError::Changed(_))) => continue,
                     Err(error) => return Err(error),
@@ -51,8 +55,8 @@ impl Migration {
         Err(MigrateError::KeepsChanging(self.target.file().to_owned()))
     }
 
-    /// Tidies up after others when there is nothing to change: what a killed run left is gone afterwards, what it had
-    /// done is written down as done, and what is in the file already is written down where the record of it was lost.
+    /// Repairs the records when there is nothing to change: removes what a killed run left, records its changes as
+    /// settled, and records existing entries whose record was lost.
     pub fn tidy_up(&self) -> Result<(), MigrateError> {
         scratch::sweep(&self.room);
         let locked = UserFile::lock(self.target.file())?;
@@ -65,8 +69,12 @@ impl Migration {
         self.replace(locked, &draft).map(drop)
     }
 
-    /// Without a pause: whoever drops the future of `apply` does so before or after.
-    fn replace(&self, locked: Locked, draft: &Draft) -> Result<Option<PathBuf>, MigrateError> {
+    /// Without an await: the future of `apply` is dropped before or after it, never within.
+    fn replace(
+        &self,
+        locked: LockedUserFile,
+        draft: &MigrationDraft,
+    ) -> Result<Option<PathBuf>, MigrateError> {
         let memory = self.memory(draft.old.as_deref());
         blocking_point("migrate-planned");
         let change = Change {
@@ -86,14 +94,15 @@ impl Migration {
         blocking_point("migrate-intended");
         locked.replace(&draft.planned.text)?;
         blocking_point("migrate-replaced");
-        // The file is as it should be, and the way back is written down already.
+        // The file is as it should be, and the undo record is written already.
         let _ = memory.settle(self.target.file(), change);
         Ok(backup)
     }
 
-    /// The text to go back to, kept. It is the one before the first migration for as long as nobody else writes, and else
-    /// what others wrote without what is ours. If nothing is remembered, ours is what the file says and we want.
-    fn base(&self, memory: &Memory, draft: &Draft) -> Result<Option<String>, MigrateError> {
+    /// The text to go back to, kept. It is the one before the first migration as long as only Talaria writes the file,
+    /// and else what others wrote without what is ours. If nothing is remembered, ours is what the file says and we
+    /// want.
+    fn base(&self, memory: &Memory, draft: &MigrationDraft) -> Result<Option<String>, MigrateError> {
         let Some(old) = draft.old.as_deref() else { return Ok(None) };
         let text = match &draft.holding {
             None => {
@@ -102,7 +111,7 @@ impl Migration {
                 self.without(old, &written.only(is_wanted))?
             }
             Some(change) if digest_of(old) == change.after => match &change.base {
-                Some(base) if memory.kept(base).is_none() => self.without(old, &change.added)?,
+                Some(base) if memory.backup(base).is_none() => self.without(old, &change.added)?,
                 base => return Ok(base.clone()),
             },
             Some(change) => self.without(old, &change.added)?,

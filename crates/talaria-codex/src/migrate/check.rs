@@ -1,9 +1,9 @@
 //! Has the installed Codex read a new text before it replaces anything.
 //!
-//! A Codex is started on a scratch home, without plugins, analytics, update check, login or a way to the network, and asked
-//! for its configuration: it refuses a text that it would otherwise replace by its defaults with a mere warning. Where the
-//! version can be strict about unknown names it is. What the user's own text is refused for is told apart from what
-//! Talaria added.
+//! A Codex is started on a scratch home, without plugins, analytics, update check, login or a way to the network, and
+//! asked for its configuration: it refuses a text that it would otherwise replace by its defaults with a mere warning.
+//! Where the version can be strict about unknown names it is. Errors in the user's own text are distinguished from
+//! errors in Talaria's entries.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -15,19 +15,19 @@ use tokio::io::AsyncReadExt;
 use tokio::process::Command;
 use toml_edit::Document;
 
-use super::Target;
+use super::MigrationTarget;
 use super::scratch::Scratch;
-use crate::Transport;
+use crate::HostTransport;
 use crate::client::CallError;
 use crate::host::{Host, HostError, HostSpec};
-use crate::locate::leash::Leash;
+use crate::locate::child_guard::ChildGuard;
 use talaria_home::faults::blocking_point;
 
 /// How long Codex may take to say which options it has.
 const HELP_LIMIT: Duration = Duration::from_secs(10);
 /// The option that only newer versions have.
 const STRICT: &str = "--strict-config";
-/// A way to nowhere: nobody listens there.
+/// An address on which nothing listens.
 const NO_WAY_OUT: &str = "http://127.0.0.1:9";
 
 /// Why a text may not replace the user's.
@@ -71,9 +71,9 @@ pub(super) struct Texts<'a> {
     pub(super) servers: &'a [String],
 }
 
-/// Checks the new text. Gives what the user should know although it is accepted.
+/// Checks the new text. Returns a warning for the user if it is accepted with one.
 pub(super) async fn check(
-    target: &Target,
+    target: &MigrationTarget,
     room: &Path,
     spec: &HostSpec,
     texts: &Texts<'_>,
@@ -118,7 +118,7 @@ enum Manner {
 }
 
 struct Checker<'a> {
-    target: &'a Target,
+    target: &'a MigrationTarget,
     room: &'a Path,
     spec: &'a HostSpec,
 }
@@ -168,7 +168,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Codex names the scratch copy; the person has never heard of it.
+    /// Codex names the scratch copy, which the user does not know.
     fn in_place(&self, scratch: &Scratch, words: &str) -> String {
         let real = self.target.file().display().to_string();
         let words = words.replace(&scratch.config().display().to_string(), &real);
@@ -197,27 +197,27 @@ impl Checker<'_> {
         }
         HostSpec {
             codex_home: Some(scratch.path().to_owned()),
-            // The one way of every version, and nobody needs to attach to it.
-            transport: Transport::Stdio,
+            // Supported by every version, and no engine needs to attach to it.
+            transport: HostTransport::Stdio,
             environment,
             arguments,
             ..self.spec.clone()
         }
     }
 
-    /// Does this version have the option? An unknown one would look like a refusal.
+    /// Returns whether this version has the option. An unknown one would look like a refusal.
     async fn can_be_strict(&self) -> Result<bool, CheckError> {
         let scratch = self.scratch("")?;
         let mut command = Command::new(&self.spec.binary);
         command.args(["app-server", "--help"]).env("CODEX_HOME", scratch.path());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let asked = async {
-            let mut leash = Leash::spawn(&mut command)?;
+            let mut guard = ChildGuard::spawn(&mut command)?;
             let mut help = Vec::new();
-            if let Some(mut stdout) = leash.child().stdout.take() {
+            if let Some(mut stdout) = guard.child().stdout.take() {
                 stdout.read_to_end(&mut help).await?;
             }
-            leash.child().wait().await?;
+            guard.child().wait().await?;
             Ok::<_, std::io::Error>(String::from_utf8_lossy(&help).contains(STRICT))
         };
         match tokio::time::timeout(HELP_LIMIT, asked).await {

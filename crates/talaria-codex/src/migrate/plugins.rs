@@ -1,7 +1,7 @@
 //! The plugins of the user's Codex, by asking it.
 //!
-//! A Codex is started for one question. It keeps its own logs in its home as at every start, but `config.toml` stays as it
-//! is. A home on which no Codex ever ran has no plugins, and none is started there: it would fill the home.
+//! A Codex is started for one question. It keeps its own logs in its home as at every start, but `config.toml` stays as
+//! it is. A home on which no Codex ever ran has no plugins, and none is started there: it would fill the home.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use talaria_codex_proto::wire::call::{PluginList, PluginListReply};
 use talaria_guard::plain::one_line;
 use talaria_guard::redact::redact;
 
-use super::Target;
+use super::MigrationTarget;
 use crate::host::{Host, HostSpec};
 
 /// How long start and answer may take together. A marketplace that is asked over the network may be slow.
@@ -22,18 +22,18 @@ pub struct Plugins {
     pub names: Vec<String>,
     /// What could not be found out, in words for people.
     pub warnings: Vec<String>,
-    /// May there be more, which could not be found out?
+    /// True if there may be more that could not be listed.
     pub is_incomplete: bool,
 }
 
 /// Asks the Codex of `spec` for its plugins. A failure is a warning.
-pub async fn discover(target: &Target, spec: HostSpec) -> Plugins {
+pub async fn discover(target: &MigrationTarget, spec: HostSpec) -> Plugins {
     if !target.was_used() {
         return Plugins::default();
     }
     let failed = |why: String| {
         let why = redact(&why).into_owned();
-        let warnings = vec![format!("plugins were not looked for: {why}")];
+        let warnings = vec![format!("plugins were not listed: {why}")];
         Plugins { warnings, is_incomplete: true, ..Plugins::default() }
     };
     let spec = HostSpec { codex_home: Some(target.home().to_owned()), ..spec };

@@ -1,8 +1,9 @@
-//! What Talaria remembers of a migration: what it added, what the file was before and after, and the bytes to go back to.
+//! What Talaria remembers of a migration: what it added, what the file was before and after, and the bytes to go back
+//! to.
 //!
-//! One directory for each file of Codex, in Talaria's home, for its owner alone. A change is written down as pending before
-//! the file is replaced and as settled after it, so that whoever comes after a crash knows from the file itself which of
-//! the two holds. Only called while the file of Codex is locked, except for reading.
+//! One directory for each file of Codex, in Talaria's home, for its owner alone. A change is recorded as pending before
+//! the file is replaced and as settled after it, so that after a crash the file itself shows which of the two holds.
+//! Only called while the file of Codex is locked, except for reading.
 
 use std::fs;
 use std::io;
@@ -12,25 +13,25 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use talaria_codex_proto::codex_config::{Added, remove};
 
-use super::Target;
+use super::MigrationTarget;
 use super::target::digest;
 use talaria_home::home::ensure_dir;
 use talaria_home::user_file::{UserFile, UserFileError};
 
-/// So many kept texts that nobody refers to any more stay, the newest ones.
+/// How many unreferenced backups are kept, newest first.
 const SPARE: usize = 5;
 /// The form of the record.
 const VERSION: u32 = 1;
 
-/// The memory about one file.
+/// The stored record of one file.
 #[derive(Debug)]
 pub(super) struct Memory {
     directory: PathBuf,
 }
 
-/// What is written down.
+/// The record as it is stored.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-struct Record {
+struct MigrationRecord {
     version: u32,
     /// The file, for people.
     file: String,
@@ -54,7 +55,7 @@ pub(super) struct Change {
     pub(super) added: Added,
 }
 
-/// Why something cannot be remembered.
+/// Why the record cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum MemoryError {
     /// The directory cannot be used.
@@ -84,7 +85,7 @@ impl MemoryError {
         match self {
             Self::Directory { .. } => "nothing was changed; make that place readable and writable for you",
             Self::Damaged { .. } => {
-                "nothing was changed; move that file away, and delete what stands between the talaria lines yourself"
+                "nothing was changed; move that file away, and delete what is between the talaria lines yourself"
             }
             Self::File(error) => error.hint(),
         }
@@ -93,7 +94,7 @@ impl MemoryError {
 
 impl Memory {
     /// The memory about a file, given what it says now.
-    pub(super) fn about(room: &Path, target: &Target, now: Option<&str>) -> Self {
+    pub(super) fn about(room: &Path, target: &MigrationTarget, now: Option<&str>) -> Self {
         let own = Self { directory: room.join(target.key()) };
         if own.record_file().exists() {
             return own;
@@ -106,7 +107,7 @@ impl Memory {
             .unwrap_or(own)
     }
 
-    /// Tells whether something of what it says is in a text.
+    /// Returns whether a text contains any of the recorded entries.
     fn fits(&self, now: Option<&str>) -> bool {
         let (Some(now), Ok(Some(change))) = (now, self.holding(now)) else { return false };
         remove(now, &change.added).is_ok_and(|removed| removed.text != now)
@@ -121,15 +122,16 @@ impl Memory {
         self.directory.join(format!("{digest}.toml"))
     }
 
-    fn load(&self) -> Result<Record, MemoryError> {
+    fn load(&self) -> Result<MigrationRecord, MemoryError> {
         let path = self.record_file();
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Record::default()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(MigrationRecord::default()),
             Err(source) => return Err(MemoryError::Directory { path, source }),
         };
         let damaged = |why: String| MemoryError::Damaged { path: path.clone(), why };
-        let record: Record = serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
+        let record: MigrationRecord =
+            serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
         match record.version {
             VERSION => Ok(record),
             other => Err(damaged(format!("a newer Talaria wrote it (form {other})"))),
@@ -138,7 +140,7 @@ impl Memory {
 
     /// The change that holds, given the text that is there now.
     pub(super) fn holding(&self, now: Option<&str>) -> Result<Option<Change>, MemoryError> {
-        let Record { settled, pending, .. } = self.load()?;
+        let MigrationRecord { settled, pending, .. } = self.load()?;
         let Some(pending) = pending else { return Ok(settled) };
         let current = now.map(digest_of);
         if current.as_deref() == Some(&pending.after) {
@@ -147,13 +149,13 @@ impl Memory {
         if current == pending.before {
             return Ok(settled);
         }
-        // A crash in between, and then somebody else wrote: what is in the file tells.
+        // A crash in between, and then another program wrote: the content of the file decides.
         let is_there =
             now.is_some_and(|now| remove(now, &pending.added).is_ok_and(|removed| removed.text != now));
         Ok(if is_there { Some(pending) } else { settled })
     }
 
-    /// Writes down what became of a change that was about to be made when its maker was killed.
+    /// Settles a pending change whose process was killed.
     pub(super) fn conclude(&self, file: &Path, now: Option<&str>) -> Result<(), MemoryError> {
         if self.load()?.pending.is_none() {
             return Ok(());
@@ -164,7 +166,7 @@ impl Memory {
         }
     }
 
-    /// Keeps a text. Gives where.
+    /// Stores a backup and returns its path.
     pub(super) fn keep(&self, text: &str) -> Result<PathBuf, MemoryError> {
         self.ensure()?;
         let path = self.text_file(&digest_of(text));
@@ -175,13 +177,13 @@ impl Memory {
         Ok(path)
     }
 
-    /// Gives a text that was kept, if it is still the same.
-    pub(super) fn kept(&self, digest: &str) -> Option<String> {
+    /// Returns a backup if it is unchanged.
+    pub(super) fn backup(&self, digest: &str) -> Option<String> {
         let text = fs::read_to_string(self.text_file(digest)).ok()?;
         (digest_of(&text) == digest).then_some(text)
     }
 
-    /// Writes down what is about to be done; what holds until then stays known.
+    /// Records a pending change; the settled one is kept until then.
     pub(super) fn intend(
         &self,
         file: &Path,
@@ -189,14 +191,14 @@ impl Memory {
         next: Change,
     ) -> Result<(), MemoryError> {
         let file = file.display().to_string();
-        self.write(&Record { version: VERSION, file, settled: holding, pending: Some(next) })
+        self.write(&MigrationRecord { version: VERSION, file, settled: holding, pending: Some(next) })
     }
 
-    /// Writes down that it was done.
+    /// Records a change as settled.
     pub(super) fn settle(&self, file: &Path, done: Change) -> Result<(), MemoryError> {
         let referred = [done.base.clone(), done.before.clone()];
         let file = file.display().to_string();
-        self.write(&Record { version: VERSION, file, settled: Some(done), pending: None })?;
+        self.write(&MigrationRecord { version: VERSION, file, settled: Some(done), pending: None })?;
         self.tidy(&referred);
         Ok(())
     }
@@ -226,7 +228,7 @@ impl Memory {
         })
     }
 
-    fn write(&self, record: &Record) -> Result<(), MemoryError> {
+    fn write(&self, record: &MigrationRecord) -> Result<(), MemoryError> {
         self.ensure()?;
         let path = self.record_file();
         let text = serde_json::to_string_pretty(record)
@@ -235,7 +237,7 @@ impl Memory {
         Ok(())
     }
 
-    /// Removes kept texts that nobody refers to, except the newest.
+    /// Removes unreferenced backups, except the newest.
     fn tidy(&self, referred: &[Option<String>]) {
         let entries = fs::read_dir(&self.directory).into_iter().flatten().flatten();
         let mut spare: Vec<(std::time::SystemTime, PathBuf)> = entries
@@ -264,7 +266,7 @@ pub(super) fn files(room: &Path) -> Vec<String> {
     let entries = fs::read_dir(room).into_iter().flatten().flatten();
     let records = entries.filter_map(|entry| {
         let text = fs::read_to_string(entry.path().join("record.json")).ok()?;
-        serde_json::from_str::<Record>(&text).ok()
+        serde_json::from_str::<MigrationRecord>(&text).ok()
     });
     let mut files: Vec<String> = records.map(|record| record.file).collect();
     files.sort();

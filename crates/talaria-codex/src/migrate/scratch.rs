@@ -1,7 +1,7 @@
 //! A scratch `CODEX_HOME`: the text that is to be checked, and the files beside the user's own that it names.
 //!
 //! It lies in Talaria's home for its owner alone, since the text may hold secrets, and goes when it is dropped. What a
-//! killed process left is removed by the next one: a lock on the directory says whether anybody still uses it.
+//! killed process left is removed by the next one: a lock on the directory shows whether it is still in use.
 
 use std::fs::{self, DirBuilder, File};
 use std::io;
@@ -30,7 +30,7 @@ impl Scratch {
     pub(super) fn create(room: &Path, text: &str, beside: &Path) -> io::Result<Self> {
         let private = |path: &Path| DirBuilder::new().recursive(true).mode(0o700).create(path);
         private(room)?;
-        // Nobody sweeps between the making of a directory and its lock.
+        // No sweep may run between the creation of a directory and its lock.
         let whole = File::open(room)?;
         whole.lock()?;
         sweep(room);

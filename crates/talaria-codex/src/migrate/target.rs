@@ -1,5 +1,5 @@
-//! Which file of Codex is meant, and whether it can be: the directory must be there, since making one would make a Codex
-//! home where the user perhaps only mistyped a name.
+//! Which file of Codex is meant, and whether it can be: the directory must be there, since making one would make a
+//! Codex home where the user perhaps only mistyped a name.
 
 use std::ffi::OsString;
 use std::fs;
@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 /// Codex's configuration file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Target {
+pub struct MigrationTarget {
     home: PathBuf,
     file: PathBuf,
 }
@@ -19,7 +19,7 @@ pub struct Target {
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
     /// There is nothing to derive it from.
-    #[error("cannot tell where Codex keeps its files: neither CODEX_HOME nor HOME is set")]
+    #[error("cannot find Codex's directory: neither CODEX_HOME nor HOME is set")]
     Unset,
     /// The directory is not there.
     #[error("{} does not exist", .0.display())]
@@ -27,7 +27,7 @@ pub enum TargetError {
     /// Something else is in its place.
     #[error("{} is not a directory", .0.display())]
     NotADirectory(PathBuf),
-    /// It cannot be looked at.
+    /// It cannot be examined.
     #[error("cannot look at {}: {source}", path.display())]
     Unreadable {
         /// The directory.
@@ -50,7 +50,7 @@ impl TargetError {
     }
 }
 
-impl Target {
+impl MigrationTarget {
     /// Takes the directory that is named, or else `CODEX_HOME`, or else `.codex` in `HOME`; an empty variable counts as
     /// unset.
     pub fn resolve(
@@ -86,7 +86,8 @@ impl Target {
         &self.file
     }
 
-    /// Has a Codex ever been started on this directory? All supported versions leave this mark at their first start.
+    /// Returns whether a Codex was ever started on this directory. All supported versions leave this mark at their
+    /// first start.
     pub(crate) fn was_used(&self) -> bool {
         self.home.join("installation_id").exists()
     }
@@ -98,10 +99,10 @@ impl Target {
     }
 }
 
-/// So many links lead somewhere; more go round in a circle.
+/// Maximum number of links to follow; more are a cycle.
 const LINKS: usize = 40;
 
-/// The file behind all links, also one that is not there yet.
+/// The file with all links resolved, even if it does not exist yet.
 fn real(file: &Path, links: usize) -> PathBuf {
     if let Ok(real) = file.canonicalize() {
         return real;
@@ -135,27 +136,31 @@ mod tests {
         let found = |named: Option<&str>, variable: Option<&str>| {
             let variable =
                 variable.map(|name| if name.is_empty() { "".into() } else { root.join(name).into() });
-            Target::resolve(named.map(|name| root.join(name)), variable, Some(root.join("user").into()))
-                .unwrap()
-                .home
+            MigrationTarget::resolve(
+                named.map(|name| root.join(name)),
+                variable,
+                Some(root.join("user").into()),
+            )
+            .unwrap()
+            .home
         };
         assert_eq!(found(Some("named"), Some("variable")), root.join("named"));
         assert_eq!(found(None, Some("variable")), root.join("variable"));
         assert_eq!(found(None, Some("")), root.join("user/.codex"));
         assert_eq!(found(None, None), root.join("user/.codex"));
-        assert!(matches!(Target::resolve(None, None, None), Err(TargetError::Unset)));
+        assert!(matches!(MigrationTarget::resolve(None, None, None), Err(TargetError::Unset)));
     }
 
     #[test]
     fn a_directory_that_is_not_there_is_named_and_not_made() {
         let folder = tempfile::tempdir().unwrap();
         let missing = folder.path().join("nowhere");
-        let error = Target::resolve(Some(missing.clone()), None, None).unwrap_err();
+        let error = MigrationTarget::resolve(Some(missing.clone()), None, None).unwrap_err();
         assert_eq!(error.to_string(), format!("{} does not exist", missing.display()));
         assert!(!missing.exists());
         let file = folder.path().join("file");
         fs::write(&file, "").unwrap();
-        let error = Target::resolve(Some(file.clone()), None, None).unwrap_err();
+        let error = MigrationTarget::resolve(Some(file.clone()), None, None).unwrap_err();
         assert_eq!(error.to_string(), format!("{} is not a directory", file.display()));
     }
 
@@ -168,14 +173,14 @@ mod tests {
             let home = folder.path().join(name);
             fs::create_dir(&home).unwrap();
             std::os::unix::fs::symlink(&dotfile, home.join("config.toml")).unwrap();
-            Target::resolve(Some(home), None, None).unwrap()
+            MigrationTarget::resolve(Some(home), None, None).unwrap()
         };
         let before = target("a").key();
         assert_eq!(before, target("b").key());
         fs::remove_file(&dotfile).unwrap();
         assert_eq!(before, target("e").key(), "also before it is there");
         fs::create_dir(folder.path().join("c")).unwrap();
-        let other = Target::resolve(Some(folder.path().join("c")), None, None).unwrap();
+        let other = MigrationTarget::resolve(Some(folder.path().join("c")), None, None).unwrap();
         assert_ne!(other.key(), target("d").key());
     }
 }

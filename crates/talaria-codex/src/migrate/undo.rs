@@ -8,52 +8,52 @@ use jiff::Timestamp;
 use talaria_codex_proto::codex_config::{self, Freed, UsersOwn, remove, written_in};
 
 use super::record::{Change, Memory, digest_of, files};
-use super::{MigrateError, Target, not_toml, read, scratch};
+use super::{MigrateError, MigrationTarget, not_toml, read, scratch};
 use talaria_home::faults::blocking_point;
 use talaria_home::home::TalariaHome;
 use talaria_home::user_file::UserFile;
 
 /// Undoes what one Talaria home did to one file.
 #[derive(Debug)]
-pub struct Undo {
+pub struct MigrationUndo {
     room: PathBuf,
-    target: Target,
+    target: MigrationTarget,
 }
 
-/// A way back that was planned or gone.
+/// An undo that was planned or carried out.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Undone {
+pub struct UndoneMigration {
     /// What is there.
     pub old: String,
-    /// What would be there; `None` if the file goes, because it was not there before.
+    /// What would be there; `None` if the file is removed, because it did not exist before.
     pub new: Option<String>,
     /// How.
-    pub how: How,
+    pub how: UndoMethod,
     /// What was changed since and is left alone.
     pub left: Vec<UsersOwn>,
     /// The user's keys that were in a table of ours and are no longer.
     pub freed: Vec<Freed>,
 }
 
-impl Undone {
-    /// Does anything change?
+impl UndoneMigration {
+    /// Returns whether anything changes.
     pub fn is_change(&self) -> bool {
         self.new.as_deref() != Some(&self.old)
     }
 }
 
-/// How the way back is found.
+/// How the earlier text is restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum How {
+pub enum UndoMethod {
     /// The bytes from before the first migration.
     Bytes,
-    /// Entry by entry, since somebody else wrote to the file.
+    /// Entry by entry, since another program wrote to the file.
     Entries,
 }
 
-impl Undo {
+impl MigrationUndo {
     /// Undoes what `talaria` did to the file of `target`.
-    pub fn new(talaria: &TalariaHome, target: Target) -> Self {
+    pub fn new(talaria: &TalariaHome, target: MigrationTarget) -> Self {
         Self { room: talaria.migrations_dir(), target }
     }
 
@@ -67,22 +67,23 @@ impl Undo {
         files(&self.room)
     }
 
-    /// Has a Talaria written to the file whose record is not in this home?
+    /// Returns whether the file has entries of a Talaria whose record is not in this home.
     pub fn is_anothers(&self) -> bool {
         let Ok(Some(text)) = read(self.target.file()) else { return false };
         written_in(&text).is_ok_and(|added| !added.is_empty())
     }
 
-    /// Plans the way back; `None` if there is nothing to undo.
-    pub fn draft(&self) -> Result<Option<Undone>, MigrateError> {
+    /// Plans the undo; `None` if there is nothing to undo.
+    pub fn draft(&self) -> Result<Option<UndoneMigration>, MigrateError> {
         let text = read(self.target.file())?;
         let memory = self.memory(text.as_deref());
         let holding = memory.holding(text.as_deref())?;
         self.way_back(&memory, text, holding.as_ref())
     }
 
-    /// Goes back, from what is there now; `None` if there is nothing to undo. What a killed run left is gone afterwards.
-    pub fn apply(&self) -> Result<Option<Undone>, MigrateError> {
+    /// Undoes the migration, starting from the current text; `None` if there is nothing to undo. Also removes what a
+    /// killed run left.
+    pub fn apply(&self) -> Result<Option<UndoneMigration>, MigrateError> {
         scratch::sweep(&self.room);
         let locked = UserFile::lock(self.target.file())?;
         let text = locked.text().map(str::to_owned);
@@ -92,7 +93,7 @@ impl Undo {
             memory.forget()?;
             return Ok(None);
         };
-        if undone.how == How::Entries {
+        if undone.how == UndoMethod::Entries {
             // What others wrote is in no other copy.
             memory.keep(&undone.old)?;
         }
@@ -108,8 +109,8 @@ impl Undo {
             (_, Some(change), Some(new)) if !undone.left.is_empty() => {
                 memory.settle(self.target.file(), self.rest(&memory, change, new, &undone.left)?)?;
             }
-            (How::Bytes, ..) => memory.clear()?,
-            (How::Entries, ..) => memory.forget()?,
+            (UndoMethod::Bytes, ..) => memory.clear()?,
+            (UndoMethod::Entries, ..) => memory.forget()?,
         }
         Ok(Some(undone))
     }
@@ -143,15 +144,16 @@ impl Undo {
         memory: &Memory,
         text: Option<String>,
         holding: Option<&Change>,
-    ) -> Result<Option<Undone>, MigrateError> {
+    ) -> Result<Option<UndoneMigration>, MigrateError> {
         let (Some(old), Some(change)) = (text, holding) else { return Ok(None) };
         let wrong = |problem| not_toml(self.target.file(), problem);
         let removed = remove(&old, &change.added).map_err(wrong)?;
         // With something of the user's among ours the kept bytes are not the whole story.
         if digest_of(&old) == change.after && removed.left.is_empty() {
-            let base = change.base.as_deref().map(|base| memory.kept(base));
+            let base = change.base.as_deref().map(|base| memory.backup(base));
             if let Some(new) = base.map_or(Some(None), |kept| kept.map(Some)) {
-                let undone = Undone { old, new, how: How::Bytes, left: Vec::new(), freed: Vec::new() };
+                let undone =
+                    UndoneMigration { old, new, how: UndoMethod::Bytes, left: Vec::new(), freed: Vec::new() };
                 return Ok(undone.is_change().then_some(undone));
             }
         }
@@ -159,9 +161,15 @@ impl Undo {
         if removed.text == old && removed.left.is_empty() {
             return Ok(None);
         }
-        // A file that was not there before goes again, unless somebody else wrote something into it.
+        // A file that did not exist before is removed, unless another program wrote into it.
         let is_ours_alone = change.base.is_none() && removed.text.trim().is_empty();
         let new = (!is_ours_alone).then_some(removed.text);
-        Ok(Some(Undone { old, new, how: How::Entries, left: removed.left, freed: removed.freed }))
+        Ok(Some(UndoneMigration {
+            old,
+            new,
+            how: UndoMethod::Entries,
+            left: removed.left,
+            freed: removed.freed,
+        }))
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// The limits of a pool. Each is the user's to set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct PoolLimits {
     /// How many hosts run at most. Those that are being drained do not count.
     pub max_hosts: usize,
     /// How many conversations a host takes. It takes more only when no other host may be started.
@@ -13,11 +13,11 @@ pub struct Limits {
     pub idle: Duration,
     /// How much memory a host may take, with everything below it, in KiB; `None` any. One that takes more is drained.
     pub memory_kib: Option<u64>,
-    /// How often hosts are looked at.
+    /// How often hosts are checked.
     pub look_every: Duration,
 }
 
-impl Default for Limits {
+impl Default for PoolLimits {
     fn default() -> Self {
         Self {
             max_hosts: 8,

@@ -5,26 +5,26 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
-use super::Hosts;
+use super::HostPool;
 use crate::host::{Host, HostError};
 use crate::source::HostSource;
 use crate::spec::HostSpec;
 
 /// Hosts of a pool, all of one kind.
 #[derive(Clone, Debug)]
-pub struct Pooled {
-    hosts: Hosts,
+pub struct PooledHosts {
+    hosts: HostPool,
     spec: HostSpec,
 }
 
-impl Pooled {
-    /// Gives hosts of this kind from the pool.
-    pub fn new(hosts: Hosts, spec: HostSpec) -> Self {
+impl PooledHosts {
+    /// Takes hosts of this kind from the pool.
+    pub fn new(hosts: HostPool, spec: HostSpec) -> Self {
         Self { hosts, spec }
     }
 }
 
-impl HostSource for Pooled {
+impl HostSource for PooledHosts {
     fn spec(&self) -> &HostSpec {
         &self.spec
     }
@@ -33,7 +33,7 @@ impl HostSource for Pooled {
         self.hosts.get(&self.spec).boxed()
     }
 
-    /// Others may be on it; without anybody it ends after its idle time.
+    /// Other conversations may use it; without any it ends after its idle time.
     fn give_back(&self, host: Arc<Host>) -> BoxFuture<'_, ()> {
         drop(host);
         std::future::ready(()).boxed()

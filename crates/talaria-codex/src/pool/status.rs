@@ -4,14 +4,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Hosts;
+use super::HostPool;
 use crate::host::Host;
 use crate::memory;
 
-/// A host, as it stands.
+/// The current state of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostStatus {
-    /// The name by which it is written down; `None` if it ends with us.
+    /// Its name in the host register; `None` if it ends with us.
     pub nonce: Option<String>,
     /// Its pid.
     pub pid: i32,
@@ -31,7 +31,7 @@ pub struct HostStatus {
     pub draining: Option<String>,
 }
 
-impl Hosts {
+impl HostPool {
     /// The hosts that live, oldest first.
     pub async fn snapshot(&self) -> Vec<HostStatus> {
         let mut shown = Vec::new();

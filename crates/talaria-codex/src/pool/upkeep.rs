@@ -1,7 +1,8 @@
-//! Looks after the hosts of a pool: buries the dead, ends the idle, drains the large and ends them between turns.
+//! Upkeep of the hosts of a pool: cleans up after dead ones, ends idle ones, drains large ones and ends them between
+//! turns.
 //!
-//! No host is ended while a turn runs there, also one that nobody here follows: Codex itself is asked before. A
-//! conversation whose host was ended between turns is taken up again on another when its next turn begins.
+//! No host is ended while a turn runs there, even one without a subscriber here: Codex itself is asked before. A
+//! conversation whose host was ended between turns is resumed on another one when its next turn begins.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -10,27 +11,27 @@ use talaria_codex_proto::wire::history::ThreadStatus;
 use tokio::time::Instant;
 
 use super::status::memory_of;
-use super::{Hosts, Inner, Member};
+use super::{HostPool, Inner, Member};
 use crate::host::Host;
 
-/// Looks after a pool until it is dropped.
+/// Runs the upkeep of a pool until it is dropped.
 pub(super) fn begin(pool: Weak<Inner>, every: Duration) {
     tokio::spawn(async move {
         loop {
             tokio::time::sleep(every).await;
             let Some(pool) = pool.upgrade() else { return };
-            let hosts = Hosts(Arc::clone(&pool));
+            let hosts = HostPool(Arc::clone(&pool));
             pool.at_work.track_future(hosts.tidy()).await;
         }
     });
 }
 
-impl Hosts {
-    /// Looks after the hosts once. Runs by itself now and then; calling it more often does no harm.
+impl HostPool {
+    /// Runs one round of upkeep. Runs periodically by itself; more calls do no harm.
     pub async fn tidy(&self) {
         self.bury_dead().await;
         for host in self.living() {
-            host.read_complaints();
+            host.refresh_stderr();
             count_threads(&host).await;
             self.weigh(&host).await;
             if let Some(why) = self.reason_to_end(&host)
@@ -58,12 +59,12 @@ impl Hosts {
         if member.users() + host.turns() > 0 {
             member.idle_since = None;
         } else if member.idle_since.get_or_insert_with(Instant::now).elapsed() >= idle {
-            return Some(format!("nobody used it for {} s", idle.as_secs()));
+            return Some(format!("it was unused for {} s", idle.as_secs()));
         }
         host.draining().filter(|_| host.turns() == 0)
     }
 
-    /// Takes a host out of the pool, unless somebody came for it in the meantime.
+    /// Removes a host from the pool, unless it was requested in the meantime.
     fn take_out(&self, host: &Arc<Host>) -> bool {
         let mut state = self.0.lock();
         let found = state.members.iter().position(|member: &Member| Arc::ptr_eq(&member.host, host));
@@ -75,17 +76,17 @@ impl Hosts {
 
 /// Forgets threads that Codex has unloaded by itself.
 async fn count_threads(host: &Host) {
-    let known = host.seats().threads();
+    let known = host.thread_slots().threads();
     if known.is_empty() {
         return;
     }
     if let Ok(loaded) = host.loaded_threads().await {
         let unloaded: Vec<_> = known.into_iter().filter(|thread| !loaded.contains(thread)).collect();
-        host.seats().unloaded(&unloaded);
+        host.thread_slots().unloaded(&unloaded);
     }
 }
 
-/// Does a turn run here, whoever follows it? A Codex that does not say has nothing that could be spared.
+/// Returns whether a turn runs here, with or without a subscriber. A Codex that does not answer counts as idle.
 async fn has_running_turn(host: &Host) -> bool {
     let Ok(loaded) = host.loaded_threads().await else { return false };
     for thread in loaded {

@@ -9,7 +9,7 @@ use super::Config;
 use super::article;
 use super::keys::Wrong;
 use crate::nearest::nearest;
-use talaria_guard::rules::{BadPattern, Reach, Rule};
+use talaria_guard::rules::{BadPattern, Rule, RuleReach};
 
 const KEYS: [&str; 3] = ["command", "tool", "outside"];
 
@@ -54,7 +54,7 @@ fn read(item: &Item, list: List, rules: &mut Vec<Rule>) -> Vec<Wrong> {
 
 fn element(value: &Value, list: List) -> Result<Rule, Wrong> {
     match value {
-        Value::String(text) => command(text.value(), Reach::Inside, list),
+        Value::String(text) => command(text.value(), RuleReach::Inside, list),
         Value::InlineTable(entry) => table(entry, list),
         other => Err(problem(format!(
             "a rule must be a string or a table with command or tool, not {}",
@@ -76,8 +76,8 @@ fn table(entry: &dyn TableLike, list: List) -> Result<Rule, Wrong> {
     let reach = match entry.get("outside") {
         None => None,
         Some(item) => match item.as_bool() {
-            Some(true) => Some(Reach::Anywhere),
-            Some(false) => Some(Reach::Inside),
+            Some(true) => Some(RuleReach::Anywhere),
+            Some(false) => Some(RuleReach::Inside),
             None => {
                 return Err(problem(format!(
                     "outside must be true or false, not {}",
@@ -90,7 +90,7 @@ fn table(entry: &dyn TableLike, list: List) -> Result<Rule, Wrong> {
         return Err(problem("a deny rule holds everywhere: remove outside".to_owned()));
     }
     match (entry.get("command"), entry.get("tool")) {
-        (Some(item), None) => command(text("command", item)?, reach.unwrap_or(Reach::Inside), list),
+        (Some(item), None) => command(text("command", item)?, reach.unwrap_or(RuleReach::Inside), list),
         (None, Some(_)) if reach.is_some() => {
             Err(problem("a tool runs in its server and never in the sandbox: remove outside".to_owned()))
         }
@@ -103,7 +103,7 @@ fn table(entry: &dyn TableLike, list: List) -> Result<Rule, Wrong> {
     }
 }
 
-fn command(text: &str, reach: Reach, list: List) -> Result<Rule, Wrong> {
+fn command(text: &str, reach: RuleReach, list: List) -> Result<Rule, Wrong> {
     let rule = match list {
         List::Allow => Rule::allow(text, reach),
         List::Deny => Rule::deny(text),

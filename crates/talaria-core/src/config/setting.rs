@@ -173,7 +173,7 @@ mod tests {
             "approvals.allow",
             "[\"a | b\"]",
             &expect![[r#"
-            approvals.allow: "a | b" can never match: a rule is about one command, and '|' stands between commands; write a rule for each
+            approvals.allow: "a | b" can never match: a rule is about one command, and '|' is a shell operator; write a rule for each command
         "#]],
         );
         check(

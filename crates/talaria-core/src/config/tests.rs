@@ -6,7 +6,7 @@ mod servers;
 
 use super::*;
 use expect_test::{Expect, expect};
-use talaria_guard::rules::{Reach, Rule};
+use talaria_guard::rules::{Rule, RuleReach};
 
 fn check(text: &str, expected: &Expect) -> Config {
     let (config, problems) = match parse(text) {
@@ -60,8 +60,8 @@ deny = ["rm *", { tool = "*/delete_*" }]
             mode: Some(Mode::ApprovalRequired),
             rules: Rules {
                 allow: vec![
-                    Rule::allow("cargo test *", Reach::Inside).unwrap(),
-                    Rule::allow("git push *", Reach::Anywhere).unwrap(),
+                    Rule::allow("cargo test *", RuleReach::Inside).unwrap(),
+                    Rule::allow("git push *", RuleReach::Anywhere).unwrap(),
                     Rule::tool("github/*").unwrap(),
                 ],
                 deny: vec![Rule::deny("rm *").unwrap(), Rule::tool("*/delete_*").unwrap()],
@@ -348,7 +348,7 @@ denny = []
         &expect![[r#"
             error line 2: approvals.mode: "full" is not known; allowed: auto, approval-required, unrestricted, yolo
             error line 5: approvals.allow: "" is empty: it would never match
-            error line 6: approvals.allow: "a | b" can never match: a rule is about one command, and '|' stands between commands; write a rule for each
+            error line 6: approvals.allow: "a | b" can never match: a rule is about one command, and '|' is a shell operator; write a rule for each command
             error line 7: approvals.allow: "timeout 60 cargo test *" can never match: what timeout starts is looked at in its place; write that command alone
             error line 8: approvals.allow: a rule must be a string or a table with command or tool, not an integer
             error line 9: approvals.allow: a rule has no key comand; allowed: command, tool, outside; did you mean command?

@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use talaria_guard::shell::{self, Role, Simple};
+use talaria_guard::shell::{self, CommandRole, SimpleCommand};
 
 /// A command in one form.
 #[derive(Debug, PartialEq, Eq)]
@@ -29,8 +29,8 @@ fn words(text: &str) -> Option<Vec<String>> {
     }
     // More groups are loops, conditions, subshells or functions around the command.
     match (line.commands.as_slice(), line.groups.len()) {
-        ([one], 1) if one.role == Role::Plain => literal(one),
-        ([runner, one], 2) if runner.role == Role::Runner && one.role == Role::Plain => {
+        ([one], 1) if one.role == CommandRole::Plain => literal(one),
+        ([runner, one], 2) if runner.role == CommandRole::Runner && one.role == CommandRole::Plain => {
             let [shell, option, _script] = <[String; 3]>::try_from(literal(runner)?).ok()?;
             let mut words = vec![shell, option];
             words.extend(literal(one)?);
@@ -41,7 +41,7 @@ fn words(text: &str) -> Option<Vec<String>> {
 }
 
 /// The words of a command that does nothing but run a program with exactly these.
-fn literal(command: &Simple) -> Option<Vec<String>> {
+fn literal(command: &SimpleCommand) -> Option<Vec<String>> {
     let is_bare = command.assignments.is_empty()
         && command.redirects.is_empty()
         && command.directory.is_none()

@@ -16,7 +16,7 @@ use talaria_core::input::InputPart;
 use talaria_core::outcome::Outcome;
 use talaria_core::transcript::Message;
 use talaria_store::{
-    Batch, Change, NewEvent, NewTurn, RequestPatch, RequestState, SessionPatch, Store, StoreError, TurnRow,
+    Batch, Change, NewEvent, NewTurnRow, RequestPatch, RequestState, SessionPatch, Store, StoreError, TurnRow,
 };
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -340,13 +340,13 @@ impl Watcher for Journal {
         };
         self.waiting.push(QueuedInput::of(&input));
         let ordinal = self.ordinal + i64::try_from(self.waiting.len()).unwrap_or(i64::MAX);
-        self.changes.push(Change::NewTurn(NewTurn {
+        self.changes.push(Change::NewTurn(NewTurnRow {
             ordinal,
             client_id: uuid::Uuid::now_v7().to_string(),
             input_sealed: Some(sealed),
             input_text: input::shown(&input),
             limit_ms: limit.and_then(|limit| i64::try_from(limit.as_millis()).ok()),
-            ..NewTurn::default()
+            ..NewTurnRow::default()
         }));
         Ok(self.waiting.len())
     }

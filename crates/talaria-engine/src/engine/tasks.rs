@@ -127,7 +127,7 @@ impl Engine {
         let roots = new.writable_roots.iter().cloned().chain(git);
         let wanted =
             Wanted::of(&session).writing(roots, new.network).at(new.terminal.clone()).needing(widening);
-        let row = talaria_store::NewTask {
+        let row = talaria_store::NewTaskRow {
             owner: self.principal().to_string(),
             worktree: made
                 .map(|made| Kept { made: made.clone(), discarded: None })
@@ -178,7 +178,7 @@ impl Engine {
         Ok(page.tasks.into_iter().map(|line| self.line(line)).collect())
     }
 
-    fn line(&self, line: talaria_store::TaskLine) -> TaskLine {
+    fn line(&self, line: talaria_store::TaskLineRow) -> TaskLine {
         let standing = Standing {
             turn: line.turn.as_ref().map(status::of_line),
             open_requests: line.open_requests,

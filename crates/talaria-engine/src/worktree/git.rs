@@ -16,7 +16,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
 
 use super::WorktreeError;
-use talaria_codex::locate::leash::Leash;
+use talaria_codex::locate::child_guard::ChildGuard;
 use talaria_core::backoff::Backoff;
 
 /// The first git that takes attributes from a commit instead of from files that a task can write (`GIT_ATTR_SOURCE`).
@@ -186,7 +186,7 @@ impl Git {
         limit: usize,
     ) -> Result<Output, WorktreeError> {
         let mut command = self.command(arguments);
-        let mut leash = Leash::spawn(&mut command).map_err(|error| match error.kind() {
+        let mut leash = ChildGuard::spawn(&mut command).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound if self.cwd.is_dir() => WorktreeError::GitMissing,
             _ => WorktreeError::Io { path: self.cwd.clone(), source: error },
         })?;

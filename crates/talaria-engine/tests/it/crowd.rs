@@ -74,7 +74,7 @@ async fn twenty_turns_at_once_get_their_own_text_and_all_of_it(codex: Codex) {
         assert_eq!((ended.text(), &ended.report.outcome), (expected.as_str(), &Outcome::Completed));
         assert_eq!(ended.streamed_text(), expected);
     }
-    assert_eq!(real.host.strangers().1, 0);
+    assert_eq!(real.host.unknown_messages().1, 0);
     real.close().await;
 }
 

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use talaria_guard::place::Place;
 use talaria_scripted::{Reply, ScriptedModel};
 use talaria_testkit::client::thread_id;
-use talaria_testkit::{Client, Codex, CodexHome};
+use talaria_testkit::{Codex, CodexHome, RawCodex};
 
 use crate::places::Watch;
 use crate::stage::both_versions;
@@ -52,7 +52,7 @@ impl Lab {
 }
 
 /// Accepts everything until the turn ends; gives what was said of each request.
-async fn accept_all(client: &mut Client, thread: &str, watch: &mut Watch) -> Vec<Place> {
+async fn accept_all(client: &mut RawCodex, thread: &str, watch: &mut Watch) -> Vec<Place> {
     let mut said = Vec::new();
     loop {
         let message = client.look(|message| message["params"]["threadId"] == thread).await;
@@ -71,7 +71,7 @@ async fn accept_all(client: &mut Client, thread: &str, watch: &mut Watch) -> Vec
 /// only that nothing else happened.
 async fn under_untrusted_an_accepted_command_that_fails_at_once_is_run_again_outside_unasked(codex: Codex) {
     let lab = Lab::new().await;
-    let mut client = Client::connect(&codex.native, &lab.home).await;
+    let mut client = RawCodex::connect(&codex.native, &lab.home).await;
     let started = client.call("thread/start", lab.start("untrusted")).await;
     let (file, (sender, asked)) = (lab.outside("file"), mpsc::channel());
     lab.model.route(move |request| {
@@ -106,14 +106,14 @@ async fn a_resumed_thread_has_no_raw_calls_and_nothing_can_be_decided(codex: Cod
     let dangerous =
         || Reply::new().function("exec_command", json!({ "cmd": "rm -rf nothing", "login": false }));
     lab.model.play([dangerous(), Reply::say("done"), dangerous(), Reply::say("done")]);
-    let mut client = Client::connect(&codex.native, &lab.home).await;
+    let mut client = RawCodex::connect(&codex.native, &lab.home).await;
     let started = client.call("thread/start", lab.start("on-request")).await;
     let (thread, mut watch) = (thread_id(&started), Watch::new(&started, &codex));
     client.begin(&thread, "go").await;
     assert_eq!(accept_all(&mut client, &thread, &mut watch).await, [Place::Inside]);
     client.end().await;
 
-    let mut client = Client::connect(&codex.native, &lab.home).await;
+    let mut client = RawCodex::connect(&codex.native, &lab.home).await;
     let mut resume = lab.start("on-request");
     resume["threadId"] = json!(thread);
     let resumed = client.call("thread/resume", resume).await;
@@ -134,7 +134,7 @@ async fn in_code_mode_nothing_can_be_decided() {
     };
     let leaves = ", sandbox_permissions: 'require_escalated'";
     lab.model.play([script("", "ordinary"), script(leaves, "leaves"), Reply::say("done")]);
-    let mut client = Client::connect(&codex.native, &lab.home).await;
+    let mut client = RawCodex::connect(&codex.native, &lab.home).await;
     let mut start = lab.start("on-request");
     start["model"] = json!("gpt-6.1-sol");
     let started = client.call("thread/start", start).await;

@@ -138,7 +138,7 @@ async fn garbage_is_shown_and_the_turn_completes(version: &str) {
     completed(&ended);
     let lengths: Vec<usize> = corrupt(&ended).iter().map(|(_, bytes)| *bytes).collect();
     assert_eq!(lengths, garbage.map(str::len), "{:#?}", ended.events);
-    assert_eq!(scripted.host.strangers(), (0, garbage.len() as u64));
+    assert_eq!(scripted.host.unknown_messages(), (0, garbage.len() as u64));
     scripted.close().await;
 }
 
@@ -195,7 +195,7 @@ async fn an_unknown_notification_is_shown_and_passed_over(version: &str) {
         _ => None,
     });
     assert_eq!(raw, Some(r#"{"method":"brand/new","params":{"x":1}}"#), "as it came");
-    assert_eq!(scripted.host.strangers(), (3, 0));
+    assert_eq!(scripted.host.unknown_messages(), (3, 0));
     scripted.close().await;
 }
 

@@ -233,7 +233,7 @@ async fn codex_killed_during_a_command_is_replaced_and_the_next_turn_remembers(c
     let next = begin(lost.session, "which word was it?").end().await;
     assert_eq!((next.report.exit, next.text()), (0, "It was heron."), "{:#?}", next.events);
     lines.extend(replacements(&next).into_iter().map(str::to_owned));
-    assert_eq!(lines, ["Codex was started again and has taken up the conversation"], "one line");
+    assert_eq!(lines, ["Codex was restarted and resumed the conversation"], "one line");
     assert_eq!(next.session.started().thread, thread);
     assert!(next.session.host().get().pid() != real.host.pid());
     let request = real.model.requests().pop().unwrap();

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
-use talaria_codex::pool::Limits;
+use talaria_codex::pool::PoolLimits;
 use talaria_core::access::Identity;
 use talaria_core::api::{
     AnswerRequest, Kind, LocalCaller, NewSession, NewTurn, Numbered, Say, SessionDetail, SessionStarted,
@@ -24,7 +24,7 @@ use talaria_core::request::Who;
 use talaria_engine::engine::{Engine, EngineOptions, Follow, LockError, OpenError, OpenOptions};
 use talaria_home::home::TalariaHome;
 use talaria_scripted::ScriptedModel;
-use talaria_testkit::app_server::{AppServer, Installed};
+use talaria_testkit::app_server::{AppServer, InstalledAppServer};
 use talaria_testkit::{Codex, CodexHome, Marker, stand_in};
 use tokio::runtime::Runtime;
 
@@ -39,7 +39,7 @@ pub(crate) struct Home {
     /// How many tasks the next engine lets work at once.
     pub(crate) max_tasks: usize,
     /// What its hosts may take.
-    pub(crate) limits: Limits,
+    pub(crate) limits: PoolLimits,
     running: Option<(Engine, Runtime)>,
 }
 
@@ -50,7 +50,7 @@ impl Home {
     }
 
     /// A home whose Codex plays a script.
-    pub(crate) async fn scripted(server: AppServer) -> (Self, Installed) {
+    pub(crate) async fn scripted(server: AppServer) -> (Self, InstalledAppServer) {
         let mut home = Self::with(Path::new("codex")).await;
         let installed = home.install(server);
         (home, installed)
@@ -77,7 +77,7 @@ impl Home {
         environment.push(("SCENE".to_owned(), marker.environment().1.to_owned()));
         environment.push(("PATH".to_owned(), std::env::var("PATH").unwrap()));
         let caller = LocalCaller { codex: None, codex_home: Some(text(&codex_home.path())), environment };
-        let limits = Limits::default();
+        let limits = PoolLimits::default();
         let mut home = Self { model, codex_home, marker, caller, max_tasks: 64, limits, running: None };
         home.use_codex(program);
         home
@@ -92,7 +92,7 @@ impl Home {
     }
 
     /// Puts a script in the place of Codex.
-    pub(crate) fn install(&mut self, server: AppServer) -> Installed {
+    pub(crate) fn install(&mut self, server: AppServer) -> InstalledAppServer {
         let installed = server.version("0.166.0").install(&self.codex_home.root().join("bin"));
         self.use_codex(&installed.codex);
         installed
@@ -248,7 +248,7 @@ impl Home {
 }
 
 pub(crate) fn options(idle: Option<Duration>) -> EngineOptions {
-    let (limits, store) = (Limits::default(), OpenOptions::default());
+    let (limits, store) = (PoolLimits::default(), OpenOptions::default());
     EngineOptions { version: "1.2.3".to_owned(), build: 1, idle, limits, max_tasks: 64, store }
 }
 

@@ -187,7 +187,7 @@ async fn a_host_that_panics_away_leaves_nothing_behind(version: &str) {
     let Scripted { host, marker, program: _program, folder: _folder } = scripted;
     let broken = tokio::spawn(async move {
         host.account().await.unwrap();
-        assert!(host.gone().is_some(), "this one is meant to fail");
+        assert!(host.end_reason().is_some(), "this one is meant to fail");
     });
     assert!(broken.await.unwrap_err().is_panic());
     gone(&marker).await;

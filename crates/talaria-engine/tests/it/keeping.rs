@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use talaria_codex::host::{AttachError, Host, HostError, HostSpec, reap_strays};
-use talaria_codex::keeping::{Birth, Record, Register};
+use talaria_codex::host_register::{HostRecord, HostRegister, StartedProcess};
 use talaria_codex_proto::wire::notification::TurnStatus;
 use talaria_scripted::{Gate, Reply, ScriptedModel};
 use talaria_testkit::app_server::directive::{hang, spawn, stderr};
@@ -63,9 +63,9 @@ impl Kept {
         let before = self.host.take().unwrap();
         let pid = before.pid();
         assert!(Arc::into_inner(before).is_some(), "nobody else holds it");
-        let register = Arc::clone(&self.ledger) as Arc<dyn Register>;
+        let register = Arc::clone(&self.ledger) as Arc<dyn HostRegister>;
         let adopted = Host::attach(&self.ledger.record(), self.spec.clone(), register).await.unwrap();
-        assert_eq!((adopted.pid(), adopted.is_kept(), adopted.gone()), (pid, true, None));
+        assert_eq!((adopted.pid(), adopted.is_kept(), adopted.end_reason()), (pid, true, None));
         assert_eq!(adopted.version(), &self.spec.version);
         self.host = Some(Arc::new(adopted));
     }
@@ -114,8 +114,12 @@ async fn the_end_of_an_adopted_codex_is_noticed_and_everything_below_it_goes(cod
     runs(&kept.marker, "sleep 9107", true).await;
     kept.change_owner().await;
     kill_process(Pid::from_raw(kept.host().pid()).unwrap(), Signal::KILL).unwrap();
-    until("its end is noticed", || !kept.host().is_alive() && kept.host().gone().is_some()).await;
-    assert!(kept.host().gone().unwrap().starts_with("Codex ended unexpectedly"), "{:?}", kept.host().gone());
+    until("its end is noticed", || !kept.host().is_alive() && kept.host().end_reason().is_some()).await;
+    assert!(
+        kept.host().end_reason().unwrap().starts_with("Codex ended unexpectedly"),
+        "{:?}",
+        kept.host().end_reason()
+    );
     kept.close().await;
 }
 
@@ -125,7 +129,7 @@ struct Orphan {
     marker: Marker,
     ledger: Arc<Ledger>,
     spec: HostSpec,
-    record: Record,
+    record: HostRecord,
 }
 
 impl Orphan {
@@ -140,17 +144,17 @@ impl Orphan {
         Self { folder, marker, ledger, spec, record }
     }
 
-    async fn attach(&self, record: &Record) -> Result<Host, AttachError> {
-        Host::attach(record, self.spec.clone(), Arc::clone(&self.ledger) as Arc<dyn Register>).await
+    async fn attach(&self, record: &HostRecord) -> Result<Host, AttachError> {
+        Host::attach(record, self.spec.clone(), Arc::clone(&self.ledger) as Arc<dyn HostRegister>).await
     }
 
-    async fn refused(&self, record: &Record) -> AttachError {
+    async fn refused(&self, record: &HostRecord) -> AttachError {
         let error = self.attach(record).await.unwrap_err();
         assert!(self.ledger.ends().last().unwrap().starts_with("not adopted"), "{:?}", self.ledger.ends());
         error
     }
 
-    fn birth(&self) -> Birth {
+    fn birth(&self) -> StartedProcess {
         self.record.birth.clone().unwrap()
     }
 
@@ -192,7 +196,7 @@ impl Bystander {
 #[tokio::test]
 async fn an_intent_is_written_down_before_the_spawn_and_completed_after_it() {
     let orphan = Orphan::leave(ready()).await;
-    let Record { intent, birth } = &orphan.record;
+    let HostRecord { intent, birth } = &orphan.record;
     let birth = birth.as_ref().unwrap();
     assert!(intent.directory.join("kept").exists() && intent.socket.starts_with(&intent.directory));
     assert_eq!(intent.key, orphan.spec.key());
@@ -212,7 +216,8 @@ async fn a_host_that_cannot_be_written_down_does_not_run() {
         let (marker, ledger) = (Marker::new(), Ledger::broken(step));
         let spec = scripted_spec(&program.codex, "0.166.0", folder.path(), &marker);
         let started =
-            Host::start_kept(spec, Arc::clone(&ledger) as Arc<dyn Register>, CancellationToken::new()).await;
+            Host::start_kept(spec, Arc::clone(&ledger) as Arc<dyn HostRegister>, CancellationToken::new())
+                .await;
         let error = started.unwrap_err();
         assert!(matches!(error, HostError::Register(_)), "{error:?}");
         assert!(error.to_string().ends_with("the disk is full"), "{error}");
@@ -229,7 +234,7 @@ async fn a_kept_start_that_is_given_up_leaves_no_process() {
     let spec = scripted_spec(&program.codex, "0.166.0", folder.path(), &marker);
     let starting = tokio::spawn(Host::start_kept(
         spec.clone(),
-        Arc::clone(&ledger) as Arc<dyn Register>,
+        Arc::clone(&ledger) as Arc<dyn HostRegister>,
         CancellationToken::new(),
     ));
     until("Codex is greeted", || !program.received().is_empty()).await;
@@ -238,7 +243,7 @@ async fn a_kept_start_that_is_given_up_leaves_no_process() {
     marker.wait_gone(Duration::from_secs(5)).await.unwrap();
     // The record stays; whoever looks at it finds nothing.
     let error =
-        Host::attach(&ledger.record(), spec, Arc::clone(&ledger) as Arc<dyn Register>).await.unwrap_err();
+        Host::attach(&ledger.record(), spec, Arc::clone(&ledger) as Arc<dyn HostRegister>).await.unwrap_err();
     assert!(matches!(error, AttachError::Ended), "{error:?}");
     assert_eq!(ledger.records(), []);
 }
@@ -246,7 +251,7 @@ async fn a_kept_start_that_is_given_up_leaves_no_process() {
 #[tokio::test]
 async fn a_host_whose_engine_died_between_spawn_and_record_is_found_by_its_name() {
     let orphan = Orphan::leave(ready()).await;
-    let intended = Record { birth: None, ..orphan.record.clone() };
+    let intended = HostRecord { birth: None, ..orphan.record.clone() };
     let adopted = orphan.attach(&intended).await.unwrap();
     assert_eq!(adopted.pid(), orphan.birth().pid);
     assert_eq!(orphan.ledger.record().birth, Some(orphan.birth()), "and is written down at last");
@@ -258,7 +263,7 @@ async fn a_host_whose_engine_died_between_spawn_and_record_is_found_by_its_name(
 async fn a_host_that_was_intended_and_never_listened_is_ended_by_its_name() {
     let orphan = Orphan::leave(ready()).await;
     fs::remove_file(&orphan.record.intent.socket).unwrap();
-    let error = orphan.refused(&Record { birth: None, ..orphan.record.clone() }).await;
+    let error = orphan.refused(&HostRecord { birth: None, ..orphan.record.clone() }).await;
     assert!(matches!(error, AttachError::Unproven { .. }), "{error:?}");
     orphan.nothing_is_left();
 }
@@ -268,12 +273,12 @@ async fn a_pid_that_was_used_again_is_not_adopted_and_not_ended() {
     let bystander = Bystander::start();
     for is_reused in [true, false] {
         let orphan = Orphan::leave(ready()).await;
-        let Birth { pid, started, boot } = orphan.birth();
+        let StartedProcess { pid, started, boot } = orphan.birth();
         // Two that start within a hundredth of a second have the same start time: this one nobody has.
         let pid = if is_reused { bystander.pid() } else { pid };
         let started = format!("{started}0");
-        let birth = Some(Birth { pid, started, boot });
-        let error = orphan.refused(&Record { birth, ..orphan.record.clone() }).await;
+        let birth = Some(StartedProcess { pid, started, boot });
+        let error = orphan.refused(&HostRecord { birth, ..orphan.record.clone() }).await;
         assert!(matches!(error, AttachError::Ended), "{error:?}");
         // What carries its name is ended all the same.
         orphan.nothing_is_left();
@@ -286,8 +291,9 @@ async fn a_pid_that_was_used_again_is_not_adopted_and_not_ended() {
 async fn a_process_that_does_not_carry_the_name_is_not_adopted_and_not_ended() {
     let orphan = Orphan::leave(ready()).await;
     let bystander = Bystander::start();
-    let birth = Birth { pid: bystander.pid(), started: bystander.started(), boot: orphan.birth().boot };
-    let error = orphan.refused(&Record { birth: Some(birth), ..orphan.record.clone() }).await;
+    let birth =
+        StartedProcess { pid: bystander.pid(), started: bystander.started(), boot: orphan.birth().boot };
+    let error = orphan.refused(&HostRecord { birth: Some(birth), ..orphan.record.clone() }).await;
     assert!(error.to_string().contains("does not carry its name"), "{error}");
     orphan.nothing_is_left();
     bystander.lives();
@@ -310,8 +316,8 @@ async fn another_name_finds_nothing_and_ends_nothing() {
 #[tokio::test]
 async fn a_host_of_an_earlier_boot_has_ended() {
     let orphan = Orphan::leave(ready()).await;
-    let birth = Birth { boot: "another".to_owned(), ..orphan.birth() };
-    let error = orphan.refused(&Record { birth: Some(birth), ..orphan.record.clone() }).await;
+    let birth = StartedProcess { boot: "another".to_owned(), ..orphan.birth() };
+    let error = orphan.refused(&HostRecord { birth: Some(birth), ..orphan.record.clone() }).await;
     assert!(matches!(error, AttachError::Ended), "{error:?}");
     orphan.nothing_is_left();
 }
@@ -393,7 +399,7 @@ async fn a_host_of_another_home_is_left_alone() {
     assert!(copied.success());
     let spec = HostSpec { hosts: copy.clone(), ..orphan.spec.clone() };
     let ledger = Ledger::new();
-    let register = Arc::clone(&ledger) as Arc<dyn Register>;
+    let register = Arc::clone(&ledger) as Arc<dyn HostRegister>;
     let error = Host::attach(&orphan.record, spec, register).await.unwrap_err();
     assert!(matches!(error, AttachError::Unproven { .. }), "{error:?}");
     assert_eq!(reap_strays(&copy, &Default::default()).await, 0);
@@ -435,7 +441,7 @@ async fn a_kept_host_survives_the_death_of_its_owner_and_is_adopted() {
         .unwrap();
     let lines = BufReader::new(owner.stdout.take().unwrap()).lines().map_while(Result::ok);
     let told = lines.into_iter().find_map(|line| Some(line.strip_prefix("record ")?.to_owned())).unwrap();
-    let record: Record = serde_json::from_str(&told).unwrap();
+    let record: HostRecord = serde_json::from_str(&told).unwrap();
     owner.kill().unwrap();
     owner.wait().unwrap();
 

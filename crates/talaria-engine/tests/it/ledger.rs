@@ -6,13 +6,13 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use rustix::process::{Pid, Signal, kill_process_group};
 use talaria_codex::host::{Host, HostSpec};
-use talaria_codex::keeping::{Birth, Intent, Record, Register, RegisterError};
+use talaria_codex::host_register::{HostIntent, HostRecord, HostRegister, RegisterError, StartedProcess};
 use tokio_util::sync::CancellationToken;
 
 /// What is written down.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
-    records: Mutex<Vec<Record>>,
+    records: Mutex<Vec<HostRecord>>,
     ended: Mutex<Vec<(String, String)>>,
     /// Which step cannot be written down.
     broken: Option<Step>,
@@ -37,12 +37,12 @@ impl Ledger {
     }
 
     /// The hosts that are written down as running or intended.
-    pub(crate) fn records(&self) -> Vec<Record> {
+    pub(crate) fn records(&self) -> Vec<HostRecord> {
         self.records.lock().unwrap().clone()
     }
 
     /// The only one.
-    pub(crate) fn record(&self) -> Record {
+    pub(crate) fn record(&self) -> HostRecord {
         let records = self.records();
         assert_eq!(records.len(), 1, "{records:?}");
         records.into_iter().next().unwrap()
@@ -54,7 +54,7 @@ impl Ledger {
     }
 
     pub(crate) async fn start(self: &Arc<Self>, spec: HostSpec) -> Arc<Host> {
-        let register = Arc::clone(self) as Arc<dyn Register>;
+        let register = Arc::clone(self) as Arc<dyn HostRegister>;
         Arc::new(Host::start_kept(spec, register, CancellationToken::new()).await.unwrap())
     }
 
@@ -79,18 +79,22 @@ impl Drop for Ledger {
     }
 }
 
-impl Register for Ledger {
-    fn intend<'a>(&'a self, intent: &'a Intent) -> BoxFuture<'a, Result<(), RegisterError>> {
+impl HostRegister for Ledger {
+    fn intend<'a>(&'a self, intent: &'a HostIntent) -> BoxFuture<'a, Result<(), RegisterError>> {
         async move {
             self.step(Step::Intend)?;
             assert!(!intent.directory.exists(), "nothing is there before the intent is written down");
-            self.records.lock().unwrap().push(Record { intent: intent.clone(), birth: None });
+            self.records.lock().unwrap().push(HostRecord { intent: intent.clone(), birth: None });
             Ok(())
         }
         .boxed()
     }
 
-    fn complete<'a>(&'a self, nonce: &'a str, birth: &'a Birth) -> BoxFuture<'a, Result<(), RegisterError>> {
+    fn complete<'a>(
+        &'a self,
+        nonce: &'a str,
+        birth: &'a StartedProcess,
+    ) -> BoxFuture<'a, Result<(), RegisterError>> {
         async move {
             self.step(Step::Complete)?;
             let mut records = self.records.lock().unwrap();

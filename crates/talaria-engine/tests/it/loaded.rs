@@ -1,6 +1,6 @@
 //! Conversations that are over do not fill the hosts: what is loaded stays within the limits, and is resumed when it goes on.
 
-use talaria_codex::pool::Limits;
+use talaria_codex::pool::PoolLimits;
 use talaria_core::outcome::Outcome;
 use talaria_scripted::Reply;
 use talaria_testkit::Codex;
@@ -21,7 +21,7 @@ async fn most_loaded(home: &Home) -> usize {
 
 async fn finished_conversations_make_room_and_go_on_elsewhere(codex: Codex) {
     let mut home = Home::real(&codex).await;
-    home.limits = Limits { max_hosts: 1, threads_per_host: 2, ..Limits::default() };
+    home.limits = PoolLimits { max_hosts: 1, threads_per_host: 2, ..PoolLimits::default() };
     home.open().await;
     let mut all = Vec::new();
     for number in 0..5 {

@@ -23,7 +23,7 @@ use talaria_core::item::{FileAction, FileChange};
 use talaria_guard::place::Place;
 use talaria_scripted::{Reply, ScriptedModel};
 use talaria_testkit::client::thread_id;
-use talaria_testkit::{Client, Codex, CodexHome};
+use talaria_testkit::{Codex, CodexHome, RawCodex};
 
 const SANDBOXES: [&str; 3] = ["read-only", "workspace-write", "danger-full-access"];
 
@@ -242,7 +242,7 @@ async fn table(codex: Codex, policies: &[&'static str]) -> String {
     let port =
         model.base_url().trim_start_matches("http://127.0.0.1:").trim_end_matches("/v1").parse().unwrap();
 
-    let mut client = Client::connect(&codex.native, &home).await;
+    let mut client = RawCodex::connect(&codex.native, &home).await;
     let mut scenes = Vec::new();
     for sandbox in SANDBOXES {
         for &policy in policies {

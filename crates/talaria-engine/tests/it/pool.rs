@@ -9,8 +9,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use talaria_codex::conversation::{CodexConversation, Options};
 use talaria_codex::current::CurrentHost;
 use talaria_codex::host::{Host, HostError, HostSpec};
-use talaria_codex::keeping::Register;
-use talaria_codex::pool::{Hosts, Limits};
+use talaria_codex::host_register::HostRegister;
+use talaria_codex::pool::{HostPool, PoolLimits};
 use talaria_codex_proto::wire::call::ThreadStart;
 use talaria_codex_proto::wire::notification::TurnStatus;
 use talaria_core::event::Event;
@@ -33,12 +33,12 @@ both_versions!(
 );
 
 /// Limits under which nothing happens by itself.
-fn quiet() -> Limits {
-    Limits {
+fn quiet() -> PoolLimits {
+    PoolLimits {
         idle: Duration::from_secs(3600),
         memory_kib: None,
         look_every: Duration::from_secs(3600),
-        ..Limits::default()
+        ..PoolLimits::default()
     }
 }
 
@@ -47,17 +47,17 @@ struct Scripted {
     folder: tempfile::TempDir,
     marker: Marker,
     ledger: Arc<Ledger>,
-    hosts: Hosts,
+    hosts: HostPool,
     spec: HostSpec,
 }
 
 impl Scripted {
-    fn new(limits: Limits) -> Self {
+    fn new(limits: PoolLimits) -> Self {
         let folder = tempfile::tempdir_in(build_dir::homes()).unwrap();
         let program = AppServer::ready([]).install(&folder.path().join("bin"));
         let (marker, ledger) = (Marker::new(), Ledger::new());
         let spec = scripted_spec(&program.codex, "0.166.0", folder.path(), &marker);
-        let hosts = Hosts::new(Arc::clone(&ledger) as Arc<dyn Register>, limits);
+        let hosts = HostPool::new(Arc::clone(&ledger) as Arc<dyn HostRegister>, limits);
         Self { folder, marker, ledger, hosts, spec }
     }
 
@@ -90,7 +90,7 @@ async fn callers_at_the_same_time_share_one_start() {
 
 #[tokio::test]
 async fn a_full_host_is_followed_by_another_and_another_kind_never_shares() {
-    let pool = Scripted::new(Limits { threads_per_host: 2, ..quiet() });
+    let pool = Scripted::new(PoolLimits { threads_per_host: 2, ..quiet() });
     let first = pool.get().await;
     assert_eq!(pool.get().await.pid(), first.pid());
     let second = pool.get().await;
@@ -103,7 +103,7 @@ async fn a_full_host_is_followed_by_another_and_another_kind_never_shares() {
 
 #[tokio::test]
 async fn at_the_limit_a_host_takes_more_than_its_share_rather_than_failing() {
-    let pool = Scripted::new(Limits { max_hosts: 1, threads_per_host: 1, ..quiet() });
+    let pool = Scripted::new(PoolLimits { max_hosts: 1, threads_per_host: 1, ..quiet() });
     let first = pool.get().await;
     assert_eq!(pool.get().await.pid(), first.pid());
     let error = pool.hosts.get(&pool.other("elsewhere")).await.unwrap_err();
@@ -114,7 +114,7 @@ async fn at_the_limit_a_host_takes_more_than_its_share_rather_than_failing() {
 
 #[tokio::test]
 async fn at_the_limit_a_host_that_nobody_uses_makes_room() {
-    let pool = Scripted::new(Limits { max_hosts: 1, ..quiet() });
+    let pool = Scripted::new(PoolLimits { max_hosts: 1, ..quiet() });
     let first = pool.get().await;
     // The promise is kept, and the conversation is over.
     let asked = ThreadStart { cwd: "/w".to_owned(), ..ThreadStart::default() };
@@ -162,7 +162,7 @@ async fn a_pool_that_is_closed_while_a_host_starts_leaves_nothing() {
 
 #[tokio::test]
 async fn a_start_that_fails_is_an_error_and_leaves_nothing() {
-    let pool = Scripted::new(Limits { max_hosts: 1, ..quiet() });
+    let pool = Scripted::new(PoolLimits { max_hosts: 1, ..quiet() });
     let broken = HostSpec { binary: pool.folder.path().join("nowhere"), ..pool.spec.clone() };
     for _ in 0..2 {
         let error = pool.hosts.get(&broken).await.unwrap_err();
@@ -175,7 +175,7 @@ async fn a_start_that_fails_is_an_error_and_leaves_nothing() {
 
 #[tokio::test]
 async fn an_idle_host_is_ended_and_one_that_was_promised_is_not() {
-    let pool = Scripted::new(Limits { idle: Duration::ZERO, ..quiet() });
+    let pool = Scripted::new(PoolLimits { idle: Duration::ZERO, ..quiet() });
     let host = pool.get().await;
     pool.hosts.tidy().await;
     assert!(host.is_alive(), "somebody is about to use it");
@@ -186,7 +186,7 @@ async fn an_idle_host_is_ended_and_one_that_was_promised_is_not() {
     drop(session);
     pool.hosts.tidy().await;
     assert!(!host.is_alive());
-    assert_eq!(pool.ledger.ends(), ["nobody used it for 0 s"]);
+    assert_eq!(pool.ledger.ends(), ["it was unused for 0 s"]);
     assert_eq!(pool.hosts.snapshot().await, []);
     pool.close().await;
 }
@@ -196,7 +196,7 @@ async fn a_dead_host_is_buried_and_not_given_to_anybody() {
     let pool = Scripted::new(quiet());
     let first = pool.get().await;
     kill_process(Pid::from_raw(first.pid()).unwrap(), Signal::KILL).unwrap();
-    until("its end is noticed", || first.gone().is_some()).await;
+    until("its end is noticed", || first.end_reason().is_some()).await;
     let second = pool.get().await;
     assert_ne!(second.pid(), first.pid());
     assert!(
@@ -214,7 +214,7 @@ async fn a_version_that_cannot_be_kept_is_shared_and_ends_with_the_pool() {
     let program = AppServer::ready([]).version("0.126.0").install(&folder.path().join("bin"));
     let (marker, ledger) = (Marker::new(), Ledger::new());
     let spec = scripted_spec(&program.codex, "0.126.0", folder.path(), &marker);
-    let hosts = Hosts::new(Arc::clone(&ledger) as Arc<dyn Register>, quiet());
+    let hosts = HostPool::new(Arc::clone(&ledger) as Arc<dyn HostRegister>, quiet());
     let first = hosts.get(&spec).await.unwrap();
     assert_eq!(hosts.get(&spec).await.unwrap().pid(), first.pid());
     assert!(!first.is_kept() && ledger.records().is_empty());
@@ -228,17 +228,17 @@ struct Real {
     home: CodexHome,
     marker: Marker,
     ledger: Arc<Ledger>,
-    hosts: Hosts,
+    hosts: HostPool,
     spec: HostSpec,
 }
 
 impl Real {
-    async fn start(codex: &Codex, limits: Limits) -> Self {
+    async fn start(codex: &Codex, limits: PoolLimits) -> Self {
         let model = ScriptedModel::start().await.unwrap();
         let home = CodexHome::new(&model);
         let (marker, ledger) = (Marker::new(), Ledger::new());
         let spec = real_spec(codex, &home, &marker);
-        let hosts = Hosts::new(Arc::clone(&ledger) as Arc<dyn Register>, limits);
+        let hosts = HostPool::new(Arc::clone(&ledger) as Arc<dyn HostRegister>, limits);
         Self { model, home, marker, ledger, hosts, spec }
     }
 
@@ -282,7 +282,7 @@ fn replaced(ended: &Ended) -> Vec<&str> {
     told
 }
 
-const TAKEN_UP: &str = "Codex was started again and has taken up the conversation";
+const TAKEN_UP: &str = "Codex was restarted and resumed the conversation";
 
 async fn conversations_that_shared_a_dead_host_share_its_successor(codex: Codex) {
     let pool = Real::start(&codex, quiet()).await;
@@ -310,7 +310,7 @@ async fn conversations_that_shared_a_dead_host_share_its_successor(codex: Codex)
 }
 
 async fn a_host_that_is_too_large_is_replaced_between_turns_and_the_conversation_goes_on(codex: Codex) {
-    let pool = Real::start(&codex, Limits { memory_kib: Some(1), ..quiet() }).await;
+    let pool = Real::start(&codex, PoolLimits { memory_kib: Some(1), ..quiet() }).await;
     let gate = Gate::new();
     let session = pool.session().await;
     let first = session.host().get();
@@ -339,7 +339,7 @@ async fn a_host_that_is_too_large_is_replaced_between_turns_and_the_conversation
 }
 
 async fn a_host_on_which_a_turn_runs_is_never_idle(codex: Codex) {
-    let pool = Real::start(&codex, Limits { idle: Duration::ZERO, ..quiet() }).await;
+    let pool = Real::start(&codex, PoolLimits { idle: Duration::ZERO, ..quiet() }).await;
     let host = pool.hosts.get(&pool.spec).await.unwrap();
     let gate = Gate::new();
     pool.model.push(Reply::new().text("half ").gate(&gate).text("whole"));
@@ -370,8 +370,10 @@ async fn a_pool_hands_its_hosts_on_to_the_next(codex: Codex) {
     pool.hosts.detach();
     assert!(!host.is_alive(), "who lets go has nothing any more");
 
-    let next =
-        Hosts::new(Arc::clone(&pool.ledger) as Arc<dyn Register>, Limits { idle: Duration::ZERO, ..quiet() });
+    let next = HostPool::new(
+        Arc::clone(&pool.ledger) as Arc<dyn HostRegister>,
+        PoolLimits { idle: Duration::ZERO, ..quiet() },
+    );
     let adopted = next.adopt(&pool.ledger.record(), pool.spec.clone()).await.unwrap();
     next.tidy().await;
     assert!(adopted.is_alive(), "it is not idle before its threads were taken up");
@@ -387,7 +389,7 @@ async fn a_pool_hands_its_hosts_on_to_the_next(codex: Codex) {
 }
 
 async fn many_threads_fill_one_host_before_another_is_started(codex: Codex) {
-    let pool = Real::start(&codex, Limits { threads_per_host: 4, ..quiet() }).await;
+    let pool = Real::start(&codex, PoolLimits { threads_per_host: 4, ..quiet() }).await;
     let mut sessions = Vec::new();
     for _ in 0..6 {
         sessions.push(pool.session().await);

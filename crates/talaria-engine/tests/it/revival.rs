@@ -46,7 +46,7 @@ async fn next_request(real: &Real, revived: &Revived, text: &str) -> ModelReques
 }
 
 async fn close(real: Real, revived: Revived) {
-    assert_eq!(revived.host.strangers().1, 0);
+    assert_eq!(revived.host.unknown_messages().1, 0);
     revived.host.close().await;
     drop(revived);
     real.close().await;
@@ -66,7 +66,7 @@ async fn a_conversation_whose_codex_was_killed_in_a_command_remembers_itself(cod
 
     let revived = revive(&spec(&codex, &real), &asked, &opened.started, "a digest").await.unwrap();
     assert_eq!(revived.how, Revival::Resumed);
-    assert_eq!(revived.how.to_string(), "Codex was started again and has taken up the conversation");
+    assert_eq!(revived.how.to_string(), "Codex was restarted and resumed the conversation");
     assert_eq!(&revived.thread.started.thread, thread);
     assert_eq!(revived.thread.raw_events, RawEvents::NotTold, "neither version can be asked for them again");
     turn_that_is(&revived.host, thread, &broken, TurnStatus::Interrupted).await;
@@ -156,8 +156,8 @@ async fn a_conversation_whose_file_is_gone_is_told_a_digest(codex: Codex) {
 
     let digest = "user: tell me a word\nassistant: it is heron";
     let revived = revive(&spec(&codex, &real), &asked, &opened.started, digest).await.unwrap();
-    let Revival::Seeded { why, told } = &revived.how else { panic!("{:?}", revived.how) };
-    assert!(why.contains("no rollout found") && *told == digest.len(), "{why} {told}");
+    let Revival::Seeded { why, bytes } = &revived.how else { panic!("{:?}", revived.how) };
+    assert!(why.contains("no rollout found") && *bytes == digest.len(), "{why} {bytes}");
     assert!(
         revived.how.to_string().ends_with("a new one was started with a digest of it"),
         "{}",
@@ -182,8 +182,8 @@ async fn a_conversation_that_never_began_starts_anew(codex: Codex) {
     let opened = real.host.start_thread(&asked).await.unwrap();
     kill(&real);
     let revived = revive(&spec(&codex, &real), &asked, &opened.started, " \n").await.unwrap();
-    assert!(matches!(revived.how, Revival::Seeded { told: 0, .. }), "{:?}", revived.how);
-    assert!(revived.how.to_string().ends_with("a new one was started that knows nothing of it"));
+    assert!(matches!(revived.how, Revival::Seeded { bytes: 0, .. }), "{:?}", revived.how);
+    assert!(revived.how.to_string().ends_with("a new one was started without its history"));
     let request = next_request(&real, &revived, "hello").await;
     assert!(!request.body.to_string().contains("earlier_conversation"));
     close(real, revived).await;
@@ -331,7 +331,7 @@ async fn a_refusal_to_take_it_up_is_tried_again_before_it_is_believed() {
     ]);
     let installed = server.install(&place.folder.path().join("bin"));
     let revived = revive(&place.spec(&installed.codex), &asked(), &before("0.166.0"), "x").await.unwrap();
-    assert!(matches!(&revived.how, Revival::Seeded { why, told: 1 } if why.contains("active writer")));
+    assert!(matches!(&revived.how, Revival::Seeded { why, bytes: 1 } if why.contains("active writer")));
     let tries = installed.received().iter().filter(|message| message["method"] == "thread/resume").count();
     assert_eq!(tries, 3);
     revived.host.close().await;

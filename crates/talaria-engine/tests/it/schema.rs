@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use jsonschema::Validator;
 use serde_json::{Map, Value, json};
-use talaria_codex::commands::{Happened, Line};
+use talaria_codex::commands::{CommandEvent, CommandSpec};
 use talaria_codex::conversation::{CodexConversation, Command, Options, When};
 use talaria_codex::host::Host;
 use talaria_codex_proto::confine::Trust;
@@ -236,9 +236,9 @@ async fn send_the_rest(host: &Arc<Host>) {
     host.call(&CommandTerminate { process_id: "command-7".to_owned() }).await.unwrap();
     for (policy, limit) in policies.into_iter().zip([None, Some(Duration::from_secs(1)), None]) {
         let (command, cwd, hide_home) = (command.clone(), "/w".to_owned(), HideHome::Never);
-        let line = Line { command, cwd, policy, hide_home, limit };
+        let line = CommandSpec { command, cwd, policy, hide_home, limit };
         let mut execution = host.execute(line).unwrap();
-        assert!(matches!(execution.next().await, Happened::Ended(Ok(0))));
+        assert!(matches!(execution.next().await, CommandEvent::Ended(Ok(0))));
     }
 }
 

@@ -265,7 +265,7 @@ async fn its_limit_ends_it_and_an_engine_that_stops_does_too(codex: Codex) {
 }
 
 /// A Codex that would run anything, and runs nothing.
-async fn gullible() -> (Home, talaria_testkit::app_server::Installed) {
+async fn gullible() -> (Home, talaria_testkit::app_server::InstalledAppServer) {
     let done = serde_json::json!({ "exitCode": 0, "stdout": "", "stderr": "" });
     let config = serde_json::json!({ "config": {}, "origins": {} });
     Home::scripted(AppServer::ready([on("command/exec", [reply(done)]), on("config/read", [reply(config)])]))
@@ -284,7 +284,7 @@ async fn what_floor_or_rules_forbid_is_refused_before_codex_sees_it() {
         assert_eq!(problem.code, ProblemCode::Forbidden);
         assert!(problem.message.contains(by), "{}", problem.message);
     }
-    let ran = |codex: &talaria_testkit::app_server::Installed| {
+    let ran = |codex: &talaria_testkit::app_server::InstalledAppServer| {
         codex.received().iter().filter(|message| message["method"] == "command/exec").count()
     };
     assert_eq!(ran(&codex), 0);

@@ -21,7 +21,7 @@ use talaria_core::outcome::Report;
 use talaria_core::policy::{ApprovalPolicy, Sandbox};
 use talaria_core::request::{Answer, Ask, Who};
 use talaria_scripted::ScriptedModel;
-use talaria_testkit::app_server::{AppServer, Installed};
+use talaria_testkit::app_server::{AppServer, InstalledAppServer};
 use talaria_testkit::{Codex, CodexHome, Marker};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -95,7 +95,7 @@ impl Real {
         let config = fs::read(self.home.path().join("config.toml")).unwrap();
         assert_eq!(String::from_utf8_lossy(&config), String::from_utf8_lossy(&self.config), "config.toml");
         assert_eq!(self.model.unscripted().len(), 0, "the model was asked more than the script foresaw");
-        assert_eq!(self.host.strangers().1, 0, "the real Codex sent something corrupt");
+        assert_eq!(self.host.unknown_messages().1, 0, "the real Codex sent something corrupt");
     }
 }
 
@@ -126,7 +126,7 @@ pub(crate) fn marked(marker: &Marker) -> (OsString, OsString) {
 /// A scripted app-server in the place of Codex.
 pub(crate) struct Scripted {
     pub(crate) host: Arc<Host>,
-    pub(crate) program: Installed,
+    pub(crate) program: InstalledAppServer,
     pub(crate) marker: Marker,
     pub(crate) folder: tempfile::TempDir,
 }

@@ -352,7 +352,7 @@ async fn a_stop_ends_what_the_turn_left_running(codex: Codex) {
     runs(&real.marker, "sleep 9002", false).await;
     if codex.version == "0.130.0" {
         assert_eq!(done, TerminalsEnded::All);
-        assert!(done.to_string().contains("cannot tell those of the turn from older ones"), "{done}");
+        assert!(done.to_string().contains("cannot distinguish those of the turn from older ones"), "{done}");
         runs(&real.marker, "sleep 9001", false).await;
     } else {
         assert_eq!(done, TerminalsEnded::Own { commands: vec!["sleep 9002".to_owned()] });
@@ -382,7 +382,7 @@ async fn a_stopped_codex_is_silent_and_can_be_ended_although_others_hold_it(code
     let holder = Arc::clone(&real.host);
     real.host.terminate("it was silent for too long").await;
     assert!(!holder.is_alive());
-    assert_eq!(holder.gone(), Some("it was silent for too long"));
+    assert_eq!(holder.end_reason(), Some("it was silent for too long"));
     let why = "it was silent for too long".to_owned();
     assert_eq!(holder.probe(limit).await, Probe::Gone { why });
     real.close().await;

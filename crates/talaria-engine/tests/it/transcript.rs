@@ -12,7 +12,7 @@ use talaria_core::input::InputPart;
 use talaria_core::outcome::{FailureCode, Outcome};
 use talaria_core::request::Who;
 use talaria_core::transcript::{self, Limits, Projector, Role, Sent, digest};
-use talaria_testkit::wire::{Direction, Frame, frames};
+use talaria_testkit::wire::{CapturedFrame, Direction, frames};
 
 /// One turn of a capture, as a caller follows it who records its own inputs.
 struct Turn {
@@ -55,7 +55,7 @@ impl Turn {
 }
 
 impl Capture {
-    fn take(&mut self, frame: &Frame) {
+    fn take(&mut self, frame: &CapturedFrame) {
         match frame.direction {
             Direction::ToCodex => {
                 if let Ok(Input { method, params }) = serde_json::from_str::<Input>(&frame.text)

@@ -4,7 +4,7 @@ use std::fs;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
-use talaria_codex::Transport;
+use talaria_codex::HostTransport;
 use talaria_codex::conversation::{CodexConversation, Command, Options, When};
 use talaria_codex::host::Host;
 use talaria_codex_proto::wire::call::ThreadStart;
@@ -14,7 +14,7 @@ use talaria_core::item::{FileAction, ItemBody, Status};
 use talaria_core::outcome::{FailureCode, Outcome};
 use talaria_core::policy::{ApprovalPolicy, Sandbox};
 use talaria_core::request::{Ask, Decision, Who};
-use talaria_scripted::{Gate, Phase, PlanStatus as Step, Reply, ScriptedModel, Usage as Tokens};
+use talaria_scripted::{Gate, ModelUsage as Tokens, Phase, PlanStepStatus as Step, Reply, ScriptedModel};
 use talaria_testkit::{Codex, CodexHome, Marker};
 
 use crate::stage::{Real, begin, begin_with, begin_within, both_versions, real_spec, repository};
@@ -75,7 +75,7 @@ async fn a_turn_works_over_stdio_too(codex: Codex) {
     let model = ScriptedModel::start().await.unwrap();
     let (home, marker) = (CodexHome::new(&model), Marker::new());
     let mut spec = real_spec(&codex, &home, &marker);
-    spec.transport = Transport::Stdio;
+    spec.transport = HostTransport::Stdio;
     let host = std::sync::Arc::new(Host::start(spec).await.unwrap());
     let cwd = home.work().to_str().unwrap().to_owned();
     let start = ThreadStart { cwd, ..ThreadStart::default() };
@@ -437,7 +437,7 @@ async fn a_killed_codex_loses_the_turn_with_the_signal_named(codex: Codex) {
     let last = asked.last().unwrap();
     assert_eq!(last.user_texts().iter().filter(|text| text.contains("talk")).count(), 1, "{last:?}");
     again.leave().await;
-    assert!(real.host.gone().is_some_and(|why| why.contains("SIGKILL")));
+    assert!(real.host.end_reason().is_some_and(|why| why.contains("SIGKILL")));
     assert!(real.host.account().await.unwrap_err().to_string().contains("SIGKILL"));
     real.close().await;
 }

@@ -8,13 +8,13 @@ use talaria_codex_proto::frame::{Decoded, decode, decode_text};
 use talaria_codex_proto::project;
 use talaria_codex_proto::wire::notification::Notification;
 use talaria_codex_proto::wire::server_request::ServerRequest;
-use talaria_testkit::wire::{Direction, Frame, frames};
+use talaria_testkit::wire::{CapturedFrame, Direction, frames};
 
-fn captured(direction: Direction) -> impl Iterator<Item = Frame> {
+fn captured(direction: Direction) -> impl Iterator<Item = CapturedFrame> {
     frames().filter(move |frame| frame.direction == direction)
 }
 
-fn place(frame: &Frame) -> String {
+fn place(frame: &CapturedFrame) -> String {
     format!("{}/{}:{}", frame.version, frame.scenario, frame.line)
 }
 

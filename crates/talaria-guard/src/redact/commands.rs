@@ -16,7 +16,7 @@ use super::token;
 
 /// How much of a secret is looked at.
 pub(super) const SEEN: usize = 64;
-/// How many words may stand between a command and its password.
+/// Maximum number of words between a command and its password.
 const WORDS_BETWEEN: usize = 6;
 
 /// Whether `find` knows `word`, which does not begin with a dash.
@@ -31,7 +31,7 @@ pub(super) fn is_one(word: &[u8]) -> bool {
     is_known || mysql::is_client(word) || phrase::is_label(word) || foreign::is_first(word)
 }
 
-/// Finds the secret behind `word`, which ends at `end` and is followed by a blank.
+/// Finds the secret after `word`, which ends at `end` and is followed by a blank.
 pub(super) fn find(look: Look<'_>, word: &[u8], end: usize) -> Result<Option<Hidden>, More> {
     match word {
         b"-u" | b"--user" | b"--proxy-user" => user(look, end),
@@ -44,7 +44,7 @@ pub(super) fn find(look: Look<'_>, word: &[u8], end: usize) -> Result<Option<Hid
     }
 }
 
-/// Finds the password behind `-p` or `password` among the words behind a command.
+/// Finds the password after `-p` or `password` among the words after a command.
 fn password(look: Look<'_>, end: usize) -> Result<Option<Hidden>, More> {
     let mut at = end;
     for _ in 0..WORDS_BETWEEN {
@@ -66,7 +66,7 @@ fn password(look: Look<'_>, end: usize) -> Result<Option<Hidden>, More> {
     Ok(None)
 }
 
-/// Finds the secret in the word behind `end`. Words of a sentence are none.
+/// Finds the secret in the word after `end`. Words of a sentence are none.
 fn value(look: Look<'_>, end: usize) -> Result<Option<Hidden>, More> {
     let from = look.run(end, BLANK, 4)?;
     let (from, until, to) = match Quote::at(look, from)? {
@@ -85,7 +85,7 @@ fn value(look: Look<'_>, end: usize) -> Result<Option<Hidden>, More> {
     Ok(secret.then_some(Hidden { kind: "password", from, sure: from, until }))
 }
 
-/// Finds the token behind the word `Bearer`, which ends at `end`.
+/// Finds the token after the word `Bearer`, which ends at `end`.
 fn bearer(look: Look<'_>, end: usize) -> Result<Option<Hidden>, More> {
     let from = look.run(end, BLANK, 4)?;
     if from == end || marker::end(look, from)?.is_some() {
@@ -97,14 +97,14 @@ fn bearer(look: Look<'_>, end: usize) -> Result<Option<Hidden>, More> {
     Ok(secret.then_some(Hidden { kind: "bearer-token", from, sure: from, until: Until::Chars(TOKEN68) }))
 }
 
-/// Finds the password behind the option `-u`, which ends at `end`: `-u user:password`.
+/// Finds the password after the option `-u`, which ends at `end`: `-u user:password`.
 fn user(look: Look<'_>, end: usize) -> Result<Option<Hidden>, More> {
     let at = look.run(end, BLANK, 4)?;
     if at == end {
         return Ok(None);
     }
     let (user, until) = match Quote::at(look, at)? {
-        Some((quote, behind)) => (behind, Until::Quote(quote)),
+        Some((quote, after)) => (after, Until::Quote(quote)),
         None => (at, Until::Bare),
     };
     let colon = look.run_of(user, SEEN, |byte| WORD.has(byte) || matches!(byte, b'@' | b'+'))?;

@@ -1,9 +1,10 @@
 //! Base64 of a text that has a secret in it: `OPENAI_API_KEY=sk-…` after `base64`, a file of settings in a manifest.
 //!
-//! A run of base64 whose first bytes are readable text is decoded and redacted; if that finds something, the rest of the
-//! run is hidden, also on the following lines where a tool has wrapped it. A long run is read in windows that overlap, so
-//! little is held back and the work stays linear. Random data (hashes, images, keys) ends at the first group: every fourth
-//! letter of encoded ASCII has bits that are never set. Called by the scanner at the beginning of words.
+//! A run of base64 whose first bytes are readable text is decoded and redacted; if that finds something, the rest of
+//! the run is hidden, also on the following lines where a tool has wrapped it. A long run is read in windows that
+//! overlap, so little is held back and the work stays linear. Random data (hashes, images, keys) ends at the first
+//! group: every fourth letter of encoded ASCII has bits that are never set. Called by the scanner at the beginning of
+//! words.
 
 use super::bytes::{BASE64, BASE64URL, IDENT};
 use super::hiding::{Hidden, Step, Until, is_joint};
@@ -132,7 +133,7 @@ fn begins_as_text(look: Look<'_>, from: usize) -> Result<bool, More> {
     Ok(true)
 }
 
-/// Returns where the run goes on after the line that ends at `at` with `line` letters.
+/// Returns where the run continues after the line that ends at `at` with `line` letters.
 fn next_line(look: Look<'_>, at: usize, line: usize) -> Result<Option<usize>, More> {
     if line < FULL_LINE || !matches!(look.get(at)?, Some(b'\n' | b'\r' | b'\\')) {
         return Ok(None);
@@ -153,16 +154,16 @@ fn next_line(look: Look<'_>, at: usize, line: usize) -> Result<Option<usize>, Mo
     Ok(is_encoded.then_some(begin))
 }
 
-/// Whether the line that begins at `at` is a secret of its own after a run that fills its last line: its letters may all be
-/// letters of base64, and decoding it would find nothing.
+/// Whether the line that begins at `at` is a secret of its own after a run that fills its last line: its letters may
+/// all be letters of base64, and decoding it would find nothing.
 fn begins_a_secret(look: Look<'_>, at: usize) -> Result<bool, More> {
     Ok(Opening::at(look, at)? == Some(Opening::JWT) || token::by_family(look, at)?.is_some())
 }
 
-/// Whether the redactor would hide something in `text` other than who somebody is.
+/// Whether the redactor would hide something in `text` other than personal data.
 fn holds_secret(text: &str, tail: Tail) -> bool {
     let mut out = String::new();
-    let mut scanner = Scanner::behind(b'\n');
+    let mut scanner = Scanner::after(b'\n');
     scanner.run(text, tail, &mut out);
     let look = Look::whole(out.as_bytes());
     scanner.is_hiding()
@@ -188,7 +189,7 @@ fn group(letters: [u8; 4]) -> Option<[u8; 3]> {
     Some([a << 2 | b >> 4, b << 4 | c >> 2, c << 6 | d])
 }
 
-/// The number that a letter stands for, in either alphabet.
+/// Returns the value of a letter, in either alphabet.
 #[inline]
 const fn value_of(letter: u8) -> Option<u8> {
     Some(match letter {

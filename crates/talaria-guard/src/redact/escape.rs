@@ -7,18 +7,18 @@ use super::bytes::{DIGIT, LETTER};
 use super::look::{Look, More};
 use super::{marker, token};
 
-/// Gives the place behind the backslash, percent sign or escape character at `at` and what belongs to it.
+/// Returns the place after the backslash, percent sign or escape character at `at` and what belongs to it.
 pub(super) fn end(look: Look<'_>, at: usize) -> Result<usize, More> {
     let next = look.get(at + 1)?;
     Ok(match look.get(at)? {
         Some(b'%') => behind_hex(look, at + 1, 2)?.unwrap_or(at + 1),
-        Some(0x1b) => behind_colour(look, at + 1)?,
+        Some(0x1b) => after_colour(look, at + 1)?,
         _ => match next {
             Some(b'n' | b'r' | b't' | b'b' | b'f' | b'v') => at + 2,
             Some(b'u') => coded(look, at, 4)?,
             Some(b'x') => coded(look, at, 2)?,
-            Some(b'e') if look.is(at + 2, b'[')? => behind_colour(look, at + 2)?,
-            Some(b'0') if look.begins(at + 1, b"033[")? => behind_colour(look, at + 4)?,
+            Some(b'e') if look.is(at + 2, b'[')? => after_colour(look, at + 2)?,
+            Some(b'0') if look.begins(at + 1, b"033[")? => after_colour(look, at + 4)?,
             _ => at + 1,
         },
     })
@@ -27,7 +27,7 @@ pub(super) fn end(look: Look<'_>, at: usize) -> Result<usize, More> {
 /// Skips `\u001b` or `\x1b` and the colour that may follow.
 fn coded(look: Look<'_>, at: usize, digits: usize) -> Result<usize, More> {
     match behind_hex(look, at + 2, digits)? {
-        Some(behind) => behind_colour(look, behind),
+        Some(after) => after_colour(look, after),
         None => Ok(at + 1),
     }
 }
@@ -37,8 +37,8 @@ fn behind_hex(look: Look<'_>, from: usize, digits: usize) -> Result<Option<usize
     Ok((to - from == digits).then_some(to))
 }
 
-/// Skips `[0;31m` and the like, if it stands there.
-fn behind_colour(look: Look<'_>, at: usize) -> Result<usize, More> {
+/// Skips a colour sequence such as `[0;31m`, if there is one.
+fn after_colour(look: Look<'_>, at: usize) -> Result<usize, More> {
     if !look.is(at, b'[')? || marker::end(look, at)?.is_some() {
         return Ok(at);
     }

@@ -1,7 +1,7 @@
 //! The table of secrets that are recognised by their own shape: a prefix and what follows it.
 //!
-//! This is the place to add a family: one line here, and a line in `corpus/secrets.txt` that shows it. Names that make a
-//! value secret (`password = …`) are in `names.rs`. The first line that matches wins, so a longer prefix stands before
+//! This is the place to add a family: one line here, and a line in `corpus/secrets.txt` that shows it. Names that make
+//! a value secret (`password = …`) are in `names.rs`. The first line that matches wins, so a longer prefix comes before
 //! the shorter one that it begins with. Data only; `token.rs` reads it.
 
 use super::bytes::{ALNUM, BASE64URL, DIGIT, HEX, IDENT, PERCENT, SLASH, Set, UPPER, WORD};
@@ -13,7 +13,7 @@ pub(super) struct Family {
     pub(super) kind: &'static str,
     /// How it begins: at least three bytes, at the beginning of a word.
     pub(super) prefix: &'static str,
-    /// What it goes on with.
+    /// What follows the prefix.
     pub(super) body: Set,
     /// How much of it there must be after the prefix.
     pub(super) least: usize,

@@ -1,8 +1,8 @@
 //! Words for "password" that are written with other letters than `a` to `z`: `contraseña`, `hasło`, `пароль`, `密码`.
 //!
-//! The scanner reads words of ASCII only, so a word that goes on with another letter is asked for at its end, and one that
-//! begins with another letter at its first byte. Words that need no such letter are in `names.rs`. `bytes.rs` marks the
-//! bytes at which these tables are asked, so text in ASCII pays nothing for them.
+//! The scanner reads words of ASCII only, so a word that continues with another letter is checked at its end, and one
+//! that begins with another letter at its first byte. Words that need no such letter are in `names.rs`. `bytes.rs`
+//! marks the bytes at which these tables are asked, so text in ASCII pays nothing for them.
 
 use super::assignment::{self, Assignment, Form};
 use super::bytes::{ALNUM, BLANK, LOWER, UPPER, any};
@@ -80,7 +80,7 @@ pub(super) fn is_first(word: &[u8]) -> bool {
 pub(super) fn spaced(look: Look<'_>, text: &[u8], end: usize) -> Result<Option<Hidden>, More> {
     for (first, rest) in SPACED {
         if text.eq_ignore_ascii_case(first.as_bytes()) && begins(look, end, rest)? {
-            return given(look, Style::Plain, b' ', end + rest.len());
+            return find_value(look, Style::Plain, b' ', end + rest.len());
         }
     }
     Ok(None)
@@ -98,7 +98,7 @@ pub(super) fn read(name: &str) -> Option<Name> {
     found.then_some(Name { kind: "password", role: Role::Password, style: Style::Plain })
 }
 
-/// Finds the secret after a word that began with `text` and goes on with the letter at `end`.
+/// Finds the secret after a word that began with `text` and continues with the letter at `end`.
 pub(super) fn continued(look: Look<'_>, text: &[u8], before: u8, end: usize) -> Result<Option<Hidden>, More> {
     for (stem, rest) in MIXED {
         let Some((front, last)) = text.split_at_checked(text.len().wrapping_sub(stem.len())) else {
@@ -107,7 +107,7 @@ pub(super) fn continued(look: Look<'_>, text: &[u8], before: u8, end: usize) -> 
         let is_word = front.last().is_none_or(|byte| !ALNUM.has(*byte));
         if is_word && last.eq_ignore_ascii_case(stem.as_bytes()) && begins(look, end, rest)? {
             let style = if any(last, UPPER) && !any(last, LOWER) { Style::Capitals } else { Style::Plain };
-            return given(look, style, before, end + rest.len());
+            return find_value(look, style, before, end + rest.len());
         }
     }
     Ok(None)
@@ -117,13 +117,13 @@ pub(super) fn continued(look: Look<'_>, text: &[u8], before: u8, end: usize) -> 
 pub(super) fn begun(look: Look<'_>, at: usize) -> Result<Option<Hidden>, More> {
     for word in OTHER {
         if begins(look, at, word)? {
-            return given(look, Style::Plain, b' ', at + word.len());
+            return find_value(look, Style::Plain, b' ', at + word.len());
         }
     }
     Ok(None)
 }
 
-/// Whether `word` stands at `at`, whatever the capitals of its ASCII letters.
+/// Whether `word` is at `at`, ignoring the case of its ASCII letters.
 fn begins(look: Look<'_>, at: usize, word: &str) -> Result<bool, More> {
     for (offset, byte) in word.bytes().enumerate() {
         if !look.get(at + offset)?.is_some_and(|found| found.eq_ignore_ascii_case(&byte)) {
@@ -133,7 +133,7 @@ fn begins(look: Look<'_>, at: usize, word: &str) -> Result<bool, More> {
     Ok(true)
 }
 
-fn given(look: Look<'_>, style: Style, before: u8, end: usize) -> Result<Option<Hidden>, More> {
+fn find_value(look: Look<'_>, style: Style, before: u8, end: usize) -> Result<Option<Hidden>, More> {
     let name = Name { kind: "password", role: Role::Password, style };
     // French puts a blank in front of the colon, which is often one that does not break.
     let end = if look.begins(end, "\u{a0}".as_bytes())? { end + 2 } else { end };

@@ -1,7 +1,7 @@
 //! Headers of HTTP whose value is a secret by definition: `Authorization` of any scheme, and `Cookie`.
 //!
-//! Owns where the secret begins: the scheme of `Authorization` stays readable. Prose that only mentions a header is left
-//! alone.
+//! Owns where the secret begins: the scheme of `Authorization` stays readable. Prose that only mentions a header is
+//! left alone.
 
 use super::bytes::{BLANK, DIGIT, LETTER, WORD, all, any, is_mixed};
 use super::hiding::{Extent, Hidden, Until};
@@ -81,7 +81,7 @@ pub(super) fn credentials(look: Look<'_>, from: usize, until: Until) -> Result<O
     Ok(secret.then_some(Hidden { kind: "authorization", from, sure: from, until }))
 }
 
-/// Gives the beginning of what stands at `at` up to a blank or a quotation mark.
+/// Returns the text at `at` up to a blank or a quotation mark.
 fn credentials_at(look: Look<'_>, at: usize) -> Result<&[u8], More> {
     let end = look.run_of(at, SEEN, |byte| !byte.is_ascii_whitespace() && !b"\"'`\\".contains(&byte))?;
     Ok(without_punctuation(look.slice(at, end)))

@@ -54,7 +54,7 @@ pub(super) enum Extent {
 }
 
 impl Extent {
-    /// Whether `byte` belongs to the header wherever it stands.
+    /// Whether `byte` belongs to the header at any position.
     fn has(self, byte: u8) -> bool {
         match self {
             Self::Credentials => {
@@ -69,7 +69,7 @@ impl Extent {
 /// One step through a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// The secret goes on up to there.
+    /// The secret continues up to there.
     Hide(usize),
     /// It has ended.
     Stop,
@@ -106,9 +106,9 @@ impl Until {
     }
 }
 
-/// Whether a dot or a tilde at `at` joins a secret to what follows it. Where a key is followed directly by a token with one
-/// of them, the key has hidden the beginning by which the token would be recognised, so the rest of the token is hidden
-/// with it.
+/// Whether a dot or a tilde at `at` joins a secret to what follows it. Where a key is followed directly by a token with
+/// one of them, the key has hidden the beginning by which the token would be recognised, so the rest of the token is
+/// hidden with it.
 pub(super) fn is_joint(look: Look<'_>, at: usize) -> Result<bool, More> {
     Ok(matches!(look.get(at)?, Some(b'.' | b'~')) && look.is_of(at + 1, BASE64URL)?)
 }
@@ -139,23 +139,23 @@ pub(super) fn step_bare(look: Look<'_>, at: usize) -> Result<Step, More> {
         Some(b'$' | b'^' | b'*' | b'?' | b'(' | b'{' | b'[') => Step::Hide(at + 1),
         Some(b'\\') => step_slashes(look, at)?,
         Some(b'&' | b',' | b';') => step_separator(look, at)?,
-        // Brackets end a value unless it goes on right behind them.
+        // Brackets end a value unless it continues right after them.
         Some(b')' | b']' | b'}' | b'|') if goes_on(look, at + 1)? => Step::Hide(at + 1),
         _ => Step::Stop,
     })
 }
 
-/// Whether a word begins at `at`, or a marker that stands for one.
+/// Whether a word begins at `at`, or a marker that replaces one.
 fn goes_on(look: Look<'_>, at: usize) -> Result<bool, More> {
     Ok(look.is_of(at, BASE64URL)? || marker::is_word(look, at)?)
 }
 
 /// Backslashes end a value if they are an escaped line end or quotation mark, as in JSON inside a string.
 fn step_slashes(look: Look<'_>, at: usize) -> Result<Step, More> {
-    let behind = look.run_of(at, 16, |byte| byte == b'\\')?;
-    Ok(match look.get(behind)? {
+    let after = look.run_of(at, 16, |byte| byte == b'\\')?;
+    Ok(match look.get(after)? {
         None | Some(b'n' | b'r' | b't' | b'u' | b'"' | b'\'' | b'`' | b' ' | b'\n' | b'\r') => Step::Stop,
-        Some(_) => Step::Hide(behind),
+        Some(_) => Step::Hide(after),
     })
 }
 
@@ -187,11 +187,11 @@ fn step_header(look: Look<'_>, at: usize, extent: Extent, within: &mut Option<Qu
     }
     Ok(match look.get(at)? {
         Some(b'\\') => step_slashes(look, at)?,
-        // `username="…"` goes on behind its quotation mark; the padding of base64 does not.
+        // `username="…"` continues after its quotation mark; the padding of base64 does not.
         Some(b'=') => match Quote::at(look, at + 1)? {
-            Some((quote, behind)) if look.is_of(behind, IDENT)? => {
+            Some((quote, after)) if look.is_of(after, IDENT)? => {
                 *within = Some(quote);
-                Step::Hide(behind)
+                Step::Hide(after)
             }
             _ => Step::Hide(at + 1),
         },
@@ -212,12 +212,12 @@ fn step_parameter(look: Look<'_>, at: usize, quote: Quote, within: &mut Option<Q
     }
     *within = None;
     Ok(match Quote::at(look, at)? {
-        Some((_, behind)) => Step::Hide(behind),
+        Some((_, after)) => Step::Hide(after),
         None => Step::Stop,
     })
 }
 
-/// How many dots stand at the end of `bytes`.
+/// Counts the dots at the end of `bytes`.
 pub(super) fn dots(bytes: &[u8]) -> usize {
     bytes.iter().rev().take_while(|byte| DOT.has(**byte)).count()
 }

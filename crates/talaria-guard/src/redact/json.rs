@@ -1,7 +1,8 @@
 //! Redacts a JSON document string by string, so that it stays the same document.
 //!
-//! Walks over the raw text and rewrites strings that change; everything else, numbers and spacing too, is copied. The value
-//! of a field with a secret name is hidden whatever it looks like: there is no code in JSON that could be meant instead.
+//! Walks over the raw text and rewrites strings that change; everything else, numbers and spacing too, is copied. The
+//! value of a field with a secret name is hidden whatever it looks like: there is no code in JSON that could be meant
+//! instead.
 
 use std::borrow::Cow;
 
@@ -17,9 +18,9 @@ use super::placeholder::is_placeholder;
 use super::value::is_path;
 use super::{foreign, headers, marker, phrase, redact_behind, token};
 
-/// Puts markers in the place of all secrets in the strings of `raw`. Gives the document itself if there are none.
+/// Replaces all secrets in the strings of `raw` by markers. Returns the document itself if there are none.
 ///
-/// Numbers, order and spacing stay. Names of fields stay too, unless a secret stands in one.
+/// Numbers, order and spacing stay. Names of fields stay too, unless one contains a secret.
 pub fn redact_json(raw: &RawValue) -> Cow<'_, RawValue> {
     let text = raw.get();
     let mut walk = Walk { text, out: String::new(), written: 0, open: Vec::new(), name: None };
@@ -35,7 +36,7 @@ pub fn redact_json(raw: &RawValue) -> Cow<'_, RawValue> {
 struct Walk<'a> {
     text: &'a str,
     out: String,
-    /// What is in front of it stands in `out`, if anything does.
+    /// What precedes it is in `out`, if anything is.
     written: usize,
     open: Vec<Open>,
     /// What the next string is the value of.
@@ -146,7 +147,7 @@ fn read(name: &str) -> Option<Name> {
     names::read(end).filter(|name| name.role != Role::Query)
 }
 
-/// Gives the text with its secrets hidden, if it has any.
+/// Returns the text with its secrets hidden, if it has any.
 fn redact_value(text: &str, name: Option<Name>) -> Option<String> {
     let bytes = text.as_bytes();
     let look = Look::whole(bytes);
@@ -175,7 +176,7 @@ fn redact_value(text: &str, name: Option<Name>) -> Option<String> {
     (out != text).then_some(out)
 }
 
-/// Gives the place of the quotation mark that ends the string.
+/// Returns the place of the quotation mark that ends the string.
 fn end_of_string(bytes: &[u8], from: usize) -> usize {
     let mut at = from;
     while let Some(found) = memchr2(b'"', b'\\', &bytes[at..]) {
@@ -199,9 +200,9 @@ fn unescape(raw: &str) -> Cow<'_, str> {
         let mut chars = escaped.chars();
         match chars.next() {
             Some('u') => {
-                let (read, behind) = read_unicode(escaped);
+                let (read, after) = read_unicode(escaped);
                 out.push(read);
-                rest = behind;
+                rest = after;
                 continue;
             }
             Some('n') => out.push('\n'),
@@ -218,19 +219,19 @@ fn unescape(raw: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Reads the character written as `u1234`, or as two of these, and gives what follows.
+/// Reads the character written as `u1234`, or as two of these, and returns what follows.
 fn read_unicode(escaped: &str) -> (char, &str) {
     let unit =
         |text: &str| text.strip_prefix('u').and_then(|text| u16::from_str_radix(text.get(..4)?, 16).ok());
     let Some(first) = unit(escaped) else { return (char::REPLACEMENT_CHARACTER, &escaped[1..]) };
-    let behind = &escaped[5..];
-    let second = behind.strip_prefix('\\').and_then(unit);
+    let after = &escaped[5..];
+    let second = after.strip_prefix('\\').and_then(unit);
     let units = [first, second.unwrap_or_default()];
     let pair = second.is_some() && (0xd800..0xdc00).contains(&first);
     let mut chars = char::decode_utf16(units[..1 + usize::from(pair)].iter().copied());
     match chars.next() {
-        Some(Ok(char)) if char > '\u{ffff}' => (char, &behind[6..]),
-        Some(Ok(char)) => (char, behind),
-        _ => (char::REPLACEMENT_CHARACTER, behind),
+        Some(Ok(char)) if char > '\u{ffff}' => (char, &after[6..]),
+        Some(Ok(char)) => (char, after),
+        _ => (char::REPLACEMENT_CHARACTER, after),
     }
 }

@@ -9,7 +9,7 @@ use super::marker;
 use super::placeholder::{is_placeholder, is_template};
 use super::token;
 
-/// Longer is no host. If it has a colon it is taken for a password that goes on.
+/// Longer is no host. If it has a colon it counts as a password that continues.
 const LONGEST_AUTHORITY: usize = 512;
 /// A user of which the name may be shown.
 const LONGEST_USER: usize = 64;
@@ -65,7 +65,7 @@ fn is_port(text: &[u8]) -> bool {
     text.len() <= 5 && all(text, DIGIT)
 }
 
-/// Whether a token stands in the place of the user.
+/// Whether a token is used as the user name.
 fn is_secret_user(look: Look<'_>, from: usize, to: usize) -> Result<bool, More> {
     let user = look.slice(from, to);
     let secret = user.len() > LONGEST_USER

@@ -1,8 +1,8 @@
 //! A look at text of which the rest may not have come yet.
 //!
-//! Every rule reads through a `Look`. A byte that has not come gives `More`, and the rule is asked again from its
-//! beginning when there is more text; so a rule cannot decide differently because a piece ended somewhere. Rules look
-//! ahead over a bounded stretch only, which keeps asking again cheap.
+//! Every rule reads through a `Look`. A byte that has not arrived yet returns `More`, and the rule is run again from
+//! its beginning when there is more text; so a rule cannot decide differently because a piece ended somewhere. Rules
+//! look ahead over a bounded stretch only, which keeps asking again cheap.
 
 use super::bytes::Set;
 
@@ -46,12 +46,12 @@ impl<'a> Look<'a> {
         self.bytes
     }
 
-    /// Gives the bytes between two places that were looked at before.
+    /// Returns the bytes between two positions that were read before.
     pub(super) fn slice(self, from: usize, to: usize) -> &'a [u8] {
         &self.bytes[from..to]
     }
 
-    /// Says that there is nothing at the end of what is at hand, or that nobody knows yet.
+    /// Returns nothing at the end of the text, or `More` if more may arrive.
     #[inline]
     pub(super) fn beyond(self) -> Result<(), More> {
         match self.tail {
@@ -60,7 +60,7 @@ impl<'a> Look<'a> {
         }
     }
 
-    /// Gives the byte at `at`, or none behind the end of the text.
+    /// Returns the byte at `at`, or none past the end of the text.
     #[inline]
     pub(super) fn get(self, at: usize) -> Result<Option<u8>, More> {
         #[cfg(test)]
@@ -81,7 +81,7 @@ impl<'a> Look<'a> {
         Ok(self.get(at)?.is_some_and(|byte| set.has(byte)))
     }
 
-    /// Whether `literal` stands at `at`.
+    /// Whether `literal` is at `at`.
     pub(super) fn begins(self, at: usize, literal: &[u8]) -> Result<bool, More> {
         for (offset, byte) in literal.iter().enumerate() {
             if !self.is(at + offset, *byte)? {
@@ -91,7 +91,8 @@ impl<'a> Look<'a> {
         Ok(true)
     }
 
-    /// Gives the end of the run of bytes at hand that `belongs` accepts, which may go on. Reads a bounded stretch of it.
+    /// Returns the end of the run of bytes at hand that `belongs` accepts, which may continue. Reads a bounded stretch
+    /// of it.
     #[inline]
     pub(super) fn stretch(self, from: usize, belongs: impl Fn(u8) -> bool) -> usize {
         let rest = &self.bytes[from..self.bytes.len().min(from + STRETCH)];
@@ -105,12 +106,12 @@ impl<'a> Look<'a> {
         from + length
     }
 
-    /// Gives the end of the run of `set` that begins at `from`, or `from + limit` if it is longer.
+    /// Returns the end of the run of `set` that begins at `from`, or `from + limit` if it is longer.
     pub(super) fn run(self, from: usize, set: Set, limit: usize) -> Result<usize, More> {
         self.run_of(from, limit, |byte| set.has(byte))
     }
 
-    /// Gives the end of the run of bytes that `belongs` accepts, or `from + limit` if it is longer.
+    /// Returns the end of the run of bytes that `belongs` accepts, or `from + limit` if it is longer.
     pub(super) fn run_of(
         self,
         from: usize,

@@ -16,13 +16,13 @@ const LONGEST_COUNT: usize = 20;
 
 /// Appends the marker for `length` bytes of `kind`.
 ///
-/// It has no quote, backslash or control character, so it may stand inside a JSON string.
+/// It has no quote, backslash or control character, so it is valid inside a JSON string.
 pub(super) fn write(kind: &str, length: usize, out: &mut String) {
     // Writing into a string does not fail.
     let _ = write!(out, "[redacted:{kind}:{length}]");
 }
 
-/// Whether a marker begins between two places. What stands around it has been looked at when it was written.
+/// Whether a marker begins between two places. The text around it was checked when the marker was written.
 pub(super) fn is_within(look: Look<'_>, from: usize, to: usize) -> Result<bool, More> {
     for at in memchr::memchr_iter(b'[', look.slice(from, to)) {
         if end(look, from + at)?.is_some() {
@@ -32,18 +32,18 @@ pub(super) fn is_within(look: Look<'_>, from: usize, to: usize) -> Result<bool, 
     Ok(false)
 }
 
-/// Whether a marker begins at `at` that stands for a word, or for what begins like one.
+/// Whether a marker begins at `at` that replaces a word, or what begins like one.
 pub(super) fn is_word(look: Look<'_>, at: usize) -> Result<bool, More> {
     let found = read(look, at)?;
     Ok(found.is_some_and(|(kind, _)| !matches!(kind, b"discord-mention" | b"phone")))
 }
 
-/// Gives the end of the marker that begins at `at`, if one does.
+/// Returns the end of the marker that begins at `at`, if one does.
 pub(super) fn end(look: Look<'_>, at: usize) -> Result<Option<usize>, More> {
     Ok(read(look, at)?.map(|(_, end)| end))
 }
 
-/// Gives the kind and the end of the marker that begins at `at`, if one does.
+/// Returns the kind and the end of the marker that begins at `at`, if one does.
 fn read(look: Look<'_>, at: usize) -> Result<Option<(&[u8], usize)>, More> {
     if !look.begins(at, OPENING)? {
         return Ok(None);

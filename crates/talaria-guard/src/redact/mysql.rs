@@ -1,7 +1,7 @@
 //! Passwords on the command line of MySQL and MariaDB, which follow `-p` without a blank: `mysql -uroot -phunter2`.
 //!
-//! Reads the words after the name of a client, in a shell (`mysql -h db -p'…'`) and in a list (`["mysql", "-p…"]`), over a
-//! bounded stretch. `-p` alone asks for the password, and `-P` is a port. Called by the scanner.
+//! Reads the words after the name of a client, in a shell (`mysql -h db -p'…'`) and in a list (`["mysql", "-p…"]`),
+//! over a bounded stretch. `-p` alone asks for the password, and `-P` is a port. Called by the scanner.
 
 use super::bytes::{BLANK, DIGIT, LOWER, any};
 use super::commands::{SEEN, bare_end};
@@ -53,12 +53,12 @@ pub(super) fn in_shell(look: Look<'_>, end: usize) -> Result<Option<Hidden>, Mor
 pub(super) fn in_list(look: Look<'_>, end: usize) -> Result<Option<Hidden>, More> {
     let mut at = end;
     while at - end < FAR {
-        let Some((_, behind)) = Quote::at(look, at)? else { return Ok(None) };
-        let next = look.run_of(behind, 16, |byte| byte == b',' || byte.is_ascii_whitespace())?;
-        let Some((quote, from)) = Quote::at(look, next)?.filter(|_| next > behind) else { return Ok(None) };
+        let Some((_, after)) = Quote::at(look, at)? else { return Ok(None) };
+        let next = look.run_of(after, 16, |byte| byte == b',' || byte.is_ascii_whitespace())?;
+        let Some((quote, from)) = Quote::at(look, next)?.filter(|_| next > after) else { return Ok(None) };
         let Some(to) = quote.end(look, from, FAR)? else { return Ok(None) };
         if look.begins(from, b"-p")? && to > from + 2 {
-            return judged(look, from + 2, Some(to), Until::Quote(quote));
+            return judge(look, from + 2, Some(to), Until::Quote(quote));
         }
         at = to;
     }
@@ -80,7 +80,7 @@ fn end_of_word(look: Look<'_>, from: usize) -> Result<Option<usize>, More> {
         if let Some((quote, inside)) = Quote::at(look, at)? {
             let opens = at == from || is_option && look.is(at - 1, b'=')? || is_option && at == from + 2;
             let Some(end) = quote.end(look, inside, FAR)?.filter(|_| opens) else { return Ok(None) };
-            at = Quote::at(look, end)?.map_or(end, |(_, behind)| behind);
+            at = Quote::at(look, end)?.map_or(end, |(_, after)| after);
         } else {
             break;
         }
@@ -88,21 +88,21 @@ fn end_of_word(look: Look<'_>, from: usize) -> Result<Option<usize>, More> {
     Ok(Some(at))
 }
 
-/// Finds the password that begins at `at`, behind the letter of the option.
+/// Finds the password that begins at `at`, after the letter of the option.
 fn password(look: Look<'_>, at: usize) -> Result<Option<Hidden>, More> {
     let Some((quote, from)) = Quote::at(look, at)? else {
-        return judged(look, at, bare_end(look, at)?, Until::Bare);
+        return judge(look, at, bare_end(look, at)?, Until::Bare);
     };
-    // The mark may also end a text in which the option stands: `"mysql -p"`.
+    // The mark may also end a text that contains the option: `"mysql -p"`.
     let first = look.get(from)?;
     if first.is_none_or(|byte| byte.is_ascii_whitespace() || b",;:)]}\\\"'`".contains(&byte)) {
         return Ok(None);
     }
-    judged(look, from, quote.end(look, from, SEEN)?, Until::Quote(quote))
+    judge(look, from, quote.end(look, from, SEEN)?, Until::Quote(quote))
 }
 
 /// Decides about the text that begins at `from`, and ends at `to` unless it is long.
-fn judged(look: Look<'_>, from: usize, to: Option<usize>, until: Until) -> Result<Option<Hidden>, More> {
+fn judge(look: Look<'_>, from: usize, to: Option<usize>, until: Until) -> Result<Option<Hidden>, More> {
     let text = look.slice(from, to.unwrap_or(from + SEEN));
     let is_port = text.contains(&b':') && text.iter().all(|byte| DIGIT.has(*byte) || b":.".contains(byte));
     let is_name = names_a_secret(text) && !any(text, LOWER);

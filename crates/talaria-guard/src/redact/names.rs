@@ -1,7 +1,7 @@
 //! Names that make a value secret: `password`, `API_KEY`, `x-auth-token`, `clientSecret`.
 //!
-//! Owns the table of names and how a name is read: from its end, because `token_count` is a count and `access_token` is a
-//! token. Capitals and the marks between words do not matter. Whether a value is a secret is decided in `value.rs`.
+//! Owns the table of names and how a name is read: from its end, because `token_count` is a count and `access_token` is
+//! a token. Capitals and the marks between words do not matter. Whether a value is a secret is decided in `value.rs`.
 
 use super::bytes::{ALNUM, DIGIT, LETTER, LOWER, UPPER, any};
 
@@ -57,7 +57,7 @@ pub(super) enum Style {
     Plain,
 }
 
-/// Where in a name an entry may stand.
+/// Where in a name an entry may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     /// At the end, also of a longer word: `pgpassword`.
@@ -65,7 +65,7 @@ enum Place {
     /// As the last word: `db_pass`, not `compass`.
     Word,
     /// As the last word of several: `db_pass`, not `pass`.
-    Behind,
+    Following,
     /// As the last word, unless one of `NOT_IN_FRONT` is in front of it.
     Token,
 }
@@ -74,7 +74,7 @@ struct Entry {
     /// In small letters, without marks between words.
     words: &'static str,
     place: Place,
-    /// None if what stands in front of the words decides.
+    /// None if the text before the words decides.
     meaning: Option<(Role, &'static str)>,
 }
 
@@ -83,10 +83,10 @@ const fn entry(words: &'static str, place: Place, role: Role, kind: &'static str
 }
 
 const fn neutral(words: &'static str) -> Entry {
-    Entry { words, place: Behind, meaning: None }
+    Entry { words, place: Following, meaning: None }
 }
 
-use Place::{Behind, End, Token, Word};
+use Place::{End, Following, Token, Word};
 use Role::{Authorization, Cookie, Password, Phrase, Query, Strong, Vague, Weak};
 
 /// Every name. The first line that matches wins.
@@ -124,9 +124,9 @@ const NAMES: &[Entry] = &[
     entry("senha", Word, Password, "password"),
     entry("sifre", Word, Password, "password"),
     entry("wachtwoord", End, Password, "password"),
-    entry("pass", Behind, Password, "password"),
+    entry("pass", Following, Password, "password"),
     entry("pass", Word, Weak, "password"),
-    entry("pw", Behind, Password, "password"),
+    entry("pw", Following, Password, "password"),
     entry("secretaccesskey", End, Strong, "aws-secret-key"),
     entry("accountkey", End, Strong, "azure-key"),
     entry("sharedaccesskey", End, Strong, "azure-key"),
@@ -189,7 +189,7 @@ const NAMES: &[Entry] = &[
     entry("recoverywords", End, Phrase, "seed-phrase"),
     entry("seed", Word, Phrase, "seed-phrase"),
     entry("seedwords", End, Phrase, "seed-phrase"),
-    // Words behind a name that do not change what it means: `SECRET_KEY_BASE`, `password_confirmation`
+    // Words after a name that do not change what it means: `SECRET_KEY_BASE`, `password_confirmation`
     neutral("again"),
     neutral("base"),
     neutral("confirm"),
@@ -232,7 +232,7 @@ const NOT_IN_FRONT: &[&str] = &[
 /// Longer names are read by their end.
 pub(super) const LONGEST: usize = 64;
 
-/// Gives the slot of a pair of letters.
+/// Returns the slot of a pair of letters.
 const fn slot(a: u8, b: u8) -> usize {
     (a.to_ascii_lowercase() & 31) as usize * 32 + (b.to_ascii_lowercase() & 31) as usize
 }
@@ -260,7 +260,7 @@ const fn index() -> ([u8; 1024], [u8; NAMES.len()]) {
 /// Reads `name`: an identifier, with dashes and dots, of at most `LONGEST` bytes.
 pub(super) fn read(name: &[u8]) -> Option<Name> {
     let mut rest = name;
-    // Two words behind a name are as many as are seen: `password_new_value`.
+    // At most two words after a name are considered: `password_new_value`.
     for _ in 0..3 {
         let marks = rest.iter().rev().take_while(|byte| !LETTER.has(**byte)).count();
         let (words, marks) = rest.split_at(rest.len() - marks);
@@ -298,13 +298,13 @@ impl Entry {
         match self.place {
             End => true,
             Word => is_word(name, at),
-            Behind => is_word(name, at) && any(&name[..at], ALNUM),
+            Following => is_word(name, at) && any(&name[..at], ALNUM),
             Token => is_word(name, at) && !is_piece_of_text(&name[..at]),
         }
     }
 }
 
-/// Whether a token behind `front` is a piece of text or a place in a list.
+/// Whether a token after `front` is a piece of text or a place in a list.
 fn is_piece_of_text(front: &[u8]) -> bool {
     let marks = front.iter().rev().take_while(|byte| !ALNUM.has(**byte)).count();
     let front = &front[..front.len() - marks];
@@ -323,11 +323,11 @@ fn style(name: &[u8]) -> Style {
     }
 }
 
-/// Gives the place where `words` begin at the end of `name`, whatever the capitals and the marks between them.
+/// Returns the place where `words` begin at the end of `name`, whatever the capitals and the marks between them.
 fn begin_of(name: &[u8], words: &str) -> Option<usize> {
     let mut at = name.len();
     for wanted in words.bytes().rev() {
-        // Marks stand between words, not behind the last.
+        // Marks are between words, not after the last.
         while at < name.len() && at > 0 && matches!(name[at - 1], b'_' | b'-' | b'.') {
             at -= 1;
         }

@@ -1,8 +1,8 @@
 //! Private keys in PEM, complete or cut off, on lines of their own or with `\n` written out inside a string.
 //!
-//! A block is a key only if something that looks like its body follows the `BEGIN` line: a program that mentions the line
-//! is left alone. A block without its `END` goes as far as its lines look like a key, so that a key that was cut off does
-//! not take the rest of the text with it.
+//! A block is a key only if something that looks like its body follows the `BEGIN` line: a program that mentions the
+//! line is left alone. A block without its `END` goes as far as its lines look like a key, so that a key that was cut
+//! off does not take the rest of the text with it.
 
 use memchr::memmem;
 
@@ -14,7 +14,7 @@ const DASHES: &[u8] = b"-----";
 const BEGIN: &[u8] = b"-----BEGIN";
 /// `RSA PRIVATE KEY`, `PGP PRIVATE KEY BLOCK` and the like are shorter.
 const LONGEST_LABEL: usize = 40;
-/// What may stand between two lines of a key: line ends, quotation marks, indentation, signs of a diff.
+/// What may be between two lines of a key: line ends, quotation marks, indentation, signs of a diff.
 const LONGEST_GAP: usize = 64;
 /// A full line of a key is longer than this, and words are not.
 const FULL_LINE: usize = 40;
@@ -33,13 +33,13 @@ pub(super) enum Body {
     Between,
     /// Inside a full line.
     Line,
-    /// Behind a short line, which is the last of a key that was cut off.
+    /// Following a short line, which is the last of a key that was cut off.
     Last,
-    /// Behind the end of the block.
+    /// Following the end of the block.
     Done,
 }
 
-/// Finds the private key whose `BEGIN` stands at `begin`.
+/// Finds the private key whose `BEGIN` is at `begin`.
 pub(super) fn private_key(look: Look<'_>, begin: usize) -> Result<Option<Hidden>, More> {
     let Some(from) = begin.checked_sub(DASHES.len()) else { return Ok(None) };
     if look.slice(from, begin) != DASHES {
@@ -48,7 +48,7 @@ pub(super) fn private_key(look: Look<'_>, begin: usize) -> Result<Option<Hidden>
     let Some(mut at) = behind_label(look, begin, b"BEGIN ")? else { return Ok(None) };
     for _ in HEADERS {
         match behind_header(look, at)? {
-            Some(behind) => at = behind,
+            Some(after) => at = after,
             None => break,
         }
     }
@@ -99,7 +99,7 @@ fn begin_at_end(look: Look<'_>, text: &[u8], to: usize) -> Result<Option<usize>,
     Ok(None)
 }
 
-/// Gives the place behind `word`, a label of a private key and the closing dashes.
+/// Returns the place after `word`, a label of a private key and the closing dashes.
 fn behind_label(look: Look<'_>, at: usize, word: &[u8]) -> Result<Option<usize>, More> {
     if !look.begins(at, word)? {
         return Ok(None);
@@ -112,7 +112,7 @@ fn behind_label(look: Look<'_>, at: usize, word: &[u8]) -> Result<Option<usize>,
     Ok((private && look.begins(to, DASHES)?).then_some(to + DASHES.len()))
 }
 
-/// Gives the place behind a line `Name: value` that follows at `at`.
+/// Returns the place after a line `Name: value` that follows at `at`.
 fn behind_header(look: Look<'_>, at: usize) -> Result<Option<usize>, More> {
     let name = behind_gap(look, at)?;
     let colon = look.run_of(name, 24, |byte| LETTER.has(byte) || byte == b'-')?;
@@ -124,7 +124,7 @@ fn behind_header(look: Look<'_>, at: usize) -> Result<Option<usize>, More> {
     Ok(matches!(look.get(end)?, Some(b'\n' | b'\\')).then_some(end))
 }
 
-/// Skips what may stand between two lines of a key.
+/// Skips what may be between two lines of a key.
 pub(super) fn behind_gap(look: Look<'_>, from: usize) -> Result<usize, More> {
     let mut at = from;
     while at - from < LONGEST_GAP {
@@ -136,7 +136,7 @@ pub(super) fn behind_gap(look: Look<'_>, from: usize) -> Result<usize, More> {
                 at + 1
             }
             Some(byte) if DIGIT.has(byte) || byte == b'L' => match behind_number(look, at)? {
-                Some(behind) => behind,
+                Some(after) => after,
                 None => break,
             },
             _ => break,
@@ -194,12 +194,12 @@ impl Body {
     }
 }
 
-/// Gives the place behind the `END` line that stands at `at`.
+/// Returns the position after the `END` line at `at`.
 fn behind_end(look: Look<'_>, at: usize) -> Result<Option<usize>, More> {
     if look.begins(at, DASHES)? { behind_label(look, at + DASHES.len(), b"END ") } else { Ok(None) }
 }
 
-/// Gives the place behind the end of the block if nothing but short lines of a key stands in front of it.
+/// Returns the place after the end of the block if only short lines of a key precede it.
 fn end_nearby(look: Look<'_>, from: usize) -> Result<Option<usize>, More> {
     let mut at = from;
     while at - from < NEAR {

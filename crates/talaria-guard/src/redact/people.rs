@@ -1,7 +1,7 @@
-//! Who somebody is, where a text says it in a form that means nothing else: mentions of Discord and numbers of phones.
+//! Personal data in an unambiguous form: Discord mentions and phone numbers.
 //!
-//! Both come from bridges to chats. A number is hidden in its international form only, of ten to fifteen digits, and not
-//! at the beginning of a line, where a plus is a sign of a diff.
+//! Both come from bridges to chats. A number is hidden in its international form only, of ten to fifteen digits, and
+//! not at the beginning of a line, where a plus is a sign of a diff.
 
 use super::bytes::{DIGIT, IDENT};
 use super::hiding::{Hidden, Until};
@@ -20,7 +20,7 @@ pub(super) fn mention(look: Look<'_>, at: usize) -> Result<Option<Hidden>, More>
     Ok(Some(Hidden { kind: "discord-mention", from: at, sure: end + 1, until: Until::Here }))
 }
 
-/// Finds the number of a phone whose plus is at `at`, behind the byte `before`.
+/// Finds the number of a phone whose plus is at `at`, after the byte `before`.
 pub(super) fn phone(look: Look<'_>, at: usize, before: u8) -> Result<Option<Hidden>, More> {
     if IDENT.has(before) || matches!(before, b'\n' | b'+' | b'/' | b'=') {
         return Ok(None);

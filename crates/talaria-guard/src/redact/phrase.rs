@@ -1,8 +1,8 @@
 //! The words that restore a wallet (BIP-39): twelve to twenty-four short words after a label such as `seed phrase:`.
 //!
 //! There is no list of the words here. They are recognised by their label and their form: three to eight small letters
-//! each, and none of the words that every English sentence has and that list lacks. The scanner asks after a label that a
-//! blank follows, `value.rs` after a name with its sign.
+//! each, and none of the words that every English sentence has and that list lacks. The scanner asks after a label that
+//! a blank follows, `value.rs` after a name with its sign.
 
 use super::bytes::{BLANK, DIGIT, IDENT, LOWER, any};
 use super::commands;
@@ -15,9 +15,9 @@ use super::token;
 const WORDS: std::ops::RangeInclusive<usize> = 12..=24;
 /// How many letters a word has.
 const LETTERS: std::ops::RangeInclusive<usize> = 3..=8;
-/// What may stand between a label and the first word.
+/// What may be between a label and the first word.
 const LONGEST_OPENING: usize = 48;
-/// What may stand between two words: blanks, line ends, commas, quotation marks, numbers.
+/// What may be between two words: blanks, line ends, commas, quotation marks, numbers.
 const LONGEST_GAP: usize = 16;
 
 /// Words of ordinary sentences that are in no phrase.
@@ -103,8 +103,8 @@ fn words(look: Look<'_>, from: usize) -> Result<Option<Hidden>, More> {
     Ok(WORDS.contains(&count).then_some(Hidden { kind: "seed-phrase", from, sure: end, until: Until::Here }))
 }
 
-/// Whether the word that ends at `to` is the beginning of something longer, as in `glpat-…` or `key=…`. It is left for the
-/// rule that knows it.
+/// Whether the word that ends at `to` is the beginning of something longer, as in `glpat-…` or `key=…`. It is left for
+/// the rule that knows it.
 fn begins_a_token(look: Look<'_>, to: usize, gap: &[u8]) -> Result<bool, More> {
     Ok(match gap {
         [] => look.get(to)?.is_some_and(|byte| b"=/@+%&$#~*".contains(&byte)),
@@ -114,8 +114,8 @@ fn begins_a_token(look: Look<'_>, to: usize, gap: &[u8]) -> Result<bool, More> {
 }
 
 /// Whether the word that begins at `at` leads another rule to a secret: `hvs.…`, `mysql -p…`, `"password": "…"`,
-/// `https://…`. A phrase must not swallow such a word, whatever its position: the secret after it would stay visible. No
-/// command or client that is recognised here is in the list of BIP-39.
+/// `https://…`. A phrase must not swallow such a word, whatever its position: the secret after it would stay visible.
+/// No command or client that is recognised here is in the list of BIP-39.
 fn introduces_a_secret(look: Look<'_>, at: usize, word: &[u8], next: usize) -> Result<bool, More> {
     if token::by_family(look, at)?.is_some() || !is_label(word) && commands::is_one(word) {
         return Ok(true);
@@ -139,7 +139,7 @@ fn is_separator(gap: &[u8]) -> bool {
     gap.iter().any(|byte| byte.is_ascii_whitespace() || b",|-\\".contains(byte) || DIGIT.has(*byte))
 }
 
-/// Skips white space, numbers and `marks`, as far as they may stand in front of a word.
+/// Skips white space, numbers and `marks`, as far as they may precede a word.
 fn skip(look: Look<'_>, from: usize, marks: &[u8]) -> Result<usize, More> {
     let mut at = from;
     while at - from < LONGEST_GAP {

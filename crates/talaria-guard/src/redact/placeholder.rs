@@ -1,4 +1,4 @@
-//! Values that stand for a secret and are none: `$TOKEN`, `${{ secrets.X }}`, `<your-token>`, `***`, `null`, `String`.
+//! Placeholders for secrets: `$TOKEN`, `${{ secrets.X }}`, `<your-token>`, `***`, `null`, `String`.
 //!
 //! Owns what such values look like, and the words that are never a secret. Nothing here hides anything; `value.rs` and
 //! `headers.rs` ask.
@@ -27,7 +27,7 @@ const STEMS: &[&str] = &["pass", "pwd", "secret", "token", "key", "auth", "cred"
 const SIZED_TYPES: &[&str] =
     &["u", "i", "f", "int", "uint", "float", "bytes", "char", "varchar", "decimal", "utf"];
 
-/// Whether `value` stands for a secret and is none.
+/// Whether `value` is a placeholder for a secret.
 pub(super) fn is_placeholder(value: &[u8]) -> bool {
     let value = without_punctuation(value.trim_ascii());
     is_mask(value)
@@ -39,7 +39,7 @@ pub(super) fn is_placeholder(value: &[u8]) -> bool {
         || matches!(value, [b'%', letter] if LETTER.has(*letter))
 }
 
-/// Takes off what a sentence puts behind a value.
+/// Strips the punctuation of a sentence after a value.
 pub(super) fn without_punctuation(value: &[u8]) -> &[u8] {
     let marks = value.iter().rev().take_while(|byte| b".,;:!".contains(byte)).count();
     &value[..value.len() - marks]
@@ -113,7 +113,7 @@ pub(super) fn is_capitalised(value: &[u8]) -> bool {
     capital && !is_scrambled(value) && (!any(value, DIGIT) || !any(value, LOWER) && is_identifier(value))
 }
 
-/// Whether capitals stand in `value` more often than words begin: `aBcDeFgH`.
+/// Whether `value` has more capitals than words: `aBcDeFgH`.
 pub(super) fn is_scrambled(value: &[u8]) -> bool {
     let begins = value.windows(2).filter(|pair| LOWER.has(pair[0]) && UPPER.has(pair[1])).count();
     all(value, LETTER) && begins > 0 && (begins + 1) * 3 > value.len()

@@ -1,8 +1,8 @@
 //! One pass over text: finds words, asks the rules at each, and writes markers in the place of secrets.
 //!
 //! Owns the position in the text and nothing of what a secret is. It never goes back: a rule looks ahead over a bounded
-//! stretch, and what is found is counted, not kept. That makes the time linear in the text, whatever the text is. The same
-//! scanner reads whole texts and streams; for a stream `held_from` says what has to be kept until more text comes.
+//! stretch, and what is found is counted, not kept. That makes the time linear in the text, whatever the text is. The
+//! same scanner reads whole texts and streams; for a stream `held_from` says what has to be kept until more text comes.
 
 use super::bytes::{ALNUM, FOLLOWED, IDENT, SPECIAL, WORD};
 use super::encoded::{self, Encoded};
@@ -73,8 +73,8 @@ struct Hiding {
 }
 
 impl Scanner {
-    /// A scanner at the beginning of a text that stands behind the byte `before`.
-    pub(super) fn behind(before: u8) -> Self {
+    /// A scanner at the beginning of a text that follows the byte `before`.
+    pub(super) fn after(before: u8) -> Self {
         Self { state: State::Text, pos: 0, written: 0, edge: (0, before) }
     }
 
@@ -117,7 +117,7 @@ impl Scanner {
         self.written
     }
 
-    /// What is in front of this place is decided; the rest has to be there again, with more behind it.
+    /// Everything before this position is decided; the rest must be passed again, with more after it.
     pub(super) fn held_from(&self) -> usize {
         match &self.state {
             State::Text | State::Hiding(_) => self.pos,
@@ -331,7 +331,7 @@ fn hide(hiding: &mut Hiding, pos: &mut usize, look: Look<'_>) -> Result<(), More
     }
 }
 
-/// Gives the end of a word to which no rule applies, as most are: it neither begins like a secret nor is followed by
+/// Returns the end of a word to which no rule applies, as most are: it neither begins like a secret nor is followed by
 /// anything. Says nothing about the others; `read_word` comes to the same for them, only slower.
 #[inline]
 fn end_of_plain_word(bytes: &[u8], start: usize) -> Option<usize> {
@@ -369,7 +369,7 @@ fn read_opening(look: Look<'_>, word: &mut Word) -> Result<Option<Hidden>, More>
     token::by_family(look, at)
 }
 
-/// Asks the rules for secrets of several parts, at the dot behind the first.
+/// Asks the rules for secrets of several parts, at the dot after the first.
 fn read_parts(look: Look<'_>, word: &Word, dot: usize) -> Result<Option<Hidden>, More> {
     if let Some(from) = word.jwt
         && dot - from <= JWT_KEPT

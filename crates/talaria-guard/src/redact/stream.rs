@@ -1,6 +1,6 @@
-//! Redacts text that comes in pieces, and gives out as much as can be decided.
+//! Redacts text that arrives in pieces, and returns as much as can be decided.
 //!
-//! The pieces together give what `redact` gives for the whole text, however it was cut. Used for everything that streams:
+//! The results together equal `redact` of the whole text, however it was cut. Used for everything that streams:
 //! answers, reasoning, output of commands.
 
 use super::look::Tail;
@@ -11,10 +11,10 @@ const KEPT: usize = 16 * 1024;
 
 /// Redacts one text that comes in pieces.
 ///
-/// In ordinary text only the word at the end is held back, and after the name of a secret what may be its value. Held back
-/// are at most 8 KiB, for a word that begins like a JWT, and otherwise less than 2 KiB: what is undecided at that length is
-/// no JWT and is given out, or is a secret and is hidden. A secret that has been recognised is only counted, so one without
-/// an end takes no memory; its marker comes when it ends.
+/// In ordinary text only the word at the end is held back, and after the name of a secret what may be its value. Held
+/// back are at most 8 KiB, for a word that begins like a JWT, and otherwise less than 2 KiB: what is undecided at that
+/// length is no JWT and is given out, or is a secret and is hidden. A secret that has been recognised is only counted,
+/// so one without an end takes no memory; its marker comes when it ends.
 ///
 /// After `finish` the stream is ready for another text.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub struct Stream {
 impl Stream {
     /// A stream at the beginning of a text.
     pub fn new() -> Self {
-        Self { scanner: Scanner::behind(b'\n'), held: String::new() }
+        Self { scanner: Scanner::after(b'\n'), held: String::new() }
     }
 
     /// Takes the next piece and appends to `out` what is decided.

@@ -1,8 +1,8 @@
 //! Recognises secrets by their own shape, at the beginning of a word.
 //!
-//! Reads the table of `families.rs`, and knows the few shapes that are no prefix and a body: tokens of three parts (JWT,
-//! Discord), numbers with a token behind a colon (Telegram) and client secrets of Azure. Called by the scanner for every
-//! word, so what most words need must stay a few instructions.
+//! Reads the table of `families.rs`, and knows the few shapes that are no prefix and a body: tokens of three parts
+//! (JWT, Discord), numbers with a token after a colon (Telegram) and client secrets of Azure. Called by the scanner for
+//! every word, so what most words need must stay a few instructions.
 
 use super::bytes::{ALNUM, BASE64URL, DIGIT, IDENT, LOWER, SLASH, Set, TILDE, UPPER, WORD, all, any};
 use super::families::{FAMILIES, Family, Shape};
@@ -21,7 +21,7 @@ pub(super) struct Opening(u32);
 impl Opening {
     /// How a JWT begins: `{"` in base64.
     pub(super) const JWT: Self = Self::of(b"eyJ");
-    /// How a PEM block goes on after its dashes.
+    /// What follows the dashes of a PEM block.
     pub(super) const PEM: Self = Self::of(b"BEG");
 
     /// Takes the first three of `bytes`.
@@ -101,7 +101,7 @@ pub(super) fn family(look: Look<'_>, at: usize) -> Result<Option<&'static Family
 /// Finds the secret of a family that begins at `at`.
 pub(super) fn by_family(look: Look<'_>, at: usize) -> Result<Option<Hidden>, More> {
     Ok(family(look, at)?.map(|family| {
-        // A token goes on to the end of its word, also where a secret of another family is glued to it.
+        // A token continues to the end of its word, also where a secret of another family is glued to it.
         let prefix = at + family.prefix.len();
         let (sure, until) = match family.shape {
             Shape::Exact => (prefix + family.least, Until::Here),

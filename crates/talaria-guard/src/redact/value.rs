@@ -42,14 +42,14 @@ pub(super) fn find(look: Look<'_>, given: &Assignment) -> Result<Option<Hidden>,
     if given.form == Form::Element {
         return element(look, given);
     }
-    if let Some((quote, from)) = opened(look, given)? {
+    if let Some((quote, from)) = find_opening(look, given)? {
         return quoted(look, given, quote, from);
     }
     if given.form == Form::Compared { Ok(None) } else { bare(look, given) }
 }
 
-/// Finds the quotation mark that opens the value, also behind a type or inside `Some(…)`.
-fn opened(look: Look<'_>, given: &Assignment) -> Result<Option<(Quote, usize)>, More> {
+/// Finds the quotation mark that opens the value, also after a type or inside `Some(…)`.
+fn find_opening(look: Look<'_>, given: &Assignment) -> Result<Option<(Quote, usize)>, More> {
     if let Some(open) = Quote::open(look, given.value)? {
         return Ok(Some(open));
     }
@@ -71,7 +71,7 @@ fn opened(look: Look<'_>, given: &Assignment) -> Result<Option<(Quote, usize)>, 
 }
 
 fn quoted(look: Look<'_>, given: &Assignment, quote: Quote, from: usize) -> Result<Option<Hidden>, More> {
-    // In code a mark behind a name may also be the end of a text: `input("Password: ")`.
+    // In code a mark after a name may also be the end of a text: `input("Password: ")`.
     let certain = given.form == Form::Field;
     let first = look.get(from)?;
     if !certain && first.is_none_or(|byte| byte.is_ascii_whitespace() || b"),;]}+\"'`".contains(&byte)) {
@@ -110,8 +110,8 @@ fn is_key(look: Look<'_>, text: &[u8], end: usize) -> Result<bool, More> {
     if text.len() > names::LONGEST || !all(text, WORD) || names::read(text).is_none() {
         return Ok(false);
     }
-    let behind = Quote::at(look, end)?.map_or(end, |(_, behind)| behind);
-    let sign = look.run(behind, BLANK, 8)?;
+    let after = Quote::at(look, end)?.map_or(end, |(_, after)| after);
+    let sign = look.run(after, BLANK, 8)?;
     Ok(look.is(sign, b':')? || look.begins(sign, b"=>")?)
 }
 
@@ -163,7 +163,7 @@ fn bare(look: Look<'_>, given: &Assignment) -> Result<Option<Hidden>, More> {
     let value = look.slice(from, end);
     let next = look.get(end)?;
     let form = if given.form == Form::Tight && next == Some(b'&') { Form::Query } else { given.form };
-    let place = Place { form, next, behind: what_follows(look, end, form)? };
+    let place = Place { form, next, after: what_follows(look, end, form)? };
     if value.len() < SEEN && !is_secret(value, given.name, &place) {
         return Ok(None);
     }
@@ -173,18 +173,18 @@ fn bare(look: Look<'_>, given: &Assignment) -> Result<Option<Hidden>, More> {
     hide(look, given.name, from, Until::Bare)
 }
 
-/// Where a value without quotation marks stands.
+/// The context of a value without quotation marks.
 struct Place {
     form: Form,
-    /// The byte behind it.
+    /// The byte after it.
     next: Option<u8>,
     /// What follows after blanks.
-    behind: Behind,
+    after: Following,
 }
 
 /// What follows a value, apart from blanks.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Behind {
+enum Following {
     /// The end of the line or of the surrounding text, a comment, a further option.
     End,
     /// An equals sign: what looks like the value is a type.
@@ -193,15 +193,15 @@ enum Behind {
     Other,
 }
 
-fn what_follows(look: Look<'_>, end: usize, form: Form) -> Result<Behind, More> {
+fn what_follows(look: Look<'_>, end: usize, form: Form) -> Result<Following, More> {
     let next = look.run(end, BLANK, 16)?;
     let apart = next > end;
     Ok(match look.get(next)? {
-        None | Some(b'\n' | b'\r' | b'"' | b'\'' | b'`' | b'\\') => Behind::End,
-        Some(b'#') if apart => Behind::End,
-        Some(b'-' | b'|' | b'&' | b'>') if apart && form == Form::Option => Behind::End,
-        Some(b'=') => Behind::Sign,
-        _ => Behind::Other,
+        None | Some(b'\n' | b'\r' | b'"' | b'\'' | b'`' | b'\\') => Following::End,
+        Some(b'#') if apart => Following::End,
+        Some(b'-' | b'|' | b'&' | b'>') if apart && form == Form::Option => Following::End,
+        Some(b'=') => Following::Sign,
+        _ => Following::Other,
     })
 }
 
@@ -228,16 +228,16 @@ fn is_secret(value: &[u8], name: Name, place: &Place) -> bool {
         return strong || value.len() >= 3 && !constant && (name.role != Role::Vague || is_mixed(value));
     }
     // A variable in a file of settings has no type, and is seldom given another one.
-    if strong && name.style == Style::Capitals && place.behind == Behind::End && all(value, LOWER) {
+    if strong && name.style == Style::Capitals && place.after == Following::End && all(value, LOWER) {
         return value.len() >= 4;
     }
     // Nor has a field of YAML; dashes are in no name of a program.
     let phrase = name.style != Style::Header && value.iter().all(|byte| LOWER.has(*byte) || *byte == b'-');
-    if name.role == Role::Password && place.form == Form::Colon && place.behind == Behind::End && phrase {
+    if name.role == Role::Password && place.form == Form::Colon && place.after == Following::End && phrase {
         return value.len() >= 12 || value.contains(&b'-') || value.len() >= 6 && !names_a_secret(value);
     }
-    let typed = place.behind == Behind::Sign && all(value, IDENT.and(DOT));
-    let named = is_identifier(value) && !(strong && place.behind == Behind::End);
+    let typed = place.after == Following::Sign && all(value, IDENT.and(DOT));
+    let named = is_identifier(value) && !(strong && place.after == Following::End);
     if typed || named || names_a_secret(value) || is_capitalised(value) || is_expression(value) {
         return false;
     }
@@ -258,8 +258,8 @@ fn is_secret(value: &[u8], name: Name, place: &Place) -> bool {
         _ if !plain || called => false,
         (false, Form::Tight) => value.len() >= 20,
         (true, Form::Tight) => value.len() >= 6,
-        (true, _) => value.len() >= 6 && place.behind == Behind::End,
-        (false, _) => value.len() >= 20 && place.behind == Behind::End,
+        (true, _) => value.len() >= 6 && place.after == Following::End,
+        (false, _) => value.len() >= 20 && place.after == Following::End,
     }
 }
 
@@ -296,7 +296,7 @@ pub(super) fn is_path(value: &[u8]) -> bool {
     absolute && (!any(value, UPPER) || value.contains(&b'.') || !token::is_dense(value)) || is_url(value)
 }
 
-/// Whether `value` begins like a URL. What is secret in it is found where it stands.
+/// Whether `value` begins like a URL. Secrets in it are found by their own rules.
 pub(super) fn is_url(value: &[u8]) -> bool {
     let scheme = value.iter().position(|byte| !LETTER.has(*byte) && !b"+.-".contains(byte)).unwrap_or(0);
     scheme > 0 && value[scheme..].starts_with(b"://") && !any(value, BLANK)

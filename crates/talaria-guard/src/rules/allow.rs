@@ -1,15 +1,15 @@
-//! When a line may run without anybody being asked.
+//! Decides when a line may run without a question.
 //!
 //! Owns everything that must hold besides the words: nothing unknown, nothing written, no variable set that changes
 //! what programs do, no option that writes or runs something unless the rule names it (`hazards`). Each command of the
-//! line needs a rule; a program that only starts another needs none for itself, and what a command runs by an option that
-//! its rule names is covered by that rule. In doubt the answer is no. Called by `rules`.
+//! line needs a rule; a program that only starts another needs none for itself, and what a command runs by an option
+//! that its rule names is covered by that rule. In doubt the answer is no. Called by `rules`.
 
 use std::collections::HashSet;
 
 use super::hazards::hazards;
-use super::{Place, Reach, Rule};
-use crate::shell::{Line, Redirect, RedirectKind, Role, Simple, Word};
+use super::{Place, Rule, RuleReach};
+use crate::shell::{CommandRole, Redirect, RedirectKind, ShellLine, SimpleCommand, Word};
 
 /// Variables that change how something looks or how much is said, not what runs.
 const HARMLESS: &[&str] = &[
@@ -69,14 +69,14 @@ const EVALUATING: &[&str] = &[
 /// The rules that together let the line run, or none.
 pub(super) fn permits<'r>(
     rules: &'r [Rule],
-    line: &Line,
+    line: &ShellLine,
     place: Place,
     home: Option<&str>,
 ) -> Option<Vec<&'r Rule>> {
     if line.has_hidden_effects {
         return None;
     }
-    let applies = |rule: &&Rule| place == Place::Inside || rule.reach == Reach::Anywhere;
+    let applies = |rule: &&Rule| place == Place::Inside || rule.reach == RuleReach::Anywhere;
     let mut used: Vec<&Rule> = Vec::new();
     // Commands that run others by an option which their rule names.
     let mut covering: HashSet<usize> = HashSet::new();
@@ -85,18 +85,18 @@ pub(super) fn permits<'r>(
             continue;
         }
         match command.role {
-            Role::Unknown | Role::Code => return None,
-            Role::Runner | Role::Carrier | Role::Frame => {
+            CommandRole::Unknown | CommandRole::Code => return None,
+            CommandRole::Runner | CommandRole::Carrier | CommandRole::Frame => {
                 if !is_harmless(command, None, home) {
                     return None;
                 }
             }
-            Role::Plain | Role::Wrapper if command.words.is_empty() => {
+            CommandRole::Plain | CommandRole::Wrapper if command.words.is_empty() => {
                 if !is_harmless(command, None, home) {
                     return None;
                 }
             }
-            Role::Plain | Role::Wrapper => {
+            CommandRole::Plain | CommandRole::Wrapper => {
                 let hazards = hazards(&command.words);
                 let names = |rule: &Rule| {
                     rule.pattern()
@@ -106,7 +106,9 @@ pub(super) fn permits<'r>(
                     is_harmless(command, Some(rule), home) && rule.must_fit(command, home) && names(rule)
                 };
                 let rule = rules.iter().filter(applies).find(fits)?;
-                if command.role == Role::Plain && (!hazards.is_empty() || !command.assignments.is_empty()) {
+                if command.role == CommandRole::Plain
+                    && (!hazards.is_empty() || !command.assignments.is_empty())
+                {
                     covering.insert(index);
                 }
                 if !used.iter().any(|other| std::ptr::eq(*other, rule)) {
@@ -118,8 +120,8 @@ pub(super) fn permits<'r>(
     (!used.is_empty()).then_some(used)
 }
 
-/// Is all that stands around the words without consequences, or let pass by the rule?
-fn is_harmless(command: &Simple, rule: Option<&Rule>, home: Option<&str>) -> bool {
+/// Returns whether everything around the words is without consequences or allowed by the rule.
+fn is_harmless(command: &SimpleCommand, rule: Option<&Rule>, home: Option<&str>) -> bool {
     let pattern = rule.and_then(Rule::pattern);
     let lets_assign = |name: &str, value: &Word| {
         is_harmless_name(name) || pattern.is_some_and(|pattern| pattern.lets_assign(name, value, home))
@@ -158,7 +160,7 @@ fn is_plain_file(target: &Word) -> bool {
     target.is_settled() && !start.starts_with("/dev/tcp") && !start.starts_with("/dev/udp")
 }
 
-fn evaluates(command: &Simple) -> bool {
+fn evaluates(command: &SimpleCommand) -> bool {
     let Some(program) = command.program() else { return false };
     EVALUATING.contains(&program.as_str())
         && (program == "let" || command.words.iter().skip(1).any(|word| word.marked().contains('[')))

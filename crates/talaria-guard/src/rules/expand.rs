@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use super::scene::READINGS;
-use crate::shell::{Extent, Piece, Word};
+use crate::shell::{Word, WordExtent, WordPiece};
 
 /// What is known when a command is reached.
 pub(super) struct Values<'a> {
@@ -19,7 +19,7 @@ pub(super) struct Values<'a> {
 #[derive(Clone, Default)]
 struct Partial {
     done: Vec<Word>,
-    pieces: Vec<Piece>,
+    pieces: Vec<WordPiece>,
     is_begun: bool,
 }
 
@@ -27,7 +27,7 @@ struct Partial {
 pub(super) fn readings(words: &[Word], values: &Values<'_>) -> Vec<Vec<Word>> {
     let mut all: Vec<Vec<Word>> = vec![Vec::with_capacity(words.len())];
     for word in words {
-        let has_variable = word.pieces().iter().any(|piece| matches!(piece, Piece::Variable(_)));
+        let has_variable = word.pieces().iter().any(|piece| matches!(piece, WordPiece::Variable(_)));
         let choices = if has_variable { expanded(word, values) } else { vec![vec![word.clone()]] };
         if all.len() * choices.len() > READINGS {
             all.iter_mut().for_each(|words| words.push(word.clone()));
@@ -42,11 +42,11 @@ pub(super) fn readings(words: &[Word], values: &Values<'_>) -> Vec<Vec<Word>> {
 }
 
 fn expanded(word: &Word, values: &Values<'_>) -> Vec<Vec<Word>> {
-    let is_many = word.extent() == Extent::Many;
+    let is_many = word.extent() == WordExtent::Many;
     let separators = values.separators();
     let mut all = vec![Partial::default()];
     for piece in word.pieces() {
-        let Piece::Variable(name) = piece else {
+        let WordPiece::Variable(name) = piece else {
             all.iter_mut().for_each(|partial| partial.push(piece.clone()));
             continue;
         };
@@ -90,13 +90,13 @@ impl Values<'_> {
 }
 
 impl Partial {
-    fn push(&mut self, piece: Piece) {
+    fn push(&mut self, piece: WordPiece) {
         self.is_begun = true;
         self.pieces.push(piece);
     }
 
     /// Ends the word that is being put together.
-    fn end(&mut self, extent: Extent) {
+    fn end(&mut self, extent: WordExtent) {
         if std::mem::take(&mut self.is_begun) {
             let word = Word::new(std::mem::take(&mut self.pieces), extent);
             self.done.push(word.text().map(Word::known).unwrap_or(word));
@@ -104,20 +104,20 @@ impl Partial {
     }
 
     /// Puts a value in; where it is not quoted, it is split.
-    fn put(&mut self, choice: &[Word], separators: Option<&str>, extent: Extent) {
+    fn put(&mut self, choice: &[Word], separators: Option<&str>, extent: WordExtent) {
         for (at, value) in choice.iter().enumerate() {
             if at > 0 {
                 self.end(extent);
             }
             for piece in value.pieces() {
                 match (piece, separators) {
-                    (Piece::Text(text), Some(separators)) => {
+                    (WordPiece::Text(text), Some(separators)) => {
                         for (at, part) in text.split(|c| separators.contains(c)).enumerate() {
                             if at > 0 {
                                 self.end(extent);
                             }
                             if !part.is_empty() {
-                                self.push(Piece::Text(part.to_owned()));
+                                self.push(WordPiece::Text(part.to_owned()));
                             }
                         }
                     }
@@ -128,7 +128,7 @@ impl Partial {
         }
     }
 
-    fn finish(mut self, extent: Extent) -> Vec<Word> {
+    fn finish(mut self, extent: WordExtent) -> Vec<Word> {
         self.end(extent);
         self.done
     }

@@ -1,7 +1,7 @@
 //! The hard floor: what is refused in every mode, and cannot be configured away.
 //!
 //! Owns the list and its words for people. Each entry must be precise: it hits what is known to be a catastrophe, and
-//! leaves alone what merely looks like one; what cannot be known is somebody else's question. Called by `rules`.
+//! leaves alone what merely looks like one; what cannot be known is decided elsewhere. Called by `rules`.
 
 mod bomb;
 mod disk;

@@ -4,7 +4,7 @@
 //! for the tools of MCP servers.
 
 use super::pattern::BadPattern;
-use crate::shell::{Piece, Word};
+use crate::shell::{Word, WordPiece};
 
 /// A character of a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,9 +90,9 @@ pub(super) fn symbols(word: &Word, home: Option<&str>) -> Vec<Symbol> {
     let mut symbols = Vec::new();
     for piece in word.pieces() {
         match piece {
-            Piece::Text(text) => symbols.extend(text.chars().map(Symbol::Char)),
-            Piece::Home => symbols.extend(home.unwrap_or("~").chars().map(Symbol::Char)),
-            Piece::Glob(_) | Piece::Variable(_) | Piece::Unknown => symbols.push(Symbol::Any),
+            WordPiece::Text(text) => symbols.extend(text.chars().map(Symbol::Char)),
+            WordPiece::Home => symbols.extend(home.unwrap_or("~").chars().map(Symbol::Char)),
+            WordPiece::Glob(_) | WordPiece::Variable(_) | WordPiece::Unknown => symbols.push(Symbol::Any),
         }
     }
     symbols

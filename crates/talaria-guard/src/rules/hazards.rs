@@ -2,20 +2,21 @@
 //!
 //! Owns the table, program by program. A `*` of an allow rule does not cover such a word; the rule must name it, in its
 //! place. A word that is not known could be one of them and counts as one. Programs that write or run by nature (`cp`,
-//! `bash`) are not in the table: who names them in a rule means it. To add a program: a line in `TABLE`. Called by `allow`.
+//! `bash`) are not in the table: who names them in a rule means it. To add a program: a line in `TABLE`. Called by
+//! `allow`.
 
-use crate::shell::{Extent, Word, awk_effects, git_verb, is_interpreter, sed_scripts};
+use crate::shell::{Word, WordExtent, awk_effects, git_verb, is_interpreter, sed_scripts};
 
 /// A word that a rule must name.
 pub(super) struct Hazard {
-    /// Where it stands among the words of the command.
+    /// Its position among the words of the command.
     pub(super) at: usize,
     /// How many bytes of it the rule must spell out: the name of an option, or all of it.
     pub(super) length: usize,
 }
 
-/// What is dangerous for a program: its names, letters, long options (with one dash or two), and words as they are; a word
-/// that ends in `=` or `:` stands for all that begin with it.
+/// What is dangerous for a program: its names, letters, long options (with one dash or two), and words as they are; a
+/// word that ends in `=` or `:` matches all that begin with it.
 type Entry = (&'static [&'static str], &'static str, &'static [&'static str], &'static [&'static str]);
 
 const TABLE: &[Entry] = &[
@@ -589,7 +590,7 @@ pub(super) fn hazards(words: &[Word]) -> Vec<Hazard> {
 fn length(word: &Word, (names, letters, long, exact): &Entry) -> Option<usize> {
     let start = word.start();
     // A name of a file that begins with a dash is an option too.
-    if start.is_empty() && !word.is_settled() || word.extent() == Extent::Many && start.is_empty() {
+    if start.is_empty() && !word.is_settled() || word.extent() == WordExtent::Many && start.is_empty() {
         return Some(usize::MAX);
     }
     let fits = |known: &&&str| match known.ends_with(['=', ':', '+', '@']) {

@@ -1,8 +1,8 @@
 //! Patterns of rules: how they are written, and when a command fits one.
 //!
 //! A pattern is words. Each is compared with one word of a simple command, after quotes, wrappers and shells are gone:
-//! - `*` inside a word stands for any characters of that one word;
-//! - a last word `*` (or `**`) stands for any number of further words, none included; without it the number of words
+//! - `*` inside a word matches any characters of that one word;
+//! - a last word `*` (or `**`) matches any number of further words, including none; without it the number of words
 //!   must be equal;
 //! - the first word is the program. Without a `/` it is compared with the name alone: `rm` is also `/bin/rm`;
 //! - `~` at the start of a word is the home directory, `'…'`, `"…"` and `\` take a character as it is;
@@ -14,7 +14,7 @@
 
 use super::glob::{Glob, Symbol, symbols};
 use super::spelling::{self, Wanted, could_be_option};
-use crate::shell::{Extent, Simple, Word, is_carrier, is_trusted};
+use crate::shell::{SimpleCommand, Word, WordExtent, is_carrier, is_trusted};
 
 /// Why a pattern cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -27,13 +27,13 @@ pub enum BadPattern {
     Unclosed,
     /// It holds more than one command.
     #[error(
-        "can never match: a rule is about one command, and {0:?} stands between commands; write a rule for each"
+        "can never match: a rule is about one command, and {0:?} is a shell operator; write a rule for each command"
     )]
     Operator(char),
     /// It holds an expansion.
     #[error("can never match: {0:?} is not expanded in rules; write * for what differs")]
     Expansion(char),
-    /// `**` stands before other words.
+    /// `**` is before other words.
     #[error("has ** before other words: it may only be the last word")]
     RestNotLast,
     /// No program is named.
@@ -126,17 +126,17 @@ impl Pattern {
     /// Could the command be one of these when it runs?
     ///
     /// Either word by word, or by what its options and operands mean.
-    pub(super) fn could_fit(&self, command: &Simple, home: Option<&str>) -> bool {
+    pub(super) fn could_fit(&self, command: &SimpleCommand, home: Option<&str>) -> bool {
         !command.words.is_empty() && (self.could_be(command, home) || self.could_mean(command, home))
     }
 
-    fn could_mean(&self, command: &Simple, home: Option<&str>) -> bool {
+    fn could_mean(&self, command: &SimpleCommand, home: Option<&str>) -> bool {
         let ([program, wanted @ ..], Some((first, words))) =
             (self.words.as_slice(), command.words.split_first())
         else {
             return false;
         };
-        if first.extent() == Extent::Many || !could_be_program(program, &symbols(first, home), home) {
+        if first.extent() == WordExtent::Many || !could_be_program(program, &symbols(first, home), home) {
             return false;
         }
         let name = command.program().unwrap_or_else(|| program.sample().to_ascii_lowercase());
@@ -144,14 +144,14 @@ impl Pattern {
         spelling::could_mean(&wanted, &name, words, home)
     }
 
-    fn could_be(&self, command: &Simple, home: Option<&str>) -> bool {
+    fn could_be(&self, command: &SimpleCommand, home: Option<&str>) -> bool {
         // For each number of pattern words: can they be used up by the words so far?
         let count = self.words.len();
         let mut reached = vec![false; count + 1];
         reached[0] = true;
         for word in &command.words {
             let mut next = vec![false; count + 1];
-            if word.extent() == Extent::Many {
+            if word.extent() == WordExtent::Many {
                 let is_file = count > 0 && !reached[0] && !could_be_option(word);
                 for at in 0..=count {
                     // Names of files are no options.
@@ -178,8 +178,8 @@ impl Pattern {
     }
 
     /// Is it certain that the command is one of these, because nothing in it is unknown?
-    pub(super) fn is_certain(&self, command: &Simple, home: Option<&str>) -> bool {
-        let is_known = |word: &Word| word.extent() == Extent::One && word.is_settled();
+    pub(super) fn is_certain(&self, command: &SimpleCommand, home: Option<&str>) -> bool {
+        let is_known = |word: &Word| word.extent() == WordExtent::One && word.is_settled();
         let program = command.words.first().and_then(Word::text);
         let is_program =
             |program: &str| self.words.first().is_none_or(|glob| must_be_program(glob, program, home));
@@ -195,13 +195,13 @@ impl Pattern {
         self.words.is_empty() || self.words.get(at).is_some_and(|glob| glob.literal_start() >= length)
     }
 
-    /// Does the rule spell out a whole command, so that whoever wrote it has seen all of it?
+    /// Returns whether the rule spells out a whole command, so that its author has seen all of it.
     pub(super) fn is_exact(&self) -> bool {
         self.tail == Tail::Nothing && self.words.iter().all(|glob| !glob.has_star())
     }
 
     /// Must the words of the command fit, whatever is not known about them turns out to be?
-    pub(super) fn must_fit(&self, command: &Simple, home: Option<&str>) -> bool {
+    pub(super) fn must_fit(&self, command: &SimpleCommand, home: Option<&str>) -> bool {
         let words = &command.words;
         let is_enough = match self.tail {
             Tail::Nothing => words.len() == self.words.len(),
@@ -211,7 +211,7 @@ impl Pattern {
         is_enough
             && self.words.iter().zip(words).enumerate().all(|(at, (glob, word))| match at {
                 0 => must_be_program(glob, program, home),
-                _ => word.extent() == Extent::One && glob.must_match(&symbols(word, home), home),
+                _ => word.extent() == WordExtent::One && glob.must_match(&symbols(word, home), home),
             })
     }
 
@@ -231,14 +231,14 @@ impl Pattern {
     }
 }
 
-/// Compares names without case: some file systems do not tell `RM` from `rm`.
+/// Compares names without case: some file systems do not distinguish `RM` from `rm`.
 fn could_be_program(glob: &Glob, symbols: &[Symbol], home: Option<&str>) -> bool {
     if glob.contains('/') {
         return glob.could_match(symbols, home);
     }
     let slash = symbols.iter().rposition(|symbol| *symbol == Symbol::Char('/')).map_or(0, |at| at + 1);
     let name = &symbols[slash..];
-    // What is not known may hold a slash: then only what stands behind it counts.
+    // Unknown text may contain a slash: then only what follows it counts.
     let name = match name.iter().rposition(|symbol| *symbol == Symbol::Any) {
         Some(at) => &name[at..],
         None => name,
@@ -250,7 +250,7 @@ fn could_be_program(glob: &Glob, symbols: &[Symbol], home: Option<&str>) -> bool
     glob.to_lower_case().could_match(&name.iter().map(lower).collect::<Vec<_>>(), home)
 }
 
-/// A bare name fits a program of that name only where the system keeps its programs: anybody can write `./cargo`.
+/// A bare name fits a program of that name only where the system keeps its programs: anyone can write `./cargo`.
 fn must_be_program(glob: &Glob, program: &str, home: Option<&str>) -> bool {
     let text = |text: &str| text.chars().map(Symbol::Char).collect::<Vec<_>>();
     if glob.contains('/') {

@@ -1,10 +1,10 @@
 //! Which rule to offer when a person says "always allow this".
 //!
 //! Owns for which programs a rule can be sensible at all. Never for one that runs whatever it is given, removes, or
-//! gives rights; then none is offered. What is offered must itself allow the command. Called when a request is shown.
+//! grants rights; then none is offered. What is offered must itself allow the command. Called when a request is shown.
 
-use super::{Ground, Place, Reach, Rule, Rules, Subject, Verdict};
-use crate::shell::{Role, Simple, Word, is_trusted, parse};
+use super::{Ground, Place, Rule, RuleReach, RuleSubject, Rules, Verdict};
+use crate::shell::{CommandRole, SimpleCommand, Word, is_trusted, parse};
 
 /// Programs with commands of their own: the first word after the name says what they do.
 const WITH_COMMANDS: &[&str] = &[
@@ -119,19 +119,19 @@ const RUNNERS: &[&str] =
 /// Proposes the text of an allow rule for a command, if one makes sense.
 pub fn propose(line: &str) -> Option<String> {
     let parsed = parse(line).ok()?;
-    let commands: Vec<&Simple> = parsed
+    let commands: Vec<&SimpleCommand> = parsed
         .commands
         .iter()
-        .filter(|command| !matches!(command.role, Role::Runner | Role::Carrier))
+        .filter(|command| !matches!(command.role, CommandRole::Runner | CommandRole::Carrier))
         .collect();
     let [command] = commands.as_slice() else { return None };
-    if command.role != Role::Plain || !command.assignments.is_empty() {
+    if command.role != CommandRole::Plain || !command.assignments.is_empty() {
         return None;
     }
     let words: Vec<&str> = command.words.iter().map(Word::text).collect::<Option<_>>()?;
     let (program, arguments) = words.split_first()?;
     let name = command.program()?;
-    // A program that anybody can write is as good as an interpreter.
+    // A program that anyone can replace is as dangerous as an interpreter.
     let is_free = NEVER.contains(&name.as_str()) || name.starts_with("python") || !is_trusted(program);
     if is_free {
         return None;
@@ -148,9 +148,9 @@ pub fn propose(line: &str) -> Option<String> {
         },
         _ => words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "),
     };
-    let rule = Rule::allow(&text, Reach::Inside).ok()?;
+    let rule = Rule::allow(&text, RuleReach::Inside).ok()?;
     let rules = Rules { allow: vec![rule], ..Rules::default() };
-    let subject = Subject::Command { line, ground: Ground::default() };
+    let subject = RuleSubject::Command { line, ground: Ground::default() };
     matches!(rules.judge(&subject, Place::Inside), Verdict::Allowed { .. }).then_some(text)
 }
 

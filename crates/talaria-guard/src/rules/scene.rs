@@ -1,15 +1,15 @@
-//! The line as it would unfold: which directory each command stands in, and what simple variables hold.
+//! The line as it would run: the directory of each command, and the values of simple variables.
 //!
-//! Owns the following of `cd`, of `NAME=value`, of loop variables and of positional parameters with known values, of names
-//! that `read` and `xargs` get from a known input, and the way from a word to a normal path. Good enough to recognise the
-//! worst; never used to allow anything. Called by the floor and by `written`.
+//! Owns the following of `cd`, of `NAME=value`, of loop variables and of positional parameters with known values, of
+//! names that `read` and `xargs` get from a known input, and the way from a word to a normal path. Good enough to
+//! recognise the worst; never used to allow anything. Called by the floor and by `written`.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use super::Ground;
 use super::expand::{Values, readings};
-use crate::shell::{GroupKind, Line, Piece, RedirectKind, Role, Simple, Word};
+use crate::shell::{CommandRole, GroupKind, RedirectKind, ShellLine, SimpleCommand, Word, WordPiece};
 
 /// In a path: text that is not known.
 const UNKNOWN: char = '\u{FDD0}';
@@ -27,7 +27,7 @@ const AROUND: usize = 64;
 
 /// A line and what is known about its surroundings.
 pub(super) struct Scene<'a> {
-    pub(super) line: &'a Line,
+    pub(super) line: &'a ShellLine,
     ground: Ground<'a>,
     directories: Vec<Option<Rc<str>>>,
     readings: Vec<Vec<Vec<Word>>>,
@@ -41,7 +41,7 @@ pub(super) struct Scene<'a> {
 
 impl<'a> Scene<'a> {
     /// Follows the line from its first command to its last.
-    pub(super) fn new(line: &'a Line, ground: Ground<'a>) -> Self {
+    pub(super) fn new(line: &'a ShellLine, ground: Ground<'a>) -> Self {
         let mut scene = Self {
             line,
             ground,
@@ -84,7 +84,7 @@ impl<'a> Scene<'a> {
         scene
     }
 
-    /// Notes what stands behind what it is needed for: redirects of groups, calls of functions.
+    /// Records what is written after the commands that need it: redirects of groups, calls of functions.
     fn look_ahead(&mut self) {
         let functions: HashSet<&str> = self
             .line
@@ -96,7 +96,7 @@ impl<'a> Scene<'a> {
             })
             .collect();
         for (index, command) in self.line.commands.iter().enumerate() {
-            if command.role == Role::Frame {
+            if command.role == CommandRole::Frame {
                 self.frames.entry(command.at.group).or_default().push(index);
             }
             let name = command.words.first().and_then(Word::text).filter(|name| functions.contains(name));
@@ -143,10 +143,10 @@ impl<'a> Scene<'a> {
         for name in self.input(xargs).into_iter().filter(|name| name.len() <= LONGEST).take(READINGS) {
             let filled = plain.iter().map(|word| {
                 let pieces = word.pieces().iter().map(|piece| match piece {
-                    Piece::Unknown => Piece::Text(name.clone()),
+                    WordPiece::Unknown => WordPiece::Text(name.clone()),
                     other => other.clone(),
                 });
-                Word::new(pieces.collect(), crate::shell::Extent::One)
+                Word::new(pieces.collect(), crate::shell::WordExtent::One)
             });
             readings.push(filled.collect());
         }
@@ -201,7 +201,7 @@ impl<'a> Scene<'a> {
                     .iter()
                     .fold(self.known_text(word), |text, escape| text.replace(escape, " "));
                 // Every name in a directory is as good as the directory.
-                let has_glob = word.pieces().iter().any(|piece| matches!(piece, Piece::Glob(_)));
+                let has_glob = word.pieces().iter().any(|piece| matches!(piece, WordPiece::Glob(_)));
                 let text =
                     text.strip_suffix('*').filter(|text| has_glob && text.ends_with('/')).unwrap_or(&text);
                 names.extend(text.split_whitespace().map(str::to_owned));
@@ -212,11 +212,11 @@ impl<'a> Scene<'a> {
 
     /// The text of a word with the home directory put in; what is not known stays marked.
     fn known_text(&self, word: &Word) -> String {
-        let text = |piece: &Piece| match piece {
-            Piece::Text(text) => text.clone(),
-            Piece::Home => self.ground.home.unwrap_or("~").to_owned(),
-            Piece::Glob(glob) => glob.clone(),
-            Piece::Variable(_) | Piece::Unknown => UNKNOWN.to_string(),
+        let text = |piece: &WordPiece| match piece {
+            WordPiece::Text(text) => text.clone(),
+            WordPiece::Home => self.ground.home.unwrap_or("~").to_owned(),
+            WordPiece::Glob(glob) => glob.clone(),
+            WordPiece::Variable(_) | WordPiece::Unknown => UNKNOWN.to_string(),
         };
         word.pieces().iter().map(text).collect()
     }
@@ -225,7 +225,7 @@ impl<'a> Scene<'a> {
     fn assign(&self, index: usize, variables: &mut HashMap<String, Vec<Word>>) {
         let command = &self.line.commands[index];
         if command.words.is_empty() || is_declaration(command) {
-            if command.role == Role::Frame {
+            if command.role == CommandRole::Frame {
                 command.assignments.iter().for_each(|set| drop(variables.remove(set.name.as_str())));
             }
             for set in &command.assignments {
@@ -235,7 +235,7 @@ impl<'a> Scene<'a> {
                 let known: Vec<Word> =
                     found.into_iter().flatten().filter(is_followed).take(READINGS).collect();
                 match command.role {
-                    Role::Frame => variables.entry(set.name.clone()).or_default().extend(known),
+                    CommandRole::Frame => variables.entry(set.name.clone()).or_default().extend(known),
                     _ => drop(variables.insert(set.name.clone(), known)),
                 }
             }
@@ -297,10 +297,10 @@ impl<'a> Scene<'a> {
         self.stages.get(&(pipeline, stage)).copied()
     }
 
-    /// The directory after the command, if it is one that changes it; none inside if nobody knows.
+    /// The directory after the command, if it is one that changes it; none inside if it is unknown.
     fn changes_directory(&self, index: usize) -> Option<Option<Rc<str>>> {
         let command = &self.line.commands[index];
-        if command.role != Role::Plain {
+        if command.role != CommandRole::Plain {
             return None;
         }
         let words = self.readings[index].first()?;
@@ -354,8 +354,12 @@ pub(super) fn is_open(path: &str) -> bool {
     path.contains(UNKNOWN)
 }
 
-fn directory_of(line: &Line, scope: usize, scopes: &mut HashMap<usize, Option<Rc<str>>>) -> Option<Rc<str>> {
-    // A process of its own starts where the one around it stands.
+fn directory_of(
+    line: &ShellLine,
+    scope: usize,
+    scopes: &mut HashMap<usize, Option<Rc<str>>>,
+) -> Option<Rc<str>> {
+    // A separate process starts in the directory of the one around it.
     let mut around = scope;
     while !scopes.contains_key(&around) && around != 0 {
         around = line.groups[line.groups[around].at.group].scope;
@@ -365,14 +369,14 @@ fn directory_of(line: &Line, scope: usize, scopes: &mut HashMap<usize, Option<Rc
     here
 }
 
-fn is_declaration(command: &Simple) -> bool {
+fn is_declaration(command: &SimpleCommand) -> bool {
     command
         .program()
         .is_some_and(|name| matches!(name.as_str(), "export" | "declare" | "typeset" | "local" | "readonly"))
 }
 
 /// The words after the text of `sh -c`: `$1` and what follows, without `$0`.
-fn shell_arguments(owner: &Simple) -> Option<Vec<Word>> {
+fn shell_arguments(owner: &SimpleCommand) -> Option<Vec<Word>> {
     let name = owner.program()?;
     if !matches!(name.as_str(), "sh" | "bash" | "zsh" | "dash" | "ksh" | "mksh" | "ash") {
         return None;
@@ -398,12 +402,12 @@ fn short(words: &[Word]) -> Vec<Word> {
 
 /// A value is not split when it is assigned.
 fn quoted(value: &Word) -> Word {
-    Word::new(value.pieces().to_vec(), crate::shell::Extent::One)
+    Word::new(value.pieces().to_vec(), crate::shell::WordExtent::One)
 }
 
 /// Is the value worth keeping: short, and nothing in it unknown but names of files?
 fn is_followed(value: &Word) -> bool {
-    let is_open = |piece: &Piece| matches!(piece, Piece::Variable(_) | Piece::Unknown);
+    let is_open = |piece: &WordPiece| matches!(piece, WordPiece::Variable(_) | WordPiece::Unknown);
     !value.pieces().iter().any(is_open) && value.marked().len() <= LONGEST
 }
 
@@ -411,18 +415,18 @@ fn raw_path(word: &Word) -> String {
     let mut path = String::new();
     for piece in word.pieces() {
         match piece {
-            Piece::Text(text) => {
+            WordPiece::Text(text) => {
                 if path.is_empty() && text.starts_with('~') {
                     path.push_str("./");
                 }
                 path.extend(text.chars().map(|c| if c == '*' { PLAIN_STAR } else { c }));
             }
-            Piece::Home => path.push('~'),
-            Piece::Glob(glob) => path.push(if glob == "*" { '*' } else { '?' }),
-            Piece::Variable(name) if name == "CODEX_HOME" => path.push_str("~/.codex"),
-            Piece::Variable(name) if name == "TALARIA_HOME" => path.push_str("~/.talaria"),
-            Piece::Variable(name) if name == "PWD" => path.push('.'),
-            Piece::Variable(_) | Piece::Unknown => path.push(UNKNOWN),
+            WordPiece::Home => path.push('~'),
+            WordPiece::Glob(glob) => path.push(if glob == "*" { '*' } else { '?' }),
+            WordPiece::Variable(name) if name == "CODEX_HOME" => path.push_str("~/.codex"),
+            WordPiece::Variable(name) if name == "TALARIA_HOME" => path.push_str("~/.talaria"),
+            WordPiece::Variable(name) if name == "PWD" => path.push('.'),
+            WordPiece::Variable(_) | WordPiece::Unknown => path.push(UNKNOWN),
         }
     }
     path

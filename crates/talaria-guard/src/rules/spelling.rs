@@ -1,13 +1,13 @@
 //! When a command is what a deny rule means, however its options are spelled.
 //!
-//! Options count wherever they stand, joined or apart, by any of their names; words before a program's own command
-//! (`git -C . push`) do not hide it. Further options never help a command to escape: a rule names some of its options, the
+//! Options count at any position, joined or apart, by any of their names; words before a program's own command (`git -C
+//! . push`) do not hide it. Further options never help a command to escape: a rule names some of its options, the
 //! command may have more. A word of which it is not known whether it is the value of an option counts as both. Used for
 //! deny rules alone; an allow rule is read word by word. Called by `pattern`.
 
 use super::glob::{Glob, symbols};
 use super::synonyms::{are_same, has_one_dash, meant_by};
-use crate::shell::{Extent, Piece, Word, git_verb};
+use crate::shell::{Word, WordExtent, WordPiece, git_verb};
 
 /// Options that never take a value.
 const FLAGS: &[&str] = &["quiet", "verbose", "silent", "debug", "help", "version", "yes", "dry-run"];
@@ -82,7 +82,7 @@ fn could_follow(
     home: Option<&str>,
 ) -> bool {
     let count = wanted.len();
-    // Expressions with one dash have values wherever they stand.
+    // Expressions with one dash have values at any position.
     let may_skip = is_open || has_one_dash(program);
     let mut reached = vec![false; count + 1];
     reached[0] = true;
@@ -130,7 +130,7 @@ impl<'a> Given<'a> {
     }
 
     fn from_word(word: &'a Word) -> Self {
-        let is_many = word.extent() == Extent::Many;
+        let is_many = word.extent() == WordExtent::Many;
         Self { start: word.start(), is_known: word.is_settled(), is_many }
     }
 }
@@ -173,7 +173,7 @@ fn classes(program: &str, words: &[Given<'_>]) -> Vec<Class> {
     classes
 }
 
-/// How many words stand before git's own command.
+/// Returns the number of words before git's own command.
 fn before_verb(words: &[Given<'_>]) -> usize {
     let all: Vec<Word> =
         std::iter::once(Word::known("git")).chain(words.iter().map(|word| Word::known(word.start))).collect();
@@ -197,8 +197,8 @@ fn has_value(option: &str) -> bool {
 /// Could the word turn out to be an option? Names of files hardly ever do: only if no sign of a name is in them.
 pub(super) fn could_be_option(word: &Word) -> bool {
     let is_sign = |c: char| !(c.is_ascii_alphabetic() || c == '-');
-    let is_name = |piece: &Piece| matches!(piece, Piece::Text(text) if text.contains(is_sign));
-    let is_file = |piece: &Piece| matches!(piece, Piece::Glob(_) | Piece::Text(_));
+    let is_name = |piece: &WordPiece| matches!(piece, WordPiece::Text(text) if text.contains(is_sign));
+    let is_file = |piece: &WordPiece| matches!(piece, WordPiece::Glob(_) | WordPiece::Text(_));
     let is_file_name = word.pieces().iter().all(is_file) && word.pieces().iter().any(is_name);
     word.start().is_empty() && !word.is_settled() && !is_file_name
 }

@@ -1,8 +1,8 @@
 //! Options with several names: which short and long forms mean the same, program by program.
 //!
-//! Data and its look-up alone. A program that is not in the table is read with suspicion: a letter may then stand for any
-//! long option that begins with it. To add a program: its lines in `GROUPS`, one for each option that has several names.
-//! Called by `spelling`.
+//! Data and its look-up alone. A program that is not in the table is read with suspicion: a letter may then mean any
+//! long option that begins with it. To add a program: its lines in `GROUPS`, one for each option that has several
+//! names. Called by `spelling`.
 
 /// Names of one option: a program, git's or another program's own command (empty for all), the names.
 type Group = (&'static str, &'static str, &'static [&'static str]);

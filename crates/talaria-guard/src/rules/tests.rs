@@ -13,14 +13,14 @@ const GROUND: Ground<'_> = Ground { cwd: Some("/home/dev/work"), home: Some("/ho
 
 fn rules(allow: &[&str], deny: &[&str]) -> Rules {
     Rules {
-        allow: allow.iter().map(|text| Rule::allow(text, Reach::Inside).unwrap()).collect(),
+        allow: allow.iter().map(|text| Rule::allow(text, RuleReach::Inside).unwrap()).collect(),
         deny: deny.iter().map(|text| Rule::deny(text).unwrap()).collect(),
         are_incomplete: false,
     }
 }
 
 fn judge(rules: &Rules, line: &str) -> Verdict {
-    rules.judge(&Subject::Command { line, ground: GROUND }, Place::Inside)
+    rules.judge(&RuleSubject::Command { line, ground: GROUND }, Place::Inside)
 }
 
 /// As Codex sends it.

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use super::Unseen;
 use super::scene::{Scene, is_open};
-use crate::shell::{RedirectKind, Role, Word, is_interpreter};
+use crate::shell::{CommandRole, RedirectKind, Word, is_interpreter};
 
 /// Programs whose last operand is written.
 const LAST: &[&str] = &["cp", "mv", "ln", "install", "gcp", "gmv", "scp", "rsync"];
@@ -54,11 +54,11 @@ const RUN_BY_PLACE: &[&str] = &[
 
 /// What in the line deny rules cannot see, if anything.
 pub(super) fn unseen(scene: &Scene<'_>) -> Option<Unseen> {
-    let has = |role: Role| scene.line.commands.iter().any(|command| command.role == role);
-    if has(Role::Code) {
+    let has = |role: CommandRole| scene.line.commands.iter().any(|command| command.role == role);
+    if has(CommandRole::Code) {
         return Some(Unseen::Code);
     }
-    if has(Role::Unknown) {
+    if has(CommandRole::Unknown) {
         return Some(Unseen::Commands);
     }
     runs_what_it_writes(scene).then_some(Unseen::Written)
@@ -153,7 +153,7 @@ fn is_remote_name(word: &Word) -> bool {
 /// The files that a command runs: itself, the script of a shell or an interpreter, a file named by an option.
 fn files_run(scene: &Scene<'_>, index: usize) -> Vec<String> {
     let command = &scene.line.commands[index];
-    if matches!(command.role, Role::Frame | Role::Unknown | Role::Code) {
+    if matches!(command.role, CommandRole::Frame | CommandRole::Unknown | CommandRole::Code) {
         return Vec::new();
     }
     let mut files = Vec::new();

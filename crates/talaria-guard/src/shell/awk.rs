@@ -1,7 +1,7 @@
 //! What a program for awk does besides printing.
 //!
-//! Owns the search for `system`, pipes and files written to in the text of a program, strings and regular expressions left
-//! out. In doubt it says yes. Called by `code` (does it run something?) and by the allow rules (does it write?).
+//! Owns the search for `system`, pipes and files written to in the text of a program, strings and regular expressions
+//! left out. In doubt it says yes. Called by `code` (does it run something?) and by the allow rules (does it write?).
 
 use super::word::Word;
 
@@ -104,7 +104,7 @@ fn without_literals(text: &str) -> String {
                 let _ = chars.by_ref().find(|c| *c == '\n');
                 code.push('\n');
             }
-            // Where a value cannot stand before it, a slash begins a regular expression.
+            // Where no value can precede it, a slash begins a regular expression.
             '/' if begins_expression(&code) => {
                 skip_to(&mut chars, '/');
                 code.push('0');

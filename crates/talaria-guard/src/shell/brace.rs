@@ -3,7 +3,7 @@
 //! Owns what counts as a brace expression and how many words it may become; a sequence `{1..9}` and anything larger
 //! than the limit is undecidable. Without recursion, so that no text makes it deep. Called by the lexer.
 
-use super::word::{Extent, Piece, Word};
+use super::word::{Word, WordExtent, WordPiece};
 
 /// How many words one word may become.
 const LIMIT: usize = 64;
@@ -14,7 +14,7 @@ const DEPTH: usize = 16;
 /// A part of a word before braces are expanded.
 #[derive(Debug, Clone)]
 pub(super) enum Part {
-    Piece(Piece),
+    Piece(WordPiece),
     /// An unquoted `{`.
     Open,
     /// An unquoted `,`.
@@ -25,9 +25,9 @@ pub(super) enum Part {
 
 /// An opened brace: the alternatives that are complete, and the one being read. Each in all its variants.
 struct Frame {
-    done: Vec<Vec<Piece>>,
+    done: Vec<Vec<WordPiece>>,
     commas: usize,
-    current: Vec<Vec<Piece>>,
+    current: Vec<Vec<WordPiece>>,
 }
 
 impl Frame {
@@ -37,7 +37,7 @@ impl Frame {
 }
 
 /// Joins the parts as they are written, as in an assignment.
-pub(super) fn literal(parts: Vec<Part>, extent: Extent) -> Word {
+pub(super) fn literal(parts: Vec<Part>, extent: WordExtent) -> Word {
     let pieces = parts.into_iter().map(|part| match part {
         Part::Piece(piece) => piece,
         Part::Open => text("{"),
@@ -48,7 +48,7 @@ pub(super) fn literal(parts: Vec<Part>, extent: Extent) -> Word {
 }
 
 /// Expands the braces of a word.
-pub(super) fn expand(parts: Vec<Part>, extent: Extent) -> Vec<Word> {
+pub(super) fn expand(parts: Vec<Part>, extent: WordExtent) -> Vec<Word> {
     if !parts.iter().any(|part| matches!(part, Part::Open)) {
         return vec![literal(parts, extent)];
     }
@@ -58,7 +58,7 @@ pub(super) fn expand(parts: Vec<Part>, extent: Extent) -> Vec<Word> {
     }
 }
 
-fn variants(parts: Vec<Part>) -> Option<Vec<Vec<Piece>>> {
+fn variants(parts: Vec<Part>) -> Option<Vec<Vec<WordPiece>>> {
     let mut open: Vec<Frame> = Vec::new();
     let mut base = Frame::new();
     for part in parts {
@@ -100,9 +100,9 @@ fn variants(parts: Vec<Part>) -> Option<Vec<Vec<Piece>>> {
 }
 
 /// `{x}` and `{}` are themselves; `{1..5}` is a sequence.
-fn closed_without_comma(mut variants: Vec<Vec<Piece>>) -> Option<Vec<Vec<Piece>>> {
+fn closed_without_comma(mut variants: Vec<Vec<WordPiece>>) -> Option<Vec<Vec<WordPiece>>> {
     for variant in &mut variants {
-        if variant.iter().any(|piece| matches!(piece, Piece::Text(text) if text.contains("..")))
+        if variant.iter().any(|piece| matches!(piece, WordPiece::Text(text) if text.contains("..")))
             || variant.windows(2).any(|pair| matches!(pair, [a, b] if ends_in_dot(a) && starts_with_dot(b)))
         {
             return None;
@@ -113,16 +113,16 @@ fn closed_without_comma(mut variants: Vec<Vec<Piece>>) -> Option<Vec<Vec<Piece>>
     Some(variants)
 }
 
-fn ends_in_dot(piece: &Piece) -> bool {
-    matches!(piece, Piece::Text(text) if text.ends_with('.'))
+fn ends_in_dot(piece: &WordPiece) -> bool {
+    matches!(piece, WordPiece::Text(text) if text.ends_with('.'))
 }
 
-fn starts_with_dot(piece: &Piece) -> bool {
-    matches!(piece, Piece::Text(text) if text.starts_with('.'))
+fn starts_with_dot(piece: &WordPiece) -> bool {
+    matches!(piece, WordPiece::Text(text) if text.starts_with('.'))
 }
 
-/// Puts every variant of `values` behind every variant of `current`; none if there are too many.
-fn append(current: &mut Vec<Vec<Piece>>, values: &[Vec<Piece>]) -> Option<()> {
+/// Appends every variant of `values` to every variant of `current`; none if there are too many.
+fn append(current: &mut Vec<Vec<WordPiece>>, values: &[Vec<WordPiece>]) -> Option<()> {
     if let [value] = values {
         for variant in current.iter_mut() {
             variant.extend(value.iter().cloned());
@@ -139,6 +139,6 @@ fn append(current: &mut Vec<Vec<Piece>>, values: &[Vec<Piece>]) -> Option<()> {
     Some(())
 }
 
-fn text(text: &str) -> Piece {
-    Piece::Text(text.to_owned())
+fn text(text: &str) -> WordPiece {
+    WordPiece::Text(text.to_owned())
 }

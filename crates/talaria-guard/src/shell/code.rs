@@ -1,9 +1,9 @@
 //! Interpreters of other languages: when they are given code in the line itself.
 //!
-//! Owns the table. Code in an option, in a here-document, from a pipe or from `/dev/stdin` is code of the line; a file that
-//! exists is a script, which nobody reads here. Called by `wrappers`.
+//! Owns the table. Code in an option, in a here-document, from a pipe or from `/dev/stdin` is code of the line; a file
+//! that exists is a script, which is not read here. Called by `wrappers`.
 
-use super::Role;
+use super::CommandRole;
 use super::awk;
 use super::word::Word;
 use super::wrappers::{Inner, Plan};
@@ -78,7 +78,7 @@ fn language_of(name: &str) -> Option<&'static Language> {
 
 /// Says whether an interpreter runs code of the line.
 pub(super) fn interpreter(name: &str, words: &[Word]) -> Option<Plan> {
-    let code = || Some(Plan::new(Role::Plain, vec![Inner::Code]));
+    let code = || Some(Plan::new(CommandRole::Plain, vec![Inner::Code]));
     if awk::is_awk(name) {
         return if awk::runs(words) { code() } else { None };
     }

@@ -6,7 +6,7 @@
 use super::lex::Reader;
 use super::lexed::{Lexed, is_name};
 use super::word::Word;
-use super::{Assignment, At, GroupKind, Role, Unparsable};
+use super::{Assignment, At, CommandRole, GroupKind, Unparsable};
 
 impl Reader<'_, '_> {
     /// Reads something between keywords, the first of which is next, in a group of its own.
@@ -32,7 +32,7 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
-    /// Reads the redirects behind a compound command; they belong to everything in `group`.
+    /// Reads the redirects after a compound command; they belong to everything in `group`.
     pub(super) fn frame(&mut self, group: usize) -> Result<Option<usize>, Unparsable> {
         let mut frame = None;
         loop {
@@ -41,7 +41,7 @@ impl Reader<'_, '_> {
                 Some(index) => index,
                 None => self.draft.reserve(At { group, ..self.at }),
             };
-            self.draft.command_mut(index).role = Role::Frame;
+            self.draft.command_mut(index).role = CommandRole::Frame;
             let owner = self.owner.replace(index);
             let found = self.redirect(index)?.is_some();
             self.owner = owner;
@@ -99,7 +99,7 @@ impl Reader<'_, '_> {
             };
             self.skip_empty_lines()?;
             let frame = self.draft.reserve(self.at);
-            self.draft.command_mut(frame).role = Role::Frame;
+            self.draft.command_mut(frame).role = CommandRole::Frame;
             let values = if self.take_keyword("in") {
                 self.owner = Some(frame);
                 self.values()?
@@ -212,11 +212,11 @@ impl Reader<'_, '_> {
         self.source.peek();
         let mut rest = self.source.rest();
         // Its own option and further ones like it change nothing.
-        while let Some(behind) = ["time", "-p"].iter().find_map(|word| rest.strip_prefix(word)) {
-            if !behind.starts_with([' ', '\t']) {
+        while let Some(after) = ["time", "-p"].iter().find_map(|word| rest.strip_prefix(word)) {
+            if !after.starts_with([' ', '\t']) {
                 break;
             }
-            rest = behind.trim_start_matches([' ', '\t']);
+            rest = after.trim_start_matches([' ', '\t']);
         }
         let end = rest.find([' ', '\t', '\n', ';', '(']).unwrap_or(rest.len());
         rest.starts_with('(')

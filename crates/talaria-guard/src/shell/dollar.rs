@@ -1,11 +1,11 @@
 //! Reads what follows a `$`: variables, `${…}`, `$(…)`, `$((…))`, `$'…'`.
 //!
-//! Owns which expansions are harmless to leave unknown and which could run or set something behind the reader's back:
-//! arithmetic evaluates the *values* of variables, `${x@P}` runs what stands in them. Called by the lexer.
+//! Owns which expansions are harmless to leave unknown and which could run or set something that the reader does not
+//! see: arithmetic evaluates the *values* of variables, `${x@P}` runs their content. Called by the lexer.
 
 use super::lex::{DocumentIn, Quotes, Reader};
 use super::lexed::{Lexed, is_name};
-use super::word::{Extent, Piece, mark};
+use super::word::{WordExtent, WordPiece, mark};
 use super::{GroupKind, Unparsable};
 
 /// What may follow the name in `${name…}` and does nothing but choose or cut text.
@@ -43,12 +43,12 @@ impl Reader<'_, '_> {
             }
             '@' | '*' => {
                 self.source.bump();
-                lexed.expand(Piece::Variable("@".to_owned()), Extent::Many);
+                lexed.expand(WordPiece::Variable("@".to_owned()), WordExtent::Many);
                 Ok(())
             }
             '0'..='9' | '#' | '?' | '$' | '!' | '-' => {
                 self.source.bump();
-                lexed.expand(Piece::Variable(c.to_string()), quotes.extent());
+                lexed.expand(WordPiece::Variable(c.to_string()), quotes.extent());
                 Ok(())
             }
             _ => {
@@ -70,7 +70,7 @@ impl Reader<'_, '_> {
         } else {
             self.substitution()?;
         }
-        lexed.expand(Piece::Unknown, quotes.extent());
+        lexed.expand(WordPiece::Unknown, quotes.extent());
         Ok(())
     }
 
@@ -126,7 +126,7 @@ impl Reader<'_, '_> {
         if name.is_empty() {
             return Err(Unparsable::Unsupported("`${` of this form"));
         }
-        let mut extent = if matches!(name, "@" | "*") { Extent::Many } else { quotes.extent() };
+        let mut extent = if matches!(name, "@" | "*") { WordExtent::Many } else { quotes.extent() };
         if self.source.take("[") {
             let index = self.source.take_while(|c| c != ']' && c != '}');
             if !matches!(index, "@" | "*") && !index.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -135,27 +135,30 @@ impl Reader<'_, '_> {
             if !self.source.take("]") {
                 return Err(Unparsable::Unclosed("an index"));
             }
-            extent = if matches!(index, "@" | "*") { Extent::Many } else { extent };
+            extent = if matches!(index, "@" | "*") { WordExtent::Many } else { extent };
             let is_whole = self.source.looking_at("}");
             self.close_parameter(quotes)?;
-            let piece = if is_whole && !counts { Piece::Variable(name.to_owned()) } else { Piece::Unknown };
+            let piece =
+                if is_whole && !counts { WordPiece::Variable(name.to_owned()) } else { WordPiece::Unknown };
             lexed.expand(piece, extent);
         } else if self.source.take("}") {
             match counts {
-                true => lexed.expand(Piece::Unknown, Extent::One),
-                false if matches!(name, "@" | "*") => lexed.expand(Piece::Variable("@".to_owned()), extent),
+                true => lexed.expand(WordPiece::Unknown, WordExtent::One),
+                false if matches!(name, "@" | "*") => {
+                    lexed.expand(WordPiece::Variable("@".to_owned()), extent);
+                }
                 false if is_name(name) => variable(lexed, name, extent),
                 false if name.bytes().all(|byte| byte.is_ascii_digit()) => {
-                    lexed.expand(Piece::Variable(name.to_owned()), extent);
+                    lexed.expand(WordPiece::Variable(name.to_owned()), extent);
                 }
-                false => lexed.expand(Piece::Unknown, extent),
+                false => lexed.expand(WordPiece::Unknown, extent),
             }
         } else {
             // `${HOME:?}` is the home directory or nothing at all.
             let is_home =
                 name == "HOME" && [":?", ":-", "?", "-"].iter().any(|sign| self.source.looking_at(sign));
             self.close_parameter(quotes)?;
-            lexed.expand(if is_home { Piece::Home } else { Piece::Unknown }, extent);
+            lexed.expand(if is_home { WordPiece::Home } else { WordPiece::Unknown }, extent);
         }
         Ok(())
     }
@@ -278,9 +281,9 @@ enum Escape {
     Both(char),
 }
 
-fn variable(lexed: &mut Lexed, name: &str, extent: Extent) {
+fn variable(lexed: &mut Lexed, name: &str, extent: WordExtent) {
     match name {
-        "HOME" => lexed.expand(Piece::Home, Extent::One),
-        _ => lexed.expand(Piece::Variable(name.to_owned()), extent),
+        "HOME" => lexed.expand(WordPiece::Home, WordExtent::One),
+        _ => lexed.expand(WordPiece::Variable(name.to_owned()), extent),
     }
 }

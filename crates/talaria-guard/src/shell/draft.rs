@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use super::wrappers::Nickname;
-use super::{At, Group, GroupKind, Line, MAX_DEPTH, Role, Simple, Unparsable};
+use super::{At, CommandRole, Group, GroupKind, MAX_DEPTH, ShellLine, SimpleCommand, Unparsable};
 
 /// How many bytes may be copied or read again for each byte of the line, as texts inside texts and braces need it.
 const AGAIN: usize = 8;
@@ -14,9 +14,9 @@ const AGAIN: usize = 8;
 /// How many more for every line, so that the depth of a short one is limited by nesting alone.
 const ALWAYS: usize = 64 * 1024;
 
-/// Everything found, and where the reader stands.
+/// Everything found so far, and the position of the reader.
 pub(super) struct Draft {
-    commands: Vec<Simple>,
+    commands: Vec<SimpleCommand>,
     groups: Vec<Group>,
     pipelines: usize,
     has_hidden_effects: bool,
@@ -38,8 +38,12 @@ impl Draft {
         }
     }
 
-    pub(super) fn finish(self) -> Line {
-        Line { commands: self.commands, groups: self.groups, has_hidden_effects: self.has_hidden_effects }
+    pub(super) fn finish(self) -> ShellLine {
+        ShellLine {
+            commands: self.commands,
+            groups: self.groups,
+            has_hidden_effects: self.has_hidden_effects,
+        }
     }
 
     /// Takes note of an expansion whose effects cannot be seen.
@@ -85,13 +89,13 @@ impl Draft {
         self.groups[group].scope = self.groups[self.groups[group].at.group].scope;
     }
 
-    /// Makes room for a command whose words are still to be read, so that it stands before what is inside them.
+    /// Makes room for a command whose words are still to be read, so that it comes before what is inside them.
     pub(super) fn reserve(&mut self, at: At) -> usize {
-        self.add(Simple {
+        self.add(SimpleCommand {
             assignments: Vec::new(),
             words: Vec::new(),
             redirects: Vec::new(),
-            role: Role::Plain,
+            role: CommandRole::Plain,
             at,
             is_background: false,
             directory: None,
@@ -104,7 +108,7 @@ impl Draft {
     }
 
     /// Adds a command.
-    pub(super) fn add(&mut self, command: Simple) -> usize {
+    pub(super) fn add(&mut self, command: SimpleCommand) -> usize {
         self.commands.push(command);
         self.commands.len() - 1
     }
@@ -112,32 +116,32 @@ impl Draft {
     /// Adds a stand-in for commands that are not known.
     pub(super) fn add_unknown(&mut self, at: At) {
         let index = self.reserve(at);
-        self.commands[index].role = Role::Unknown;
+        self.commands[index].role = CommandRole::Unknown;
         self.commands[index].words.push(super::Word::anything());
     }
 
     /// Adds a stand-in for code that is not understood.
     pub(super) fn add_code(&mut self, at: At) {
         let index = self.reserve(at);
-        self.commands[index].role = Role::Code;
+        self.commands[index].role = CommandRole::Code;
         self.commands[index].words.push(super::Word::anything());
     }
 
-    /// Notes names that the line gives to commands.
+    /// Records names that the line assigns to commands.
     pub(super) fn name(&mut self, nicknames: Vec<Nickname>) {
         self.nicknames.extend(nicknames.into_iter().map(|nickname| (nickname.name, nickname.value)));
     }
 
-    /// What a name was last given to, if the line gave it to anything.
-    pub(super) fn named(&self, name: &str) -> Option<&super::Word> {
+    /// Returns what a name was last assigned to, if the line assigned it.
+    pub(super) fn nickname(&self, name: &str) -> Option<&super::Word> {
         self.nicknames.get(name)
     }
 
-    pub(super) fn command(&self, index: usize) -> &Simple {
+    pub(super) fn command(&self, index: usize) -> &SimpleCommand {
         &self.commands[index]
     }
 
-    pub(super) fn command_mut(&mut self, index: usize) -> &mut Simple {
+    pub(super) fn command_mut(&mut self, index: usize) -> &mut SimpleCommand {
         &mut self.commands[index]
     }
 

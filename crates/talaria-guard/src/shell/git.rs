@@ -1,9 +1,9 @@
 //! What a call of git runs besides git: aliases, helpers and hooks that the call itself names.
 //!
-//! Owns the options that stand before the command of git, and the settings whose value is a command. What stands in git's
-//! own files is not seen here, like any script. Called by `wrappers`, and by `rules` for where git's command stands.
+//! Owns the options before the command of git, and the settings whose value is a command. The content of git's own
+//! files is not seen here, like any script. Called by `wrappers`, and by `rules` for the position of git's command.
 
-use super::Role;
+use super::CommandRole;
 use super::options::Options;
 use super::word::Word;
 use super::wrapped::split;
@@ -42,7 +42,7 @@ const BEFORE: Options = Options {
     ],
 };
 
-/// Settings whose value is a command; a `*` stands for a name in the middle.
+/// Settings whose value is a command; a `*` matches a name in the middle.
 const COMMANDS: &[&str] = &[
     "browser.*.cmd",
     "browser.*.path",
@@ -86,7 +86,7 @@ const COMMANDS: &[&str] = &[
 const FILES: &[&str] =
     &["include.path", "includeif.*.path", "core.hookspath", "core.attributesfile", "init.templatedir"];
 
-/// Where git's own command stands among the words: `push` in `git -C . push`.
+/// The position of git's own command among the words: `push` in `git -C . push`.
 pub(crate) fn verb(words: &[Word]) -> usize {
     // `--exec-path` takes its value in the same word alone.
     BEFORE.read(words, 1).next
@@ -97,7 +97,7 @@ pub(super) fn split_program(name: &str, words: &[Word]) -> Option<Plan> {
     let verb = name.strip_prefix("git-")?;
     let mut inner = vec![Word::known("git"), Word::known(verb)];
     inner.extend_from_slice(&words[1..]);
-    Some(Plan::new(Role::Plain, vec![Inner::Words(inner)]))
+    Some(Plan::new(CommandRole::Plain, vec![Inner::Words(inner)]))
 }
 
 /// Finds what a call of git runs.
@@ -127,7 +127,7 @@ pub(super) fn runs(words: &[Word]) -> Option<Plan> {
             None => {}
         }
     }
-    (!inner.is_empty()).then(|| Plan::new(Role::Plain, inner))
+    (!inner.is_empty()).then(|| Plan::new(CommandRole::Plain, inner))
 }
 
 /// `-c name=value`: what git runs because of it, and the alias that it is.
@@ -144,12 +144,12 @@ fn setting(pair: &Word, inner: &mut Vec<Inner>, aliases: &mut Vec<(String, Word)
     let name = name.to_ascii_lowercase();
     match name.strip_prefix("alias.") {
         Some(alias) => aliases.push((alias.to_owned(), value)),
-        None => inner.extend(named(&name, &value)),
+        None => inner.extend(run_by_setting(&name, &value)),
     }
 }
 
 /// What git runs because a setting has this value.
-fn named(name: &str, value: &Word) -> Option<Inner> {
+fn run_by_setting(name: &str, value: &Word) -> Option<Inner> {
     let is_one = |list: &[&str]| list.iter().any(|known| is_setting(known, name));
     if is_one(COMMANDS) {
         let switches = ["", "true", "false", "0", "1", "cache", "store", "osxkeychain", "manager"];
@@ -246,7 +246,7 @@ fn by_verb(verb: &str, words: &[Word]) -> Vec<Inner> {
     }
 }
 
-/// `git config alias.p push`: whoever says `git p` later pushes.
+/// `git config alias.p push`: a later `git p` pushes.
 fn configured(words: &[Word]) -> Vec<Inner> {
     let long_values = &["file", "blob", "type", "default", "value", "comment", "fixed-value"];
     let options = Options { flags: "", values: "f", long_flags: &[], long_values };
@@ -258,7 +258,7 @@ fn configured(words: &[Word]) -> Vec<Inner> {
     let Some(name) = name.text().map(str::to_ascii_lowercase) else { return vec![Inner::Code] };
     match name.starts_with("alias.") {
         true => vec![aliased(value, &[])],
-        false => named(&name, value).into_iter().collect(),
+        false => run_by_setting(&name, value).into_iter().collect(),
     }
 }
 

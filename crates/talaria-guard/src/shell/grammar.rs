@@ -1,16 +1,16 @@
 //! The grammar: lists, pipelines, loops, conditions, functions, down to simple commands.
 //!
-//! Owns which commands stand where. Whatever does not fit is `Unparsable`; a command that is found but would never
-//! run is reported all the same. Each nesting opens a group, which is where depth is limited. Called by `shell::parse`
-//! and, for texts inside texts, by `unwrap` and the lexer.
+//! Owns which commands are allowed where. Whatever does not fit is `Unparsable`; a command that is found but would
+//! never run is reported all the same. Each nesting opens a group, which is where depth is limited. Called by
+//! `shell::parse` and, for texts inside texts, by `unwrap` and the lexer.
 
 use super::draft::Draft;
 use super::lex::{DocumentIn, Reader};
 use super::lexed::{Lexed, is_name};
 use super::redirect::Sign;
 use super::source::Source;
-use super::word::{Extent, Word};
-use super::{Assignment, At, GroupKind, Role, Unparsable};
+use super::word::{Word, WordExtent};
+use super::{Assignment, At, CommandRole, GroupKind, Unparsable};
 
 /// Words that end a list of commands.
 const CLOSERS: &[&str] = &["then", "do", "done", "fi", "esac", "else", "elif", "}"];
@@ -56,7 +56,7 @@ impl<'t> Reader<'t, '_> {
             }
             if self.document_in == DocumentIn::Substitution {
                 // bash loses the operators of what follows.
-                return Err(Unparsable::Unsupported("a command behind a here-document in a substitution"));
+                return Err(Unparsable::Unsupported("a command after a here-document in a substitution"));
             }
             let start = self.draft.count();
             self.and_or()?;
@@ -261,7 +261,7 @@ impl<'t> Reader<'t, '_> {
         }
         self.unwrap(index)?;
         // Not every shell expands braces, and what a wrapper starts depends on where its words end.
-        if has_braces && self.draft.command(index).role != Role::Plain {
+        if has_braces && self.draft.command(index).role != CommandRole::Plain {
             self.draft.add_unknown(self.at);
         }
         Ok(Some(index))
@@ -270,7 +270,7 @@ impl<'t> Reader<'t, '_> {
     /// Adds what `export` and its like assign.
     fn declare(&mut self, index: usize) {
         let command = self.draft.command_mut(index);
-        let is_open = command.words.iter().any(|word| word.extent() == Extent::Many);
+        let is_open = command.words.iter().any(|word| word.extent() == WordExtent::Many);
         for word in command.words.iter().skip(1) {
             if let Some((name, _)) = word.start().split_once('=') {
                 let value = word.without_start(name.len() + 1);
@@ -282,19 +282,19 @@ impl<'t> Reader<'t, '_> {
         }
     }
 
-    /// Reads `name[index]=value` if it begins here. Before a command bash reads an index to its bracket, over blanks and
-    /// operators; only a plain one is followed, and as arithmetic it may run anything.
+    /// Reads `name[index]=value` if it begins here. Before a command bash reads an index to its bracket, over blanks
+    /// and operators; only a plain one is followed, and as arithmetic it may run anything.
     fn indexed_assignment(&mut self) -> Result<Option<Assignment>, Unparsable> {
         self.source.peek();
         let rest = self.source.rest();
         let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
-        let (name, behind) = rest.split_at(end);
-        let Some(index) = behind.strip_prefix('[').filter(|_| is_name(name)) else { return Ok(None) };
+        let (name, after) = rest.split_at(end);
+        let Some(index) = after.strip_prefix('[').filter(|_| is_name(name)) else { return Ok(None) };
         let end = index.find(|c: char| !(c.is_ascii_alphanumeric() || "_-+*.!^:".contains(c)));
-        let Some((index, behind)) = end.map(|end| index.split_at(end)) else {
+        let Some((index, after)) = end.map(|end| index.split_at(end)) else {
             return Err(Unparsable::Unclosed("an index"));
         };
-        let sign = match behind.strip_prefix(']') {
+        let sign = match after.strip_prefix(']') {
             Some(sign) if sign.starts_with('=') => 1,
             Some(sign) if sign.starts_with("+=") => 2,
             Some(_) => return Ok(None),

@@ -8,20 +8,20 @@ use super::draft::Draft;
 use super::lexed::Lexed;
 use super::redirect::Pending;
 use super::source::Source;
-use super::word::{self, Extent, Piece, Word};
+use super::word::{self, Word, WordExtent, WordPiece};
 use super::{At, GroupKind, Unparsable};
 
 /// A text being read, and everything found in it.
 pub(super) struct Reader<'t, 'd> {
     pub(super) source: Source<'t>,
     pub(super) draft: &'d mut Draft,
-    /// Where the next command stands.
+    /// The position of the next command.
     pub(super) at: At,
     /// The command whose words are being read.
     pub(super) owner: Option<usize>,
     /// Here-documents whose text begins on the next line.
     pub(super) pending: Vec<Pending>,
-    /// Shells that will read the here-document of a command as a script: that command, and where the shell stands.
+    /// Shells that will read the here-document of a command as a script: that command, and the position of the shell.
     pub(super) waiting: Vec<(usize, At)>,
     /// The command that is the whole stage before this one.
     pub(super) before: Option<usize>,
@@ -40,7 +40,7 @@ pub(super) enum DocumentIn {
     Substitution,
 }
 
-/// Does it stand inside double quotes?
+/// Whether it is inside double quotes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Quotes {
     Inside,
@@ -76,12 +76,12 @@ impl Reader<'_, '_> {
                         break;
                     }
                     self.substitution()?;
-                    lexed.expand(Piece::Unknown, Extent::Many);
+                    lexed.expand(WordPiece::Unknown, WordExtent::Many);
                 }
                 '(' => {
                     if lexed.is_bare_assignment() {
                         self.array()?;
-                        lexed.expand(Piece::Unknown, Extent::One);
+                        lexed.expand(WordPiece::Unknown, WordExtent::One);
                     } else {
                         break;
                     }
@@ -112,7 +112,7 @@ impl Reader<'_, '_> {
                 lexed.push(c);
             }
             '*' | '?' => {
-                lexed.expand(Piece::Glob(c.to_string()), Extent::Many);
+                lexed.expand(WordPiece::Glob(c.to_string()), WordExtent::Many);
             }
             '[' => self.bracket(lexed),
             ']' => lexed.close_bracket(),
@@ -123,14 +123,14 @@ impl Reader<'_, '_> {
                 lexed.note_equals();
                 // zsh puts the path of a program in place of `=program`.
                 if lexed.is_empty() && self.source.peek().is_some_and(char::is_alphanumeric) {
-                    lexed.expand(Piece::Unknown, Extent::One);
+                    lexed.expand(WordPiece::Unknown, WordExtent::One);
                 } else {
                     lexed.push(c);
                 }
             }
             _ => match word::mark(c) {
-                Some(Piece::Home) => lexed.expand(Piece::Home, Extent::One),
-                Some(piece) => lexed.expand(piece, Extent::Many),
+                Some(WordPiece::Home) => lexed.expand(WordPiece::Home, WordExtent::One),
+                Some(piece) => lexed.expand(piece, WordExtent::Many),
                 None => lexed.push(c),
             },
         }
@@ -141,7 +141,7 @@ impl Reader<'_, '_> {
     fn tilde(&mut self, lexed: &mut Lexed) {
         self.source.take_while(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
         let ends = self.source.peek().is_none_or(|c| "/: \t\n;&|()<>".contains(c));
-        lexed.expand(if ends { Piece::Home } else { Piece::Unknown }, Extent::One);
+        lexed.expand(if ends { WordPiece::Home } else { WordPiece::Unknown }, WordExtent::One);
     }
 
     /// Reads `[…]` as a pattern if it is a simple one; otherwise a bracket that may become one.
@@ -153,7 +153,7 @@ impl Reader<'_, '_> {
             Some(end) if end > 0 && rest[end..].starts_with(']') => {
                 let glob = format!("[{}]", &rest[..end]);
                 self.source.skip(end + 1);
-                lexed.expand(Piece::Glob(glob), Extent::Many);
+                lexed.expand(WordPiece::Glob(glob), WordExtent::Many);
             }
             _ => lexed.open_bracket(),
         }
@@ -182,7 +182,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Reads a whole text as if it stood in double quotes: a here-document.
+    /// Reads a whole text as if it were in double quotes: a here-document.
     pub(super) fn document(&mut self) -> Result<Word, Unparsable> {
         let mut lexed = Lexed::default();
         while let Some(c) = self.source.bump() {
@@ -231,7 +231,7 @@ impl Reader<'_, '_> {
         }
         let group = self.draft.open(GroupKind::Substitution, self.at, self.owner)?;
         self.read_inner(&text, group)?;
-        lexed.expand(Piece::Unknown, quotes.extent());
+        lexed.expand(WordPiece::Unknown, quotes.extent());
         Ok(())
     }
 
@@ -254,10 +254,10 @@ impl Reader<'_, '_> {
 }
 
 impl Quotes {
-    pub(super) fn extent(self) -> Extent {
+    pub(super) fn extent(self) -> WordExtent {
         match self {
-            Self::Inside => Extent::One,
-            Self::Outside => Extent::Many,
+            Self::Inside => WordExtent::One,
+            Self::Outside => WordExtent::Many,
         }
     }
 }

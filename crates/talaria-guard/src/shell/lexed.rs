@@ -3,7 +3,7 @@
 //! Owns when a word is plain, an assignment, a pattern, or several words. Filled by the lexer, used by the grammar.
 
 use super::brace::{self, Part};
-use super::word::{self, Extent, Piece, Word};
+use super::word::{self, Word, WordExtent, WordPiece};
 
 /// A word as it was read, before its braces are expanded.
 #[derive(Default)]
@@ -32,15 +32,15 @@ impl Lexed {
     pub(super) fn push(&mut self, c: char) {
         match (word::mark(c), self.parts.last_mut()) {
             (Some(piece), _) => self.parts.push(Part::Piece(piece)),
-            (None, Some(Part::Piece(Piece::Text(text)))) => text.push(c),
-            (None, _) => self.parts.push(Part::Piece(Piece::Text(c.to_string()))),
+            (None, Some(Part::Piece(WordPiece::Text(text)))) => text.push(c),
+            (None, _) => self.parts.push(Part::Piece(WordPiece::Text(c.to_string()))),
         }
     }
 
     /// Adds something that only the running shell knows.
-    pub(super) fn expand(&mut self, piece: Piece, extent: Extent) {
+    pub(super) fn expand(&mut self, piece: WordPiece, extent: WordExtent) {
         self.is_touched = true;
-        self.is_many |= extent == Extent::Many;
+        self.is_many |= extent == WordExtent::Many;
         self.parts.push(Part::Piece(piece));
     }
 
@@ -57,7 +57,7 @@ impl Lexed {
     /// The text, if the word is plain: not quoted, nothing to expand.
     pub(super) fn plain(&self) -> Option<&str> {
         match self.parts.as_slice() {
-            [Part::Piece(Piece::Text(text))] if !self.is_touched => Some(text),
+            [Part::Piece(WordPiece::Text(text))] if !self.is_touched => Some(text),
             [Part::Open] => Some("{"),
             [Part::Close] => Some("}"),
             _ => None,
@@ -68,8 +68,8 @@ impl Lexed {
         self.parts.is_empty() && !self.is_touched
     }
 
-    fn extent(&self) -> Extent {
-        if self.is_many { Extent::Many } else { Extent::One }
+    fn extent(&self) -> WordExtent {
+        if self.is_many { WordExtent::Many } else { WordExtent::One }
     }
 
     /// The words that it becomes.
@@ -79,7 +79,7 @@ impl Lexed {
             return vec![Word::anything()];
         }
         let mut words = brace::expand(self.parts, extent);
-        // `{,x}` is one word, unless something in it was quoted: then nobody knows here which one.
+        // `{,x}` is one word, unless something in it was quoted: then it is unknown here which one.
         if words.len() > 1 && words.iter().any(|word| word.is("")) {
             if self.is_touched {
                 return vec![Word::anything()];
@@ -96,29 +96,29 @@ impl Lexed {
 
     /// The one word that it is where braces and splitting have no meaning.
     pub(super) fn word(self) -> Word {
-        brace::literal(self.parts, Extent::One)
+        brace::literal(self.parts, WordExtent::One)
     }
 
     /// Name and value, if it is an assignment.
     pub(super) fn assignment(&self) -> Option<(String, Word)> {
         let Name { name, length } = self.assigns.clone()?;
-        let value = brace::literal(self.parts.clone(), Extent::One).without_start(length);
+        let value = brace::literal(self.parts.clone(), WordExtent::One).without_start(length);
         Some((name, value))
     }
 
     /// Is it `NAME=` and nothing more?
     pub(super) fn is_bare_assignment(&self) -> bool {
         match (&self.assigns, self.parts.as_slice()) {
-            (Some(name), [Part::Piece(Piece::Text(text))]) => name.length == text.len(),
+            (Some(name), [Part::Piece(WordPiece::Text(text))]) => name.length == text.len(),
             _ => false,
         }
     }
 
-    /// Does a `~` here stand for a directory? At the start, after `NAME=`, after a colon in its value.
+    /// Returns whether a `~` here means a directory. At the start, after `NAME=`, after a colon in its value.
     pub(super) fn leads_to_home(&self) -> bool {
         match self.parts.as_slice() {
             [] => !self.is_touched,
-            [.., Part::Piece(Piece::Text(text))] => self.assigns.is_some() && text.ends_with([':', '=']),
+            [.., Part::Piece(WordPiece::Text(text))] => self.assigns.is_some() && text.ends_with([':', '=']),
             _ => false,
         }
     }
@@ -129,7 +129,7 @@ impl Lexed {
 
     pub(super) fn open_bracket(&mut self) {
         self.has_bracket = true;
-        self.parts.push(Part::Piece(Piece::Glob("[".to_owned())));
+        self.parts.push(Part::Piece(WordPiece::Glob("[".to_owned())));
     }
 
     pub(super) fn close_bracket(&mut self) {
@@ -158,8 +158,8 @@ impl Lexed {
             return;
         }
         for part in &mut self.parts {
-            if matches!(part, Part::Piece(Piece::Glob(glob)) if glob == "[") {
-                *part = Part::Piece(Piece::Text("[".to_owned()));
+            if matches!(part, Part::Piece(WordPiece::Glob(glob)) if glob == "[") {
+                *part = Part::Piece(WordPiece::Text("[".to_owned()));
             }
         }
     }

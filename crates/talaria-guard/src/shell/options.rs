@@ -1,18 +1,18 @@
 //! Reads the options of a program that starts another one, up to where the other one begins.
 //!
-//! Owns the two styles of options and what an unknown one means: the reading goes on, but nobody may rely on it.
+//! Owns the two styles of options and what an unknown one means: reading continues, but the result is unreliable.
 //! Called by `wrappers`.
 
-use super::word::{Extent, Word};
+use super::word::{Word, WordExtent};
 
 /// Which options a program has.
 #[derive(Clone, Copy)]
 pub(super) struct Options {
-    /// Letters that stand alone.
+    /// Letters without a value.
     pub(super) flags: &'static str,
     /// Letters that take a value, in the same word or the next.
     pub(super) values: &'static str,
-    /// Long options that stand alone.
+    /// Long options without a value.
     pub(super) long_flags: &'static [&'static str],
     /// Long options that take a value.
     pub(super) long_values: &'static [&'static str],
@@ -48,11 +48,12 @@ impl Options {
                 break;
             }
             if !start.starts_with('-') || word.is("-") {
-                // What could become nothing, several words or an option moves everything behind it.
-                found.is_doubtful |= word.extent() == Extent::Many || start.is_empty() && !word.is_settled();
+                // What could become nothing, several words or an option shifts everything after it.
+                found.is_doubtful |=
+                    word.extent() == WordExtent::Many || start.is_empty() && !word.is_settled();
                 break;
             }
-            found.is_doubtful |= word.extent() == Extent::Many;
+            found.is_doubtful |= word.extent() == WordExtent::Many;
             found.next += 1;
             if start.starts_with("--") {
                 self.long(words, word, &mut found);
@@ -98,7 +99,7 @@ impl Options {
 
     fn take(&self, words: &[Word], name: String, found: &mut Found) {
         if let Some(value) = words.get(found.next) {
-            found.is_doubtful |= value.extent() == Extent::Many;
+            found.is_doubtful |= value.extent() == WordExtent::Many;
             found.values.push((name, value.clone()));
             found.next += 1;
         }

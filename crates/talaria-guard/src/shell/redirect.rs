@@ -133,7 +133,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Reads a line; where expansions count, a line that ends in an escape goes on with the next.
+    /// Reads a line; where expansions count, a line that ends in an escape continues with the next.
     fn document_line(&mut self, pending: &Pending) -> String {
         let mut line = String::new();
         loop {

@@ -4,7 +4,7 @@
 //! which words another command begins. The program itself stays a plain command that a rule must name; what it runs is
 //! put into the line beside it. An allow rule must name such an option too (`rules::hazards`). Called by `wrappers`.
 
-use super::Role;
+use super::CommandRole;
 use super::options::Options;
 use super::sed;
 use super::word::Word;
@@ -195,7 +195,7 @@ pub(super) fn by_option(name: &str, words: &[Word]) -> Option<Plan> {
     if matches!(name, "less" | "more") && words.iter().skip(1).any(|word| word.start().starts_with('+')) {
         inner.push(Inner::Code);
     }
-    (!inner.is_empty()).then(|| Plan::new(Role::Plain, inner))
+    (!inner.is_empty()).then(|| Plan::new(CommandRole::Plain, inner))
 }
 
 /// Programs whose words follow no pattern.
@@ -253,7 +253,7 @@ fn special(name: &str, words: &[Word]) -> Option<Inner> {
     }
 }
 
-/// The values of options, wherever they stand.
+/// Returns the values of options, at any position.
 fn values(words: &[Word], letters: &str, long: &[&str], how: How) -> Vec<Inner> {
     let mut found = Vec::new();
     for (at, word) in words.iter().enumerate().skip(1) {
@@ -326,7 +326,7 @@ fn scheduled(name: &str, words: &[Word]) -> Option<Inner> {
     }
 }
 
-/// `tar --checkpoint-action=exec=…`, `-I program`, `--to-command`, and where they stand in a cluster without a dash.
+/// `tar --checkpoint-action=exec=…`, `-I program`, `--to-command`, and their position in a cluster without a dash.
 pub(super) fn tar(words: &[Word]) -> Option<Plan> {
     let long = [
         "use-compress-program",
@@ -361,7 +361,7 @@ pub(super) fn tar(words: &[Word]) -> Option<Plan> {
     {
         inner.push(Inner::Code);
     }
-    (!inner.is_empty()).then(|| Plan::new(Role::Plain, inner))
+    (!inner.is_empty()).then(|| Plan::new(CommandRole::Plain, inner))
 }
 
 /// `make --eval=…`, `make 'X=$(shell …)'`, `make SHELL=…`, a makefile from the input.
@@ -387,7 +387,7 @@ pub(super) fn make(words: &[Word]) -> Option<Plan> {
             inner.push(Inner::Code);
         }
     }
-    (!inner.is_empty()).then(|| Plan::new(Role::Plain, inner))
+    (!inner.is_empty()).then(|| Plan::new(CommandRole::Plain, inner))
 }
 
 /// What the command `e` of a script runs.
@@ -399,7 +399,7 @@ pub(super) fn sed(words: &[Word]) -> Option<Plan> {
             inner.push(Inner::Code);
         }
     }
-    (!inner.is_empty()).then(|| Plan::new(Role::Plain, inner))
+    (!inner.is_empty()).then(|| Plan::new(CommandRole::Plain, inner))
 }
 
 /// `socat - EXEC:…`, `SYSTEM:…`.
@@ -410,7 +410,7 @@ pub(super) fn socat(words: &[Word]) -> Option<Plan> {
         runs.then(|| Inner::Loose(vec![word.without_start(kind.len() + 1)]))
     };
     let inner: Vec<Inner> = words.iter().skip(1).filter_map(address).collect();
-    (!inner.is_empty()).then(|| Plan::new(Role::Plain, inner))
+    (!inner.is_empty()).then(|| Plan::new(CommandRole::Plain, inner))
 }
 
 /// `vim -c '!…'`, `+…`, `--cmd …`: commands of the editor, among them `!` and `:call system(…)`.
@@ -426,7 +426,7 @@ pub(super) fn vim(words: &[Word]) -> Option<Plan> {
         }
     }
     let inner: Vec<Inner> = texts.iter().filter_map(editor_command).collect();
-    (!inner.is_empty()).then(|| Plan::new(Role::Plain, inner))
+    (!inner.is_empty()).then(|| Plan::new(CommandRole::Plain, inner))
 }
 
 /// A command of the editor: a line for the shell, code, or something that only moves about.

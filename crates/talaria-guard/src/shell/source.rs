@@ -49,7 +49,7 @@ impl<'t> Source<'t> {
         self.rest().starts_with(wanted)
     }
 
-    /// Reads `wanted` if the text goes on with it.
+    /// Reads `wanted` if the text continues with it.
     pub(super) fn take(&mut self, wanted: &str) -> bool {
         let found = self.looking_at(wanted);
         if found {

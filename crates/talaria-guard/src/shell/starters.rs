@@ -3,13 +3,13 @@
 //! Data alone: which letters and long options take a value, how many operands come first, and whether the program changes
 //! what the other one may do. Read by `wrappers`.
 
-use super::Role;
+use super::CommandRole;
 use super::options::Options;
 
 /// A program whose options come first, then some operands, then the other program.
 pub(super) struct Spec {
     pub(super) names: &'static [&'static str],
-    pub(super) role: Role,
+    pub(super) role: CommandRole,
     pub(super) options: Options,
     pub(super) operands: usize,
 }
@@ -24,7 +24,12 @@ const fn carrier(
     long_values: &'static [&'static str],
     operands: usize,
 ) -> Spec {
-    Spec { names, role: Role::Carrier, options: Options { flags, values, long_flags, long_values }, operands }
+    Spec {
+        names,
+        role: CommandRole::Carrier,
+        options: Options { flags, values, long_flags, long_values },
+        operands,
+    }
 }
 
 const fn wrapper(
@@ -34,7 +39,7 @@ const fn wrapper(
     operands: usize,
 ) -> Spec {
     let options = Options { flags: "", values, long_flags: NONE, long_values };
-    Spec { names, role: Role::Wrapper, options, operands }
+    Spec { names, role: CommandRole::Wrapper, options, operands }
 }
 
 pub(super) const SPECS: &[Spec] = &[

@@ -14,15 +14,15 @@ fn shown(text: &str) -> String {
     }
 }
 
-fn letter(command: &Simple) -> char {
+fn letter(command: &SimpleCommand) -> char {
     match command.role {
-        Role::Plain => '.',
-        Role::Runner => 'r',
-        Role::Carrier => 'c',
-        Role::Wrapper => 'w',
-        Role::Frame => 'f',
-        Role::Unknown => '?',
-        Role::Code => '!',
+        CommandRole::Plain => '.',
+        CommandRole::Runner => 'r',
+        CommandRole::Carrier => 'c',
+        CommandRole::Wrapper => 'w',
+        CommandRole::Frame => 'f',
+        CommandRole::Unknown => '?',
+        CommandRole::Code => '!',
     }
 }
 

@@ -8,7 +8,7 @@ use super::variables::{Run, run_by};
 use super::word::Word;
 use super::wrapped::split;
 use super::wrappers::{Inner, Plan, plan};
-use super::{Assignment, At, GroupKind, Redirect, RedirectKind, Role, Simple, Unparsable};
+use super::{Assignment, At, CommandRole, GroupKind, Redirect, RedirectKind, SimpleCommand, Unparsable};
 
 impl Reader<'_, '_> {
     /// Finds out what the command `index` starts.
@@ -18,8 +18,8 @@ impl Reader<'_, '_> {
         let Some(mut plan) = plan(&self.draft.command(index).words) else { return Ok(()) };
         let at = self.draft.command(index).at;
         self.draft.name(std::mem::take(&mut plan.nicknames));
-        let is_runner = self.draft.is_outermost(index) && plan.role == Role::Carrier && plan.is_shell;
-        self.draft.command_mut(index).role = if is_runner { Role::Runner } else { plan.role };
+        let is_runner = self.draft.is_outermost(index) && plan.role == CommandRole::Carrier && plan.is_shell;
+        self.draft.command_mut(index).role = if is_runner { CommandRole::Runner } else { plan.role };
         let group = self.draft.open(GroupKind::Wrapped, at, Some(index))?;
         if plan.shares_scope {
             self.draft.share_scope(group);
@@ -62,12 +62,12 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
-    /// A command whose name the line gave to another one before.
+    /// A command whose name the line assigned to another one before.
     fn unwrap_nickname(&mut self, index: usize) -> Result<(), Unparsable> {
         let command = self.draft.command(index);
         let at = command.at;
         let Some(name) = command.words.first().and_then(Word::text) else { return Ok(()) };
-        let Some(value) = self.draft.named(name).cloned() else { return Ok(()) };
+        let Some(value) = self.draft.nickname(name).cloned() else { return Ok(()) };
         // An alias that begins with its own name is not expanded a second time.
         let is_inside = |owner: &usize| {
             *owner != index && self.draft.command(*owner).words.first().and_then(Word::text) == Some(name)
@@ -84,11 +84,11 @@ impl Reader<'_, '_> {
                 // An alias that ends in a blank lets the next word be one, too.
                 let follows = value.start().ends_with([' ', '\t']);
                 let next = rest.first().and_then(Word::text).filter(|_| follows);
-                match next.and_then(|next| self.draft.named(next)).and_then(Word::text).and_then(split) {
+                match next.and_then(|next| self.draft.nickname(next)).and_then(Word::text).and_then(split) {
                     Some(second) => words.extend(second.into_iter().chain(rest[1..].iter().cloned())),
                     None => words.extend(rest),
                 }
-                let plan = Plan::new(Role::Plain, Vec::new());
+                let plan = Plan::new(CommandRole::Plain, Vec::new());
                 self.unwrap_words(&words, &plan, at)
             }
             _ => {
@@ -109,11 +109,11 @@ impl Reader<'_, '_> {
     fn unwrap_words(&mut self, words: &[Word], plan: &Plan, at: At) -> Result<(), Unparsable> {
         self.draft.spend(words.iter().map(|word| word.start().len() + 1).sum())?;
         let set = |(name, value): &(String, Word)| Assignment { name: name.clone(), value: value.clone() };
-        let inner = self.draft.add(Simple {
+        let inner = self.draft.add(SimpleCommand {
             assignments: plan.assignments.iter().map(set).collect(),
             words: words.to_vec(),
             redirects: Vec::new(),
-            role: Role::Plain,
+            role: CommandRole::Plain,
             at,
             is_background: false,
             directory: plan.directory.clone(),
@@ -166,7 +166,7 @@ impl Reader<'_, '_> {
 }
 
 /// What `echo` or `printf` prints, if that is plain text.
-fn echoed(command: &Simple) -> Option<Vec<Word>> {
+fn echoed(command: &SimpleCommand) -> Option<Vec<Word>> {
     if !command.redirects.is_empty() || !matches!(command.program()?.as_str(), "echo" | "printf") {
         return None;
     }

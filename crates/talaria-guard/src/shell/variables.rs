@@ -2,7 +2,7 @@
 //!
 //! Owns the lists. A variable that a program reads as a command line is looked into; one that makes it load or run
 //! something else is code. Variables that merely say where programs are found (`PATH`) are not here: they replace
-//! programs by files, and what stands in files is not seen. Called by `unwrap`.
+//! programs by files, and the content of files is not seen. Called by `unwrap`.
 
 use super::Assignment;
 use super::word::Word;

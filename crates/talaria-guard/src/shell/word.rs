@@ -12,7 +12,7 @@ const HOME: char = '\u{FDD1}';
 
 /// A part of a word.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Piece {
+pub enum WordPiece {
     /// Exactly this text.
     Text(String),
     /// The home directory: `~`, `$HOME`.
@@ -27,7 +27,7 @@ pub enum Piece {
 
 /// How many words of the running shell a word can become.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Extent {
+pub enum WordExtent {
     /// Exactly one.
     One,
     /// None, one or several.
@@ -37,18 +37,18 @@ pub enum Extent {
 /// A word, in pieces; neighbouring texts are joined.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Word {
-    pieces: Vec<Piece>,
-    extent: Extent,
+    pieces: Vec<WordPiece>,
+    extent: WordExtent,
 }
 
 impl Word {
     /// Makes a word of pieces.
-    pub(crate) fn new(pieces: Vec<Piece>, extent: Extent) -> Self {
-        let mut joined: Vec<Piece> = Vec::with_capacity(pieces.len());
+    pub(crate) fn new(pieces: Vec<WordPiece>, extent: WordExtent) -> Self {
+        let mut joined: Vec<WordPiece> = Vec::with_capacity(pieces.len());
         for piece in pieces {
             match (joined.last_mut(), piece) {
-                (Some(Piece::Text(before)), Piece::Text(text)) => before.push_str(&text),
-                (_, Piece::Text(text)) if text.is_empty() => {}
+                (Some(WordPiece::Text(before)), WordPiece::Text(text)) => before.push_str(&text),
+                (_, WordPiece::Text(text)) if text.is_empty() => {}
                 (_, piece) => joined.push(piece),
             }
         }
@@ -57,21 +57,21 @@ impl Word {
 
     /// Makes a word that is known.
     pub(crate) fn known(text: &str) -> Self {
-        Self::new(vec![Piece::Text(text.to_owned())], Extent::One)
+        Self::new(vec![WordPiece::Text(text.to_owned())], WordExtent::One)
     }
 
     /// Makes what may be any number of any words.
     pub(crate) fn anything() -> Self {
-        Self { pieces: vec![Piece::Unknown], extent: Extent::Many }
+        Self { pieces: vec![WordPiece::Unknown], extent: WordExtent::Many }
     }
 
     /// The parts.
-    pub fn pieces(&self) -> &[Piece] {
+    pub fn pieces(&self) -> &[WordPiece] {
         &self.pieces
     }
 
     /// How many words it can become.
-    pub fn extent(&self) -> Extent {
+    pub fn extent(&self) -> WordExtent {
         self.extent
     }
 
@@ -79,7 +79,7 @@ impl Word {
     pub fn text(&self) -> Option<&str> {
         match self.pieces.as_slice() {
             [] => Some(""),
-            [Piece::Text(text)] => Some(text),
+            [WordPiece::Text(text)] => Some(text),
             _ => None,
         }
     }
@@ -92,7 +92,7 @@ impl Word {
     /// The known text that the word begins with.
     pub(crate) fn start(&self) -> &str {
         match self.pieces.first() {
-            Some(Piece::Text(text)) => text,
+            Some(WordPiece::Text(text)) => text,
             _ => "",
         }
     }
@@ -100,7 +100,7 @@ impl Word {
     /// The word without the first `bytes` bytes of its known beginning.
     pub(crate) fn without_start(&self, bytes: usize) -> Self {
         let mut pieces = self.pieces.clone();
-        if let Some(Piece::Text(text)) = pieces.first_mut() {
+        if let Some(WordPiece::Text(text)) = pieces.first_mut() {
             *text = text.get(bytes..).unwrap_or_default().to_owned();
         }
         Self::new(pieces, self.extent)
@@ -111,12 +111,12 @@ impl Word {
         let mut pieces = Vec::new();
         for piece in &self.pieces {
             match piece {
-                Piece::Text(text) if !mark.is_empty() => {
+                WordPiece::Text(text) if !mark.is_empty() => {
                     for (index, part) in text.split(mark).enumerate() {
                         if index > 0 {
-                            pieces.push(Piece::Unknown);
+                            pieces.push(WordPiece::Unknown);
                         }
-                        pieces.push(Piece::Text(part.to_owned()));
+                        pieces.push(WordPiece::Text(part.to_owned()));
                     }
                 }
                 other => pieces.push(other.clone()),
@@ -127,27 +127,27 @@ impl Word {
 
     /// Is every part known, the home directory counted as known?
     pub(crate) fn is_settled(&self) -> bool {
-        self.pieces.iter().all(|piece| matches!(piece, Piece::Text(_) | Piece::Home))
+        self.pieces.iter().all(|piece| matches!(piece, WordPiece::Text(_) | WordPiece::Home))
     }
 
     /// The text for another reading, with marks where it is not known.
     pub(crate) fn marked(&self) -> String {
         self.pieces.iter().fold(String::new(), |mut text, piece| {
             match piece {
-                Piece::Text(known) => text.push_str(known),
-                Piece::Home => text.push(HOME),
-                Piece::Glob(_) | Piece::Variable(_) | Piece::Unknown => text.push(UNKNOWN),
+                WordPiece::Text(known) => text.push_str(known),
+                WordPiece::Home => text.push(HOME),
+                WordPiece::Glob(_) | WordPiece::Variable(_) | WordPiece::Unknown => text.push(UNKNOWN),
             }
             text
         })
     }
 }
 
-/// The piece that a mark in a text stands for.
-pub(super) fn mark(c: char) -> Option<Piece> {
+/// Returns the piece that a mark in a text represents.
+pub(super) fn mark(c: char) -> Option<WordPiece> {
     match c {
-        UNKNOWN => Some(Piece::Unknown),
-        HOME => Some(Piece::Home),
+        UNKNOWN => Some(WordPiece::Unknown),
+        HOME => Some(WordPiece::Home),
         _ => None,
     }
 }
@@ -160,16 +160,18 @@ impl fmt::Display for Word {
         }
         for piece in &self.pieces {
             match piece {
-                Piece::Text(text) if text.contains(|c: char| c.is_whitespace() || "'\"⟨⟩".contains(c)) => {
+                WordPiece::Text(text)
+                    if text.contains(|c: char| c.is_whitespace() || "'\"⟨⟩".contains(c)) =>
+                {
                     write!(f, "{text:?}")?;
                 }
-                Piece::Text(text) => f.write_str(text)?,
-                Piece::Home => f.write_str("⟨home⟩")?,
-                Piece::Glob(glob) => write!(f, "⟨{glob}⟩")?,
-                Piece::Variable(name) => write!(f, "⟨${name}⟩")?,
-                Piece::Unknown => f.write_str("⟨?⟩")?,
+                WordPiece::Text(text) => f.write_str(text)?,
+                WordPiece::Home => f.write_str("⟨home⟩")?,
+                WordPiece::Glob(glob) => write!(f, "⟨{glob}⟩")?,
+                WordPiece::Variable(name) => write!(f, "⟨${name}⟩")?,
+                WordPiece::Unknown => f.write_str("⟨?⟩")?,
             }
         }
-        if self.extent == Extent::Many { f.write_str("…") } else { Ok(()) }
+        if self.extent == WordExtent::Many { f.write_str("…") } else { Ok(()) }
     }
 }

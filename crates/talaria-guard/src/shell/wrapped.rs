@@ -1,18 +1,18 @@
 //! Programs that start others in a way of their own: shells, `env`, `find`, `xargs`, `su`, `ssh` and a few more.
 //!
-//! Owns, for each, where the other program or its text stands. Called by the table in `wrappers`.
+//! Owns, for each, the position of the other program or its text. Called by the table in `wrappers`.
 
 use super::draft::Draft;
 use super::lex::Reader;
 use super::options::{Found, Options};
 use super::word::Word;
 use super::wrappers::{Inner, Nickname, Plan, assignments, has_open_words};
-use super::{At, Role};
+use super::{At, CommandRole};
 
 /// `bash -lc 'text'`, `bash script`, `bash` alone.
 pub(super) fn shell(words: &[Word]) -> Option<Plan> {
     let mut next = 1;
-    let (mut has_text, mut reads_input, mut role) = (false, false, Role::Carrier);
+    let (mut has_text, mut reads_input, mut role) = (false, false, CommandRole::Carrier);
     while let Some(text) = words.get(next).and_then(Word::text)
         && text.starts_with(['-', '+'])
     {
@@ -20,11 +20,11 @@ pub(super) fn shell(words: &[Word]) -> Option<Plan> {
         match text {
             "-" | "--" => break,
             "--rcfile" | "--init-file" => {
-                role = Role::Wrapper;
+                role = CommandRole::Wrapper;
                 next += 1;
             }
             "--login" | "--norc" | "--noprofile" | "--posix" | "--restricted" | "--verbose" => {}
-            text if text.starts_with("--") => role = Role::Wrapper,
+            text if text.starts_with("--") => role = CommandRole::Wrapper,
             text => {
                 has_text |= text.starts_with('-') && text.contains('c');
                 reads_input |= text.contains('s');
@@ -38,7 +38,7 @@ pub(super) fn shell(words: &[Word]) -> Option<Plan> {
         // A text that is not known may be an option as well.
         None if has_text => return None,
         Some(file) if !file.is_settled() => {
-            let mut plan = Plan::new(Role::Wrapper, Vec::new());
+            let mut plan = Plan::new(CommandRole::Wrapper, Vec::new());
             plan.is_doubtful = true;
             plan
         }
@@ -60,7 +60,7 @@ pub(super) fn foreign(words: &[Word]) -> Option<Plan> {
         None if words.len() > 1 => return None,
         None => Inner::Input,
     };
-    let mut plan = Plan::new(Role::Wrapper, vec![inner]);
+    let mut plan = Plan::new(CommandRole::Wrapper, vec![inner]);
     plan.is_doubtful = true;
     Some(plan)
 }
@@ -69,12 +69,12 @@ pub(super) fn foreign(words: &[Word]) -> Option<Plan> {
 pub(super) fn source(words: &[Word]) -> Option<Plan> {
     let file = words.get(1)?;
     if is_input(file) {
-        return Some(Plan::new(Role::Carrier, vec![Inner::Input]));
+        return Some(Plan::new(CommandRole::Carrier, vec![Inner::Input]));
     }
     if file.is_settled() {
         return None;
     }
-    let mut plan = Plan::new(Role::Wrapper, Vec::new());
+    let mut plan = Plan::new(CommandRole::Wrapper, Vec::new());
     plan.is_doubtful = true;
     Some(plan)
 }
@@ -107,7 +107,7 @@ pub(super) fn env(words: &[Word]) -> Option<Plan> {
     if inner.is_empty() && !is_doubtful {
         return None;
     }
-    let role = if found.has_unknown { Role::Wrapper } else { Role::Carrier };
+    let role = if found.has_unknown { CommandRole::Wrapper } else { CommandRole::Carrier };
     let mut plan = Plan::new(role, Vec::new());
     if !inner.is_empty() {
         plan.inner.push(Inner::Words(inner));
@@ -120,7 +120,7 @@ pub(super) fn env(words: &[Word]) -> Option<Plan> {
 
 /// `su -c 'text' user`, with its options anywhere; `runuser -u user program`.
 pub(super) fn su(words: &[Word]) -> Option<Plan> {
-    let role = Role::Wrapper;
+    let role = CommandRole::Wrapper;
     if let Some(text) = text_option(words) {
         return Some(Plan::new(role, vec![Inner::Text(vec![text])]));
     }
@@ -137,11 +137,11 @@ pub(super) fn su(words: &[Word]) -> Option<Plan> {
 /// `script -c 'text' file`, and `script file program …` elsewhere.
 pub(super) fn script(words: &[Word]) -> Option<Plan> {
     if let Some(text) = text_option(words) {
-        return Some(Plan::new(Role::Wrapper, vec![Inner::Text(vec![text])]));
+        return Some(Plan::new(CommandRole::Wrapper, vec![Inner::Text(vec![text])]));
     }
     let options = Options { flags: "", values: "tFBIOTmoE", long_flags: &[], long_values: &[] };
     let inner = words.get(options.read(words, 1).next + 1..).filter(|inner| !inner.is_empty())?;
-    Some(Plan::new(Role::Wrapper, vec![Inner::Words(inner.to_vec())]))
+    Some(Plan::new(CommandRole::Wrapper, vec![Inner::Words(inner.to_vec())]))
 }
 
 /// `watch -n 1 program …`: the words become text again.
@@ -150,7 +150,7 @@ pub(super) fn watch(words: &[Word]) -> Option<Plan> {
         Options { flags: "", values: "nqs", long_flags: &[], long_values: &["interval", "equexit"] };
     let found = options.read(words, 1);
     let inner = words.get(found.next..).filter(|inner| !inner.is_empty())?;
-    let mut plan = Plan::new(Role::Wrapper, vec![Inner::Text(inner.to_vec())]);
+    let mut plan = Plan::new(CommandRole::Wrapper, vec![Inner::Text(inner.to_vec())]);
     plan.is_doubtful = found.is_doubtful;
     Some(plan)
 }
@@ -165,7 +165,7 @@ pub(super) fn flock(words: &[Word]) -> Option<Plan> {
         [option, text, ..] if option.is("-c") || option.is("--command") => Inner::Text(vec![text.clone()]),
         rest => Inner::Words(rest.to_vec()),
     };
-    let mut plan = Plan::new(Role::Wrapper, vec![inner]);
+    let mut plan = Plan::new(CommandRole::Wrapper, vec![inner]);
     plan.is_doubtful = found.is_doubtful;
     Some(plan)
 }
@@ -178,7 +178,7 @@ pub(super) fn ssh(words: &[Word]) -> Option<Plan> {
     if let Some(words) = words.get(found.next + 1..).filter(|words| !words.is_empty()) {
         inner.push(Inner::Text(words.to_vec()));
     }
-    (!inner.is_empty()).then(|| Plan::new(Role::Wrapper, inner))
+    (!inner.is_empty()).then(|| Plan::new(CommandRole::Wrapper, inner))
 }
 
 /// What `-o ProxyCommand=…` and its like run on this machine.
@@ -203,13 +203,13 @@ pub(super) fn trap(words: &[Word]) -> Option<Plan> {
     let first = if words.get(1)?.is("--") { 2 } else { 1 };
     match words.get(first..)? {
         [text, _, ..] if !text.start().starts_with('-') => {
-            Some(Plan::new(Role::Wrapper, vec![Inner::Text(vec![text.clone()])]))
+            Some(Plan::new(CommandRole::Wrapper, vec![Inner::Text(vec![text.clone()])]))
         }
         _ => None,
     }
 }
 
-/// `alias name='text'`: whoever says the name later runs the text.
+/// `alias name='text'`: a later use of the name runs the text.
 pub(super) fn alias(words: &[Word]) -> Option<Plan> {
     let text = |word: &Word| {
         let equals = word.start().find('=').filter(|at| *at > 0)?;
@@ -227,7 +227,7 @@ pub(super) fn alias(words: &[Word]) -> Option<Plan> {
     if words.iter().any(|word| word.start().starts_with('-') && word.start().contains(['g', 's'])) {
         inner.push(Inner::Code);
     }
-    let mut plan = Plan::new(Role::Wrapper, inner);
+    let mut plan = Plan::new(CommandRole::Wrapper, inner);
     plan.nicknames = words.iter().skip(1).filter_map(nickname).collect();
     Some(plan)
 }
@@ -239,20 +239,20 @@ pub(super) fn hash(words: &[Word]) -> Option<Plan> {
     let path = found.value(&["p"])?;
     let name = |word: &Word| Some(Nickname { name: word.text()?.to_owned(), value: path.clone() });
     let names = words.get(found.next..).unwrap_or_default();
-    let mut plan = Plan::new(Role::Plain, Vec::new());
+    let mut plan = Plan::new(CommandRole::Plain, Vec::new());
     plan.is_doubtful = found.is_doubtful || names.iter().any(|word| word.text().is_none());
     plan.nicknames = names.iter().filter_map(name).collect();
     Some(plan)
 }
 
-/// `setarch x86_64 -R program …`, and the names that stand for an architecture.
+/// `setarch x86_64 -R program …`, and the names of architectures.
 pub(super) fn setarch(name: &str, words: &[Word]) -> Option<Plan> {
     let options = Options { flags: "BFILRSTXZ3v", values: "", long_flags: &[], long_values: &[] };
     let has_architecture =
         name == "setarch" && words.get(1).is_some_and(|word| !word.start().starts_with('-'));
     let found = options.read(words, if has_architecture { 2 } else { 1 });
     let inner = words.get(found.next..).filter(|inner| !inner.is_empty())?;
-    let mut plan = Plan::new(Role::Wrapper, vec![Inner::Words(inner.to_vec())]);
+    let mut plan = Plan::new(CommandRole::Wrapper, vec![Inner::Words(inner.to_vec())]);
     plan.is_doubtful = found.is_doubtful || has_architecture && words[1].text().is_none();
     Some(plan)
 }
@@ -263,7 +263,7 @@ pub(super) fn loader(words: &[Word]) -> Option<Plan> {
     let options = Options { flags: "", values: "", long_flags: &[], long_values };
     let found = options.read(words, 1);
     let inner = words.get(found.next..).filter(|inner| !inner.is_empty())?;
-    let mut plan = Plan::new(Role::Wrapper, vec![Inner::Words(inner.to_vec())]);
+    let mut plan = Plan::new(CommandRole::Wrapper, vec![Inner::Words(inner.to_vec())]);
     plan.is_doubtful = found.is_doubtful;
     Some(plan)
 }
@@ -276,7 +276,7 @@ pub(super) fn parallel(words: &[Word]) -> Option<Plan> {
     let found = options.read(words, 1);
     let rest = words.get(found.next..).unwrap_or_default();
     let end = rest.iter().position(|word| word.start().starts_with(":::")).unwrap_or(rest.len());
-    let mut plan = Plan::new(Role::Wrapper, Vec::new());
+    let mut plan = Plan::new(CommandRole::Wrapper, Vec::new());
     plan.is_doubtful = found.is_doubtful;
     if end == 0 {
         // Without a program the values themselves are commands.
@@ -307,7 +307,7 @@ pub(super) fn find(words: &[Word]) -> Option<Plan> {
     if inner.is_empty() && !hides_effects {
         return None;
     }
-    let mut plan = Plan::new(Role::Wrapper, inner);
+    let mut plan = Plan::new(CommandRole::Wrapper, inner);
     plan.hides_effects = hides_effects;
     Some(plan)
 }
@@ -344,12 +344,12 @@ pub(super) fn xargs(words: &[Word]) -> Option<Plan> {
     if mark.is_none() {
         inner.push(Word::anything());
     }
-    let mut plan = Plan::new(Role::Wrapper, vec![Inner::Words(inner)]);
+    let mut plan = Plan::new(CommandRole::Wrapper, vec![Inner::Words(inner)]);
     plan.is_doubtful = found.is_doubtful;
     Some(plan)
 }
 
-/// The value of `-c` or `--command`, wherever it stands.
+/// Returns the value of `-c` or `--command`, at any position.
 fn text_option(words: &[Word]) -> Option<Word> {
     for (index, word) in words.iter().enumerate().skip(1) {
         let start = word.start();

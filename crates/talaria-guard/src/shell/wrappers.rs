@@ -1,18 +1,18 @@
 //! The programs that start other programs: where in their words the other one begins.
 //!
-//! Decides, for each, whether it only starts the other one (a carrier), changes what it may do or gets (a wrapper, which
-//! an allow rule must name), or is a command in its own right that also runs others (plain). An option that is not in
-//! the table makes a carrier a wrapper. To add one: a line in `starters`, or a function in `plan` if its words follow no
-//! pattern. Called by `unwrap`.
+//! Decides, for each, whether it only starts the other one (a carrier), changes what it may do or gets (a wrapper,
+//! which an allow rule must name), or is a command in its own right that also runs others (plain). An option that is
+//! not in the table makes a carrier a wrapper. To add one: a line in `starters`, or a function in `plan` if its words
+//! follow no pattern. Called by `unwrap`.
 
 use super::lexed::is_name;
 use super::starters::SPECS;
-use super::word::{Extent, Piece, Word};
-use super::{Role, code, git, runs, wrapped};
+use super::word::{Word, WordExtent, WordPiece};
+use super::{CommandRole, code, git, runs, wrapped};
 
 /// What a command starts.
 pub(super) struct Plan {
-    pub(super) role: Role,
+    pub(super) role: CommandRole,
     pub(super) inner: Vec<Inner>,
     /// May there be other commands than `inner` says?
     pub(super) is_doubtful: bool,
@@ -41,14 +41,14 @@ pub(super) enum Inner {
     Code,
 }
 
-/// A name that the line gives to a command: `alias g=git`, `hash -p /usr/bin/git g`.
+/// A name that the line assigns to a command: `alias g=git`, `hash -p /usr/bin/git g`.
 pub(super) struct Nickname {
     pub(super) name: String,
     pub(super) value: Word,
 }
 
 impl Plan {
-    pub(super) fn new(role: Role, inner: Vec<Inner>) -> Self {
+    pub(super) fn new(role: CommandRole, inner: Vec<Inner>) -> Self {
         Self {
             role,
             inner,
@@ -63,7 +63,7 @@ impl Plan {
     }
 }
 
-/// Where programs stand that nobody replaces without rights.
+/// Directories whose programs cannot be replaced without privileges.
 const STANDARD: &[&str] = &[
     "/bin",
     "/sbin",
@@ -85,10 +85,11 @@ pub(super) fn plan(words: &[Word]) -> Option<Plan> {
             wrapped::foreign(words)
         }
         "source" | "." => wrapped::source(words),
-        "busybox" | "toybox" => {
-            (words.len() > 1).then(|| Plan::new(Role::Carrier, vec![Inner::Words(words[1..].to_vec())]))
+        "busybox" | "toybox" => (words.len() > 1)
+            .then(|| Plan::new(CommandRole::Carrier, vec![Inner::Words(words[1..].to_vec())])),
+        "eval" => {
+            (words.len() > 1).then(|| Plan::new(CommandRole::Carrier, vec![Inner::Text(words[1..].to_vec())]))
         }
-        "eval" => (words.len() > 1).then(|| Plan::new(Role::Carrier, vec![Inner::Text(words[1..].to_vec())])),
         "su" | "runuser" | "sg" => wrapped::su(words),
         "script" => wrapped::script(words),
         "watch" => wrapped::watch(words),
@@ -123,18 +124,18 @@ pub(super) fn plan(words: &[Word]) -> Option<Plan> {
     ) {
         plan.shares_scope = true;
     }
-    if plan.role == Role::Carrier && !is_trusted(program) {
-        plan.role = Role::Wrapper;
+    if plan.role == CommandRole::Carrier && !is_trusted(program) {
+        plan.role = CommandRole::Wrapper;
     }
     Some(plan)
 }
 
 /// Does a command with these words only start another one, which is then looked at in its place?
 pub(crate) fn is_carrier(words: &[Word]) -> bool {
-    plan(words).is_some_and(|plan| plan.role == Role::Carrier)
+    plan(words).is_some_and(|plan| plan.role == CommandRole::Carrier)
 }
 
-/// Is it a bare name, or does it stand where only the system puts programs?
+/// Returns whether it is a bare name or in a directory of system programs.
 pub(crate) fn is_trusted(program: &str) -> bool {
     match program.rsplit_once('/') {
         None => true,
@@ -156,9 +157,9 @@ fn from_table(name: &str, words: &[Word]) -> Option<Plan> {
     let next = if next == words.len() { found.next } else { next } + spec.operands;
     let operands = words.get(found.next..next).unwrap_or_default();
     let inner = words.get(next..).filter(|inner| !inner.is_empty())?;
-    let role = if found.has_unknown { Role::Wrapper } else { spec.role };
+    let role = if found.has_unknown { CommandRole::Wrapper } else { spec.role };
     let mut plan = Plan::new(role, vec![Inner::Words(inner.to_vec())]);
-    plan.is_doubtful = found.is_doubtful || operands.iter().any(|word| word.extent() == Extent::Many);
+    plan.is_doubtful = found.is_doubtful || operands.iter().any(|word| word.extent() == WordExtent::Many);
     plan.directory = found.value(&["D", "chdir", "working-directory", "wd"]).cloned();
     plan.assignments = assignments;
     Some(plan)
@@ -180,6 +181,6 @@ pub(super) fn assignments(words: &[Word], first: usize) -> (Vec<(String, Word)>,
 
 /// Is there a word that could become an option or a command, other than names of files?
 pub(super) fn has_open_words(words: &[Word]) -> bool {
-    let is_file = |word: &Word| word.pieces().iter().any(|piece| matches!(piece, Piece::Glob(_)));
-    words.iter().any(|word| word.extent() == Extent::Many && !is_file(word))
+    let is_file = |word: &Word| word.pieces().iter().any(|piece| matches!(piece, WordPiece::Glob(_)));
+    words.iter().any(|word| word.extent() == WordExtent::Many && !is_file(word))
 }

@@ -1,4 +1,4 @@
-//! Why a file of the user was not read or not replaced, as a person is told it.
+//! Why a file of the user was not read or not replaced, with the message for the user.
 
 use std::io;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ pub enum UserFileError {
         /// Why.
         source: io::Error,
     },
-    /// Somebody else is changing the file and does not finish.
+    /// Another process holds the lock for too long.
     #[error("{} is being changed by another process", .0.display())]
     Busy(PathBuf),
     /// This file system has no locks.
@@ -64,7 +64,7 @@ pub enum UserFileError {
     #[error("cannot change {}: it is read-only", .0.display())]
     ReadOnly(PathBuf),
     /// It is not what was read any more.
-    #[error("cannot change {}: somebody else changed it meanwhile", .0.display())]
+    #[error("cannot change {}: another program changed it meanwhile", .0.display())]
     Changed(PathBuf),
     /// The new one cannot be written.
     #[error("cannot write {}: {source}", path.display())]

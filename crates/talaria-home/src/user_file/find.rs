@@ -8,7 +8,7 @@ use super::UserFileError;
 /// As many as the kernel follows.
 const MOST_LINKS: usize = 40;
 
-/// The file behind all links; the place where a link points to that has no file yet.
+/// Resolves all links; the target of a link need not exist yet.
 pub(super) fn real(path: &Path) -> Result<PathBuf, UserFileError> {
     let mut at = path.to_owned();
     for _ in 0..MOST_LINKS {

@@ -54,7 +54,7 @@ impl Content {
     pub(super) fn check_writable(&self, path: &Path) -> Result<(), UserFileError> {
         let allowed = rustix::fs::accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS);
         let forbidden = matches!(allowed, Err(Errno::ACCESS | Errno::PERM | Errno::ROFS));
-        // The superuser may write everything, also what nobody should.
+        // The superuser may write everything, including read-only files.
         if self.mode & 0o222 == 0 || forbidden {
             return Err(UserFileError::ReadOnly(path.to_owned()));
         }

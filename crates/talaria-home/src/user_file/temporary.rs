@@ -1,5 +1,5 @@
-//! The new text beside the file until it takes its place. Nobody but the holder of the lock has one, so that whoever
-//! comes to hold the lock may take away what is left of a crashed run.
+//! The new text beside the file until it is renamed over it. Only the holder of the lock has one, so that the next
+//! holder may remove what a crashed run left.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Permissions};
@@ -41,7 +41,7 @@ impl Temporary {
     pub(super) fn rename_to(self, real: &Path) -> Result<(), UserFileError> {
         let failed = |source| UserFileError::Write { path: real.to_owned(), source };
         fs::rename(&self.path, real).map_err(failed)?;
-        // There is nothing left to remove, and by now the name could be somebody else's.
+        // There is nothing left to remove, and by now the name could belong to another process.
         std::mem::forget(self);
         Ok(())
     }

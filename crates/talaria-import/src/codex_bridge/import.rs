@@ -1,6 +1,6 @@
 //! Tasks of the old bridge as tasks of ours: finished as they were recorded, or lost. They keep their names and their
-//! times. Everything they say is redacted by the caller's function before it is kept, because the bridge kept secrets as
-//! they came.
+//! times. Everything they say is redacted by the caller's function before it is kept, because the bridge kept secrets
+//! as they came.
 //!
 //! The threads were ephemeral and ended with the bridge, so that none is kept. No notification is sent about old ends.
 
@@ -10,7 +10,7 @@ use talaria_core::outcome::{FailureCode, Outcome, Report};
 use talaria_core::request::Who;
 use talaria_core::transcript::Message;
 use talaria_store::{
-    ImportResult, ImportedFrom, ImportedSession, NewSession, NewTask, SessionKind, Store, StoreError,
+    ImportResult, ImportedFrom, ImportedSession, NewSessionRow, NewTaskRow, SessionKind, Store, StoreError,
 };
 
 use super::BridgeTask;
@@ -36,8 +36,8 @@ pub struct ImportedTasks {
     pub refused: Vec<String>,
 }
 
-/// Imports tasks of the old bridge, those that are not here yet. `owner` is whose they are from now on, `now` the latest
-/// time that any of them can have. If it is interrupted, what was imported stays, and the next call continues.
+/// Imports tasks of the old bridge, those that are not here yet. `owner` is whose they are from now on, `now` the
+/// latest time that any of them can have. If it is interrupted, what was imported stays, and the next call continues.
 pub async fn import(
     store: &Store,
     tasks: Vec<BridgeTask>,
@@ -76,7 +76,7 @@ fn is_lost(task: &ImportedSession) -> bool {
     task.turns.iter().any(|turn| turn.outcome_kind == "lost")
 }
 
-/// Can it be found by this name? (`find_session` says by which.)
+/// Returns whether a session can be found by this name (see `find_session`).
 fn is_name(id: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     (1..=64).contains(&id.len()) && id.bytes().all(is_part)
@@ -103,14 +103,14 @@ fn prepare(
             message: clean(&task.error).unwrap_or_else(|| "the old bridge kept no reason".to_owned()),
         },
         "cancelled" => Outcome::Interrupted { by: Who::User },
-        status => Outcome::Lost { why: left(&redact(status), task.open_requests) },
+        status => Outcome::Lost { why: left_note(&redact(status), task.open_requests) },
     };
     let report = Report::new(outcome, said.last().cloned(), Usage::default(), 0);
     let in_time = |time: Option<i64>| time.map(|time| time.clamp(0, now));
     let created_at = in_time(task.created_at).or(in_time(task.updated_at)).unwrap_or(now);
     let updated_at = in_time(task.updated_at).unwrap_or(created_at).max(created_at);
     let settled_at = in_time(task.completed_at).unwrap_or(updated_at).max(created_at);
-    let task_row = NewTask {
+    let task_row = NewTaskRow {
         owner: owner.to_owned(),
         worktree: None,
         notify: clean(&task.notify).into_iter().collect(),
@@ -125,7 +125,7 @@ fn prepare(
     let messages = messages.collect::<Result<Vec<_>, _>>()?;
     let times = TurnTimes { began: created_at, ended: settled_at };
     let turn = convert::turn(id.to_string(), prompt.clone(), &report, times, messages)?;
-    let session = NewSession {
+    let session = NewSessionRow {
         id,
         kind: SessionKind::Task,
         alias: Some(task.id),
@@ -143,7 +143,7 @@ fn prepare(
     Ok(ImportedSession { session, from: ImportedFrom::Task, turns: vec![turn], updated_at })
 }
 
-fn left(status: &str, open_requests: usize) -> String {
+fn left_note(status: &str, open_requests: usize) -> String {
     let status: String = status.chars().take(40).collect();
     match open_requests {
         0 => format!("the old bridge left it {status}"),

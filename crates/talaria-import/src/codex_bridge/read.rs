@@ -9,7 +9,7 @@ use sqlx::{AssertSqlSafe, Connection as _};
 use talaria_store::StoreError;
 
 use super::BridgeTask;
-use crate::database::{SourceDatabase, columns, text, time, wanted};
+use crate::database::{SourceDatabase, column_or_null, columns, text, time};
 use crate::error::{DatabaseError, SourceProgram};
 
 const TASKS: &str = "codex_bridge_tasks";
@@ -34,7 +34,7 @@ async fn read_all(conn: &mut SqliteConnection) -> Result<Option<Vec<BridgeTask>>
     if !columns.contains("hermes_task_id") || !columns.contains("status") {
         return Ok(None);
     }
-    let mut said = said(conn).await?;
+    let mut said = read_answers(conn).await?;
     let mut open = open_requests(conn).await?;
     let texts = [
         "hermes_task_id",
@@ -47,8 +47,8 @@ async fn read_all(conn: &mut SqliteConnection) -> Result<Option<Vec<BridgeTask>>
         "notify_target",
     ];
     let times = ["created_at", "updated_at", "completed_at"];
-    let texts = texts.map(|name| wanted(&columns, name, "blob"));
-    let times = times.map(|name| wanted(&columns, name, "real"));
+    let texts = texts.map(|name| column_or_null(&columns, name, "blob"));
+    let times = times.map(|name| column_or_null(&columns, name, "real"));
     let select = format!("select {}, {} from {TASKS} order by rowid", texts.join(", "), times.join(", "));
     // The names are ours.
     let found = sqlx::query(AssertSqlSafe(select)).fetch_all(conn).await?;
@@ -74,8 +74,8 @@ async fn read_all(conn: &mut SqliteConnection) -> Result<Option<Vec<BridgeTask>>
     Ok(Some(tasks))
 }
 
-/// What the model said in each task: it stands nowhere but in the events.
-async fn said(conn: &mut SqliteConnection) -> Result<BTreeMap<String, Vec<String>>, StoreError> {
+/// What the model said in each task: only the events contain it.
+async fn read_answers(conn: &mut SqliteConnection) -> Result<BTreeMap<String, Vec<String>>, StoreError> {
     let columns = columns(conn, EVENTS).await?;
     let mut said: BTreeMap<String, Vec<String>> = BTreeMap::new();
     if !["hermes_task_id", "source_event_type", "payload_json"].iter().all(|name| columns.contains(*name)) {

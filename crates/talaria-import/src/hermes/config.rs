@@ -19,6 +19,6 @@ mod settings;
 mod tests;
 mod yaml;
 
-pub use plan::{Kept, Left, Plan, Taken, by_section, plan};
+pub use plan::{ImportedSetting, KeptSetting, SettingsPlan, SkippedSetting, by_section, plan};
 pub use secrets::{Variable, login_names, variable_names};
 pub use yaml::{BadYaml, Tree, read};

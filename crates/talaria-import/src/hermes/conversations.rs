@@ -2,7 +2,8 @@
 //! `state.db`, `past` makes finished turns of its rows, `convert` makes sessions of them for the store.
 //!
 //! They come in pages, so that a person sees the progress and other writers do not wait long. An import that was
-//! interrupted continues where it was: the store knows the last message that came. Nothing is kept that was not redacted.
+//! interrupted continues where it was: the store knows the last imported message. Nothing is kept that was not
+//! redacted.
 
 mod convert;
 mod past;
@@ -59,12 +60,12 @@ struct Piece {
     /// Nothing of the conversation is in the store yet.
     is_first: bool,
     turns: Vec<PastTurn>,
-    /// The last row that was looked at.
+    /// The last row that was read.
     last: i64,
 }
 
-/// Imports one page of conversations after `after`. If it is interrupted, what came stays, and the next call with the same
-/// arguments continues.
+/// Imports one page of conversations after `after`. If it is interrupted, what was imported stays, and the next call
+/// with the same arguments continues.
 pub async fn import_page(
     store: &Store,
     path: &Path,
@@ -92,12 +93,12 @@ async fn take(
     for conversation in conversations {
         let known = last_of(store, &conversation.id).await?;
         let mut last = known.unwrap_or_default();
-        let mut came = 0;
+        let mut new = 0;
         loop {
             let part = reader.messages(&conversation.id, last, MESSAGES, BYTES).await?;
-            let is_first = known.is_none() && came == 0;
+            let is_first = known.is_none() && new == 0;
             last = part.last;
-            came += part.messages.len();
+            new += part.messages.len();
             page.left_out += part.left_out;
             if !part.messages.is_empty() {
                 held += part.messages.len();
@@ -114,7 +115,7 @@ async fn take(
                 break;
             }
         }
-        count(&mut page, known, came);
+        count(&mut page, known, new);
     }
     keep(store, ready).await?;
     Ok(page)
@@ -156,16 +157,16 @@ async fn look_through(
             Some(store) => last_of(store, &conversation.id).await?,
             None => None,
         };
-        let (mut last, mut came) = (known.unwrap_or_default(), 0);
+        let (mut last, mut new) = (known.unwrap_or_default(), 0);
         loop {
             let part = reader.messages(&conversation.id, last, MESSAGES, BYTES).await?;
-            (last, came) = (part.last, came + part.messages.len());
+            (last, new) = (part.last, new + part.messages.len());
             page.left_out += part.left_out;
             if !part.is_cut {
                 break;
             }
         }
-        count(&mut page, known, came);
+        count(&mut page, known, new);
     }
     Ok(page)
 }
@@ -184,10 +185,10 @@ async fn start(
     })
 }
 
-/// Counts a conversation: `known` is the last message that was here, `came` how many are new.
-fn count(page: &mut ImportedSessions, known: Option<i64>, came: usize) {
-    page.messages += came;
-    match (known, came) {
+/// Counts a conversation: `known` is the last message that was here, `new` how many are new.
+fn count(page: &mut ImportedSessions, known: Option<i64>, new: usize) {
+    page.messages += new;
+    match (known, new) {
         (Some(_), 0) => page.known += 1,
         (Some(_), _) => page.grown += 1,
         (None, 0) => page.empty += 1,

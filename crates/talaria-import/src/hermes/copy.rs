@@ -56,7 +56,7 @@ pub(super) fn all(files: &mut FilesPlan, home: &Path) -> Result<(), HermesError>
 /// Takes away what a run that was broken off left beside the places of these files.
 pub(super) fn sweep<'a>(names: impl Iterator<Item = &'a String>, home: &Path) {
     for name in names {
-        // What cannot be removed now is told when its place is needed.
+        // What cannot be removed now is reported when its path is needed.
         let _ = fs::remove_file(beside(&home.join(name)));
     }
 }
@@ -65,7 +65,7 @@ fn put(copy: &Copy, bytes: &[u8], place: &Path) -> io::Result<()> {
     let directory = place.parent().unwrap_or(Path::new("/"));
     ensure_dir(directory).map_err(io::Error::other)?;
     let beside = beside(place);
-    // Nobody else imports, so that what is there was left by a run that was broken off.
+    // We hold the import lock, so what is there was left by an interrupted run.
     match fs::remove_file(&beside) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}

@@ -1,4 +1,4 @@
-//! Why something could not be brought along. Nothing was changed, unless it says so.
+//! Why an import failed. Nothing was changed, unless it says so.
 
 use std::io;
 use std::path::PathBuf;
@@ -12,8 +12,8 @@ use talaria_home::user_file::UserFileError;
 /// Why an import stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum HermesError {
-    /// Nobody says where Hermes is.
-    #[error("cannot tell where Hermes's home is: neither --home, HERMES_HOME nor HOME says so")]
+    /// The location of Hermes is unknown.
+    #[error("cannot find Hermes's home: none of --home, HERMES_HOME and HOME is set")]
     Unset,
     /// There is nothing.
     #[error("there is no directory {}", .0.display())]
@@ -41,7 +41,7 @@ pub enum HermesError {
     /// Talaria's home.
     #[error(transparent)]
     Home(#[from] HomeError),
-    /// Somebody else imports.
+    /// Another import is running.
     #[error("another import is under way")]
     Busy,
     /// Something could not be written.
@@ -79,14 +79,14 @@ impl HermesError {
             Self::Home(error) => error.hint(),
             Self::Busy => "wait until it is done, then run the command again",
             Self::Write { .. } => {
-                "make room or see to the permissions, then run the command again: it goes on where it was"
+                "make room or see to the permissions, then run the command again: it continues where it stopped"
             }
             Self::Record { .. } => "move the file away; what it was about can then not be taken back",
             Self::NothingToUndo => "see what there is: talaria config get, talaria sessions list",
         }
     }
 
-    /// Is it what the person typed, or a file that the person wrote?
+    /// Returns whether the cause is what the user typed, or a file that the user wrote.
     pub fn is_usage(&self) -> bool {
         matches!(
             self,

@@ -1,4 +1,5 @@
-//! Which files would be copied. Links are not followed, neither there nor here; a file that is here is never overwritten.
+//! Which files would be copied. Links are not followed, neither there nor here; a file that is here is never
+//! overwritten.
 
 use std::fs::{self, File, Metadata};
 use std::io::Read;
@@ -14,9 +15,9 @@ const LONGEST: u64 = 8 * 1024 * 1024;
 const ALL: u64 = 256 * 1024 * 1024;
 const MOST: usize = 10_000;
 const DEEPEST: usize = 12;
-/// Of more than so many that stay nobody wants to read.
+/// Maximum number of skipped files in a report.
 const NAMED: usize = 200;
-/// What programs leave behind: it is nobody's skill.
+/// Files that programs leave and that are no skill.
 const LITTER: [&str; 4] = [".git", "__pycache__", "node_modules", ".hub"];
 
 /// What becomes, or became, of the files of a directory.
@@ -27,7 +28,7 @@ pub struct FilesPlan {
     /// How many are here already, with the same content.
     pub same: usize,
     /// Those that stay where they are.
-    pub left: Vec<LeftFile>,
+    pub left: Vec<SkippedFile>,
     /// How many more stay than are named.
     pub more_left: usize,
 }
@@ -41,13 +42,13 @@ pub struct Copy {
     pub to: String,
     /// What is in it.
     pub digest: String,
-    /// Does it run?
+    /// Its permission bits.
     pub(super) mode: u32,
 }
 
 /// A file that stays where it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct LeftFile {
+pub struct SkippedFile {
     /// Its path in Hermes's home.
     pub path: String,
     /// Why.
@@ -57,7 +58,7 @@ pub struct LeftFile {
 impl FilesPlan {
     pub(super) fn leave(&mut self, path: &str, why: impl Into<String>) {
         match self.left.len() {
-            0..NAMED => self.left.push(LeftFile { path: path.to_owned(), why: why.into() }),
+            0..NAMED => self.left.push(SkippedFile { path: path.to_owned(), why: why.into() }),
             _ => self.more_left += 1,
         }
     }

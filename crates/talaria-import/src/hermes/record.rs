@@ -1,5 +1,5 @@
-//! The note of an import: what it set and copied, and under which name its conversations came. It is written before
-//! anything is changed, so that whatever happens, all of it can be found again.
+//! The record of an import: what it set and copied, and under which name its conversations were imported. It is written
+//! before anything is changed, so that whatever happens, all of it can be found again.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, File, TryLockError};
@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use super::config::Taken;
+use super::config::ImportedSetting;
 use talaria_core::edit::KeyPath;
 
 use super::HermesError;
 use super::files::FilesPlan;
 use talaria_home::user_file::{self, UserFile};
 
-/// How long somebody else may import.
+/// How long to wait for another import.
 const PATIENCE: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(20);
 const START: &str = "hermes-";
@@ -23,13 +23,13 @@ const START: &str = "hermes-";
 /// What one import did, or was about to do.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Record {
-    /// Its name; later ones sort behind.
+    /// Its name; later ones sort after earlier ones.
     pub(super) run: String,
     /// From where.
     pub(super) home: String,
-    /// Is all of it done?
+    /// True if the import is complete.
     pub(super) finished: bool,
-    /// Was there no configuration before?
+    /// True if there was no configuration before.
     pub(super) made_config: bool,
     /// What was set.
     pub(super) edits: Vec<Edit>,
@@ -37,7 +37,7 @@ pub(super) struct Record {
     pub(super) files: BTreeMap<String, String>,
     /// The directories that were made for them.
     pub(super) directories: Vec<String>,
-    /// Did conversations come, or, of an import that is not finished, may some have come?
+    /// True if conversations were imported, or may have been by an unfinished import.
     pub(super) sessions: bool,
 }
 
@@ -82,14 +82,14 @@ impl Record {
         }
     }
 
-    /// Was it an import of this home?
+    /// Returns whether it was an import of this home.
     pub(super) fn is_of(&self, home: &Path) -> bool {
         self.home == home.display().to_string()
     }
 
     /// Notes which keys will be set. A server is set as a whole: what an earlier try would have set of it is forgotten.
-    pub(super) fn set(&mut self, taken: &[Taken]) {
-        let edit = |taken: &Taken| Edit { key: taken.key.clone(), value: taken.value.clone() };
+    pub(super) fn set(&mut self, taken: &[ImportedSetting]) {
+        let edit = |taken: &ImportedSetting| Edit { key: taken.key.clone(), value: taken.value.clone() };
         let edits: Vec<Edit> = taken.iter().map(edit).collect();
         let keys: HashSet<&str> = edits.iter().map(|edit| edit.key.as_str()).collect();
         let servers: HashSet<String> = edits.iter().filter_map(Edit::server).collect();
@@ -112,7 +112,7 @@ impl Record {
         }
     }
 
-    /// Would taking it back change anything?
+    /// Returns whether there is nothing to undo.
     pub(super) fn is_empty(&self) -> bool {
         self.edits.is_empty() && self.files.is_empty() && !self.sessions
     }

@@ -46,7 +46,7 @@ impl HermesHome {
     }
 
     /// Reads what is there. A `config.yaml` that is none is an error.
-    pub fn read(&self, ours: &TalariaHome) -> Result<Source, HermesError> {
+    pub fn read(&self, ours: &TalariaHome) -> Result<HermesSource, HermesError> {
         let root = self.0.canonicalize().map_err(|_| HermesError::NoHome(self.0.clone()))?;
         if !root.is_dir() {
             return Err(HermesError::NoHome(self.0.clone()));
@@ -68,13 +68,13 @@ impl HermesHome {
         let text = |name: &str| user_file::read(&root.join(name)).ok().flatten();
         let variables = text(".env").map(|text| variable_names(&text)).unwrap_or_default();
         let logins = text("auth.json").map(|text| login_names(&text));
-        Ok(Source { settings, variables, logins, database, stays: stays(&root), root })
+        Ok(HermesSource { settings, variables, logins, database, stays: stays(&root), root })
     }
 }
 
 /// What lies in a home of Hermes, conversations apart.
 #[derive(Debug, Clone)]
-pub struct Source {
+pub struct HermesSource {
     /// The directory, without links.
     pub root: PathBuf,
     /// Its settings; none if it has no `config.yaml`.

@@ -40,21 +40,21 @@ impl Place {
         write(&self.home.root().join(name), bytes);
     }
 
-    fn source(&self) -> Result<Source, HermesError> {
+    fn source(&self) -> Result<HermesSource, HermesError> {
         HermesHome::resolve(Some(&self.hermes()), None, None)?.read(&self.home)
     }
 
-    fn import(&self) -> Planned {
+    fn import(&self) -> HermesPlan {
         let source = self.source().unwrap();
-        let mut import = Import::begin(&self.home, &source).unwrap();
-        let planned = import.bring(&source).unwrap();
-        import.finish(Sessions::None).unwrap();
+        let mut import = HermesImport::begin(&self.home, &source).unwrap();
+        let planned = import.apply(&source).unwrap();
+        import.finish(HermesSessions::None).unwrap();
         planned
     }
 
     fn undo(&self) -> UndoneFiles {
-        let undo = Undo::begin(&self.home).unwrap();
-        let undone = undo.take_back(Back::Take).unwrap();
+        let undo = HermesUndo::begin(&self.home).unwrap();
+        let undone = undo.apply(UndoMode::Apply).unwrap();
         undo.finish().unwrap();
         undone
     }
@@ -98,7 +98,7 @@ fn list(root: &Path, directory: &Path, lines: &mut Vec<String>) {
 fn what_came_is_private_and_goes_again_without_a_trace() {
     let place = Place::new();
     let source = place.source().unwrap();
-    let seen = look(&place.home, &source).unwrap();
+    let seen = plan_import(&place.home, &source).unwrap();
     assert!(!place.home.root().exists(), "looking makes nothing");
     let planned = place.import();
     assert_eq!((seen.memories, seen.skills), (planned.memories, planned.skills));
@@ -121,7 +121,7 @@ fn what_came_is_private_and_goes_again_without_a_trace() {
     let undone = place.undo();
     assert_eq!((undone.settings.len(), undone.files.len()), (4, 3));
     assert_eq!(place.all(), "");
-    assert!(matches!(Undo::begin(&place.home), Err(HermesError::NothingToUndo)));
+    assert!(matches!(HermesUndo::begin(&place.home), Err(HermesError::NothingToUndo)));
 }
 
 #[test]
@@ -196,18 +196,18 @@ fn hostile_files_are_named_and_nothing_leaves_the_tree() {
 fn a_run_that_was_broken_off_goes_on_under_its_name() {
     let place = Place::new();
     let source = place.source().unwrap();
-    let mut first = Import::begin(&place.home, &source).unwrap();
+    let mut first = HermesImport::begin(&place.home, &source).unwrap();
     let run = first.run().to_owned();
-    first.bring(&source).unwrap();
+    first.apply(&source).unwrap();
     // Killed between two files: one is missing, one was being written.
     fs::remove_file(place.home.root().join("skills/writing/haiku/run.sh")).unwrap();
     let beside = copy::beside(&place.home.root().join("skills/writing/haiku/SKILL.md"));
     fs::write(&beside, "wri").unwrap();
     drop(first);
-    let mut second = Import::begin(&place.home, &source).unwrap();
+    let mut second = HermesImport::begin(&place.home, &source).unwrap();
     assert_eq!(second.run(), run);
-    let planned = second.bring(&source).unwrap();
-    second.finish(Sessions::None).unwrap();
+    let planned = second.apply(&source).unwrap();
+    second.finish(HermesSessions::None).unwrap();
     assert_eq!((planned.skills.copies.len(), planned.skills.same), (1, 1));
     assert!(!beside.exists());
     let undone = place.undo();
@@ -221,17 +221,17 @@ fn conversations_of_a_run_that_was_killed_at_its_end_can_be_taken_back() {
     fs::remove_dir_all(place.hermes()).unwrap();
     place.theirs("state.db", "");
     let source = place.source().unwrap();
-    let mut killed = Import::begin(&place.home, &source).unwrap();
+    let mut killed = HermesImport::begin(&place.home, &source).unwrap();
     let run = killed.run().to_owned();
-    killed.bring(&source).unwrap();
+    killed.apply(&source).unwrap();
     drop(killed);
     // To the next one everything is known.
     place.import();
-    let undo = Undo::begin(&place.home).unwrap();
+    let undo = HermesUndo::begin(&place.home).unwrap();
     assert_eq!(undo.run(), run);
     undo.finish().unwrap();
     place.import();
-    let nothing = Undo::begin(&place.home);
+    let nothing = HermesUndo::begin(&place.home);
     assert!(matches!(nothing, Err(HermesError::NothingToUndo)), "what brought nothing is not remembered");
 }
 
@@ -239,20 +239,20 @@ fn conversations_of_a_run_that_was_killed_at_its_end_can_be_taken_back() {
 fn a_run_that_was_broken_off_is_not_gone_on_with_from_another_home() {
     let place = Place::new();
     let first = place.source().unwrap();
-    Import::begin(&place.home, &first).unwrap().bring(&first).unwrap();
+    HermesImport::begin(&place.home, &first).unwrap().apply(&first).unwrap();
     let other = place.dir.path().join("other");
     write(&other.join("memories/USER.md"), "of the other");
     let second = HermesHome::resolve(Some(&other), None, None).unwrap().read(&place.home).unwrap();
-    let mut import = Import::begin(&place.home, &second).unwrap();
-    import.bring(&second).unwrap();
-    import.finish(Sessions::None).unwrap();
-    let undo = Undo::begin(&place.home).unwrap();
+    let mut import = HermesImport::begin(&place.home, &second).unwrap();
+    import.apply(&second).unwrap();
+    import.finish(HermesSessions::None).unwrap();
+    let undo = HermesUndo::begin(&place.home).unwrap();
     assert_eq!(undo.source(), second.root.display().to_string());
-    assert_eq!(undo.take_back(Back::Take).unwrap().files, ["memories/USER.md"]);
+    assert_eq!(undo.apply(UndoMode::Apply).unwrap().files, ["memories/USER.md"]);
     undo.finish().unwrap();
-    let undo = Undo::begin(&place.home).unwrap();
+    let undo = HermesUndo::begin(&place.home).unwrap();
     assert_eq!(undo.source(), first.root.display().to_string());
-    assert_eq!(undo.take_back(Back::Take).unwrap().files.len(), 3);
+    assert_eq!(undo.apply(UndoMode::Apply).unwrap().files.len(), 3);
     undo.finish().unwrap();
     assert_eq!(place.all(), "");
 }
@@ -284,8 +284,8 @@ fn a_server_that_an_earlier_try_would_have_set_otherwise_goes_whole() {
     let place = Place::new();
     place.ours("config.toml", "# mine\n");
     let source = place.source().unwrap();
-    let mut killed = Import::begin(&place.home, &source).unwrap();
-    killed.bring(&source).unwrap();
+    let mut killed = HermesImport::begin(&place.home, &source).unwrap();
+    killed.apply(&source).unwrap();
     // As if it had been killed before the settings were set.
     place.ours("config.toml", "# mine\n");
     drop(killed);
@@ -342,12 +342,12 @@ fn a_file_that_may_not_be_changed_stops_it_before_anything_is_copied() {
     place.ours("config.toml", "# mine\n");
     fs::set_permissions(place.home.config_file(), fs::Permissions::from_mode(0o444)).unwrap();
     let source = place.source().unwrap();
-    let error = Import::begin(&place.home, &source).unwrap().bring(&source).unwrap_err();
+    let error = HermesImport::begin(&place.home, &source).unwrap().apply(&source).unwrap_err();
     assert!(error.to_string().contains("read-only"), "{error}");
     assert_eq!(place.all(), "config.toml 444 \"# mine\\n\"");
     fs::set_permissions(place.home.config_file(), fs::Permissions::from_mode(0o600)).unwrap();
     place.ours("config.toml", "[model\n");
-    let error = look(&place.home, &source).unwrap_err();
+    let error = plan_import(&place.home, &source).unwrap_err();
     assert!(error.to_string().contains("config.toml: line 1"), "{error}");
 }
 
@@ -355,9 +355,9 @@ fn a_file_that_may_not_be_changed_stops_it_before_anything_is_copied() {
 fn only_one_imports_at_a_time() {
     let place = Place::new();
     let source = place.source().unwrap();
-    let first = Import::begin(&place.home, &source).unwrap();
+    let first = HermesImport::begin(&place.home, &source).unwrap();
     std::thread::scope(|scope| {
-        let second = scope.spawn(|| Import::begin(&place.home, &source).map(drop));
+        let second = scope.spawn(|| HermesImport::begin(&place.home, &source).map(drop));
         drop(first);
         assert!(second.join().unwrap().is_ok(), "the second waits for the first");
     });

@@ -1,4 +1,4 @@
-//! Takes an import back, as far as nobody has changed since what it brought. What was changed stays and is said.
+//! Undoes an import as far as its files and settings are unchanged since. What was changed stays and is reported.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -10,7 +10,7 @@ use talaria_core::edit::{self, KeyPath, literal};
 
 use super::HermesError;
 use super::copy::beside;
-use super::files::{Here, LeftFile, here};
+use super::files::{Here, SkippedFile, here};
 use super::record::{Edit, Record, lock};
 use talaria_home::faults::blocking_point;
 use talaria_home::home::TalariaHome;
@@ -18,16 +18,16 @@ use talaria_home::user_file::UserFile;
 
 /// Whether anything is changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Back {
-    /// Only say what would go.
-    Look,
-    /// Let it go.
-    Take,
+pub enum UndoMode {
+    /// Only reports what would be removed.
+    Preview,
+    /// Removes it.
+    Apply,
 }
 
 /// The last import, to be taken back.
 #[derive(Debug)]
-pub struct Undo {
+pub struct HermesUndo {
     home: TalariaHome,
     record: Record,
     _lock: File,
@@ -38,16 +38,16 @@ pub struct Undo {
 pub struct UndoneFiles {
     /// Keys that are not set any more.
     pub settings: Vec<String>,
-    /// Files that are gone, below Talaria's home.
+    /// Removed files, relative to Talaria's home.
     pub files: Vec<String>,
     /// Keys, and servers as a whole, that were changed since, and stay.
     pub changed_settings: Vec<String>,
     /// Files that were changed since, and stay.
-    pub changed_files: Vec<LeftFile>,
+    pub changed_files: Vec<SkippedFile>,
 }
 
-impl Undo {
-    /// Finds the last import. Nobody imports until it is dropped.
+impl HermesUndo {
+    /// Finds the last import. Holds the import lock until it is dropped.
     pub fn begin(home: &TalariaHome) -> Result<Self, HermesError> {
         let directory = home.imports_dir();
         if !directory.is_dir() {
@@ -58,7 +58,7 @@ impl Undo {
         Ok(Self { home: home.clone(), record, _lock: lock })
     }
 
-    /// The name under which its conversations came.
+    /// The name under which its conversations were imported.
     pub fn run(&self) -> &str {
         &self.record.run
     }
@@ -69,7 +69,7 @@ impl Undo {
     }
 
     /// Takes settings and files back. Called again it does what is left to do.
-    pub fn take_back(&self, back: Back) -> Result<UndoneFiles, HermesError> {
+    pub fn apply(&self, back: UndoMode) -> Result<UndoneFiles, HermesError> {
         let mut undone = UndoneFiles::default();
         self.settings(back, &mut undone)?;
         blocking_point("after:undo-settings");
@@ -83,7 +83,7 @@ impl Undo {
         self.record.remove(&self.home.imports_dir())
     }
 
-    fn settings(&self, back: Back, undone: &mut UndoneFiles) -> Result<(), HermesError> {
+    fn settings(&self, back: UndoMode, undone: &mut UndoneFiles) -> Result<(), HermesError> {
         let path = self.home.config_file();
         let file = UserFile::lock(&path)?;
         let Some(text) = file.text() else { return Ok(()) };
@@ -109,9 +109,9 @@ impl Undo {
         undone.changed_settings.reverse();
         undone.changed_settings.extend(kept.into_values());
         match back {
-            Back::Look => Ok(()),
-            Back::Take if self.record.made_config && text.trim().is_empty() => Ok(file.remove()?),
-            Back::Take => Ok(file.replace(&text)?),
+            UndoMode::Preview => Ok(()),
+            UndoMode::Apply if self.record.made_config && text.trim().is_empty() => Ok(file.remove()?),
+            UndoMode::Apply => Ok(file.replace(&text)?),
         }
     }
 
@@ -141,29 +141,29 @@ impl Undo {
         Ok(kept)
     }
 
-    fn files(&self, back: Back, undone: &mut UndoneFiles) -> Result<(), HermesError> {
+    fn files(&self, back: UndoMode, undone: &mut UndoneFiles) -> Result<(), HermesError> {
         for (name, digest) in &self.record.files {
             let path = self.home.root().join(name);
             let failed = |source| HermesError::Write { path: path.clone(), source };
-            if back == Back::Take {
-                gone(fs::remove_file(beside(&path))).map_err(failed)?;
+            if back == UndoMode::Apply {
+                ignore_missing(fs::remove_file(beside(&path))).map_err(failed)?;
             }
             match here(self.home.root(), name) {
                 Here::Nothing => {}
                 Here::File(there) if there == *digest => {
-                    if back == Back::Take {
-                        gone(fs::remove_file(&path)).map_err(failed)?;
+                    if back == UndoMode::Apply {
+                        ignore_missing(fs::remove_file(&path)).map_err(failed)?;
                     }
                     undone.files.push(name.clone());
                 }
                 Here::File(_) => {
                     let why = "it was changed since".to_owned();
-                    undone.changed_files.push(LeftFile { path: name.clone(), why });
+                    undone.changed_files.push(SkippedFile { path: name.clone(), why });
                 }
-                Here::InTheWay(why) => undone.changed_files.push(LeftFile { path: name.clone(), why }),
+                Here::InTheWay(why) => undone.changed_files.push(SkippedFile { path: name.clone(), why }),
             }
         }
-        if back == Back::Take {
+        if back == UndoMode::Apply {
             let mut directories = self.record.directories.clone();
             directories.sort_by_key(|name| std::cmp::Reverse(name.len()));
             for name in directories {
@@ -175,7 +175,7 @@ impl Undo {
     }
 }
 
-fn gone(removed: io::Result<()>) -> io::Result<()> {
+fn ignore_missing(removed: io::Result<()>) -> io::Result<()> {
     match removed {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),

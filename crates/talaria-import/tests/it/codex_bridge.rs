@@ -11,7 +11,7 @@ use talaria_core::ids::SessionId;
 use talaria_import::DatabaseError;
 use talaria_import::codex_bridge::{self, ImportedTasks};
 use talaria_store::contract::scene::{self, EPOCH};
-use talaria_store::{Found, NewSession, PrunePolicy, Store, TaskFilter};
+use talaria_store::{NewSessionRow, PrunePolicy, SessionLookup, Store, TaskFilter};
 
 use crate::{foreign, open};
 
@@ -110,7 +110,9 @@ async fn old_tasks_are_shown_as_they_ended_or_as_lost() {
         assert_eq!(events.iter().map(|event| event.kind.as_str()).collect::<Vec<_>>(), ["outcome"]);
         assert!(serde_json::from_str::<talaria_core::event::Event>(&events[0].json).is_ok());
         let found = store.find_session(&alias).await.unwrap();
-        assert!(matches!(found, Found::One(session) if session.id == line.id && session.thread.is_none()));
+        assert!(
+            matches!(found, SessionLookup::One(session) if session.id == line.id && session.thread.is_none())
+        );
     }
     expect![[r#"
         codex-0000000000ee None in / []
@@ -155,7 +157,7 @@ async fn a_second_import_brings_only_what_is_new() {
     let more = "INSERT INTO codex_bridge_tasks (hermes_task_id, status, created_at, updated_at)
                 VALUES ('codex-0000000000ff', 'completed', 1, 2), ('codex-mine', 'completed', 1, 2)";
     filled(place.path(), &[more]).await;
-    let mine = NewSession { alias: Some("codex-mine".to_owned()), ..scene::new_task("mine", 5) };
+    let mine = NewSessionRow { alias: Some("codex-mine".to_owned()), ..scene::new_task("mine", 5) };
     store.create_session(mine, scene::lease(&SessionId::new("mine"), EPOCH)).await.unwrap();
     let third = import(&store, &path).await;
     assert_eq!(

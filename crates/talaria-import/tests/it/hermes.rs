@@ -12,7 +12,7 @@ use talaria_core::ids::SessionId;
 use talaria_core::outcome::Report;
 use talaria_import::ImportError;
 use talaria_import::hermes::conversations::{ImportRun, import_page, preview_page};
-use talaria_store::{Found, NewTurn, PrunePolicy, SessionFilter, Store};
+use talaria_store::{NewTurnRow, PrunePolicy, SessionFilter, SessionLookup, Store};
 
 use crate::{foreign, open};
 
@@ -211,7 +211,9 @@ async fn a_session_that_was_used_since_stays() {
     let path = filled(place.path(), STATE).await;
     let store = open(&place.path().join("talaria.db")).await;
     import(&store, &path, "run-1").await;
-    let Found::One(session) = store.find_session("0199-000001").await.unwrap() else { panic!("not found") };
+    let SessionLookup::One(session) = store.find_session("0199-000001").await.unwrap() else {
+        panic!("not found")
+    };
     let lease = talaria_store::Lease {
         session: session.id.clone(),
         epoch: 1,
@@ -219,7 +221,7 @@ async fn a_session_that_was_used_since_stays() {
         expires_at: NOW + 1000,
     };
     store.take_lease(lease, talaria_store::Takeover::Older).await.unwrap();
-    let turn = NewTurn { ordinal: 3, client_id: "mine".to_owned(), ..NewTurn::default() };
+    let turn = NewTurnRow { ordinal: 3, client_id: "mine".to_owned(), ..NewTurnRow::default() };
     let batch = talaria_store::Batch {
         session: session.id.clone(),
         epoch: 1,

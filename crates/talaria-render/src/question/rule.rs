@@ -1,6 +1,6 @@
 //! Is the rule that Codex proposes the very command that it asks about? Then it need not be read twice.
 
-use talaria_guard::shell::{self, Role, Simple};
+use talaria_guard::shell::{self, CommandRole, SimpleCommand};
 
 /// Does the command line, read as a shell reads it, consist of exactly these words?
 pub(super) fn is_the_command(command: &str, words: &[String]) -> bool {
@@ -10,8 +10,8 @@ pub(super) fn is_the_command(command: &str, words: &[String]) -> bool {
 /// What is to be said where a rule covers only some of the commands of a line: the others are asked about again.
 pub(super) fn partly_covered(command: &str, words: &[String]) -> Option<String> {
     let line = shell::parse(command).ok()?;
-    let commands: Vec<_> = line.commands.iter().filter(|simple| simple.role == Role::Plain).collect();
-    let is_covered = |simple: &&&Simple| {
+    let commands: Vec<_> = line.commands.iter().filter(|simple| simple.role == CommandRole::Plain).collect();
+    let is_covered = |simple: &&&SimpleCommand| {
         let begins = words.iter().zip(&simple.words).all(|(word, read)| read.text() == Some(word));
         simple.words.len() >= words.len() && begins
     };

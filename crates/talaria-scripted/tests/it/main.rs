@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 use serde_json::{Value, json};
-use talaria_scripted::{Gate, Reply, ScriptedModel, Usage};
+use talaria_scripted::{Gate, ModelUsage, Reply, ScriptedModel};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 
@@ -40,7 +40,7 @@ async fn next_event(stream: &mut BufReader<TcpStream>) -> Value {
 #[tokio::test]
 async fn replies_come_in_the_order_they_were_queued() {
     let model = ScriptedModel::start().await.unwrap();
-    let usage = Usage { input: 7, cached: 3, output: 2, reasoning: 1 };
+    let usage = ModelUsage { input: 7, cached: 3, output: 2, reasoning: 1 };
     model.play([Reply::say("first").usage(usage), Reply::say("second")]);
     let first = rest(send(&model, "a").await).await;
     assert!(first.contains("first") && first.contains("\"total_tokens\":9"), "{first}");

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-use talaria_codex::pool::Limits;
+use talaria_codex::pool::PoolLimits;
 use talaria_core::api::{Kind, LocalCaller, NewSession, NewTask, NewTurn, Say, SessionStarted, Stop, When};
 use talaria_core::event::Event;
 use talaria_core::ids::{SessionId, TicketId};
@@ -17,7 +17,7 @@ use talaria_engine::engine::{Engine, EngineOptions, LockError, OpenError, OpenOp
 use talaria_home::home::TalariaHome;
 use talaria_server::client::{Client, Follow};
 use talaria_testkit::app_server::directive::{expect, notify, on, repeat, reply, send};
-use talaria_testkit::app_server::{AppServer, Installed, THREAD};
+use talaria_testkit::app_server::{AppServer, InstalledAppServer, THREAD};
 use talaria_testkit::processes::Marker;
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -33,7 +33,7 @@ pub(crate) struct Scene {
     pub(crate) socket: PathBuf,
     pub(crate) notices: Arc<Mutex<Vec<String>>>,
     marker: Marker,
-    codex: Installed,
+    codex: InstalledAppServer,
     engine: Option<Engine>,
     server: JoinHandle<()>,
 }
@@ -248,7 +248,7 @@ pub(crate) async fn open(home: &Path) -> Engine {
 
 pub(crate) async fn try_open(home: &Path, version: &str, build: i64) -> Result<Engine, OpenError> {
     let home = TalariaHome::resolve(Some(home.into()), None).unwrap();
-    let (limits, store) = (Limits::default(), OpenOptions::default());
+    let (limits, store) = (PoolLimits::default(), OpenOptions::default());
     Engine::open(
         home,
         EngineOptions { version: version.to_owned(), build, idle: None, limits, max_tasks: 4, store },

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{ConnectOptions as _, Connection as _, Row as _};
 use talaria_core::ids::SessionId;
-use talaria_store::{Found, OpenOptions, SessionFilter, Store};
+use talaria_store::{OpenOptions, SessionFilter, SessionLookup, Store};
 
 use crate::row;
 
@@ -27,7 +27,9 @@ pub(crate) async fn measure(place: &Path) {
     })
     .await;
     time("show: by a prefix of its id, 20 turns, 50 messages", "< 20 ms", async || {
-        let Found::One(session) = store.find_session("s-005000").await.unwrap() else { panic!("not found") };
+        let SessionLookup::One(session) = store.find_session("s-005000").await.unwrap() else {
+            panic!("not found")
+        };
         store.last_turns(&session.id, None, 20).await.unwrap();
         assert_eq!(store.last_messages(&session.id, 50).await.unwrap().len(), 10);
     })

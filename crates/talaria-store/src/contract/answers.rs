@@ -1,4 +1,4 @@
-//! A question is kept before anybody sees it, and has one answer.
+//! A question is stored before it is shown, and has one answer.
 
 use talaria_core::ids::TicketId;
 
@@ -7,7 +7,7 @@ use crate::{
     AnswerResult, Change, NewRequest, RequestFilter, RequestOrigin, RequestPatch, RequestState, Store,
 };
 
-/// However many answer at once, exactly one wins, and the others are told its decision.
+/// However many answer at once, exactly one wins, and the others get its decision.
 pub async fn one_of_many_answers_wins_and_the_others_learn_whose(store: Store) {
     let id = scene::session(&store, "one").await;
     let ticket = scene::asked(&store, &id, scene::request("req-1", "ls")).await;

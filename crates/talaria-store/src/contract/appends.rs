@@ -155,7 +155,7 @@ pub async fn a_batch_larger_than_any_statement_is_kept_whole(store: Store) {
     assert_eq!(store.messages(&id, None, 5000).await.unwrap().len(), 1843);
 }
 
-/// Reading behind a number gives what follows, and nothing twice.
+/// Reading after a number returns what follows, and nothing twice.
 pub async fn events_are_paged_by_number(store: Store) {
     let id = scene::session(&store, "one").await;
     store.append(scene::batch(&id, 1, &["a", "b", "c", "d", "e"])).await.unwrap();

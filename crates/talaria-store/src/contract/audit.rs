@@ -1,7 +1,7 @@
 //! What was done and the row that says who did it are written together; refusals are bounded.
 
 use super::scene;
-use crate::{AnswerResult, AuditOutcome, Change, NewAudit, NewSession, Store};
+use crate::{AnswerResult, AuditOutcome, Change, NewAudit, NewSessionRow, Store};
 
 fn entry(action: &str, outcome: AuditOutcome) -> NewAudit {
     NewAudit {
@@ -42,7 +42,7 @@ pub async fn only_the_answer_that_won_is_in_the_log(store: Store) {
 /// A session, and a turn, come with their rows or not at all.
 pub async fn a_start_and_its_row_are_written_together(store: Store) {
     let audit = Some(entry("start_session", AuditOutcome::Done));
-    let new = NewSession { audit: audit.clone(), ..scene::new_session("one", 1) };
+    let new = NewSessionRow { audit: audit.clone(), ..scene::new_session("one", 1) };
     let lease = scene::lease(&new.id, scene::EPOCH);
     store.create_session(new.clone(), lease.clone()).await.unwrap();
     assert!(store.create_session(new.clone(), lease).await.is_err(), "the id is taken");

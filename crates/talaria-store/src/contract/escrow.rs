@@ -33,7 +33,7 @@ pub async fn the_rest_of_escrow_expires(store: Store) {
     assert_eq!(late, AnswerResult::Closed { state: RequestState::Expired });
 }
 
-/// Whoever closes a request without having heard of the answer does not throw it away.
+/// Closing a request without knowledge of its answer does not discard the answer.
 pub async fn an_answer_given_at_the_last_moment_is_not_voided(store: Store) {
     let id = scene::session(&store, "one").await;
     let void = |ticket: &TicketId, expires_at| {

@@ -5,8 +5,8 @@ use talaria_core::ids::SessionId;
 
 use super::scene;
 use crate::{
-    Batch, Change, NewOutbox, PrunePolicy, Pruned, RequestPatch, RequestState, SessionFilter, Store,
-    TrimPolicy, Trimmed, TurnPatch,
+    Batch, Change, NewOutbox, PrunePolicy, PruneResult, RequestPatch, RequestState, SessionFilter, Store,
+    TrimPolicy, TrimResult, TurnPatch,
 };
 
 async fn listed(store: &Store) -> Vec<String> {
@@ -34,7 +34,7 @@ pub async fn pruning_does_what_the_preview_said(store: Store) {
     assert!(preview.bytes > 0);
     assert_eq!(listed(&store).await.len(), 6, "a preview changes nothing");
     let pruned = store.prune(&policy, 1000).await.unwrap();
-    assert_eq!(pruned, Pruned { sessions: 3, events: 6, ..pruned });
+    assert_eq!(pruned, PruneResult { sessions: 3, events: 6, ..pruned });
     assert_eq!(listed(&store).await, ["s5", "s4", "s3"]);
     let gone = SessionId::new("s0");
     assert_eq!(store.events(&gone, 0, 10).await.unwrap(), []);
@@ -72,8 +72,8 @@ pub async fn what_runs_or_waits_is_not_pruned(store: Store) {
     assert_eq!(store.prune(&policy, 5000).await.unwrap().sessions, 3, "and then they go");
 }
 
-/// What is still to be delivered keeps its session; what was sent, given up or is owed to nobody does not. The task
-/// and what was in the outbox go with the session.
+/// What is still to be delivered keeps its session; an entry that was sent, abandoned or has no target does not. The
+/// task and what was in the outbox go with the session.
 pub async fn a_session_stays_until_everybody_was_told(store: Store) {
     for id in ["sent", "failed", "abandoned", "nobody"] {
         let new = scene::new_task(id, 1);
@@ -137,7 +137,7 @@ pub async fn events_of_an_unsettled_turn_are_not_trimmed(store: Store) {
     let new = vec![Change::NewTurn(scene::turn(1))];
     store.append(Batch { changes: new, ..scene::batch(&id, 11, &["c", "d"]) }).await.unwrap();
     let policy = TrimPolicy { older_than: Some(1000), keep: Some(0) };
-    assert_eq!(store.trim(policy).await.unwrap(), Trimmed { events: 2 });
+    assert_eq!(store.trim(policy).await.unwrap(), TrimResult { events: 2 });
     let left = store.events(&id, 0, 10).await.unwrap();
     assert_eq!(left.iter().map(|event| event.seq).collect::<Vec<_>>(), [3, 4]);
 }
@@ -148,6 +148,6 @@ pub async fn many_events_are_trimmed_in_steps(store: Store) {
     let texts = vec!["x"; 5000];
     store.append(scene::batch(&id, 5, &texts)).await.unwrap();
     let policy = TrimPolicy { older_than: Some(6), keep: None };
-    assert_eq!(store.trim(policy).await.unwrap(), Trimmed { events: 5000 });
+    assert_eq!(store.trim(policy).await.unwrap(), TrimResult { events: 5000 });
     assert_eq!(store.events(&id, 0, 10).await.unwrap(), []);
 }

@@ -1,4 +1,4 @@
-//! Whose database it is, is kept with it; and what another home goes on with is not acted on here.
+//! A database stores which home it belongs to; a copy does not act on what the original continues.
 
 use super::scene;
 use crate::{Change, HostState, NewHost, NewOutbox, OutboxState, RequestPatch, RequestState, Store};

@@ -4,7 +4,7 @@ use talaria_core::ids::SessionId;
 
 use super::scene;
 use crate::{
-    ConversationPart, ImportResult, ImportedFrom, ImportedMessage, ImportedSession, ImportedTurn, NewTask,
+    ConversationPart, ImportResult, ImportedFrom, ImportedMessage, ImportedSession, ImportedTurn, NewTaskRow,
     OriginRow, Store,
 };
 
@@ -45,7 +45,7 @@ fn part(id: &str, name: &str, parent: Option<&str>, run: &str, last: i64) -> Imp
 fn task(id: &str, alias: &str, origin: &str) -> ImportedSession {
     let mut session = scene::new_task(id, 1);
     session.alias = Some(alias.to_owned());
-    session.task = Some(NewTask { origin: Some(origin.to_owned()), ..session.task.unwrap_or_default() });
+    session.task = Some(NewTaskRow { origin: Some(origin.to_owned()), ..session.task.unwrap_or_default() });
     ImportedSession { session, from: ImportedFrom::Task, turns: vec![turn(id, "do it", 5)], updated_at: 6 }
 }
 

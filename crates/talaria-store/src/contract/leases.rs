@@ -12,7 +12,7 @@ pub async fn every_engine_gets_a_higher_epoch(store: Store) {
     assert!(second > first && first > 0, "{first} {second}");
 }
 
-/// After another engine took the session, the first one is told so and nothing of it is kept.
+/// After another engine took the session, writes of the first one are refused and none of them is stored.
 pub async fn a_write_under_an_older_epoch_is_refused(store: Store) {
     let id = scene::session(&store, "one").await;
     store.append(scene::batch(&id, 1, &["mine"])).await.unwrap();

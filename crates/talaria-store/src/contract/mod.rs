@@ -20,7 +20,7 @@ pub mod sessions;
 pub mod tasks;
 pub mod turns;
 
-/// Makes a test of every promise. The factory is an async function that gives an empty store and something that keeps
+/// Makes a test of every promise. The factory is an async function that returns an empty store and a value that keeps
 /// its place alive.
 #[macro_export]
 macro_rules! contract_tests {

@@ -1,4 +1,4 @@
-//! What is owed is delivered by one at a time until it is done, and every entry has a fate that can be looked at.
+//! An outbox entry is delivered by one claimer at a time until it is done, and its state can always be read.
 
 use std::collections::BTreeMap;
 
@@ -109,7 +109,7 @@ pub async fn every_entry_has_a_fate(store: Store) {
     assert_eq!(ids(&store.outbox_of(&id).await.unwrap()), ["abandoned", "failed", "sent"]);
 }
 
-/// Whoever claimed it and was not heard of again may have delivered it: from then on it is a possible repeat.
+/// A claimer that disappeared may have delivered the entry: from then on it is a possible repeat.
 pub async fn what_a_lost_deliverer_had_is_a_possible_repeat(store: Store) {
     let id = scene::session(&store, "one").await;
     owe(&store, &id, &[("a", Some("local"), 1)]).await;
@@ -124,7 +124,7 @@ pub async fn what_a_lost_deliverer_had_is_a_possible_repeat(store: Store) {
     assert_eq!(repeat("y", 40).await, Some(true), "the failure of the second says nothing of the first");
 }
 
-/// Whoever knows that the others are gone need not wait until their claims run out.
+/// An engine that knows that the others are gone need not wait until their claims expire.
 pub async fn the_claims_of_those_who_are_gone_can_be_ended(store: Store) {
     let id = scene::session(&store, "one").await;
     owe(&store, &id, &[("a", Some("local"), 1), ("b", Some("local"), 2), ("c", Some("local"), 3)]).await;

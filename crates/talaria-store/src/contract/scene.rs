@@ -3,7 +3,7 @@
 use talaria_core::ids::{SessionId, TicketId};
 
 use crate::{
-    Answer, Batch, Change, Lease, NewEvent, NewMessage, NewRequest, NewSession, NewTask, NewTurn,
+    Answer, Batch, Change, Lease, NewEvent, NewMessage, NewRequest, NewSessionRow, NewTaskRow, NewTurnRow,
     RequestOrigin, SessionKind, Store,
 };
 
@@ -11,8 +11,8 @@ use crate::{
 pub const EPOCH: i64 = 1;
 
 /// A session that is not kept yet.
-pub fn new_session(id: &str, at: i64) -> NewSession {
-    NewSession {
+pub fn new_session(id: &str, at: i64) -> NewSessionRow {
+    NewSessionRow {
         id: SessionId::new(id),
         kind: SessionKind::Chat,
         alias: None,
@@ -30,9 +30,9 @@ pub fn new_session(id: &str, at: i64) -> NewSession {
 }
 
 /// A task of `person:me` that is not kept yet.
-pub fn new_task(id: &str, at: i64) -> NewSession {
-    let task = NewTask { owner: "person:me".to_owned(), ..NewTask::default() };
-    NewSession { kind: SessionKind::Task, task: Some(task), ..new_session(id, at) }
+pub fn new_task(id: &str, at: i64) -> NewSessionRow {
+    let task = NewTaskRow { owner: "person:me".to_owned(), ..NewTaskRow::default() };
+    NewSessionRow { kind: SessionKind::Task, task: Some(task), ..new_session(id, at) }
 }
 
 /// A lease that lasts.
@@ -75,13 +75,13 @@ pub fn change(session: &SessionId, at: i64, change: Change) -> Batch {
 }
 
 /// A turn that is not kept yet.
-pub fn turn(ordinal: i64) -> NewTurn {
-    NewTurn {
+pub fn turn(ordinal: i64) -> NewTurnRow {
+    NewTurnRow {
         ordinal,
         client_id: format!("client-{ordinal}"),
         input_sealed: Some(vec![0, 159, 146, 150]),
         input_text: "do it".to_owned(),
-        ..NewTurn::default()
+        ..NewTurnRow::default()
     }
 }
 
@@ -118,7 +118,7 @@ pub async fn asked(store: &Store, session: &SessionId, request: NewRequest) -> T
     id
 }
 
-/// An answer of somebody.
+/// An answer from this sender.
 pub fn answer(decision: &str, by: &str) -> Answer {
     Answer {
         decision: decision.to_owned(),

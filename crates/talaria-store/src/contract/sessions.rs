@@ -4,11 +4,12 @@ use talaria_core::ids::{SessionId, ThreadId};
 
 use super::scene::{self, EPOCH};
 use crate::{
-    Change, Found, NewSession, SessionFilter, SessionKind, SessionPatch, SessionState, Store, StoreError,
+    Change, NewSessionRow, SessionFilter, SessionKind, SessionLookup, SessionPatch, SessionState, Store,
+    StoreError,
 };
 
 async fn task(store: &Store, id: &str, alias: &str, at: i64) -> Result<(), StoreError> {
-    let session = NewSession { alias: Some(alias.to_owned()), ..scene::new_task(id, at) };
+    let session = NewSessionRow { alias: Some(alias.to_owned()), ..scene::new_task(id, at) };
     let lease = scene::lease(&session.id, EPOCH);
     store.create_session(session, lease).await
 }
@@ -24,12 +25,12 @@ pub async fn sessions_are_listed_newest_first_page_by_page(store: Store) {
     store.append(scene::change(&first, 500, Change::Session(running))).await.unwrap();
 
     let mut seen = Vec::new();
-    let mut behind = None;
+    let mut after = None;
     loop {
-        let page = store.sessions(&SessionFilter::default(), behind.as_ref(), 4).await.unwrap();
+        let page = store.sessions(&SessionFilter::default(), after.as_ref(), 4).await.unwrap();
         seen.extend(page.sessions.into_iter().map(|session| session.id.to_string()));
-        behind = page.next;
-        if behind.is_none() {
+        after = page.next;
+        if after.is_none() {
             break;
         }
     }
@@ -49,14 +50,14 @@ pub async fn sessions_are_listed_newest_first_page_by_page(store: Store) {
     assert_eq!(only(archived).await, [] as [&str; 0]);
 }
 
-/// Unknown and ambiguous are told apart, and nothing that a person types is anything but text.
+/// Unknown and ambiguous ids are distinguished, and typed text is never interpreted as a pattern.
 pub async fn a_session_is_found_by_id_alias_and_beginning(store: Store) {
     scene::session(&store, "0199-aaaa").await;
     scene::session(&store, "0199-aabb").await;
     scene::session(&store, "0199").await;
     task(&store, "0200-cccc", "codex-00aabbccddee", 1).await.unwrap();
     let one = async |typed: &str| match store.find_session(typed).await.unwrap() {
-        Found::One(session) => session.id.to_string(),
+        SessionLookup::One(session) => session.id.to_string(),
         other => panic!("{typed}: {other:?}"),
     };
     assert_eq!(one("0199-aaaa").await, "0199-aaaa");
@@ -67,7 +68,7 @@ pub async fn a_session_is_found_by_id_alias_and_beginning(store: Store) {
     assert_eq!(one("aabb").await, "0199-aabb", "an end is enough");
     assert_eq!(one("bccddee").await, "0200-cccc", "also of an alias");
     match store.find_session("0199-a").await.unwrap() {
-        Found::Ambiguous(ids) => assert_eq!(ids.len(), 2),
+        SessionLookup::Ambiguous(ids) => assert_eq!(ids.len(), 2),
         other => panic!("{other:?}"),
     }
     task(&store, "0200-dddd", "codex-00ffffffffff", 2).await.unwrap();
@@ -76,13 +77,15 @@ pub async fn a_session_is_found_by_id_alias_and_beginning(store: Store) {
         ("0200", ["0200-cccc", "0200-dddd"]),
         ("0199-a", ["0199-aaaa", "0199-aabb"]),
     ] {
-        let Found::Ambiguous(found) = store.find_session(typed).await.unwrap() else { panic!("{typed}") };
+        let SessionLookup::Ambiguous(found) = store.find_session(typed).await.unwrap() else {
+            panic!("{typed}")
+        };
         let mut names: Vec<_> = found.into_iter().map(|candidate| candidate.name).collect();
         names.sort();
         assert_eq!(names, expected, "only names that match {typed}");
     }
     for typed in ["0300", "", " ", "%", "_199", "0199-aaaa-", "'; drop table session; --", "0199*", "é"] {
-        assert_eq!(store.find_session(typed).await.unwrap(), Found::Unknown, "{typed:?}");
+        assert_eq!(store.find_session(typed).await.unwrap(), SessionLookup::Unknown, "{typed:?}");
     }
 }
 

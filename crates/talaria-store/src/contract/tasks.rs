@@ -5,14 +5,14 @@ use talaria_core::ids::SessionId;
 
 use super::scene::{self, EPOCH};
 use crate::{
-    Batch, Change, LastTurn, NewRequest, NewSession, NewTask, RequestPatch, RequestState, SessionKind, Store,
-    StoreError, TaskFilter, TaskLine, TaskRow, TurnPatch,
+    Batch, Change, LastTurn, NewRequest, NewSessionRow, NewTaskRow, RequestPatch, RequestState, SessionKind,
+    Store, StoreError, TaskFilter, TaskLineRow, TaskRow, TurnPatch,
 };
 
-/// Keeps a task of somebody.
+/// Stores a task with this owner.
 async fn task(store: &Store, id: &str, owner: &str, at: i64) -> SessionId {
-    let task = NewTask { owner: owner.to_owned(), ..NewTask::default() };
-    let session = NewSession {
+    let task = NewTaskRow { owner: owner.to_owned(), ..NewTaskRow::default() };
+    let session = NewSessionRow {
         alias: Some(format!("codex-{id}")),
         task: Some(task),
         title: Some(format!("title of {id}")),
@@ -40,13 +40,13 @@ async fn listed(store: &Store, filter: &TaskFilter) -> Vec<String> {
 
 /// The row of a task is written with its session or not at all, and only a task has one.
 pub async fn a_task_is_made_with_its_session_or_not_at_all(store: Store) {
-    let new = NewTask {
+    let new = NewTaskRow {
         owner: "model:claude-code".to_owned(),
         worktree: Some(r#"{"branch":"talaria/one"}"#.to_owned()),
         notify: vec!["local".to_owned(), "command:say \"it\"".to_owned()],
         origin: None,
     };
-    let session = NewSession { task: Some(new.clone()), ..scene::new_task("one", 5) };
+    let session = NewSessionRow { task: Some(new.clone()), ..scene::new_task("one", 5) };
     let id = session.id.clone();
     store.create_session(session, scene::lease(&id, EPOCH)).await.unwrap();
     let expected = TaskRow {
@@ -60,9 +60,9 @@ pub async fn a_task_is_made_with_its_session_or_not_at_all(store: Store) {
 
     let chat = scene::session(&store, "chat").await;
     assert_eq!(store.task(&chat).await.unwrap(), None);
-    let ownerless = NewSession { task: None, ..scene::new_task("two", 5) };
-    let owned_chat = NewSession { task: Some(new), ..scene::new_session("three", 5) };
-    let taken = NewSession { id: chat.clone(), ..scene::new_task("four", 5) };
+    let ownerless = NewSessionRow { task: None, ..scene::new_task("two", 5) };
+    let owned_chat = NewSessionRow { task: Some(new), ..scene::new_session("three", 5) };
+    let taken = NewSessionRow { id: chat.clone(), ..scene::new_task("four", 5) };
     for session in [ownerless, owned_chat, taken] {
         let lease = scene::lease(&session.id, EPOCH);
         let refused = store.create_session(session, lease).await;
@@ -103,12 +103,12 @@ pub async fn tasks_are_listed_by_their_last_change_page_by_page(store: Store) {
     }
     store.append(scene::batch(&SessionId::new("task-0"), 500, &["news"])).await.unwrap();
     let mut seen = Vec::new();
-    let mut behind = None;
+    let mut after = None;
     loop {
-        let page = store.tasks(&TaskFilter::default(), behind.as_ref(), 4).await.unwrap();
+        let page = store.tasks(&TaskFilter::default(), after.as_ref(), 4).await.unwrap();
         seen.extend(page.tasks.into_iter().map(|task| task.id.to_string()));
-        behind = page.next;
-        if behind.is_none() {
+        after = page.next;
+        if after.is_none() {
             break;
         }
     }
@@ -116,11 +116,11 @@ pub async fn tasks_are_listed_by_their_last_change_page_by_page(store: Store) {
     assert_eq!(seen, expected);
 }
 
-/// A line has everything that tells how far the task is: its last turn, and what waits for a person.
+/// A line has what the status of a task is derived from: its last turn and its open requests.
 pub async fn a_line_shows_the_last_turn_and_what_waits(store: Store) {
     let id = task(&store, "one", "person:me", 5).await;
     let line = async || store.tasks(&TaskFilter::default(), None, 10).await.unwrap().tasks.remove(0);
-    let fresh = TaskLine {
+    let fresh = TaskLineRow {
         id: id.clone(),
         alias: Some("codex-one".to_owned()),
         title: Some("title of one".to_owned()),
@@ -166,13 +166,13 @@ pub async fn a_line_shows_the_last_turn_and_what_waits(store: Store) {
     let answered = line().await;
     assert_eq!((answered.open_requests, answered.wants_input), (1, false));
 
-    // An outcome that nobody can read is shown as far as it can be.
+    // An unreadable outcome is shown as far as possible.
     store.append(scene::change(&id, 10, settled(2, "interrupted", "not json"))).await.unwrap();
     let last = line().await.turn.unwrap();
     assert_eq!((last.outcome_kind.as_deref(), last.interrupted_by), (Some("interrupted"), None));
 }
 
-/// The filter gives somebody's own tasks, those that go on, and both together.
+/// The filter selects by owner, by whether the task is active, and by both.
 pub async fn tasks_are_listed_by_owner_and_whether_they_go_on(store: Store) {
     for (id, owner, is_active) in [
         ("a", "model:x", true),

@@ -89,7 +89,7 @@ pub async fn a_turn_is_written_down_once(store: Store) {
     assert!(matches!(again, Err(StoreError::Conflict(_))), "{again:?}");
 }
 
-/// What waits behind a turn can be taken back; what was sent, and what came before, stays.
+/// Turns that wait after a turn can be withdrawn; sent and earlier ones stay.
 pub async fn only_what_waits_behind_a_turn_is_taken_back(store: Store) {
     let (id, other) = (scene::session(&store, "one").await, scene::session(&store, "other").await);
     for ordinal in 1..=4 {

@@ -8,7 +8,6 @@ pub const REFUSALS_KEPT: i64 = 10_000;
 /// A row to be added to the audit log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewAudit {
-    /// When.
     pub at: i64,
     /// What was wanted, by the name of its route.
     pub action: String,
@@ -18,15 +17,11 @@ pub struct NewAudit {
     pub principal: String,
     /// How that was established, in words.
     pub established: String,
-    /// The caller's process.
     pub pid: Option<i32>,
-    /// The caller's terminal.
     pub terminal: Option<String>,
     /// The caller's program file.
     pub program: Option<String>,
-    /// The session concerned.
     pub session: Option<String>,
-    /// The request concerned.
     pub request: Option<String>,
     /// The digest of the question that was answered.
     pub digest: Option<String>,
@@ -41,6 +36,5 @@ pub struct NewAudit {
 pub struct AuditRow {
     /// Its number; later rows have higher ones.
     pub id: i64,
-    /// What it says.
     pub entry: NewAudit,
 }

@@ -10,16 +10,14 @@ use crate::model::message::NewMessage;
 use crate::model::outbox::NewOutbox;
 use crate::model::request::{NewRequest, RequestPatch};
 use crate::model::session::SessionPatch;
-use crate::model::turn::{NewTurn, TurnPatch};
+use crate::model::turn::{NewTurnRow, TurnPatch};
 
 /// Events of one session and the changes that belong to them.
 #[derive(Clone, Debug)]
 pub struct Batch {
-    /// Whose they are.
     pub session: SessionId,
     /// The epoch of the lease under which they are written.
     pub epoch: i64,
-    /// When.
     pub at: i64,
     /// What happened, in this order.
     pub events: Vec<NewEvent>,
@@ -33,10 +31,10 @@ pub enum Change {
     /// The session itself.
     Session(SessionPatch),
     /// A new turn. Its ordinal must be new.
-    NewTurn(NewTurn),
+    NewTurn(NewTurnRow),
     /// A turn that is there.
     Turn(TurnPatch),
-    /// The turns behind this one that wait to be sent are taken back, as if nobody had asked for them. To be followed by
+    /// The unsent turns after this one are withdrawn, as if they had never been requested. To be followed by
     /// a change of a turn, which brings what is shown of a task up to date.
     TakeBack {
         /// The turn.
@@ -50,11 +48,11 @@ pub enum Change {
     Request(RequestPatch),
     /// The worktree of a task, as JSON, or that it has none.
     TaskWorktree(Option<String>),
-    /// Whom a task tells, one target each.
+    /// The notification targets of a task.
     TaskNotify(Vec<String>),
     /// The background commands of the session, as JSON, or that it has none.
     Background(Option<String>),
-    /// Something that is owed to somebody. Its id must be new.
+    /// A new outbox entry. Its id must be new.
     Outbox(NewOutbox),
     /// A row of the audit log, about what this batch does.
     Audit(NewAudit),

@@ -17,14 +17,12 @@ pub struct NewHost {
     pub codex_home: Option<String>,
     /// A digest of what a host must have in common with a session.
     pub key: String,
-    /// When.
     pub created_at: i64,
 }
 
-/// What tells a process from another that got the same pid.
+/// Distinguishes a process from a later one with the same pid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostProcess {
-    /// Its pid.
     pub pid: i32,
     /// When it started, as the system says it.
     pub started: String,
@@ -37,7 +35,6 @@ pub struct HostProcess {
 pub struct HostRow {
     /// What the process carries in its environment.
     pub nonce: String,
-    /// Where it listens.
     pub socket: String,
     /// Its private directory.
     pub dir: String,
@@ -53,8 +50,6 @@ pub struct HostRow {
     pub key: String,
     /// When it was intended.
     pub created_at: i64,
-    /// When it ended.
     pub ended_at: Option<i64>,
-    /// Why it ended.
     pub why: Option<String>,
 }

@@ -3,13 +3,13 @@
 
 use talaria_core::ids::SessionId;
 
-use crate::model::session::NewSession;
+use crate::model::session::NewSessionRow;
 
 /// A session of another program, or the next part of one that is here already.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportedSession {
     /// The session, for when it is not here yet. Its own `first_turn` is `None`.
-    pub session: NewSession,
+    pub session: NewSessionRow,
     /// Where it comes from, which decides whether it is new here.
     pub from: ImportedFrom,
     /// The turns to be added, in order.
@@ -30,7 +30,6 @@ pub enum ImportedFrom {
 /// Which part of which conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConversationPart {
-    /// The other program.
     pub program: String,
     /// The name of the conversation there.
     pub name: String,
@@ -59,9 +58,7 @@ pub struct ImportedTurn {
     pub usage: String,
     /// The event that ended it, as JSON; its kind is `outcome`.
     pub event: String,
-    /// When it began.
     pub created_at: i64,
-    /// When it ended.
     pub settled_at: i64,
     /// What was said and done, in order.
     pub messages: Vec<ImportedMessage>,
@@ -72,7 +69,6 @@ pub struct ImportedTurn {
 pub struct ImportedMessage {
     /// Unique among the messages of the same role in its turn.
     pub key: String,
-    /// Who speaks.
     pub role: String,
     /// What is searched.
     pub text: String,
@@ -98,9 +94,7 @@ pub enum ImportResult {
 /// What a session was in the program that it was imported from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OriginRow {
-    /// The program.
     pub program: String,
-    /// Its name there.
     pub name: String,
     /// The conversation that it continues, by its name there.
     pub parent: Option<String>,

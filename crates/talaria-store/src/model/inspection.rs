@@ -5,10 +5,10 @@
 pub enum Inspection {
     /// There is no database yet.
     Missing,
-    /// A writer died in the middle of a transaction; the next start rolls it back. Nothing was looked at.
+    /// A writer died in the middle of a transaction; the next start rolls it back. Nothing was checked.
     HotJournal,
-    /// Every page was looked at, and all are sound.
+    /// Every page was checked, and all are sound.
     Sound,
-    /// The time was up before every page was looked at; those that were are sound.
+    /// The time limit passed before every page was checked; the checked ones are sound.
     SoundSoFar,
 }

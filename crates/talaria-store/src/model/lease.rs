@@ -5,17 +5,15 @@ use talaria_core::ids::SessionId;
 /// The right of one engine to act on a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lease {
-    /// The session.
     pub session: SessionId,
     /// The engine, by the number it got from `next_epoch`.
     pub epoch: i64,
     /// The engine, for people.
     pub owner: String,
-    /// Until when.
     pub expires_at: i64,
 }
 
-/// When a lease may be taken from somebody else.
+/// When a lease may be taken from another engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Takeover {
     /// When it has expired at this time.

@@ -9,7 +9,6 @@ pub struct NewMessage {
     pub turn: Option<i64>,
     /// Which event of the batch brought it, counted from 0; `None` is the last one, or the next one if the batch has none.
     pub event: Option<usize>,
-    /// Who speaks.
     pub role: String,
     /// What is searched: prompts, answers, commands, patches.
     pub text: String,
@@ -28,7 +27,6 @@ pub struct MessageRow {
     pub turn: Option<i64>,
     /// The number of the event that brought it first.
     pub seq: i64,
-    /// Who speaks.
     pub role: String,
     /// What is searched.
     pub text: String,

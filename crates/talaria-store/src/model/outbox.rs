@@ -1,10 +1,10 @@
-//! The outbox: what is owed to somebody, one entry for each thing and each target.
+//! The outbox: notifications to deliver, one entry per event and target.
 
 use talaria_core::ids::SessionId;
 
 use crate::model::words::OutboxState;
 
-/// Something that is owed to somebody.
+/// A new outbox entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewOutbox {
     /// Its id; must be new.
@@ -13,7 +13,7 @@ pub struct NewOutbox {
     pub kind: String,
     /// What is to be told, as JSON.
     pub payload: String,
-    /// Whom to tell; `None` is nobody, and it is never claimed.
+    /// The target; an entry without one is never claimed.
     pub target: Option<String>,
     /// When it is due.
     pub due_at: i64,
@@ -22,15 +22,13 @@ pub struct NewOutbox {
 /// An entry that was kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutboxRow {
-    /// Its id.
     pub id: String,
-    /// Its session.
     pub session: SessionId,
     /// What kind of thing.
     pub kind: String,
     /// What is to be told, as JSON.
     pub payload: String,
-    /// Whom to tell; `None` is nobody.
+    /// The target, if there is one.
     pub target: Option<String>,
     /// How far it is.
     pub state: OutboxState,
@@ -38,7 +36,7 @@ pub struct OutboxRow {
     pub due_at: i64,
     /// How often it was claimed, with this time.
     pub attempts: i64,
-    /// May it have been delivered before? Somebody had claimed it and was not heard of again.
+    /// True if it may have been delivered before: an earlier claimer disappeared.
     pub repeat: bool,
     /// Why the last attempt failed.
     pub error: Option<String>,

@@ -7,7 +7,7 @@ use talaria_core::ids::SessionId;
 pub struct PrunePolicy {
     /// Sessions that were last written to before this time.
     pub older_than: Option<i64>,
-    /// All but so many of the newest sessions.
+    /// Keeps this many of the newest sessions.
     pub keep: Option<usize>,
     /// The oldest sessions, until the database is about this small.
     pub max_bytes: Option<i64>,
@@ -15,10 +15,8 @@ pub struct PrunePolicy {
 
 /// A session that would be forgotten.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Doomed {
-    /// The session.
+pub struct PrunableSession {
     pub id: SessionId,
-    /// What people see.
     pub title: Option<String>,
     /// When it was last written to.
     pub updated_at: i64,
@@ -30,10 +28,9 @@ pub struct Doomed {
 
 /// What would be forgotten.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Prunable {
+pub struct PrunePreview {
     /// The sessions, oldest first.
-    pub sessions: Vec<Doomed>,
-    /// Their events.
+    pub sessions: Vec<PrunableSession>,
     pub events: i64,
     /// What they take in the file, about.
     pub bytes: i64,
@@ -41,10 +38,8 @@ pub struct Prunable {
 
 /// What was forgotten.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Pruned {
-    /// How many sessions.
+pub struct PruneResult {
     pub sessions: i64,
-    /// How many events.
     pub events: i64,
     /// By how much the files on the disk are smaller.
     pub freed_bytes: i64,
@@ -52,26 +47,26 @@ pub struct Pruned {
 
 /// A session as the choice sees it.
 pub(crate) struct PruneCandidate {
-    pub(crate) doomed: Doomed,
+    pub(crate) doomed: PrunableSession,
     pub(crate) is_protected: bool,
 }
 
 /// Which sessions go, oldest first. `candidates` are all sessions, newest first.
-pub(crate) fn choose(candidates: Vec<PruneCandidate>, policy: &PrunePolicy, used: i64) -> Prunable {
+pub(crate) fn choose(candidates: Vec<PruneCandidate>, policy: &PrunePolicy, used: i64) -> PrunePreview {
     let total: i64 = candidates.iter().map(|candidate| candidate.doomed.bytes).sum();
     // What the index and the pages add is shared out by size.
     let share = |bytes: i64| {
         let share = i128::from(bytes) * i128::from(used) / i128::from(total.max(1));
         i64::try_from(share).unwrap_or(i64::MAX)
     };
-    let is_out = |rank: usize, doomed: &Doomed| {
+    let is_out = |rank: usize, doomed: &PrunableSession| {
         policy.older_than.is_some_and(|time| doomed.updated_at < time)
             || policy.keep.is_some_and(|keep| rank >= keep)
     };
     let mut left = used;
     let mut spared = Vec::new();
-    let mut chosen = Prunable { sessions: Vec::new(), events: 0, bytes: 0 };
-    let mut take = |doomed: Doomed, left: &mut i64| {
+    let mut chosen = PrunePreview { sessions: Vec::new(), events: 0, bytes: 0 };
+    let mut take = |doomed: PrunableSession, left: &mut i64| {
         let bytes = share(doomed.bytes);
         *left -= bytes;
         chosen.events += doomed.events;

@@ -36,14 +36,12 @@ pub enum SearchedKind {
 
 /// A message in which all words occur.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hit {
-    /// Its session.
+pub struct MessageMatch {
     pub session: SessionId,
     /// The number of the event that brought it.
     pub seq: i64,
     /// The turn it belongs to, by ordinal.
     pub turn: Option<i64>,
-    /// Who speaks.
     pub role: String,
     /// When it was last written.
     pub at: i64,

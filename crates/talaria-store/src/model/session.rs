@@ -4,22 +4,19 @@ use serde::{Deserialize, Serialize};
 use talaria_core::ids::{SessionId, ThreadId};
 
 use crate::model::audit::NewAudit;
-use crate::model::task::NewTask;
-use crate::model::turn::NewTurn;
+use crate::model::task::NewTaskRow;
+use crate::model::turn::NewTurnRow;
 use crate::model::words::{SessionKind, SessionState};
 
 /// A session to be kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NewSession {
-    /// Its id.
+pub struct NewSessionRow {
     pub id: SessionId,
     /// What it was made for.
     pub kind: SessionKind,
     /// The name of a task, `codex-` and twelve hex digits; unique.
     pub alias: Option<String>,
-    /// What people see.
     pub title: Option<String>,
-    /// Where it works.
     pub cwd: String,
     /// Who runs its turns.
     pub runtime: String,
@@ -27,12 +24,12 @@ pub struct NewSession {
     pub model: Option<String>,
     /// What was asked of a thread, as JSON.
     pub asked: Option<String>,
-    /// What the session was told to do, as JSON.
+    /// The resolved settings of its turns, as JSON.
     pub settings: Option<String>,
     /// What makes it a task: there exactly if its kind is `task`.
-    pub task: Option<NewTask>,
+    pub task: Option<NewTaskRow>,
     /// Its first turn, if it begins with one: a session that is there will then be run, whatever happens meanwhile.
-    pub first_turn: Option<NewTurn>,
+    pub first_turn: Option<NewTurnRow>,
     /// When it was made.
     pub created_at: i64,
     /// The row of the audit log about its start.
@@ -42,13 +39,10 @@ pub struct NewSession {
 /// What changes in a session. `None` leaves a field as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionPatch {
-    /// What people see.
     pub title: Option<String>,
-    /// Where it works.
     pub cwd: Option<String>,
     /// Who runs its turns.
     pub runtime: Option<String>,
-    /// The model.
     pub model: Option<String>,
     /// Codex's thread; only after the first turn that it accepted, because a thread without one cannot be resumed.
     pub thread: Option<ThreadId>,
@@ -60,7 +54,7 @@ pub struct SessionPatch {
     pub asked: Option<String>,
     /// What is in force on the thread, as JSON.
     pub started: Option<String>,
-    /// What the session was told to do, as JSON.
+    /// The resolved settings of its turns, as JSON.
     pub settings: Option<String>,
     /// Whether people see it in the ordinary list.
     pub archived: Option<bool>,
@@ -71,19 +65,15 @@ pub struct SessionPatch {
 /// A session that was kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionRow {
-    /// Its id.
     pub id: SessionId,
     /// What it was made for.
     pub kind: SessionKind,
     /// The name of a task.
     pub alias: Option<String>,
-    /// What people see.
     pub title: Option<String>,
-    /// Where it works.
     pub cwd: String,
     /// Who runs its turns.
     pub runtime: String,
-    /// The model.
     pub model: Option<String>,
     /// Codex's thread, once a turn was accepted on it.
     pub thread: Option<ThreadId>,
@@ -95,7 +85,7 @@ pub struct SessionRow {
     pub asked: Option<String>,
     /// What is in force on the thread, as JSON.
     pub started: Option<String>,
-    /// What the session was told to do, as JSON.
+    /// The resolved settings of its turns, as JSON.
     pub settings: Option<String>,
     /// Whether a turn runs.
     pub state: SessionState,
@@ -113,20 +103,20 @@ pub struct SessionRow {
 
 /// One of several sessions that may be meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Candidate {
+pub struct SessionCandidate {
     /// The id or the alias that matches.
     pub name: String,
     /// What people see of it.
     pub title: Option<String>,
 }
 
-/// What a person's id stands for.
+/// The result of looking up a typed session id.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum SessionLookup {
     /// This session.
     One(Box<SessionRow>),
     /// Several begin with it; some of them.
-    Ambiguous(Vec<Candidate>),
+    Ambiguous(Vec<SessionCandidate>),
     /// None.
     Unknown,
 }
@@ -134,9 +124,7 @@ pub enum Found {
 /// Which sessions are wanted. `None` wants all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionFilter {
-    /// Made for this.
     pub kind: Option<SessionKind>,
-    /// In this state.
     pub state: Option<SessionState>,
     /// Archived ones only, or only the others.
     pub archived: Option<bool>,
@@ -147,14 +135,12 @@ pub struct SessionFilter {
 pub struct Cursor {
     /// When its last session was last written to.
     pub updated_at: i64,
-    /// Its last session.
     pub id: SessionId,
 }
 
 /// Some sessions, newest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionPage {
-    /// The sessions.
     pub sessions: Vec<SessionRow>,
     /// Where to go on, if there may be more.
     pub next: Option<Cursor>,

@@ -2,8 +2,7 @@
 
 /// How much there is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Counts {
-    /// All sessions.
+pub struct RowCounts {
     pub sessions: i64,
     /// Turns that are not settled.
     pub unsettled_turns: i64,
@@ -15,7 +14,7 @@ pub struct Counts {
 
 /// How much room it takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Size {
+pub struct StoreSize {
     /// The file, without what waits in its log.
     pub file_bytes: i64,
     /// The log beside the file.

@@ -8,7 +8,7 @@ use crate::model::session::Cursor;
 
 /// What makes a new session a task.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NewTask {
+pub struct NewTaskRow {
     /// Who wants it.
     pub owner: String,
     /// The worktree it works in, as JSON.
@@ -22,7 +22,6 @@ pub struct NewTask {
 /// What was kept of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskRow {
-    /// Its session.
     pub session: SessionId,
     /// Who wanted it.
     pub owner: String,
@@ -45,14 +44,10 @@ pub struct TaskFilter {
 
 /// A task as a list shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TaskLine {
-    /// Its session.
+pub struct TaskLineRow {
     pub id: SessionId,
-    /// Its name.
     pub alias: Option<String>,
-    /// What people see.
     pub title: Option<String>,
-    /// Where it works.
     pub cwd: String,
     /// When it was made.
     pub created_at: i64,
@@ -66,11 +61,11 @@ pub struct TaskLine {
     pub turn: Option<LastTurn>,
     /// How many requests wait for a person.
     pub open_requests: i64,
-    /// Does one of them want words of a person, not only a decision? (Kinds `input` and `elicitation`.)
+    /// True if one of them needs text from a person, not only a decision (kinds `input` and `elicitation`).
     pub wants_input: bool,
 }
 
-/// The turn by which a task stands: the first that is not settled, else the last.
+/// The turn that decides the status of a task: the first unsettled one, else the last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LastTurn {
     /// Its number in the session, from 1.
@@ -92,13 +87,12 @@ pub struct LastTurn {
 /// Some tasks, newest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskPage {
-    /// The tasks.
-    pub tasks: Vec<TaskLine>,
+    pub tasks: Vec<TaskLineRow>,
     /// Where to go on, if there may be more.
     pub next: Option<Cursor>,
 }
 
-impl TaskLine {
+impl TaskLineRow {
     /// Where a page ends that ends with it.
     pub(crate) fn cursor(&self) -> Cursor {
         Cursor { updated_at: self.updated_at, id: self.id.clone() }

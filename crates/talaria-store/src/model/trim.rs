@@ -5,13 +5,12 @@
 pub struct TrimPolicy {
     /// Those before this time.
     pub older_than: Option<i64>,
-    /// All but so many of the newest events of each session.
+    /// Keeps this many of the newest events of each session.
     pub keep: Option<i64>,
 }
 
 /// What was forgotten.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Trimmed {
-    /// How many events.
+pub struct TrimResult {
     pub events: i64,
 }

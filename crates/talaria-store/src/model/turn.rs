@@ -5,7 +5,7 @@ use talaria_core::ids::{SessionId, TurnId};
 
 /// A turn to be kept, at the stage `prepared`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NewTurn {
+pub struct NewTurnRow {
     /// Its number in the session, from 1.
     pub ordinal: i64,
     /// Our own id for the message.
@@ -18,20 +18,18 @@ pub struct NewTurn {
     pub input_text: String,
     /// The caller's deadline.
     pub limit_ms: Option<i64>,
-    /// Talaria began this turn by itself, or nothing is said in it: nobody goes on with it when it is lost.
+    /// Talaria began this turn by itself, or it has no input: it is not continued when it is lost.
     pub ours: bool,
 }
 
 /// What changes in a turn. `None` leaves a field as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TurnPatch {
-    /// Which turn.
     pub ordinal: i64,
     /// How far it is. The time of the stage is the time of the batch.
     pub stage: Option<Stage>,
     /// The last turn of the thread before this one.
     pub after_turn: Option<TurnId>,
-    /// Codex's id.
     pub codex_turn: Option<TurnId>,
     /// How it ended, as JSON.
     pub outcome: Option<String>,
@@ -46,7 +44,6 @@ pub struct TurnPatch {
 /// A turn that was kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnRow {
-    /// Its session.
     pub session: SessionId,
     /// Its number in the session, from 1.
     pub ordinal: i64,
@@ -56,7 +53,6 @@ pub struct TurnRow {
     pub client_id: String,
     /// The last turn of the thread before this one.
     pub after_turn: Option<TurnId>,
-    /// Codex's id.
     pub codex_turn: Option<TurnId>,
     /// The input, sealed, until Codex has it.
     pub input_sealed: Option<Vec<u8>>,
@@ -74,7 +70,7 @@ pub struct TurnRow {
     pub code: Option<String>,
     /// What it used, as JSON.
     pub usage: Option<String>,
-    /// The number that the next event had when the turn was written down.
+    /// The number of the next event at the time the turn was stored.
     pub first_seq: i64,
     /// When it was prepared.
     pub created_at: i64,

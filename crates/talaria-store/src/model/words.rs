@@ -1,4 +1,4 @@
-//! States and kinds as words: what stands in the database, in JSON and in the code is the same word.
+//! States and kinds as words: the database, JSON and the code use the same word.
 
 use serde::{Deserialize, Serialize};
 use talaria_core::event::Stage;
@@ -68,7 +68,7 @@ words! {
     RequestState ("state of a request") {
         /// Waits for a person.
         Open = "open",
-        /// Somebody answered; Codex has not been told.
+        /// Answered; Codex has not received the answer yet.
         Answered = "answered",
         /// The answer is being written to Codex.
         Delivering = "delivering",
@@ -86,7 +86,7 @@ words! {
 }
 
 impl RequestState {
-    /// May it still lead to something?
+    /// Returns whether it can still change.
     pub fn is_pending(self) -> bool {
         matches!(self, Self::Open | Self::Answered | Self::Delivering | Self::Escrowed)
     }
@@ -97,7 +97,7 @@ words! {
     HostState ("state of a host") {
         /// It is about to be started, or was just started.
         Intended = "intended",
-        /// It runs, as far as anybody noticed.
+        /// It runs, as far as is known.
         Running = "running",
         /// It is gone.
         Ended = "ended",
@@ -105,19 +105,19 @@ words! {
 }
 
 words! {
-    /// How far something that is owed to somebody is.
+    /// The delivery state of an outbox entry.
     OutboxState ("state of an entry of the outbox") {
-        /// Nobody has tried to deliver it.
+        /// No delivery was attempted.
         Pending = "pending",
-        /// Somebody has claimed it.
+        /// A deliverer has claimed it.
         Sending = "sending",
         /// It was delivered.
         Sent = "sent",
         /// The last attempt failed; there will be another.
         Failed = "failed",
-        /// Nobody tries again.
+        /// Delivery is not retried.
         Abandoned = "abandoned",
-        /// There is nobody to tell.
+        /// It has no target.
         NoTarget = "no_target",
     }
 }

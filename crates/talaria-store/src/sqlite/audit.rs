@@ -1,7 +1,7 @@
 //! The audit log: who answered, started or was refused something, and how the engine knew who it was.
 //!
-//! Rows of what was done are written in the transaction that does it, so that neither exists without the other. Rows stay
-//! when their session is pruned. Refusals are bounded: a caller that is refused in a loop must not fill the disk.
+//! Rows of what was done are written in the transaction that does it, so that neither exists without the other. Rows
+//! stay when their session is pruned. Refusals are bounded: a caller that is refused in a loop must not fill the disk.
 
 use sqlx::Row as _;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
@@ -64,7 +64,7 @@ impl SqliteStore {
     }
 }
 
-/// Adds a row, in the transaction of what it tells of.
+/// Adds a row, in the transaction of the action it describes.
 pub(crate) async fn insert(conn: &mut SqliteConnection, entry: NewAudit) -> Result<(), StoreError> {
     sqlx::query(
         "insert into audit (at, action, outcome, principal, established, pid, terminal, program, session, request,

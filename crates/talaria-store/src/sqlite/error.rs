@@ -29,7 +29,7 @@ fn of_code(code: Option<i32>, why: String) -> StoreError {
     if code == Some(sqlite::SQLITE_READONLY_DBMOVED) {
         return StoreError::Moved;
     }
-    // The lower byte is the primary code, the rest tells more.
+    // The lower byte is the primary code, the rest is the extended one.
     match code.map(|code| code & 0xff) {
         Some(sqlite::SQLITE_FULL) => StoreError::Full,
         Some(sqlite::SQLITE_BUSY | sqlite::SQLITE_LOCKED | sqlite::SQLITE_PROTOCOL) => StoreError::Busy,

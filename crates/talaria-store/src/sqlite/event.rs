@@ -83,7 +83,7 @@ impl SqliteStore {
         ordinal: i64,
         kinds: &[&str],
     ) -> Result<Vec<EventRow>, StoreError> {
-        // The events of a turn begin where the turn was written down.
+        // The events of a turn begin where the turn was stored.
         let found = sqlx::query(
             "select seq, turn, at, kind, json from event
              where session = $1 and turn = $2 and kind in (select value from json_each($3))

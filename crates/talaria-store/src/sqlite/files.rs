@@ -7,10 +7,10 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-/// With what a file of SQLite begins.
+/// The first bytes of an SQLite file.
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
-/// What lies at the place of the database.
+/// What exists at the path of the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
     /// Nothing yet, or an empty file.
@@ -28,11 +28,11 @@ pub(crate) fn log_of(path: &Path) -> PathBuf {
     beside(path, "-wal")
 }
 
-/// With what a rollback journal begins that has something to roll back.
+/// The first bytes of a rollback journal that has something to roll back.
 const JOURNAL_MAGIC: &[u8; 8] = &[0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
 
-/// Did a writer die in the middle of a transaction before the database had a write-ahead log? SQLite then has to roll the
-/// file back before anything in it means something, and only a connection that may write can do that.
+/// Returns whether a writer died in the middle of a transaction before the database had a write-ahead log. SQLite then
+/// has to roll the file back before its content is meaningful, which needs a connection that may write.
 pub(crate) fn has_hot_journal(path: &Path) -> bool {
     let mut head = [0; JOURNAL_MAGIC.len()];
     let read = File::open(beside(path, "-journal")).and_then(|mut journal| journal.read_exact(&mut head));
@@ -47,7 +47,7 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
 }
 
 /// Looks at what is there.
-pub(crate) fn look(path: &Path) -> io::Result<Content> {
+pub(crate) fn examine(path: &Path) -> io::Result<Content> {
     let metadata = match fs::metadata(path) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Content::Empty),
@@ -66,7 +66,7 @@ pub(crate) fn look(path: &Path) -> io::Result<Content> {
 }
 
 /// Makes the directory (0700) and an empty file (0600) if they are missing, and takes the file from everybody else.
-/// SQLite gives the files beside it the same mode.
+/// SQLite creates the files beside it with the same mode.
 pub(crate) fn prepare(path: &Path) -> io::Result<()> {
     if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
         DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
@@ -116,7 +116,7 @@ fn earlier_copy(path: &Path) -> io::Result<Option<PathBuf>> {
     Ok(None)
 }
 
-/// Do both have the same bytes, or is neither there?
+/// Returns whether both have the same bytes, or neither exists.
 fn is_same(one: &Path, other: &Path) -> io::Result<bool> {
     match (File::open(one), File::open(other)) {
         (Ok(one), Ok(other)) if one.metadata()?.len() == other.metadata()?.len() => {

@@ -1,4 +1,4 @@
-//! Group commit: many batches in one transaction, with few and fat statements.
+//! Group commit: many batches in one transaction, with few statements for many rows.
 //!
 //! Every statement costs a hop to the thread of the connection, so that the events of all batches go in with one
 //! statement, and their sessions are read and updated with one each. What was known of a session after the last commit
@@ -14,12 +14,12 @@ use talaria_core::ids::SessionId;
 
 use crate::error::StoreError;
 use crate::model::batch::{Appended, Batch, Change};
-use crate::sqlite::fat::{Rows, Start, Statements, Then};
+use crate::sqlite::bulk_insert::{Rows, Start, Statements, Then};
 use crate::sqlite::{audit, background, outbox, request, session, task, transaction, turn};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-/// How many sessions are remembered.
+/// Maximum number of remembered sessions.
 const REMEMBERED: usize = 4096;
 
 /// What is kept between two commits.
@@ -30,7 +30,7 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// Forgets what was known of sessions, because something else was written.
+    /// Clears what is remembered of sessions, because something else was written.
     pub(crate) fn forget(&mut self) {
         self.known.clear();
     }
@@ -43,7 +43,7 @@ struct Known {
     held: Option<(i64, String)>,
 }
 
-/// Commits the batches and says of each what became of it.
+/// Commits the batches and returns the result of each.
 pub(crate) async fn commit(
     conn: &mut SqliteConnection,
     memory: &mut Memory,
@@ -122,7 +122,7 @@ async fn begin(conn: &mut SqliteConnection, batches: &[Batch]) -> Result<HashMap
     known.collect()
 }
 
-/// Gives the numbers of a batch, or says why it is refused.
+/// Returns the event numbers of a batch, or why it is refused.
 fn admit(known: &mut HashMap<String, Known>, batch: &Batch) -> Result<Appended> {
     let session = known
         .get_mut(batch.session.as_str())
@@ -211,7 +211,7 @@ async fn apply(conn: &mut SqliteConnection, batch: &Batch, appended: Appended, c
         Change::Request(patch) => request::update(conn, session, at, patch).await,
         Change::TaskWorktree(worktree) => task::set_worktree(conn, session, worktree).await,
         Change::TaskNotify(notify) => task::set_notify(conn, session, &notify).await,
-        Change::TakeBack { after } => turn::take_back(conn, session, after).await,
+        Change::TakeBack { after } => turn::withdraw_after(conn, session, after).await,
         Change::Background(commands) => background::set(conn, session, commands).await,
         Change::Outbox(new) => outbox::insert(conn, session, new).await,
         Change::Audit(entry) => audit::insert(conn, entry).await,

@@ -1,7 +1,7 @@
-//! A cheap look at a database before anything is written to it.
+//! A cheap check of a database before anything is written to it.
 //!
-//! A small file is checked page by page. A large one would take seconds, so that only its outline is: its length, its
-//! schema, and both ends of every table and index. Damage elsewhere is told when it is met.
+//! A small file is checked page by page. A large one would take seconds, so only its outline is checked: its length,
+//! its schema, and both ends of every table and index. Damage elsewhere is reported when a query meets it.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! Which home the database belongs to, and what becomes of its open ends when it turns out to be a copy: the original goes
-//! on with them, so none of them may be acted on here.
+//! Which home the database belongs to, and what happens to unfinished work when it turns out to be a copy: the original
+//! continues it, so the copy must not act on it.
 
 use sqlx::Row as _;
 

@@ -9,7 +9,7 @@ use crate::error::StoreError;
 use crate::model::imported::{
     ConversationPart, ImportResult, ImportedFrom, ImportedSession, ImportedTurn, OriginRow,
 };
-use crate::model::session::NewSession;
+use crate::model::session::NewSessionRow;
 use crate::sqlite::{SqliteStore, session};
 
 impl SqliteStore {
@@ -73,7 +73,7 @@ async fn import(conn: &mut SqliteConnection, imported: ImportedSession) -> Resul
 
 async fn import_task(
     conn: &mut SqliteConnection,
-    session: NewSession,
+    session: NewSessionRow,
     turns: &[ImportedTurn],
     updated_at: i64,
 ) -> Result<ImportResult, StoreError> {
@@ -97,7 +97,7 @@ async fn import_task(
 
 async fn import_conversation(
     conn: &mut SqliteConnection,
-    session: NewSession,
+    session: NewSessionRow,
     part: ConversationPart,
     turns: &[ImportedTurn],
     updated_at: i64,

@@ -1,7 +1,7 @@
-//! A look at a database from outside, for `talaria doctor`: opened for real, never changed, bounded in time.
+//! Checks a database from outside, for `talaria doctor`: really opened, never changed, with a time limit.
 //!
-//! An engine may be writing the file meanwhile; a reader does not hold it up. Where no log lies beside the file nobody
-//! writes it, and it is opened without making one.
+//! An engine may be writing the file meanwhile; a reader does not block it. A file without a log beside it has no
+//! writer, and is opened without creating one.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -11,25 +11,25 @@ use sqlx::{ConnectOptions as _, Connection as _, Row as _};
 
 use crate::error::StoreError;
 use crate::model::inspection::Inspection;
-use crate::open_error::OpenError;
+use crate::open_error::StoreOpenError;
 use crate::sqlite::SqliteStore;
 use crate::sqlite::files::{self, Content};
 use crate::sqlite::schema::{self, STEPS, Shape};
 
 /// How long another program may keep the file busy.
 const BUSY: Duration = Duration::from_secs(2);
-/// After how many steps of SQLite (instructions, pages) the clock is looked at.
+/// After how many steps of SQLite (instructions, pages) the clock is read.
 const LOOK_EVERY: i32 = 100;
 
 impl SqliteStore {
-    pub(crate) async fn inspect(path: &Path, limit: Duration) -> Result<Inspection, OpenError> {
+    pub(crate) async fn inspect(path: &Path, limit: Duration) -> Result<Inspection, StoreOpenError> {
         if files::has_hot_journal(path) {
             return Ok(Inspection::HotJournal);
         }
-        match files::look(path).map_err(|cause| OpenError::of_io(path, cause))? {
+        match files::examine(path).map_err(|cause| StoreOpenError::of_io(path, cause))? {
             Content::Empty => return Ok(Inspection::Missing),
-            Content::NotAFile => return Err(OpenError::NotAFile(path.to_owned())),
-            Content::Foreign => return Err(OpenError::Foreign(path.to_owned())),
+            Content::NotAFile => return Err(StoreOpenError::NotAFile(path.to_owned())),
+            Content::Foreign => return Err(StoreOpenError::Foreign(path.to_owned())),
             Content::Database => {}
         }
         let has_log = files::log_of(path).exists();
@@ -39,28 +39,28 @@ impl SqliteStore {
             .immutable(!has_log)
             .busy_timeout(BUSY)
             .disable_statement_logging();
-        let looked = async {
+        let checked = async {
             let mut conn = options.connect().await?;
-            let looked = look(&mut conn, limit).await;
+            let checked = check(&mut conn, limit).await;
             let _ = conn.close().await;
-            looked
+            checked
         };
-        let (shape, inspection) = looked.await.map_err(|cause| match cause {
-            StoreError::Corrupt(why) => OpenError::FoundDamaged { path: path.to_owned(), why },
-            cause => OpenError::of_store(path, cause),
+        let (shape, inspection) = checked.await.map_err(|cause| match cause {
+            StoreError::Corrupt(why) => StoreOpenError::FoundDamaged { path: path.to_owned(), why },
+            cause => StoreOpenError::of_store(path, cause),
         })?;
         let known = schema::version(STEPS);
         match shape {
-            Shape::Foreign => Err(OpenError::Foreign(path.to_owned())),
+            Shape::Foreign => Err(StoreOpenError::Foreign(path.to_owned())),
             Shape::Version(found) if found > known => {
-                Err(OpenError::Newer { path: path.to_owned(), found, known })
+                Err(StoreOpenError::Newer { path: path.to_owned(), found, known })
             }
             Shape::Empty | Shape::Version(_) => Ok(inspection),
         }
     }
 }
 
-async fn look(conn: &mut SqliteConnection, limit: Duration) -> Result<(Shape, Inspection), StoreError> {
+async fn check(conn: &mut SqliteConnection, limit: Duration) -> Result<(Shape, Inspection), StoreError> {
     let shape = schema::read(conn).await?;
     let until = Instant::now() + limit;
     conn.lock_handle().await?.set_progress_handler(LOOK_EVERY, move || Instant::now() < until);

@@ -70,7 +70,7 @@ async fn read(conn: &mut SqliteConnection, session: &SessionId) -> Result<Option
     rows::one(found.as_ref())
 }
 
-/// Writes a lease down, whoever held it.
+/// Stores a lease, whichever engine held it before.
 pub(crate) async fn put(conn: &mut SqliteConnection, lease: &Lease) -> Result<(), StoreError> {
     let done = sqlx::query(
         "insert into lease (session, epoch, owner, expires_at) select id, $2, $3, $4 from session where id = $1

@@ -1,6 +1,6 @@
 //! Messages: what is kept of the steps of a turn, and searched.
 //!
-//! A message is written again under the same key when its step changes; it keeps its place.
+//! A message is written again under the same key when its step changes; it keeps its position.
 
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;

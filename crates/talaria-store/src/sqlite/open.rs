@@ -1,7 +1,7 @@
-//! Opening: looks before it touches, makes what is missing, and brings an older file up to date.
+//! Opens a database: checks it first, creates what is missing, and migrates an older file.
 //!
-//! A file that is damaged, newer or somebody else's is never changed: it is looked at through a connection that cannot
-//! write, and refused. The one exception is a transaction that its writer did not live to finish: SQLite rolls it back
+//! A file that is damaged, newer or not ours is never changed: it is examined through a connection that cannot
+//! write, and refused. The one exception is an unfinished transaction of a killed writer: SQLite rolls it back
 //! before anything else, as it does for every program that opens the file.
 
 use std::path::Path;
@@ -15,19 +15,19 @@ use sqlx::{ConnectOptions as _, Connection as _};
 
 use crate::error::StoreError;
 use crate::model::open_options::{Durability, OpenOptions};
-use crate::open_error::OpenError;
+use crate::open_error::StoreOpenError;
 use crate::sqlite::files::{self, Content};
 use crate::sqlite::schema::{self, STEPS, Shape};
 use crate::sqlite::writer::Writer;
 use crate::sqlite::{SqliteStore, health};
 
-/// How many reads can go on at once.
+/// Number of concurrent reads.
 const READERS: u32 = 4;
 /// The log is cut back to this length when it has been written into the file.
 const LOG_LIMIT: i64 = 16 << 20;
 
 impl SqliteStore {
-    pub(crate) async fn open(path: &Path, now: i64, options: &OpenOptions) -> Result<Self, OpenError> {
+    pub(crate) async fn open(path: &Path, now: i64, options: &OpenOptions) -> Result<Self, StoreOpenError> {
         Self::open_with(path, now, options, STEPS).await
     }
 
@@ -36,20 +36,20 @@ impl SqliteStore {
         now: i64,
         options: &OpenOptions,
         steps: &'static [&'static str],
-    ) -> Result<Self, OpenError> {
+    ) -> Result<Self, StoreOpenError> {
         let connect = connect_options(path, options);
         if files::has_hot_journal(path) {
             roll_back(path, &connect).await?;
         }
-        let content = files::look(path).map_err(|cause| OpenError::of_io(path, cause))?;
+        let content = files::examine(path).map_err(|cause| StoreOpenError::of_io(path, cause))?;
         match content {
-            Content::NotAFile => return Err(OpenError::NotAFile(path.to_owned())),
-            Content::Foreign => return Err(OpenError::Foreign(path.to_owned())),
+            Content::NotAFile => return Err(StoreOpenError::NotAFile(path.to_owned())),
+            Content::Foreign => return Err(StoreOpenError::Foreign(path.to_owned())),
             Content::Empty | Content::Database => {}
         }
-        files::prepare(path).map_err(|cause| OpenError::of_io(path, cause))?;
+        files::prepare(path).map_err(|cause| StoreOpenError::of_io(path, cause))?;
         if content == Content::Database {
-            look_before(path, now, &connect, steps).await?;
+            check_existing(path, now, &connect, steps).await?;
         }
         let mut conn =
             open_writer(&connect, options, steps).await.map_err(|cause| damaged(path, now, cause))?;
@@ -63,7 +63,7 @@ impl SqliteStore {
         // A pool opens connections in the background; one that works now shows that reading works at all.
         if let Err(cause) = readers.acquire().await {
             let _ = conn.close().await;
-            return Err(OpenError::of_store(path, cause.into()));
+            return Err(StoreOpenError::of_store(path, cause.into()));
         }
         conn.shrink_buffers();
         Ok(Self { path: path.to_owned(), writer: Writer::start(conn), readers })
@@ -79,9 +79,9 @@ fn connect_options(path: &Path, options: &OpenOptions) -> SqliteConnectOptions {
         .disable_statement_logging()
 }
 
-/// Rolls back what a writer left half-done that was killed before the file had its write-ahead log. What else is wrong
-/// with the file is found by looking at it afterwards.
-async fn roll_back(path: &Path, connect: &SqliteConnectOptions) -> Result<(), OpenError> {
+/// Rolls back what a writer left half-done that was killed before the file had its write-ahead log. Other damage is
+/// found by the check that follows.
+async fn roll_back(path: &Path, connect: &SqliteConnectOptions) -> Result<(), StoreOpenError> {
     let roll_back = async {
         let mut conn = connect.clone().connect().await?;
         // The first read rolls back.
@@ -91,19 +91,19 @@ async fn roll_back(path: &Path, connect: &SqliteConnectOptions) -> Result<(), Op
     };
     match roll_back.await.map_err(StoreError::from) {
         Err(cause @ (StoreError::ReadOnly(_) | StoreError::Full | StoreError::Busy | StoreError::Io(_))) => {
-            Err(OpenError::of_store(path, cause))
+            Err(StoreOpenError::of_store(path, cause))
         }
         _ => Ok(()),
     }
 }
 
-/// Looks at a file that is there, without changing it.
-async fn look_before(
+/// Checks an existing file without changing it.
+async fn check_existing(
     path: &Path,
     now: i64,
     connect: &SqliteConnectOptions,
     steps: &[&str],
-) -> Result<(), OpenError> {
+) -> Result<(), StoreOpenError> {
     let look = async {
         let mut conn = connect.clone().read_only(true).connect().await?;
         let shape = async {
@@ -116,9 +116,9 @@ async fn look_before(
     };
     let known = schema::version(steps);
     match look.await.map_err(|cause| damaged(path, now, cause))? {
-        Shape::Foreign => Err(OpenError::Foreign(path.to_owned())),
+        Shape::Foreign => Err(StoreOpenError::Foreign(path.to_owned())),
         Shape::Version(found) if found > known => {
-            Err(OpenError::Newer { path: path.to_owned(), found, known })
+            Err(StoreOpenError::Newer { path: path.to_owned(), found, known })
         }
         Shape::Empty | Shape::Version(_) => Ok(()),
     }
@@ -151,12 +151,12 @@ async fn open_writer(
     Ok(conn)
 }
 
-/// Says that a file is damaged, after copying it aside; any other reason is told as it is.
-fn damaged(path: &Path, now: i64, cause: StoreError) -> OpenError {
-    let StoreError::Corrupt(why) = cause else { return OpenError::of_store(path, cause) };
+/// Reports a damaged file after copying it; returns any other error unchanged.
+fn damaged(path: &Path, now: i64, cause: StoreError) -> StoreOpenError {
+    let StoreError::Corrupt(why) = cause else { return StoreOpenError::of_store(path, cause) };
     let path = path.to_owned();
     match files::copy_aside(&path, now) {
-        Ok(copy) => OpenError::Damaged { path, copy, why },
-        Err(cause) => OpenError::DamagedAndNotCopied { path, why, cause },
+        Ok(copy) => StoreOpenError::Damaged { path, copy, why },
+        Err(cause) => StoreOpenError::DamagedAndNotCopied { path, why, cause },
     }
 }

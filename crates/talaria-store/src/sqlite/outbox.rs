@@ -1,6 +1,7 @@
 //! The outbox: an entry is inserted in the transaction of what it reports. The deliverer uses `outbox_claim`.
 //!
-//! Nothing that happens to an entry touches its session: a list of sessions does not change because a notification was sent.
+//! Nothing that happens to an entry touches its session: a list of sessions does not change because a notification was
+//! sent.
 
 use sqlx::Row as _;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
@@ -63,7 +64,7 @@ impl SqliteStore {
     }
 }
 
-/// Writes a new entry down.
+/// Inserts a new entry.
 pub(crate) async fn insert(
     conn: &mut SqliteConnection,
     session: &SessionId,

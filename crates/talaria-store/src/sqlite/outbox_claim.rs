@@ -1,7 +1,7 @@
-//! Delivering what is in the outbox: claim, then sent, failed or abandoned. Each entry is claimed by one deliverer at a
-//! time, for some time; if nobody says what became of it, the next one gets it, marked as a possible repeat.
+//! Delivery of outbox entries: claim, then sent, failed or abandoned. Each entry is claimed by one deliverer at a
+//! time, for some time; if no result is reported, the next claimer gets it, marked as a possible repeat.
 //!
-//! What is due first is claimed first, and what failed is due later: a target that always fails does not hold up others.
+//! What is due first is claimed first, and what failed is due later: a target that always fails does not block others.
 
 use sqlx::Row as _;
 
@@ -9,7 +9,7 @@ use crate::error::StoreError;
 use crate::model::outbox::OutboxRow;
 use crate::sqlite::{SqliteStore, rows};
 
-/// What became of a claimed entry.
+/// The result of a claimed entry.
 enum Fate {
     Sent { at: i64 },
     Failed { due_at: i64, error: String },
@@ -89,7 +89,7 @@ impl SqliteStore {
                 .bind(due_at)
                 .execute(conn)
                 .await?;
-                be_claimed(&id, &by, done.rows_affected())
+                require_claim(&id, &by, done.rows_affected())
             })
         })
         .await
@@ -183,14 +183,14 @@ impl SqliteStore {
                 .bind(error)
                 .execute(conn)
                 .await?;
-                be_claimed(&id, &by, done.rows_affected())
+                require_claim(&id, &by, done.rows_affected())
             })
         })
         .await
     }
 }
 
-fn be_claimed(id: &str, by: &str, changed: u64) -> Result<(), StoreError> {
+fn require_claim(id: &str, by: &str, changed: u64) -> Result<(), StoreError> {
     match changed {
         0 => Err(StoreError::Conflict(format!("{by} has not claimed {id}"))),
         _ => Ok(()),

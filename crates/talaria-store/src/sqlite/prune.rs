@@ -1,15 +1,16 @@
-//! Forgetting whole sessions, by age, by number and by size. What runs, also in the background, or waits for a person is never forgotten, and
-//! neither is a session of which somebody is still to be told: it stays until that was delivered or given up.
+//! Removes whole sessions, by age, by number and by size. A session that runs, also in the background, or waits for a
+//! person is never removed, and neither is a session with undelivered notifications: it stays until they are delivered
+//! or abandoned.
 //!
-//! A session leaves the lists in one short transaction. What belonged to it is removed after that in small steps, so
-//! that other writers get their turn; if the program dies in between, the next `prune` or `trim` goes on.
+//! A session leaves the lists in one short transaction. Its rows are removed after that in small steps, so that other
+//! writers are not blocked; if the program dies in between, the next `prune` or `trim` continues.
 
 use sqlx::Row as _;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use talaria_core::ids::SessionId;
 
 use crate::error::StoreError;
-use crate::model::prune::{Doomed, Prunable, PruneCandidate, PrunePolicy, Pruned, choose};
+use crate::model::prune::{PrunableSession, PruneCandidate, PrunePolicy, PrunePreview, PruneResult, choose};
 use crate::sqlite::SqliteStore;
 use crate::sqlite::rows::{self, FromRow};
 
@@ -26,7 +27,7 @@ const PROTECTED: &str = "
 
 impl FromRow for PruneCandidate {
     fn from_row(row: &SqliteRow) -> Result<Self, StoreError> {
-        let doomed = Doomed {
+        let doomed = PrunableSession {
             id: SessionId::new(row.try_get::<String, _>("id")?),
             title: row.try_get("title")?,
             updated_at: row.try_get("updated_at")?,
@@ -38,7 +39,11 @@ impl FromRow for PruneCandidate {
 }
 
 impl SqliteStore {
-    pub(crate) async fn preview_prune(&self, policy: &PrunePolicy, now: i64) -> Result<Prunable, StoreError> {
+    pub(crate) async fn preview_prune(
+        &self,
+        policy: &PrunePolicy,
+        now: i64,
+    ) -> Result<PrunePreview, StoreError> {
         let found = sqlx::query(sqlx::AssertSqlSafe(format!(
             "select id, title, updated_at, last_seq - first_seq + 1 as events, bytes, {PROTECTED} as is_protected
              from session order by updated_at desc, id desc"
@@ -50,11 +55,11 @@ impl SqliteStore {
         Ok(choose(rows::all(&found)?, policy, used))
     }
 
-    pub(crate) async fn prune(&self, policy: &PrunePolicy, now: i64) -> Result<Pruned, StoreError> {
+    pub(crate) async fn prune(&self, policy: &PrunePolicy, now: i64) -> Result<PruneResult, StoreError> {
         let before = self.size().await?;
-        let mut pruned = Pruned::default();
+        let mut pruned = PruneResult::default();
         for doomed in self.preview_prune(policy, now).await?.sessions {
-            let Doomed { id, events, .. } = doomed;
+            let PrunableSession { id, events, .. } = doomed;
             if self.write(move |conn| Box::pin(async move { forget(conn, &id, now).await })).await? {
                 pruned.sessions += 1;
                 pruned.events += events;
@@ -67,14 +72,14 @@ impl SqliteStore {
         Ok(pruned)
     }
 
-    /// Removes what belonged to forgotten sessions, a little at a time.
+    /// Removes the rows of pruned sessions in small steps.
     pub(crate) async fn clear_forgotten(&self) -> Result<(), StoreError> {
         while self.write(|conn| Box::pin(clear_some(conn))).await? {}
         Ok(())
     }
 }
 
-/// Takes a session out of the lists, unless it must stay.
+/// Removes a session from the lists, unless it must stay.
 pub(crate) async fn forget(
     conn: &mut SqliteConnection,
     id: &SessionId,
@@ -106,7 +111,7 @@ pub(crate) async fn forget(
     Ok(true)
 }
 
-/// Removes some of what belonged to forgotten sessions. Gives whether there may be more.
+/// Removes some rows of pruned sessions. Returns whether there may be more.
 async fn clear_some(conn: &mut SqliteConnection) -> Result<bool, StoreError> {
     let found = sqlx::query("select session from forgotten limit 1").fetch_optional(&mut *conn).await?;
     let Some(row) = found else { return Ok(false) };
@@ -132,7 +137,7 @@ mod tests {
     /// Sessions `0` (oldest) to `n - 1`, each of 100 bytes; some are protected.
     fn chosen(count: i64, protected: &[i64], policy: &PrunePolicy) -> String {
         let candidate = |n: i64| PruneCandidate {
-            doomed: Doomed {
+            doomed: PrunableSession {
                 id: SessionId::new(n.to_string()),
                 title: None,
                 updated_at: n,

@@ -1,4 +1,4 @@
-//! Giving the room back that forgotten rows took, in steps, so that other writers get their turn in between.
+//! Frees the space of removed rows in small steps, so that other writers are not blocked.
 
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteConnection;
@@ -6,7 +6,7 @@ use sqlx::sqlite::SqliteConnection;
 use crate::error::StoreError;
 use crate::sqlite::SqliteStore;
 
-/// No more steps than these; what is left is left for the next time.
+/// Maximum number of steps; the next run continues.
 const STEPS: usize = 10_000;
 
 impl SqliteStore {
@@ -29,7 +29,7 @@ impl SqliteStore {
     }
 }
 
-/// Merges a part of the index. Gives whether there may be more to do.
+/// Merges a part of the index. Returns whether there may be more to do.
 async fn merge(conn: &mut SqliteConnection, pages: i64) -> Result<bool, StoreError> {
     let before = changes(conn).await?;
     sqlx::query("insert into message_index (message_index, rank) values ('merge', $1)")
@@ -44,7 +44,7 @@ async fn changes(conn: &mut SqliteConnection) -> Result<i64, StoreError> {
     Ok(sqlx::query("select total_changes() as changes").fetch_one(conn).await?.try_get("changes")?)
 }
 
-/// Gives some free pages back. Gives whether there are more.
+/// Releases some free pages. Returns whether there are more.
 async fn vacuum(conn: &mut SqliteConnection) -> Result<bool, StoreError> {
     let free = async |conn: &mut SqliteConnection| -> Result<i64, StoreError> {
         Ok(sqlx::query("pragma freelist_count").fetch_one(conn).await?.try_get(0)?)
@@ -55,8 +55,8 @@ async fn vacuum(conn: &mut SqliteConnection) -> Result<bool, StoreError> {
     Ok(after > 0 && after < before)
 }
 
-/// Writes the log into the file and cuts it. If somebody still reads from it, it is cut another time: waiting for a
-/// reader would hold up every write.
+/// Writes the log into the file and truncates it. If a reader still uses it, it is truncated another time: waiting for
+/// a reader would block every write.
 async fn cut_log(conn: &mut SqliteConnection) -> Result<(), StoreError> {
     let patience: i64 = sqlx::query("pragma busy_timeout").fetch_one(&mut *conn).await?.try_get(0)?;
     sqlx::query("pragma busy_timeout = 100").execute(&mut *conn).await?;

@@ -29,7 +29,7 @@ pub(crate) enum Shape {
     Empty,
     /// It is ours, of this version.
     Version(i64),
-    /// It is somebody else's.
+    /// It belongs to another program.
     Foreign,
 }
 
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
     use crate::sqlite::SqliteStore;
     use crate::{
-        OpenError, OpenOptions, OutboxRow, RequestFilter, RequestRow, TaskFilter, TaskLine, TrimPolicy,
+        OpenOptions, OutboxRow, RequestFilter, RequestRow, StoreOpenError, TaskFilter, TaskLineRow, TrimPolicy,
     };
 
     /// Rows as the first version wrote them.
@@ -131,7 +131,7 @@ mod tests {
     const BROKEN: &[&str] =
         &[STEPS[0], "create table half (x integer) strict; insert into nowhere values (1)"];
 
-    async fn open(path: &Path, steps: &'static [&'static str]) -> Result<(), OpenError> {
+    async fn open(path: &Path, steps: &'static [&'static str]) -> Result<(), StoreOpenError> {
         SqliteStore::open_with(path, 0, &OpenOptions::default(), steps).await?.close().await;
         Ok(())
     }
@@ -144,7 +144,7 @@ mod tests {
         open(&path, SECOND).await.unwrap();
         open(&path, SECOND).await.unwrap();
         let error = open(&path, FIRST).await.unwrap_err();
-        assert!(matches!(error, OpenError::Newer { found: 2, known: 1, .. }), "{error}");
+        assert!(matches!(error, StoreOpenError::Newer { found: 2, known: 1, .. }), "{error}");
     }
 
     #[tokio::test]
@@ -158,7 +158,7 @@ mod tests {
 
         let store = SqliteStore::open(&path, 0, &OpenOptions::default()).await.unwrap();
         let tasks = store.tasks(&TaskFilter::default(), None, 10).await.unwrap().tasks;
-        let line = |line: &TaskLine| {
+        let line = |line: &TaskLineRow| {
             let turn = line.turn.as_ref().unwrap();
             format!("{} {} {:?} {:?}", line.id, line.owner, turn.outcome_kind, turn.interrupted_by)
         };
@@ -177,7 +177,7 @@ mod tests {
         assert_eq!(
             store.claim_outbox("x", 1000, 2000, 10).await.unwrap(),
             [],
-            "nobody is told of old things"
+            "old entries cause no notification"
         );
         assert_eq!(store.search("kept words", 10).await.unwrap().len(), 1);
         store.close().await;

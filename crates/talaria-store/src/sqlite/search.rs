@@ -1,7 +1,7 @@
 //! Search in everything that was said and done, newest first.
 //!
 //! The index holds trigrams, so that any part of a word is found in any script. A word of one or two characters has no
-//! trigram: the trigrams that begin with it stand for it (behind each text lie two characters more, so that every
+//! trigram: it expands to the trigrams that begin with it (each text is followed by two more characters, so that every
 //! character begins one). If those are too many the word is everywhere, and reading the newest messages finds it soon.
 
 use sqlx::sqlite::SqliteRow;
@@ -9,10 +9,10 @@ use sqlx::{AssertSqlSafe, Row as _};
 use talaria_core::ids::SessionId;
 
 use crate::error::StoreError;
-use crate::model::search::{Hit, SearchFilter, SearchedKind, Snippet, Word, parse};
+use crate::model::search::{MessageMatch, SearchFilter, SearchedKind, Snippet, Word, parse};
 use crate::sqlite::SqliteStore;
 
-/// How many trigrams may stand for a short word.
+/// Maximum number of trigrams that a short word expands to.
 const TRIGRAMS: i64 = 200;
 /// How many messages are read at a time when the index alone does not decide.
 const PAGE: i64 = 200;
@@ -23,7 +23,7 @@ impl SqliteStore {
         typed: &str,
         filter: &SearchFilter,
         limit: u32,
-    ) -> Result<Vec<Hit>, StoreError> {
+    ) -> Result<Vec<MessageMatch>, StoreError> {
         let words = parse(typed);
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let mut hits = Vec::new();
@@ -35,7 +35,7 @@ impl SqliteStore {
             match self.ask(word).await? {
                 Ask::Index(expression) => indexed.push(expression),
                 Ask::Texts => unindexed.push(word),
-                Ask::Nobody => return Ok(hits),
+                Ask::NoMatch => return Ok(hits),
             }
         }
         let expression = indexed.join(" AND ");
@@ -58,7 +58,7 @@ impl SqliteStore {
         }
     }
 
-    /// Whom to ask where a word is.
+    /// Decides how to find a word.
     async fn ask(&self, word: &Word) -> Result<Ask, StoreError> {
         if !word.is_short() {
             return Ok(Ask::Index(quoted(word.as_str())));
@@ -70,7 +70,7 @@ impl SqliteStore {
             .fetch_all(self.readers())
             .await?;
         if found.is_empty() {
-            return Ok(Ask::Nobody);
+            return Ok(Ask::NoMatch);
         }
         if i64::try_from(found.len()).unwrap_or(TRIGRAMS) >= TRIGRAMS {
             return Ok(Ask::Texts);
@@ -137,23 +137,23 @@ fn kind(kind: SearchedKind) -> &'static str {
     }
 }
 
-/// How to find out where a word is.
+/// How to find a word.
 enum Ask {
     /// The index, with this expression.
     Index(String),
     /// The texts themselves: it is in too many for the index.
     Texts,
-    /// It is nowhere.
-    Nobody,
+    /// No message contains it.
+    NoMatch,
 }
 
-/// A text that means nothing but itself to the index.
+/// Quotes a text so that the index takes it literally.
 fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('"', "\"\""))
 }
 
-fn hit(row: &SqliteRow, text: &str, words: &[Word]) -> Result<Hit, StoreError> {
-    Ok(Hit {
+fn hit(row: &SqliteRow, text: &str, words: &[Word]) -> Result<MessageMatch, StoreError> {
+    Ok(MessageMatch {
         session: SessionId::new(row.try_get::<String, _>("session")?),
         seq: row.try_get("seq")?,
         turn: row.try_get("turn")?,

@@ -6,7 +6,7 @@ use talaria_core::ids::{SessionId, ThreadId};
 
 use crate::error::StoreError;
 use crate::model::lease::Lease;
-use crate::model::session::{Candidate, Found, NewSession, SessionPatch, SessionRow};
+use crate::model::session::{NewSessionRow, SessionCandidate, SessionLookup, SessionPatch, SessionRow};
 use crate::model::words::{SessionKind, SessionState, Word as _};
 use crate::sqlite::rows::{self, FromRow};
 use crate::sqlite::{SqliteStore, audit, lease, task, turn};
@@ -41,7 +41,11 @@ impl FromRow for SessionRow {
 }
 
 impl SqliteStore {
-    pub(crate) async fn create_session(&self, session: NewSession, lease: Lease) -> Result<(), StoreError> {
+    pub(crate) async fn create_session(
+        &self,
+        session: NewSessionRow,
+        lease: Lease,
+    ) -> Result<(), StoreError> {
         if lease.session != session.id {
             return Err(StoreError::Conflict(format!("the lease is for the session {}", lease.session)));
         }
@@ -65,12 +69,12 @@ impl SqliteStore {
         rows::one(found.as_ref())
     }
 
-    pub(crate) async fn find_session(&self, typed: &str) -> Result<Found, StoreError> {
+    pub(crate) async fn find_session(&self, typed: &str) -> Result<SessionLookup, StoreError> {
         let typed = typed.trim().to_ascii_lowercase();
         if typed.is_empty() || !typed.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
-            return Ok(Found::Unknown);
+            return Ok(SessionLookup::Unknown);
         }
-        // `~` sorts after everything that an id is made of, so beginnings are ranges of an index. Ends are looked for in
+        // `~` sorts after everything that an id is made of, so beginnings are ranges of an index. Ends are searched in
         // the small indexes, which hold nothing but ids and times. Whole ids come first.
         let found = sqlx::query(
             "select *, id = $1 or coalesce(alias = $1, 0) as whole,
@@ -87,25 +91,27 @@ impl SqliteStore {
         .fetch_all(self.readers())
         .await?;
         match found.as_slice() {
-            [] => Ok(Found::Unknown),
+            [] => Ok(SessionLookup::Unknown),
             [first, rest @ ..] if rest.is_empty() || first.try_get("whole")? => {
-                Ok(Found::One(Box::new(SessionRow::from_row(first)?)))
+                Ok(SessionLookup::One(Box::new(SessionRow::from_row(first)?)))
             }
             several => {
                 let candidate = |row: &SqliteRow| {
                     let alias: Option<String> = row.try_get("alias")?;
                     let alias = alias.filter(|_| row.try_get("by_alias").unwrap_or_default());
                     let id: String = row.try_get("id")?;
-                    Ok(Candidate { name: alias.unwrap_or(id), title: row.try_get("title")? })
+                    Ok(SessionCandidate { name: alias.unwrap_or(id), title: row.try_get("title")? })
                 };
-                Ok(Found::Ambiguous(several.iter().map(candidate).collect::<Result<_, StoreError>>()?))
+                Ok(SessionLookup::Ambiguous(
+                    several.iter().map(candidate).collect::<Result<_, StoreError>>()?,
+                ))
             }
         }
     }
 }
 
-/// Writes a new session down, and what makes it a task.
-pub(crate) async fn insert(conn: &mut SqliteConnection, session: NewSession) -> Result<(), StoreError> {
+/// Inserts a new session, and its task row if it is a task.
+pub(crate) async fn insert(conn: &mut SqliteConnection, session: NewSessionRow) -> Result<(), StoreError> {
     sqlx::query(
         "insert into session (id, kind, alias, title, cwd, runtime, model, asked, settings, state, created_at, updated_at)
          values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11)",
@@ -135,7 +141,7 @@ pub(crate) async fn insert(conn: &mut SqliteConnection, session: NewSession) -> 
     }
 }
 
-/// Changes a session that is there.
+/// Updates an existing session.
 pub(crate) async fn update(
     conn: &mut SqliteConnection,
     session: &SessionId,

@@ -9,7 +9,7 @@ impl SqliteStore {
     pub(crate) async fn sessions(
         &self,
         filter: &SessionFilter,
-        behind: Option<&Cursor>,
+        after: Option<&Cursor>,
         limit: u32,
     ) -> Result<SessionPage, StoreError> {
         let found = sqlx::query(
@@ -21,8 +21,8 @@ impl SqliteStore {
         .bind(filter.kind.map(SessionKind::as_str))
         .bind(filter.state.map(SessionState::as_str))
         .bind(filter.archived)
-        .bind(behind.map_or(i64::MAX, |cursor| cursor.updated_at))
-        .bind(behind.map_or("~", |cursor| cursor.id.as_str()))
+        .bind(after.map_or(i64::MAX, |cursor| cursor.updated_at))
+        .bind(after.map_or("~", |cursor| cursor.id.as_str()))
         .bind(limit)
         .fetch_all(self.readers())
         .await?;

@@ -1,12 +1,12 @@
-//! Tasks: what a session of the kind `task` has beyond a session. How far a task is follows from its turns and requests
-//! and is kept nowhere. The list of tasks is in `task_list`.
+//! Tasks: what a session of the kind `task` has beyond a session. The status of a task is derived from its turns and
+//! requests and never stored. The list of tasks is in `task_list`.
 
 use sqlx::Row as _;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use talaria_core::ids::SessionId;
 
 use crate::error::StoreError;
-use crate::model::task::{NewTask, TaskRow};
+use crate::model::task::{NewTaskRow, TaskRow};
 use crate::sqlite::SqliteStore;
 use crate::sqlite::rows::{self, FromRow};
 
@@ -34,11 +34,11 @@ impl SqliteStore {
     }
 }
 
-/// Writes a new task down, after its session.
+/// Inserts a new task, after its session.
 pub(crate) async fn insert(
     conn: &mut SqliteConnection,
     session: &SessionId,
-    task: NewTask,
+    task: NewTaskRow,
 ) -> Result<(), StoreError> {
     sqlx::query("insert into task (session, owner, worktree, notify, origin) values ($1, $2, $3, $4, $5)")
         .bind(session.as_str())
@@ -59,10 +59,10 @@ pub(crate) async fn set_worktree(
 ) -> Result<(), StoreError> {
     let update = sqlx::query("update task set worktree = $2 where session = $1");
     let done = update.bind(session.as_str()).bind(worktree).execute(conn).await?;
-    be_a_task(session, done.rows_affected())
+    require_task(session, done.rows_affected())
 }
 
-/// Changes whom to tell.
+/// Changes the notification targets.
 pub(crate) async fn set_notify(
     conn: &mut SqliteConnection,
     session: &SessionId,
@@ -71,10 +71,10 @@ pub(crate) async fn set_notify(
     let update = sqlx::query("update task set notify = $2 where session = $1");
     let notify = serde_json::json!(notify).to_string();
     let done = update.bind(session.as_str()).bind(notify).execute(conn).await?;
-    be_a_task(session, done.rows_affected())
+    require_task(session, done.rows_affected())
 }
 
-fn be_a_task(session: &SessionId, changed: u64) -> Result<(), StoreError> {
+fn require_task(session: &SessionId, changed: u64) -> Result<(), StoreError> {
     match changed {
         0 => Err(StoreError::Conflict(format!("the session {session} is no task"))),
         _ => Ok(()),

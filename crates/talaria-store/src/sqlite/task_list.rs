@@ -1,7 +1,7 @@
 //! The list of tasks, newest first, page by page: all that a list shows, out of one query.
 //!
 //! What a line shows is kept ready in `task_line`. Triggers (`schema/0002.sql`) write it in the transaction of what
-//! changed, so that no writer can forget it; nobody else may write there. `benches/store` measures the list.
+//! changed, so that no writer can forget it; nothing else may write there. `benches/store` measures the list.
 
 use serde::Deserialize;
 use sqlx::Row as _;
@@ -11,7 +11,7 @@ use talaria_core::ids::SessionId;
 
 use crate::error::StoreError;
 use crate::model::session::Cursor;
-use crate::model::task::{LastTurn, TaskFilter, TaskLine, TaskPage};
+use crate::model::task::{LastTurn, TaskFilter, TaskLineRow, TaskPage};
 use crate::sqlite::SqliteStore;
 
 /// How many lines are read at a time: texts of this size stay in the processor's cache.
@@ -39,7 +39,7 @@ struct Written {
     open_inputs: i64,
 }
 
-impl From<Written> for TaskLine {
+impl From<Written> for TaskLineRow {
     fn from(line: Written) -> Self {
         let Written { outcome_kind, code, interrupted_by, settled_at, .. } = line;
         let turn = match (line.ordinal, line.stage, line.prepared_at) {
@@ -68,19 +68,19 @@ impl SqliteStore {
     pub(crate) async fn tasks(
         &self,
         filter: &TaskFilter,
-        behind: Option<&Cursor>,
+        after: Option<&Cursor>,
         limit: u32,
     ) -> Result<TaskPage, StoreError> {
-        // One transaction, so that a task that changes meanwhile is neither missed nor told twice.
+        // One transaction, so that a task that changes meanwhile is neither missed nor listed twice.
         let mut reading = self.readers().begin().await?;
-        let mut tasks: Vec<TaskLine> = Vec::new();
-        let mut behind = behind.cloned();
+        let mut tasks: Vec<TaskLineRow> = Vec::new();
+        let mut after = after.cloned();
         loop {
             let left = i64::from(limit) - i64::try_from(tasks.len()).unwrap_or(i64::MAX);
             let step = left.min(STEP);
-            let mut some = read_some(&mut reading, filter, behind.as_ref(), step).await?;
+            let mut some = read_some(&mut reading, filter, after.as_ref(), step).await?;
             let is_last = i64::try_from(some.len()).is_ok_and(|count| count < step) || left <= step;
-            behind = some.last().map(TaskLine::cursor);
+            after = some.last().map(TaskLineRow::cursor);
             tasks.append(&mut some);
             if is_last {
                 break;
@@ -89,7 +89,7 @@ impl SqliteStore {
         reading.commit().await?;
         let is_full = tasks.len() == usize::try_from(limit).unwrap_or(usize::MAX);
         let last = tasks.last().filter(|_| is_full);
-        let next = last.map(TaskLine::cursor);
+        let next = last.map(TaskLineRow::cursor);
         Ok(TaskPage { tasks, next })
     }
 }
@@ -98,9 +98,9 @@ impl SqliteStore {
 async fn read_some(
     conn: &mut SqliteConnection,
     filter: &TaskFilter,
-    behind: Option<&Cursor>,
+    after: Option<&Cursor>,
     limit: i64,
-) -> Result<Vec<TaskLine>, StoreError> {
+) -> Result<Vec<TaskLineRow>, StoreError> {
     let found = sqlx::query(
         "select coalesce(group_concat(line, char(10)), '') as lines
          from (select line from task_line
@@ -110,15 +110,15 @@ async fn read_some(
     )
     .bind(filter.owner.as_deref())
     .bind(filter.active)
-    .bind(behind.map_or(i64::MAX, |cursor| cursor.updated_at))
-    .bind(behind.map_or("~", |cursor| cursor.id.as_str()))
+    .bind(after.map_or(i64::MAX, |cursor| cursor.updated_at))
+    .bind(after.map_or("~", |cursor| cursor.id.as_str()))
     .bind(limit)
     .fetch_one(conn)
     .await?;
     let lines = serde_json::Deserializer::from_str(found.try_get("lines")?).into_iter::<Written>();
     let mut tasks = lines
-        .map(|line| line.map(TaskLine::from))
-        .collect::<Result<Vec<TaskLine>, _>>()
+        .map(|line| line.map(TaskLineRow::from))
+        .collect::<Result<Vec<TaskLineRow>, _>>()
         .map_err(|error| StoreError::Unreadable(format!("the list of tasks: {error}")))?;
     // An aggregate promises no order; as a rule there is nothing to do.
     tasks.sort_by(|a, b| (b.updated_at, &b.id).cmp(&(a.updated_at, &a.id)));

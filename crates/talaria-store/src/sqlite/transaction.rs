@@ -25,7 +25,7 @@ pub(crate) async fn run<T>(conn: &mut SqliteConnection, work: impl Work<T>) -> R
     finish(conn, result).await
 }
 
-/// Commits if all went well, otherwise takes everything back.
+/// Commits on success, otherwise rolls back.
 pub(crate) async fn finish<T>(
     conn: &mut SqliteConnection,
     result: Result<T, StoreError>,
@@ -43,7 +43,7 @@ pub(crate) async fn finish<T>(
     }
 }
 
-/// Takes back what is not committed. SQLite may have done so by itself already, which it calls an error.
+/// Rolls back. SQLite may have done so by itself already, and then returns an error.
 pub(crate) async fn roll_back(conn: &mut SqliteConnection) {
     let _ = sqlx::query("rollback").execute(conn).await;
 }

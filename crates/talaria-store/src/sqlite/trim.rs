@@ -1,7 +1,7 @@
-//! Forgetting the oldest events of sessions that are kept. Messages stay: they are what was said and done. By age also
-//! hosts that have ended and what was delivered out of the outbox.
+//! Removes the oldest events of sessions that are kept. Messages stay: they are what was said and done. Ended hosts and
+//! delivered outbox entries are removed by age.
 //!
-//! Cheap enough to be done regularly: sessions with nothing to forget cost one look at their row. Events of a turn that
+//! Cheap enough to be done regularly: a session with nothing to remove costs one read of its row. Events of a turn that
 //! is not settled stay, because an engine may need them.
 
 use sqlx::Row as _;
@@ -9,19 +9,19 @@ use sqlx::sqlite::SqliteConnection;
 use talaria_core::ids::SessionId;
 
 use crate::error::StoreError;
-use crate::model::trim::{TrimPolicy, Trimmed};
+use crate::model::trim::{TrimPolicy, TrimResult};
 use crate::sqlite::SqliteStore;
 
 /// How many events are removed at a time.
 const STEP: i64 = 2000;
 
 impl SqliteStore {
-    pub(crate) async fn trim(&self, policy: TrimPolicy) -> Result<Trimmed, StoreError> {
+    pub(crate) async fn trim(&self, policy: TrimPolicy) -> Result<TrimResult, StoreError> {
         self.clear_forgotten().await?;
         if let Some(time) = policy.older_than {
             self.write(move |conn| Box::pin(forget_what_is_over(conn, time))).await?;
         }
-        let mut trimmed = Trimmed::default();
+        let mut trimmed = TrimResult::default();
         let found = sqlx::query(
             "select id from session
              where last_seq >= first_seq and (first_at < $1 or last_seq - first_seq + 1 > $2)",
@@ -60,7 +60,7 @@ async fn forget_what_is_over(conn: &mut SqliteConnection, time: i64) -> Result<(
     Ok(())
 }
 
-/// Forgets some events of a session. Gives how many.
+/// Removes some events of a session. Returns how many.
 async fn trim_some(
     conn: &mut SqliteConnection,
     id: &SessionId,

@@ -8,7 +8,7 @@ use talaria_core::ids::{SessionId, TurnId};
 
 use crate::error::StoreError;
 use crate::model::session::SessionRow;
-use crate::model::turn::{NewTurn, TurnPatch, TurnRow};
+use crate::model::turn::{NewTurnRow, TurnPatch, TurnRow};
 use crate::model::words::Word;
 use crate::sqlite::SqliteStore;
 use crate::sqlite::rows::{self, FromRow};
@@ -96,13 +96,13 @@ impl SqliteStore {
     }
 }
 
-/// Writes a new turn down.
+/// Inserts a new turn.
 pub(crate) async fn insert(
     conn: &mut SqliteConnection,
     session: &SessionId,
     at: i64,
     first_seq: i64,
-    turn: NewTurn,
+    turn: NewTurnRow,
 ) -> Result<(), StoreError> {
     sqlx::query(
         "insert into turn (session, ordinal, stage, client_id, after_turn, input_sealed, input_text, limit_ms, ours,
@@ -124,8 +124,8 @@ pub(crate) async fn insert(
     Ok(())
 }
 
-/// Takes back the turns behind one that wait to be sent.
-pub(crate) async fn take_back(
+/// Withdraws the unsent turns after this one.
+pub(crate) async fn withdraw_after(
     conn: &mut SqliteConnection,
     session: &SessionId,
     after: i64,
@@ -138,7 +138,7 @@ pub(crate) async fn take_back(
     Ok(())
 }
 
-/// Changes a turn that is there.
+/// Updates an existing turn.
 pub(crate) async fn update(
     conn: &mut SqliteConnection,
     session: &SessionId,

@@ -30,7 +30,7 @@ impl SqliteStore {
             Box::pin(async move {
                 let mut fates = Vec::with_capacity(found.len());
                 for (id, turn) in found {
-                    fates.push((take_back(conn, &id, turn, now).await?, id));
+                    fates.push((undo_session(conn, &id, turn, now).await?, id));
                 }
                 Ok(fates)
             })
@@ -110,7 +110,7 @@ async fn fate(conn: &mut SqliteConnection, id: &SessionId, turn: i64) -> Result<
     })
 }
 
-async fn take_back(
+async fn undo_session(
     conn: &mut SqliteConnection,
     id: &SessionId,
     turn: i64,

@@ -1,7 +1,7 @@
 //! The one task that writes. Callers send jobs; appends that wait together are committed together.
 //!
-//! A caller that goes away while it waits changes nothing: its job is done, or not, as a whole. The queue is bounded;
-//! callers wait when it is full. Nobody else may write to the file through this process.
+//! A caller that is dropped while it waits changes nothing: its job is done as a whole or not at all. The queue is
+//! bounded; callers wait when it is full. Nothing else in this process may write to the file.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use crate::sqlite::transaction::{self, Work};
 const QUEUE: usize = 1024;
 /// How many appends are committed together at most.
 const GROUP: usize = 256;
-/// How long closing may take: what SQLite tidies then is not needed.
+/// Time limit for closing: SQLite's final cleanup is optional.
 const CLOSING: Duration = Duration::from_secs(5);
 
 type Reply = oneshot::Sender<Result<Appended, StoreError>>;
@@ -31,7 +31,7 @@ enum Job {
     Close(oneshot::Sender<()>),
 }
 
-/// The way to the writing task.
+/// Sends jobs to the writing task.
 #[derive(Clone, Debug)]
 pub(crate) struct Writer {
     jobs: mpsc::Sender<Job>,
@@ -69,7 +69,7 @@ impl Writer {
         answer.await.map_err(|_| StoreError::Closed)?
     }
 
-    /// Does what waits, then closes the connection.
+    /// Finishes pending jobs, then closes the connection.
     pub(crate) async fn close(&self) {
         let (reply, answer) = oneshot::channel();
         if self.send(Job::Close(reply)).await.is_ok() {

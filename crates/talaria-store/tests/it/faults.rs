@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use sqlx::Connection as _;
 use talaria_store::contract::scene;
-use talaria_store::{Batch, Change, OpenError, OpenOptions, PrunePolicy, Store, StoreError};
+use talaria_store::{Batch, Change, OpenOptions, PrunePolicy, Store, StoreError, StoreOpenError};
 use tempfile::TempDir;
 
 use crate::foreign;
@@ -66,7 +66,7 @@ async fn a_foreign_writer_delays_and_then_is_told() {
     assert_eq!(store.counts().await.unwrap().sessions, 1, "readers do not notice");
     let second = Store::open(&place.path().join("talaria.db"), 0, &options).await;
     if let Err(error) = second {
-        assert!(matches!(error, OpenError::Busy { .. }), "{error}");
+        assert!(matches!(error, StoreOpenError::Busy { .. }), "{error}");
     }
     sqlx::query("commit").execute(&mut conn).await.unwrap();
     store.append(scene::batch(&id, 1, &["a"])).await.unwrap();

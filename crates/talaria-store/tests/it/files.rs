@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use sqlx::Row as _;
 use talaria_store::contract::scene;
-use talaria_store::{Inspection, OpenError, OpenOptions, Store};
+use talaria_store::{Inspection, OpenOptions, Store, StoreOpenError};
 
 use crate::{foreign, open};
 
 /// Far longer than a look takes.
 const LONG: Duration = Duration::from_secs(60);
 
-async fn refused(path: &Path, now: i64) -> OpenError {
+async fn refused(path: &Path, now: i64) -> StoreOpenError {
     let error = Store::open(path, now, &OpenOptions::default()).await.unwrap_err();
     assert!(!error.next_step().is_empty());
     error
@@ -73,7 +73,7 @@ async fn a_file_of_a_newer_talaria_is_refused_and_not_changed() {
     sqlx::Connection::close(conn).await.unwrap();
     let before = fs::read(&path).unwrap();
     let error = refused(&path, 0).await;
-    assert!(matches!(error, OpenError::Newer { found: 7, known: 5, .. }), "{error}");
+    assert!(matches!(error, StoreOpenError::Newer { found: 7, known: 5, .. }), "{error}");
     assert!(error.to_string().contains("its version is 7, this program knows 5"), "{error}");
     assert_eq!(fs::read(&path).unwrap(), before);
 }
@@ -96,11 +96,15 @@ async fn a_damaged_file_is_copied_aside_and_never_made_anew() {
     let middle = bytes.len() / 2;
     bytes[middle..middle + 20_000].fill(0x5a);
     fs::write(&path, &bytes).unwrap();
-    let OpenError::Damaged { copy, .. } = refused(&path, 1_794_800_571_123).await else { panic!("not seen") };
+    let StoreOpenError::Damaged { copy, .. } = refused(&path, 1_794_800_571_123).await else {
+        panic!("not seen")
+    };
     assert_eq!(copy.file_name().unwrap(), "talaria.db.damaged-20261116T034251Z");
     assert!(fs::read(&copy).unwrap() == bytes && fs::read(&path).unwrap() == bytes);
     assert_eq!(fs::metadata(&copy).unwrap().permissions().mode() & 0o777, 0o600);
-    let OpenError::Damaged { copy: again, .. } = refused(&path, 1_800_000_000_000).await else { panic!() };
+    let StoreOpenError::Damaged { copy: again, .. } = refused(&path, 1_800_000_000_000).await else {
+        panic!()
+    };
     assert_eq!(again, copy, "the same damage is copied once");
 }
 
@@ -113,7 +117,7 @@ async fn a_cut_off_file_is_damaged() {
     for length in [4096 * 3, 5000, 700, 17] {
         fs::write(&path, &bytes[..length]).unwrap();
         let error = refused(&path, length as i64 * 1000).await;
-        assert!(matches!(error, OpenError::Damaged { .. }), "{length}: {error}");
+        assert!(matches!(error, StoreOpenError::Damaged { .. }), "{length}: {error}");
         assert_eq!(fs::read(&path).unwrap(), &bytes[..length]);
     }
 }
@@ -131,19 +135,19 @@ async fn a_large_file_is_looked_at_without_reading_it_all() {
     open(&path).await.close().await;
     fs::write(&path, &bytes[..bytes.len() - 4096]).unwrap();
     let error = refused(&path, 0).await;
-    assert!(matches!(error, OpenError::Damaged { .. }), "{error}");
+    assert!(matches!(error, StoreOpenError::Damaged { .. }), "{error}");
 }
 
 #[tokio::test]
 async fn what_is_not_ours_is_left_alone() {
     let place = tempfile::tempdir().unwrap();
     let error = refused(place.path(), 0).await;
-    assert!(matches!(error, OpenError::NotAFile(_)), "{error}");
+    assert!(matches!(error, StoreOpenError::NotAFile(_)), "{error}");
 
     let text = place.path().join("notes.txt");
     fs::write(&text, "not a database, but somebody's notes").unwrap();
     let error = refused(&text, 0).await;
-    assert!(matches!(error, OpenError::Foreign(_)), "{error}");
+    assert!(matches!(error, StoreOpenError::Foreign(_)), "{error}");
     assert_eq!(fs::read_to_string(&text).unwrap(), "not a database, but somebody's notes");
 
     let theirs = place.path().join("theirs.db");
@@ -152,12 +156,12 @@ async fn what_is_not_ours_is_left_alone() {
     sqlx::Connection::close(conn).await.unwrap();
     let before = fs::read(&theirs).unwrap();
     let error = refused(&theirs, 0).await;
-    assert!(matches!(error, OpenError::Foreign(_)), "{error}");
+    assert!(matches!(error, StoreOpenError::Foreign(_)), "{error}");
     assert_eq!(fs::read(&theirs).unwrap(), before);
 
     let below_a_file = text.join("talaria.db");
     let error = refused(&below_a_file, 0).await;
-    assert!(matches!(error, OpenError::Unreachable { .. }), "{error}");
+    assert!(matches!(error, StoreOpenError::Unreachable { .. }), "{error}");
 }
 
 #[tokio::test]
@@ -262,11 +266,11 @@ async fn a_look_from_outside_finds_damage_and_leaves_nothing_behind() {
     for damaged in [&pages[..], &header, &whole[..middle]] {
         fs::write(&path, damaged).unwrap();
         let error = Store::inspect(&path, LONG).await.unwrap_err();
-        assert!(matches!(error, OpenError::FoundDamaged { .. }), "{error}");
+        assert!(matches!(error, StoreOpenError::FoundDamaged { .. }), "{error}");
         assert_eq!(fs::read(&path).unwrap(), damaged);
     }
     fs::write(&path, "<html>").unwrap();
-    assert!(matches!(Store::inspect(&path, LONG).await.unwrap_err(), OpenError::Foreign(_)));
+    assert!(matches!(Store::inspect(&path, LONG).await.unwrap_err(), StoreOpenError::Foreign(_)));
     assert_eq!(names(place.path()), ["talaria.db"], "nothing is copied, and no log is made");
 }
 

@@ -1,7 +1,8 @@
 //! The directives of a transcript, one function each.
 //!
-//! In every message, a string `"$id"` stands for the id of the message that was expected last, and `"$.a.b"` for a value
-//! inside that message, `"$.a.b|x"` with `x` for when it is missing; `"$sandbox"` for the sandbox that it asks for.
+//! In every message, a string `"$id"` stands for the id of the message that was expected last, and `"$.a.b"` for a
+//! value inside that message, `"$.a.b|x"` with `x` for when it is missing; `"$sandbox"` for the sandbox that it asks
+//! for.
 
 use serde_json::{Value, json};
 
@@ -70,7 +71,7 @@ pub fn exit(code: i32) -> Value {
     json!({ "exit": code })
 }
 
-/// Closes the connection; on a socket the play goes on with the next one, on stdio the process ends.
+/// Closes the connection; on a socket the play continues with the next one, on stdio the process ends.
 pub fn close() -> Value {
     json!({ "close": true })
 }
@@ -100,7 +101,7 @@ pub fn ignore_signals() -> Value {
     json!({ "ignore_signals": true })
 }
 
-/// Starts a shell command as a child that nobody waits for.
+/// Starts a shell command as a detached child.
 pub fn spawn(command: &str) -> Value {
     json!({ "spawn": command })
 }

@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use super::directive::{expect, notify, on, reply};
 
-/// The id of the thread that `thread/start` gives.
+/// The id of the thread that `thread/start` returns.
 pub const THREAD: &str = "01a1e0ee-4981-7281-b228-02ae4c3aa29c";
 
-/// The id of the turn that [`start_turn`] gives.
+/// The id of the turn that [`start_turn`] returns.
 pub const TURN: &str = "01a1e0ee-4990-7b30-b702-c9d13f0a4ad7";
 
 /// Answers what every client asks before its first turn.
@@ -50,7 +50,7 @@ pub fn start_turn() -> Vec<Value> {
     ]
 }
 
-/// Gives the notification that adds `delta` to the agent's message `msg_1`; feed it to `send` or `repeat`.
+/// Returns the notification that adds `delta` to the agent's message `msg_1`; feed it to `send` or `repeat`.
 pub fn agent_delta(delta: &str) -> Value {
     let params = json!({ "threadId": THREAD, "turnId": TURN, "itemId": "msg_1", "delta": delta });
     json!({ "method": "item/agentMessage/delta", "params": params, "emittedAtMs": 1794775075297_u64 })

@@ -6,7 +6,7 @@
 
 use regex::Regex;
 
-use super::{Cell, Style};
+use super::{CellStyle, ScreenCell};
 
 /// Ids, process ids, ports, times and the version; the last dots of a spinner.
 const RULES: [(&str, &str); 10] = [
@@ -55,7 +55,7 @@ impl Filter {
     }
 
     /// Replaces in a row of that many columns.
-    pub(super) fn apply(&self, mut row: Vec<Cell>, columns: u16) -> Vec<Cell> {
+    pub(super) fn apply(&self, mut row: Vec<ScreenCell>, columns: u16) -> Vec<ScreenCell> {
         for (pattern, word) in &self.rules {
             let mut from = 0;
             while let Some((start, end, word)) = next(&row, pattern, word, from) {
@@ -85,7 +85,7 @@ fn compiled(pattern: &str) -> Regex {
 }
 
 /// The next match from a cell on that is not already what it shall become: its cells, and the word for it.
-fn next(row: &[Cell], pattern: &Regex, word: &str, from: usize) -> Option<(usize, usize, String)> {
+fn next(row: &[ScreenCell], pattern: &Regex, word: &str, from: usize) -> Option<(usize, usize, String)> {
     let text: String = row.iter().map(|cell| cell.text.as_str()).collect();
     let starts: Vec<usize> = row
         .iter()
@@ -105,9 +105,9 @@ fn next(row: &[Cell], pattern: &Regex, word: &str, from: usize) -> Option<(usize
     })
 }
 
-/// Gives columns to, or takes them from, the gap that comes next, else the last one before.
-fn absorb(row: &mut Vec<Cell>, start: usize, end: usize, shrunk: i32) {
-    let is_gap = |row: &[Cell], at: usize| {
+/// Returns columns to, or takes them from, the gap that comes next, else the last one before.
+fn absorb(row: &mut Vec<ScreenCell>, start: usize, end: usize, shrunk: i32) {
+    let is_gap = |row: &[ScreenCell], at: usize| {
         row.get(at).is_some_and(|cell| cell.text == " ")
             && row.get(at + 1).is_some_and(|cell| cell.text == " ")
     };
@@ -128,20 +128,20 @@ fn absorb(row: &mut Vec<Cell>, start: usize, end: usize, shrunk: i32) {
 }
 
 /// Makes the row as wide as the screen again.
-fn fit(row: &mut Vec<Cell>, columns: u16) {
+fn fit(row: &mut Vec<ScreenCell>, columns: u16) {
     while width(row) > i32::from(columns) {
         row.pop();
     }
     while width(row) < i32::from(columns) {
-        row.push(plain(' ', Style::default()));
+        row.push(plain(' ', CellStyle::default()));
     }
 }
 
-fn plain(char: char, style: Style) -> Cell {
-    Cell { text: char.into(), width: 1, style }
+fn plain(char: char, style: CellStyle) -> ScreenCell {
+    ScreenCell { text: char.into(), width: 1, style }
 }
 
-fn width(cells: &[Cell]) -> i32 {
+fn width(cells: &[ScreenCell]) -> i32 {
     cells.iter().map(|cell| i32::from(cell.width)).sum()
 }
 
@@ -193,6 +193,6 @@ mod tests {
         let screen = Screen::drawn(1, 20, b"\x1b[32mpid 12345678\x1b[m x").filtered(&Filter::new());
         assert_eq!(screen.text(), "pid 00000 x");
         assert_eq!(screen.style_of("00000").unwrap().foreground, vt100::Color::Idx(2));
-        assert_eq!(screen.style_of("x").unwrap(), Style::default());
+        assert_eq!(screen.style_of("x").unwrap(), CellStyle::default());
     }
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use vt100::{CursorStyle, MouseProtocolMode, Screen};
 
-use super::Style;
+use super::CellStyle;
 
 /// The private mode of wrapping at the end of a row: the only one of those we watch that is on at the beginning.
 const WRAP: u16 = 7;
@@ -30,7 +30,7 @@ pub struct Modes {
     /// The shape of the cursor.
     pub cursor_style: CursorStyle,
     /// How whatever is printed next will look.
-    pub pen: Style,
+    pub pen: CellStyle,
     /// How often richer reports of keys were asked for and not given back.
     pub keyboard_levels: u32,
     /// The other private modes that are not as they were at the beginning.
@@ -59,7 +59,7 @@ impl Modes {
             is_application_cursor: screen.application_cursor(),
             is_application_keypad: screen.application_keypad(),
             cursor_style: screen.cursor_style(),
-            pen: Style {
+            pen: CellStyle {
                 foreground: screen.fgcolor(),
                 background: screen.bgcolor(),
                 is_bold: screen.bold(),

@@ -6,14 +6,14 @@
 
 use std::fmt::Write;
 
-use super::{Cell, Color, Screen, Style};
+use super::{CellStyle, Color, Screen, ScreenCell};
 
 /// One column and one row, in pixels.
 const CELL: (u32, u32) = (9, 20);
 /// The space around the text, and the height of the bar with the title.
 const MARGIN: u32 = 14;
 const BAR: u32 = 34;
-/// From the upper edge of a row to the line that letters stand on.
+/// From the upper edge of a row to the baseline.
 const BASELINE: u32 = 15;
 
 const BACKGROUND: &str = "#1b1f27";
@@ -67,10 +67,10 @@ struct Run {
     column: u32,
     columns: u32,
     text: String,
-    style: Style,
+    style: CellStyle,
 }
 
-fn draw_row(svg: &mut String, cells: &[Cell], top: u32) {
+fn draw_row(svg: &mut String, cells: &[ScreenCell], top: u32) {
     let mut runs: Vec<Run> = Vec::new();
     let mut column = 0;
     for cell in cells {
@@ -90,7 +90,7 @@ fn draw_row(svg: &mut String, cells: &[Cell], top: u32) {
 }
 
 /// Whether a cell can be drawn with the run before it: letters with letters, a line with its own character.
-fn belongs(run: &Run, cell: &Cell) -> bool {
+fn belongs(run: &Run, cell: &ScreenCell) -> bool {
     let is_same = || run.text.chars().next().is_some_and(|char| cell.text == char.to_string());
     is_letter(&cell.text) && is_letter(&run.text) || cell.width == 1 && is_same()
 }
@@ -147,8 +147,8 @@ fn draw_text(svg: &mut String, run: &Run, top: u32) {
     );
 }
 
-/// The colour of the letters, and the one behind them if it is not that of the window.
-fn colours(style: Style) -> (String, Option<String>) {
+/// The foreground colour, and the background colour if it is not that of the window.
+fn colours(style: CellStyle) -> (String, Option<String>) {
     let foreground = colour(style.foreground);
     let background = colour(style.background);
     if style.is_inverse {
@@ -195,7 +195,7 @@ mod tests {
 
     use super::*;
 
-    /// What stands below the frame of the window.
+    /// The footer below the frame of the window.
     fn body(rows: u16, columns: u16, bytes: &str) -> String {
         let svg = Screen::drawn(rows, columns, bytes.as_bytes()).to_svg("talaria");
         svg.lines().skip(5).map(|line| format!("{line}\n")).collect()

@@ -5,7 +5,7 @@
 pub enum Key {
     /// The Enter key.
     Enter,
-    /// Enter with Alt held down: what tells a new line from sending in every terminal.
+    /// Enter with Alt held down: a new line instead of sending, in every terminal.
     AltEnter,
     /// The Escape key.
     Esc,
@@ -49,7 +49,7 @@ pub(super) enum Arrows {
 }
 
 impl Key {
-    /// Gives the bytes that arrive at the program.
+    /// Returns the bytes that arrive at the program.
     pub(super) fn bytes(self, arrows: Arrows) -> String {
         let arrow = |letter| match arrows {
             Arrows::Usual => format!("\x1b[{letter}"),

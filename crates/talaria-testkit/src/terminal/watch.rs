@@ -1,6 +1,6 @@
 //! For programs that draw: the screen as a value, and waiting until it is as it shall be.
 //!
-//! What has been printed says nothing about what stands on such a screen, so these waits look at the screen after
+//! The printed bytes do not show what such a screen contains, so these waits look at the screen after
 //! every change of it. [`Terminal::settled`] is for snapshots: it waits until nothing that a snapshot shows has changed
 //! for a moment, which a spinner and a running clock do not prevent.
 
@@ -20,22 +20,22 @@ const QUIET: Duration = Duration::from_millis(250);
 const PATIENCE: Duration = Duration::from_secs(15);
 
 impl Terminal {
-    /// Gives the screen as it is now.
+    /// Returns the screen as it is now.
     pub fn look(&self) -> Screen {
         Screen::of(&lock(&self.seen).screen)
     }
 
-    /// Waits until a text stands on the screen, and gives that screen.
+    /// Waits until the screen shows a text, and returns that screen.
     pub async fn wait_shown(&mut self, text: &str) -> Screen {
         self.wait_until(&format!("{text:?} on the screen"), |screen| screen.contains(text)).await
     }
 
-    /// Waits until a text stands on the screen no more, and gives that screen.
+    /// Waits until the screen no longer shows a text, and returns that screen.
     pub async fn wait_hidden(&mut self, text: &str) -> Screen {
         self.wait_until(&format!("{text:?} to leave the screen"), |screen| !screen.contains(text)).await
     }
 
-    /// Waits until the screen is as it shall be, and gives it; `what` names that state in a failure.
+    /// Waits until the screen is as it shall be, and returns it; `what` names that state in a failure.
     pub async fn wait_until(&mut self, what: &str, is_so: impl Fn(&Screen) -> bool) -> Screen {
         let reached = timeout(LIMIT, async {
             loop {
@@ -57,7 +57,7 @@ impl Terminal {
         panic!("{why} while waiting for {what}\n{}", framed(&self.look()));
     }
 
-    /// Waits until what a snapshot would show has not changed for a moment, and gives that screen.
+    /// Waits until what a snapshot would show has not changed for a moment, and returns that screen.
     pub async fn settled(&mut self) -> Screen {
         let filter = Filter::new();
         let quiet = async {
@@ -77,8 +77,8 @@ impl Terminal {
         }
     }
 
-    /// Waits until the screen has settled as it shall be, and gives it; after a while it gives any screen that has
-    /// settled, so that whoever compares it can say what is different.
+    /// Waits until the screen has settled as it shall be, and returns it; after a while it returns any screen that has
+    /// settled, so that the comparison shows the difference.
     pub async fn settled_as(&mut self, is_so: impl Fn(&Screen) -> bool) -> Screen {
         let until = Instant::now() + PATIENCE;
         loop {
@@ -122,17 +122,17 @@ impl Terminal {
         }
     }
 
-    /// Gives the title that the program set last.
+    /// Returns the title that the program set last.
     pub fn title(&self) -> Option<String> {
         lock(&self.seen).screen.callbacks().title.clone()
     }
 
-    /// Gives how often the bell was rung.
+    /// Returns how often the bell was rung.
     pub fn bells(&self) -> usize {
         lock(&self.seen).screen.callbacks().bells
     }
 
-    /// Gives how often the clipboard was written to.
+    /// Returns how often the clipboard was written to.
     pub fn copies(&self) -> usize {
         lock(&self.seen).screen.callbacks().copies
     }

@@ -15,4 +15,5 @@ mod scripted_app_server;
 mod terminal;
 mod timing;
 mod traceability;
+mod type_names;
 mod wire;

@@ -3,13 +3,13 @@
 use std::fs;
 
 use serde_json::{Value, json};
-use talaria_scripted::{Gate, Phase, PlanStatus, Reply, ScriptedModel, Usage};
-use talaria_testkit::{Client, Codex, CodexHome};
+use talaria_scripted::{Gate, ModelUsage, Phase, PlanStepStatus, Reply, ScriptedModel};
+use talaria_testkit::{Codex, CodexHome, RawCodex};
 
 struct Stage {
     model: ScriptedModel,
     home: CodexHome,
-    client: Client,
+    client: RawCodex,
     thread: String,
 }
 
@@ -18,7 +18,7 @@ async fn stage(codex: &Codex, policy: &str) -> Stage {
     let home = CodexHome::new(&model);
     // 0.166 offers the plan only when asked to; 0.130 does not know the key and always offers it.
     home.append_config("[tools.update_plan]\nenabled = true");
-    let mut client = Client::spawn(&codex.native, &home);
+    let mut client = RawCodex::spawn(&codex.native, &home);
     let thread = client.start_thread(&home, policy).await;
     Stage { model, home, client, thread }
 }
@@ -31,7 +31,7 @@ fn methods(messages: &[Value], method: &str) -> Vec<Value> {
 async fn a_text_turn_streams_reasoning_text_and_usage() {
     for codex in Codex::both() {
         let Stage { model, home: _home, mut client, thread } = stage(&codex, "never").await;
-        let usage = Usage { input: 900, cached: 500, output: 40, reasoning: 7 };
+        let usage = ModelUsage { input: 900, cached: 500, output: 40, reasoning: 7 };
         let reply = Reply::new().reasoning("I ").reasoning("think").raw_reasoning("raw");
         model.push(reply.message(Phase::FinalAnswer, "hel").text("lo").usage(usage));
         let turn = client.turn(&thread, "greet me").await;
@@ -115,7 +115,8 @@ async fn a_plan_and_a_wish_to_leave_the_sandbox_arrive() {
         let started = client.call("thread/start", boxed).await;
         let thread = started["thread"]["id"].as_str().unwrap().to_owned();
         model.push(
-            Reply::new().plan("why", [("look", PlanStatus::Completed), ("act", PlanStatus::InProgress)]),
+            Reply::new()
+                .plan("why", [("look", PlanStepStatus::Completed), ("act", PlanStepStatus::InProgress)]),
         );
         model.push(Reply::new().escalated_command("touch outside", "It must be outside."));
         model.push(Reply::say("Done."));

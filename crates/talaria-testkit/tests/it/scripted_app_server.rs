@@ -10,8 +10,10 @@ use talaria_testkit::app_server::directive::{
     close, exit, expect_answer, huge, ignore_signals, notify, on, raw, raw_bytes, repeat, reply_error, send,
     spawn, stderr,
 };
-use talaria_testkit::app_server::{AppServer, Installed, THREAD, agent_delta, complete_turn, start_turn};
-use talaria_testkit::{Client, CodexHome, Marker};
+use talaria_testkit::app_server::{
+    AppServer, InstalledAppServer, THREAD, agent_delta, complete_turn, start_turn,
+};
+use talaria_testkit::{CodexHome, Marker, RawCodex};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 use tokio::process::{Child, Command};
@@ -34,7 +36,7 @@ async fn over_stdio_it_plays_a_turn_and_logs_what_it_heard() {
     script.push(repeat(1000, agent_delta("part $n ")));
     script.extend(complete_turn("whole"));
     let server = AppServer::ready(script).install(home.root());
-    let mut client = Client::spawn(&server.codex, &home);
+    let mut client = RawCodex::spawn(&server.codex, &home);
     let thread = client.start_thread(&home, "never").await;
     assert_eq!(thread, THREAD);
     let turn = client.turn(&thread, "go").await;
@@ -61,7 +63,7 @@ async fn over_stdio_it_sends_what_no_real_server_would() {
         notify("now", json!({})),
     ];
     let server = AppServer::script(script).install(home.root());
-    let mut client = Client::spawn(&server.codex, &home);
+    let mut client = RawCodex::spawn(&server.codex, &home);
     assert_eq!(client.next_line().await, b"not json\n");
     assert_eq!(client.next_line().await, b"\xff\xfe\n");
     let line = client.next_line().await;
@@ -147,7 +149,7 @@ async fn over_a_socket_a_flood_arrives_whole_and_in_order() {
     assert!(child.wait().await.unwrap().success());
 }
 
-fn listen(server: &Installed, socket: &Path) -> Child {
+fn listen(server: &InstalledAppServer, socket: &Path) -> Child {
     let mut command = Command::new(&server.codex);
     command.args(["app-server", "--listen"]).arg(format!("unix://{}", socket.display())).kill_on_drop(true);
     command.spawn().unwrap()

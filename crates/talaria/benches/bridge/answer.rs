@@ -1,7 +1,7 @@
 //! From an answer that is stored until Codex has it. The engine is in this process: its call returns when the answer was
 //! committed, and what is between that and the arrival is the figure.
 
-use talaria_codex::pool::Limits;
+use talaria_codex::pool::PoolLimits;
 use talaria_core::api::{AnswerRequest, Stop};
 use talaria_core::request::{Answer, Decision, Who};
 use talaria_engine::engine::{Engine, EngineOptions, OpenOptions};
@@ -20,7 +20,7 @@ pub(crate) async fn measure() {
         version: "0.0.0".to_owned(),
         build: 0,
         idle: None,
-        limits: Limits { max_hosts: 1, threads_per_host: 2 * RUNS, ..Limits::default() },
+        limits: PoolLimits { max_hosts: 1, threads_per_host: 2 * RUNS, ..PoolLimits::default() },
         max_tasks: 2 * RUNS,
         store: OpenOptions::default(),
     };

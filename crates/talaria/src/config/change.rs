@@ -6,7 +6,7 @@ use talaria_core::edit::{KeyPath, leaves};
 use talaria_core::json_line::json_line;
 use talaria_engine::engine::holder;
 use talaria_home::home::TalariaHome;
-use talaria_home::user_file::{Locked, UserFile};
+use talaria_home::user_file::{LockedUserFile, UserFile};
 
 use super::show::masked_json;
 use super::{FIRST_LINE, Form, file_trouble, text_trouble};
@@ -64,7 +64,7 @@ fn within(text: &str, path: &KeyPath) -> Option<KeyPath> {
 }
 
 /// Takes the right to change Talaria's configuration; its directory is made if it is missing.
-pub(crate) fn lock(home: &TalariaHome) -> Result<Locked, Trouble> {
+pub(crate) fn lock(home: &TalariaHome) -> Result<LockedUserFile, Trouble> {
     home.ensure().map_err(|error| {
         Trouble::new(exit::FAILED, "cannot use Talaria's home").because(&error).try_this(error.hint())
     })?;
@@ -72,7 +72,7 @@ pub(crate) fn lock(home: &TalariaHome) -> Result<Locked, Trouble> {
 }
 
 /// Puts a new text in its place; says whether it is another one.
-pub(crate) fn replace(locked: Locked, new: &str) -> Result<bool, Trouble> {
+pub(crate) fn replace(locked: LockedUserFile, new: &str) -> Result<bool, Trouble> {
     let changed = locked.text() != Some(new);
     locked.replace(new).map_err(|error| file_trouble(&error))?;
     Ok(changed)

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use talaria_scripted::{ModelRequest, Reply, Usage};
+use talaria_scripted::{ModelRequest, ModelUsage, Reply};
 
 /// What the person says.
 pub(crate) const PROMPT: &str = "How many words are in greeting.txt? Then make the greeting friendlier.";
@@ -17,12 +17,12 @@ pub(crate) fn reply(request: &ModelRequest) -> Reply {
     match outputs.len() {
         0 => spoken("I will count the words first. Codex asks before it runs the command.")
             .command("wc -w greeting.txt | tee count.txt")
-            .usage(Usage { input: 2_100, cached: 0, output: 48, reasoning: 0 }),
+            .usage(ModelUsage { input: 2_100, cached: 0, output: 48, reasoning: 0 }),
         1 => spoken(if done(0) { "Counted. " } else { "Not counted: the command did not run to its end. " })
             .text("Now I change the greeting.")
             .patch(PATCH)
-            .usage(Usage { input: 2_260, cached: 2_048, output: 95, reasoning: 0 }),
-        _ => spoken(&conclusion(done(0), done(1))).usage(Usage {
+            .usage(ModelUsage { input: 2_260, cached: 2_048, output: 95, reasoning: 0 }),
+        _ => spoken(&conclusion(done(0), done(1))).usage(ModelUsage {
             input: 2_400,
             cached: 2_176,
             output: 61,

@@ -4,7 +4,9 @@
 use std::path::Path;
 
 use talaria_core::api::{Import as Asked, ImportFrom, ImportHow, ImportedSessions, Problem, ProblemCode};
-use talaria_import::hermes::{Back, HermesError, HermesHome, Import, Sessions, Source, Undo, look};
+use talaria_import::hermes::{
+    HermesError, HermesHome, HermesImport, HermesSessions, HermesSource, HermesUndo, UndoMode, plan_import,
+};
 use talaria_import::preview_conversations;
 use talaria_server::client::{Client, ClientError};
 
@@ -44,8 +46,8 @@ fn trouble(error: &HermesError) -> Trouble {
 }
 
 /// Says what would happen.
-async fn preview(settings: &Settings, source: &Source) -> Result<Report, Trouble> {
-    let planned = look(&settings.home, source).map_err(|error| trouble(&error))?;
+async fn preview(settings: &Settings, source: &HermesSource) -> Result<Report, Trouble> {
+    let planned = plan_import(&settings.home, source).map_err(|error| trouble(&error))?;
     let mut report = Report::new(&settings.home, source, planned);
     report.dry_run = true;
     let Some(path) = &source.database else { return Ok(report) };
@@ -88,20 +90,20 @@ fn broken_off(sessions: ImportedSessions, problem: Problem) -> Result<ReadSessio
 }
 
 /// Does it.
-async fn import(settings: &Settings, source: &Source) -> Result<Report, Trouble> {
+async fn import(settings: &Settings, source: &HermesSource) -> Result<Report, Trouble> {
     // Before anything is changed: without an engine it would only be half of it.
     let client = match &source.database {
         Some(_) => Some(engine::reach(&settings.home).await?),
         None => None,
     };
-    let mut import = Import::begin(&settings.home, source).map_err(|error| trouble(&error))?;
-    let planned = import.bring(source).map_err(|error| trouble(&error))?;
+    let mut import = HermesImport::begin(&settings.home, source).map_err(|error| trouble(&error))?;
+    let planned = import.apply(source).map_err(|error| trouble(&error))?;
     let mut report = Report::new(&settings.home, source, planned);
     if let (Some(client), Some(path)) = (client, &source.database) {
         let came = pages(&client, &asked(path, ImportHow::Take, Some(import.run()))?).await?;
         report.told(came);
     }
-    let came = if report.brought_sessions() { Sessions::Came } else { Sessions::None };
+    let came = if report.brought_sessions() { HermesSessions::Imported } else { HermesSessions::None };
     import.finish(came).map_err(|error| trouble(&error))?;
     Ok(report)
 }
@@ -142,18 +144,17 @@ async fn pages(client: &Client, asked: &Asked) -> Result<ReadSessions, Trouble> 
 
 /// Takes the last import back.
 async fn undo(options: &Hermes, settings: &Settings) -> Result<u8, Trouble> {
-    let undo = Undo::begin(&settings.home)
+    let undo = HermesUndo::begin(&settings.home)
         .map_err(|error| trouble(&error).renamed("cannot take the import back"))?;
     let client = match settings.home.store_file().exists() {
         true => Some(engine::reach(&settings.home).await?),
         false => None,
     };
     let (back, how) = match options.dry_run {
-        true => (Back::Look, ImportHow::PreviewUndo),
-        false => (Back::Take, ImportHow::Undo),
+        true => (UndoMode::Preview, ImportHow::PreviewUndo),
+        false => (UndoMode::Apply, ImportHow::Undo),
     };
-    let files =
-        undo.take_back(back).map_err(|error| trouble(&error).renamed("cannot take the import back"))?;
+    let files = undo.apply(back).map_err(|error| trouble(&error).renamed("cannot take the import back"))?;
     let mut report = UndoReport {
         home: undo.source().to_owned(),
         dry_run: options.dry_run,

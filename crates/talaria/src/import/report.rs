@@ -7,8 +7,8 @@ mod tests;
 use serde::Serialize;
 use talaria_core::api::ImportedSessions;
 use talaria_home::home::TalariaHome;
-use talaria_import::hermes::config::{Kept, Left, Taken, Variable, by_section};
-use talaria_import::hermes::{FilesPlan, LeftFile, Planned, Source};
+use talaria_import::hermes::config::{ImportedSetting, KeptSetting, SkippedSetting, Variable, by_section};
+use talaria_import::hermes::{FilesPlan, HermesPlan, HermesSource, SkippedFile};
 
 use super::page::{Page, SHOWN, count, some};
 
@@ -44,10 +44,10 @@ pub(super) struct Report {
 
 #[derive(Debug, Default, Serialize)]
 struct Settings {
-    taken: Vec<Taken>,
+    taken: Vec<ImportedSetting>,
     already_here: usize,
-    kept: Vec<Kept>,
-    not_taken: Vec<Left>,
+    kept: Vec<KeptSetting>,
+    not_taken: Vec<SkippedSetting>,
     more_not_taken: usize,
 }
 
@@ -55,7 +55,7 @@ struct Settings {
 struct Files {
     copied: Vec<String>,
     already_here: usize,
-    not_copied: Vec<LeftFile>,
+    not_copied: Vec<SkippedFile>,
     more_not_copied: usize,
 }
 
@@ -92,7 +92,7 @@ pub(super) struct Trouble {
 
 impl Report {
     /// What settings and files there are.
-    pub(super) fn new(ours: &TalariaHome, source: &Source, planned: Planned) -> Self {
+    pub(super) fn new(ours: &TalariaHome, source: &HermesSource, planned: HermesPlan) -> Self {
         let plan = planned.config.unwrap_or_default();
         Self {
             home: source.root.display().to_string(),
@@ -171,18 +171,18 @@ impl Report {
             return;
         }
         page.head("settings");
-        for Taken { key, value, .. } in taken {
+        for ImportedSetting { key, value, .. } in taken {
             page.item(&format!("{key} = {value}"));
         }
         if *already_here > 0 {
             page.item(&format!("{already_here} already here"));
         }
-        for Kept { from, key } in kept {
+        for KeptSetting { from, key } in kept {
             let other = if from == key { String::new() } else { format!(" (there: {from})") };
             page.item(&format!("yours stays: {key}{other}"));
         }
-        let is_known = |left: &&Left| !UNKNOWN.contains(&left.why.as_str());
-        for Left { key, why, near } in not_taken.iter().filter(is_known).take(SHOWN) {
+        let is_known = |left: &&SkippedSetting| !UNKNOWN.contains(&left.why.as_str());
+        for SkippedSetting { key, why, near } in not_taken.iter().filter(is_known).take(SHOWN) {
             let near = near.as_ref().filter(|near| !key.starts_with(near.as_str()));
             let near = near.map(|near| format!(" [here: {near}]")).unwrap_or_default();
             page.item(&format!("not taken over: {key}: {why}{near}"));
@@ -195,7 +195,7 @@ impl Report {
             if !counts.is_empty() {
                 page.item(&format!("{words}: {}", some(&counts)));
             }
-            for Left { key, near, .. } in names.take(SHOWN) {
+            for SkippedSetting { key, near, .. } in names.take(SHOWN) {
                 if let Some(near) = near {
                     page.item(&format!("  nearest to {key} is {near}"));
                 }
@@ -307,7 +307,7 @@ fn files_page(page: &mut Page, name: &str, files: &Files, ours: &str) {
     if *already_here > 0 {
         page.item(&format!("{already_here} already here"));
     }
-    for LeftFile { path, why } in not_copied.iter().take(SHOWN) {
+    for SkippedFile { path, why } in not_copied.iter().take(SHOWN) {
         page.item(&format!("not copied: {path}: {why}"));
     }
     let more = not_copied.len().saturating_sub(SHOWN) + more_not_copied;

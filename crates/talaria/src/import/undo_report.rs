@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use talaria_core::api::ImportedSessions;
-use talaria_import::hermes::{LeftFile, UndoneFiles};
+use talaria_import::hermes::{SkippedFile, UndoneFiles};
 
 use super::page::{Page, SHOWN, count};
 
@@ -42,7 +42,7 @@ impl UndoReport {
         for key in changed_settings {
             page.item(&format!("stays, because you changed it: {key}"));
         }
-        for LeftFile { path, why } in changed_files.iter().take(SHOWN) {
+        for SkippedFile { path, why } in changed_files.iter().take(SHOWN) {
             page.item(&format!("stays: {path}: {why}"));
         }
         for id in self.sessions.left.iter().take(SHOWN) {

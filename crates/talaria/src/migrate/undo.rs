@@ -1,6 +1,6 @@
 //! `talaria migrate --undo`. Works without a Codex, and with a Talaria configuration that cannot be read.
 
-use talaria_codex::migrate::{How, Undo, Undone};
+use talaria_codex::migrate::{MigrationUndo, UndoMethod, UndoneMigration};
 use talaria_codex_proto::codex_config::UsersOwn;
 use talaria_home::home::TalariaHome;
 
@@ -21,7 +21,7 @@ pub(super) async fn run(options: &args::Migrate) -> Result<u8, Trouble> {
     let settings = Settings::load().ok();
     let configured = settings.as_ref().and_then(Settings::codex_home);
     let secrets = settings.map(|settings| wish::secrets(&settings.config)).unwrap_or_default();
-    let undo = Undo::new(&home, target(options, configured)?);
+    let undo = MigrationUndo::new(&home, target(options, configured)?);
     let Some(draft) = undo.draft().map_err(|error| trouble(&error))? else {
         return nothing(options, &undo);
     };
@@ -44,7 +44,7 @@ pub(super) async fn run(options: &args::Migrate) -> Result<u8, Trouble> {
 }
 
 /// There is nothing to undo: says what may be meant instead, and puts what a killed run left in order.
-fn nothing(options: &args::Migrate, undo: &Undo) -> Result<u8, Trouble> {
+fn nothing(options: &args::Migrate, undo: &MigrationUndo) -> Result<u8, Trouble> {
     if !options.dry_run {
         undo.apply().map_err(|error| trouble(&error))?;
     }
@@ -64,7 +64,11 @@ fn nothing(options: &args::Migrate, undo: &Undo) -> Result<u8, Trouble> {
 }
 
 /// Of what was added only that is there which the user changed: says so.
-fn nothing_but(options: &args::Migrate, undo: &Undo, draft: &Undone) -> Result<u8, Trouble> {
+fn nothing_but(
+    options: &args::Migrate,
+    undo: &MigrationUndo,
+    draft: &UndoneMigration,
+) -> Result<u8, Trouble> {
     if !options.dry_run {
         undo.apply().map_err(|error| trouble(&error))?;
     }
@@ -74,7 +78,7 @@ fn nothing_but(options: &args::Migrate, undo: &Undo, draft: &Undone) -> Result<u
 }
 
 /// Names what stays, and says why.
-fn left(undone: &Undone) -> Vec<String> {
+fn left(undone: &UndoneMigration) -> Vec<String> {
     let left: Vec<String> = undone.left.iter().map(|UsersOwn { path, .. }| path.to_string()).collect();
     for path in &left {
         complain(&format!("note: {} was changed since Talaria wrote it, so it stays\n", plain_line(path)));
@@ -82,19 +86,19 @@ fn left(undone: &Undone) -> Vec<String> {
     left
 }
 
-fn tell(options: &args::Migrate, undo: &Undo, undone: &Undone) -> Result<u8, Trouble> {
+fn tell(options: &args::Migrate, undo: &MigrationUndo, undone: &UndoneMigration) -> Result<u8, Trouble> {
     let left = left(undone);
     for freed in &undone.freed {
         complain(&format!("note: {}\n", plain_line(&report::freed(freed))));
     }
     let (done, words) = match (undone.how, &undone.new) {
-        (How::Bytes, Some(_)) => (Done::Restored, "as it was before, byte for byte"),
-        (How::Bytes, None) => (Done::Restored, "removed; it was not there before"),
-        (How::Entries, Some(_)) => (
+        (UndoMethod::Bytes, Some(_)) => (Done::Restored, "as it was before, byte for byte"),
+        (UndoMethod::Bytes, None) => (Done::Restored, "removed; it was not there before"),
+        (UndoMethod::Entries, Some(_)) => (
             Done::TakenOut,
             "what Talaria added is out; the file was changed since, so the rest stays as it is now",
         ),
-        (How::Entries, None) => {
+        (UndoMethod::Entries, None) => {
             (Done::TakenOut, "removed; nothing else was in it, and it was not there before")
         }
     };

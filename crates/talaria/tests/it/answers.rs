@@ -1,7 +1,7 @@
 //! What `talaria exec` prints when all goes well: for people, for scripts, for shells.
 
 use serde_json::json;
-use talaria_scripted::{Gate, Reply, Usage};
+use talaria_scripted::{Gate, ModelUsage, Reply};
 use talaria_testkit::Codex;
 use talaria_testkit::app_server::directive::{send, stderr};
 use talaria_testkit::app_server::{AppServer, agent_delta, complete_turn, start_turn};
@@ -56,7 +56,7 @@ async fn quiet_prints_only_the_answer(codex: Codex) {
 
 async fn json_prints_one_numbered_event_per_line_and_nothing_else(codex: Codex) {
     let scene = Scene::real(&codex).await;
-    let usage = Usage { input: 900, cached: 500, output: 40, reasoning: 7 };
+    let usage = ModelUsage { input: 900, cached: 500, output: 40, reasoning: 7 };
     scene.model.push(Reply::new().text_chunks(["Hel", "lo,\n", "\"wörld\"\u{1b}[2J"]).usage(usage));
     let ended = scene.run(&["exec", "--json", "greet me"]).await.exits(0);
     let events = ended.events();

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 use talaria_scripted::{Gate, Reply};
 use talaria_testkit::app_server::directive::{exit, expect_answer, notify, send};
-use talaria_testkit::app_server::{Installed, THREAD, TURN, complete_turn, start_turn};
+use talaria_testkit::app_server::{InstalledAppServer, THREAD, TURN, complete_turn, start_turn};
 use talaria_testkit::{AppServer, Codex, Terminal};
 
 use crate::scene::{Scene, both_versions, only};
@@ -273,7 +273,7 @@ fn question(id: u64, command: &str) -> Value {
 }
 
 /// What the client answered to the request with this id.
-fn answers(installed: &Installed, id: u64) -> Vec<Value> {
+fn answers(installed: &InstalledAppServer, id: u64) -> Vec<Value> {
     let received = installed.received().into_iter();
     let ours = received.filter(|message| message.get("method").is_none() && message["id"] == id);
     ours.map(|message| message["result"]["decision"].clone()).collect()

@@ -3,7 +3,7 @@
 use std::fs;
 
 use rustix::process::Signal;
-use talaria_scripted::{Gate, PlanStatus, Reply};
+use talaria_scripted::{Gate, PlanStepStatus, Reply};
 use talaria_testkit::Codex;
 
 use crate::scene::{Scene, both_versions};
@@ -398,7 +398,7 @@ async fn a_conversation_is_shortened_and_goes_on(codex: Codex) {
 #[tokio::test]
 async fn a_plan_is_a_check_list() {
     let scene = Scene::real(&Codex::v0_130()).await;
-    let steps = [("read it", PlanStatus::Completed), ("mend it", PlanStatus::InProgress)];
+    let steps = [("read it", PlanStepStatus::Completed), ("mend it", PlanStepStatus::InProgress)];
     scene.model.push(Reply::new().plan("two steps", steps));
     scene.model.push(Reply::say("Done."));
     scene.run_with_input(&[], b"go\n").await.exits(0).prints(&["read it", "mend it", "Done."]);

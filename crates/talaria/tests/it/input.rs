@@ -242,7 +242,7 @@ async fn a_codex_that_cannot_be_used_is_told_with_the_way_out() {
         (plain, "plain is not executable\nhint: run chmod +x"),
         (old, "is codex 0.124.0; the oldest that works is 0.125.0"),
         (broken, "no such luck"),
-        (stranger, "told no version, but \"hello"),
+        (stranger, "printed no version, but \"hello"),
         (unreadable, "unreadable --version failed"),
     ];
     for (codex, complaint) in cases {

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 use talaria_testkit::app_server::directive::{expect, expect_answer, notify, on, reply, send};
-use talaria_testkit::app_server::{Installed, THREAD, TURN, complete_turn, start_turn};
+use talaria_testkit::app_server::{InstalledAppServer, THREAD, TURN, complete_turn, start_turn};
 use talaria_testkit::{AppServer, Terminal};
 
 use crate::scene::{Scene, of_type};
@@ -75,7 +75,7 @@ fn asking(question: Value) -> AppServer {
 }
 
 /// What the client answered to the request with the id 0.
-fn answer(installed: &Installed) -> Value {
+fn answer(installed: &InstalledAppServer) -> Value {
     let is_answer = |message: &Value| message.get("method").is_none() && message["id"] == 0;
     let answers: Vec<Value> = installed.received().into_iter().filter(is_answer).collect();
     assert_eq!(answers.len(), 1, "one answer: {answers:?}");
@@ -160,7 +160,7 @@ async fn half_typed(terminal: &mut Terminal) {
 }
 
 /// The terminal is as it was, nothing of the secret was seen, and Codex got nothing of it.
-async fn left_no_trace(terminal: &mut Terminal, installed: &Installed) {
+async fn left_no_trace(terminal: &mut Terminal, installed: &InstalledAppServer) {
     terminal.wait_for(" echo ").await;
     terminal.exit_code().await;
     let transcript = terminal.transcript();

@@ -14,7 +14,7 @@ use std::time::Duration;
 use rustix::process::Pid;
 use serde_json::Value;
 use talaria_scripted::ScriptedModel;
-use talaria_testkit::app_server::Installed;
+use talaria_testkit::app_server::InstalledAppServer;
 use talaria_testkit::{AppServer, Codex, CodexHome, EngineGuard, Marker, Terminal, terminal, until};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStderr, ChildStdout, Command};
@@ -62,7 +62,7 @@ impl Scene {
     }
 
     /// A scripted app-server in the place of Codex.
-    pub(crate) async fn scripted(server: AppServer) -> (Self, Installed) {
+    pub(crate) async fn scripted(server: AppServer) -> (Self, InstalledAppServer) {
         let scene = Self::empty().await;
         let installed = server.install(&scene.codex_home.root().join("scripted"));
         scene.use_codex(&installed.codex);

@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 pub struct CommandExec {
     /// Program and arguments.
     pub command: Vec<String>,
-    /// Where.
     pub cwd: String,
     /// How long at most; Codex has a limit of its own where none is given.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -66,7 +65,6 @@ fn is_not(flag: &bool) -> bool {
 pub enum SandboxPolicy {
     /// Write below these directories.
     WorkspaceWrite {
-        /// The directories.
         writable_roots: Vec<String>,
         /// Whether it may use the network.
         network_access: bool,
@@ -88,9 +86,7 @@ pub enum SandboxPolicy {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CommandExecReply {
-    /// Its exit code.
     pub exit_code: i32,
-    /// What it printed.
     pub stdout: String,
     /// What it complained about.
     pub stderr: String,

@@ -14,7 +14,6 @@ pub struct UserConfigRead {
 /// Codex's configuration.
 #[derive(Clone, Debug, Deserialize)]
 pub struct UserConfigReadReply {
-    /// The effective values.
     pub config: UserConfig,
 }
 
@@ -44,7 +43,6 @@ pub struct PluginListReply {
 /// One source of plugins.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Marketplace {
-    /// What it offers.
     pub plugins: Vec<WirePlugin>,
 }
 
@@ -53,7 +51,6 @@ pub struct Marketplace {
 pub struct WirePlugin {
     /// `name@marketplace`, as the configuration calls it.
     pub id: String,
-    /// Is it there?
     pub installed: bool,
     /// Is it switched on?
     pub enabled: bool,
@@ -63,8 +60,6 @@ pub struct WirePlugin {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MarketplaceError {
-    /// Its file.
     pub marketplace_path: String,
-    /// Why.
     pub message: String,
 }

@@ -74,6 +74,5 @@ pub struct RateLimitsRead;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RateLimitsReadReply {
-    /// The limits.
     pub rate_limits: WireRateLimits,
 }

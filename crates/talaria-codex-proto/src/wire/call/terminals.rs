@@ -8,7 +8,6 @@ use talaria_core::ids::{ItemId, ThreadId};
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TerminalsClean {
-    /// The conversation.
     pub thread_id: ThreadId,
 }
 
@@ -16,7 +15,6 @@ pub struct TerminalsClean {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TerminalsList {
-    /// The conversation.
     pub thread_id: ThreadId,
     /// Where the last answer ended.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -27,7 +25,6 @@ pub struct TerminalsList {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TerminalsListReply {
-    /// Some of them.
     pub data: Vec<WireTerminal>,
     /// Set if there are more.
     #[serde(default)]
@@ -42,7 +39,6 @@ pub struct WireTerminal {
     pub item_id: ItemId,
     /// Codex's own number for it.
     pub process_id: String,
-    /// The command line.
     pub command: String,
 }
 
@@ -50,7 +46,6 @@ pub struct WireTerminal {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TerminalsTerminate {
-    /// The conversation.
     pub thread_id: ThreadId,
     /// Codex's own number for it.
     pub process_id: String,

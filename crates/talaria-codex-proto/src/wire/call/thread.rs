@@ -13,15 +13,12 @@ use talaria_core::tool::ToolSpec;
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadStart {
-    /// Where it works.
     pub cwd: String,
-    /// The model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// The provider's id; 0.166 takes only the one that its configuration names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model_provider: Option<String>,
-    /// The sandbox.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<Sandbox>,
     /// When to ask.
@@ -133,19 +130,14 @@ pub enum DynamicToolKind {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadResume {
-    /// The conversation.
     pub thread_id: ThreadId,
     /// Leaves the earlier turns out of the answer: a long conversation would not fit into one message.
     pub exclude_turns: bool,
-    /// Where it works.
     pub cwd: String,
-    /// The model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The provider's id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model_provider: Option<String>,
-    /// The sandbox.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<Sandbox>,
     /// When to ask.
@@ -188,15 +180,10 @@ impl ThreadResume {
 /// A conversation that was started or taken up, and what is in force on it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ThreadStartReply {
-    /// The conversation.
     pub thread: Thread,
-    /// Where it works.
     pub cwd: String,
-    /// The model.
     pub model: String,
-    /// The provider's id.
     pub model_provider: String,
-    /// The effort.
     pub reasoning_effort: Option<String>,
     /// The sandbox, an object with a `type`; null if it was not told.
     pub sandbox: Value,
@@ -261,7 +248,6 @@ impl<'de> Deserialize<'de> for ThreadStartReply {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Thread {
-    /// Its id.
     pub id: ThreadId,
     /// The file in which Codex keeps it; the file exists after the first turn.
     #[serde(default)]
@@ -272,7 +258,6 @@ pub struct Thread {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadRead {
-    /// The conversation.
     pub thread_id: ThreadId,
     /// Whether its turns are wanted; refused for one that had none yet.
     pub include_turns: bool,
@@ -282,7 +267,6 @@ pub struct ThreadRead {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadInjectItems {
-    /// The conversation.
     pub thread_id: ThreadId,
     /// The items, in the model's own shape.
     pub items: Vec<InjectedMessage>,
@@ -314,7 +298,6 @@ impl InjectedMessage {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadUnsubscribe {
-    /// The conversation.
     pub thread_id: ThreadId,
 }
 
@@ -323,7 +306,6 @@ pub struct ThreadUnsubscribe {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadCompact {
-    /// The conversation.
     pub thread_id: ThreadId,
 }
 
@@ -331,7 +313,6 @@ pub struct ThreadCompact {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadArchive {
-    /// The conversation.
     pub thread_id: ThreadId,
 }
 

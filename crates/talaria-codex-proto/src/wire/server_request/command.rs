@@ -12,11 +12,8 @@ use talaria_core::ids::{ItemId, ThreadId, TurnId};
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CommandApproval {
-    /// The conversation.
     pub thread_id: ThreadId,
-    /// The turn.
     pub turn_id: TurnId,
-    /// The item.
     pub item_id: ItemId,
     /// Tells several questions about one item apart.
     #[serde(default)]
@@ -27,10 +24,8 @@ pub struct CommandApproval {
     /// What Codex reads in the command line.
     #[serde(default)]
     pub command_actions: Option<Vec<CommandAction>>,
-    /// Where.
     #[serde(default)]
     pub cwd: Option<String>,
-    /// Why.
     #[serde(default)]
     pub reason: Option<String>,
     /// What is asked for: `command` (0.130 does not say), `writeStdin`, or something newer.
@@ -103,7 +98,6 @@ impl CommandApproval {
 /// An address that a command wants to reach.
 #[derive(Clone, Debug, Deserialize)]
 pub struct NetworkContext {
-    /// The host.
     pub host: String,
     /// How: `http`, `https`, `socks5Tcp`, `socks5Udp`, or something newer.
     #[serde(default)]
@@ -113,7 +107,6 @@ pub struct NetworkContext {
 /// A rule about a host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NetworkAmendment {
-    /// The host.
     pub host: String,
     /// `allow` or `deny`.
     pub action: String,

@@ -11,7 +11,7 @@ use talaria_core::api::{NewTask, Problem, ProblemCode};
 use talaria_core::config::{Rights, Severity};
 use talaria_core::ids::SessionId;
 use talaria_core::notice::Target;
-use talaria_store::{Found, RequestRow, SessionRow};
+use talaria_store::{RequestRow, SessionLookup, SessionRow};
 
 use crate::engine::Engine;
 use crate::engine::journal::asker::Asker;
@@ -46,14 +46,14 @@ impl Engine {
     pub(crate) async fn find(&self, id: &str) -> Result<SessionRow, Problem> {
         let found = self.inner.shelf.store.find_session(id).await.map_err(|error| views::problem(&error))?;
         match found {
-            Found::One(session) if self.sees(&session.id).await? => Ok(*session),
+            SessionLookup::One(session) if self.sees(&session.id).await? => Ok(*session),
             // The caller learns the same as about an id that does not exist; the audit log has the truth.
-            Found::One(session) => {
+            SessionLookup::One(session) => {
                 let why = Problem::new(ProblemCode::Unknown, "the conversation is not the caller's own");
                 self.refused("reach", Some(session.id.as_str()), why).await;
                 Err(self.no_session(id))
             }
-            Found::Ambiguous(candidates) if self.access().may_search_ids() => {
+            SessionLookup::Ambiguous(candidates) if self.access().may_search_ids() => {
                 let message = format!("{id:?} could be any of {}", views::candidates(&candidates));
                 Err(Problem::new(ProblemCode::Ambiguous, message).try_this("type more of the id, or its end"))
             }

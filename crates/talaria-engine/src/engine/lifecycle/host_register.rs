@@ -5,15 +5,15 @@ use futures_util::future::BoxFuture;
 use talaria_guard::redact::redact;
 use talaria_store::{HostProcess, NewHost, Store};
 
-use talaria_codex::keeping::{Birth, Intent, Record, Register, RegisterError};
+use talaria_codex::host_register::{HostIntent, HostRecord, HostRegister, RegisterError, StartedProcess};
 use talaria_home::clock::now_ms;
 
 /// The store as the register of hosts.
 #[derive(Debug)]
 pub(crate) struct Hotel(pub(crate) Store);
 
-impl Register for Hotel {
-    fn intend<'a>(&'a self, intent: &'a Intent) -> BoxFuture<'a, Result<(), RegisterError>> {
+impl HostRegister for Hotel {
+    fn intend<'a>(&'a self, intent: &'a HostIntent) -> BoxFuture<'a, Result<(), RegisterError>> {
         async move {
             let host = NewHost {
                 nonce: intent.nonce.clone(),
@@ -29,9 +29,13 @@ impl Register for Hotel {
         .boxed()
     }
 
-    fn complete<'a>(&'a self, nonce: &'a str, birth: &'a Birth) -> BoxFuture<'a, Result<(), RegisterError>> {
+    fn complete<'a>(
+        &'a self,
+        nonce: &'a str,
+        birth: &'a StartedProcess,
+    ) -> BoxFuture<'a, Result<(), RegisterError>> {
         async move {
-            let Birth { pid, started, boot } = birth.clone();
+            let StartedProcess { pid, started, boot } = birth.clone();
             let process = HostProcess { pid, started, boot };
             self.0.complete_host(nonce, process).await.map_err(|error| RegisterError(error.to_string()))
         }
@@ -50,17 +54,17 @@ impl Register for Hotel {
 }
 
 /// What was written down about a host; `None` if it cannot be read any more.
-pub(crate) fn record(host: &talaria_store::HostRow) -> Option<Record> {
-    let intent = Intent {
+pub(crate) fn record(host: &talaria_store::HostRow) -> Option<HostRecord> {
+    let intent = HostIntent {
         nonce: host.nonce.clone(),
         directory: host.dir.clone().into(),
         socket: host.socket.clone().into(),
         key: serde_json::from_str(&host.key).ok()?,
     };
-    let birth = host.process.clone().map(|process| Birth {
+    let birth = host.process.clone().map(|process| StartedProcess {
         pid: process.pid,
         started: process.started,
         boot: process.boot,
     });
-    Some(Record { intent, birth })
+    Some(HostRecord { intent, birth })
 }

@@ -12,14 +12,14 @@ use futures_util::future::join_all;
 
 use crate::engine::lifecycle::rest;
 use crate::engine::{Holder, Lock, LockError, is_locked};
-use talaria_codex::complaints::Complaints;
-use talaria_codex::descendants::{self, Entry};
-use talaria_codex::directory::{self, Place};
+use talaria_codex::descendants::{self, ProcessEntry};
+use talaria_codex::directory::{self, HostPaths};
 use talaria_codex::environment::NONCE;
+use talaria_codex::foreign_process::ForeignProcess;
 use talaria_codex::identity::{HomeRecord, OwnHosts, Relation};
 use talaria_codex::ownership::{is_nonce, works_here};
-use talaria_codex::process::Process;
-use talaria_codex::stranger::Stranger;
+use talaria_codex::process::CodexProcess;
+use talaria_codex::stderr::HostStderr;
 use talaria_home::home::TalariaHome;
 
 /// How long what was killed may take to be gone, and how often that is looked at.
@@ -46,7 +46,7 @@ pub struct LeftProcess {
     pub kind: LeftKind,
     /// Its command line, not redacted; long ones are cut.
     pub command: String,
-    entry: Entry,
+    entry: ProcessEntry,
     nonce: String,
 }
 
@@ -104,12 +104,12 @@ async fn end_found(home: &TalariaHome, own: &OwnHosts, found: Vec<LeftProcess>) 
     let hosts = home.hosts_dir();
     let codex = found.iter().filter(|process| process.kind == LeftKind::Codex);
     let asked = codex.filter_map(|process| {
-        let stranger = Stranger::pin(process.pid, &process.entry.started)?;
-        let adopted = Process::adopt(stranger, &process.nonce, Complaints::default());
+        let stranger = ForeignProcess::pin(process.pid, &process.entry.started)?;
+        let adopted = CodexProcess::adopt(stranger, &process.nonce, HostStderr::default());
         Some(async move { adopted.end().await })
     });
     join_all(asked).await;
-    let mut entries: Vec<Entry> = found.iter().map(|process| process.entry.clone()).collect();
+    let mut entries: Vec<ProcessEntry> = found.iter().map(|process| process.entry.clone()).collect();
     let gone = async {
         loop {
             // What came up meanwhile carries the name of its host, too.
@@ -123,7 +123,7 @@ async fn end_found(home: &TalariaHome, own: &OwnHosts, found: Vec<LeftProcess>) 
     // A process that cannot be killed hangs in the kernel: nothing more can be done about it.
     let _ = tokio::time::timeout(GONE_LIMIT, gone).await;
     let survives = |process: &LeftProcess| {
-        descendants::started(process.pid).as_deref() == Some(process.entry.started.as_str())
+        descendants::start_time(process.pid).as_deref() == Some(process.entry.started.as_str())
     };
     let (survivors, ended): (Vec<_>, Vec<_>) = found.into_iter().partition(survives);
     for nonce in nonces(&ended).difference(&nonces(&survivors)) {
@@ -173,13 +173,13 @@ fn left_host(hosts: &Path, own: &OwnHosts, nonce: &str) -> Option<LeftHost> {
     if !is_nonce(nonce) {
         return None;
     }
-    let place = Place::found(hosts, nonce);
+    let place = HostPaths::find(hosts, nonce);
     let pid = place.recorded().map(|(pid, _)| pid);
     let is_own = own.has(nonce) || pid.is_some_and(|pid| works_here(hosts, nonce, pid));
     (is_own && !directory::is_owned(&place.root)).then_some(LeftHost { pid })
 }
 
-fn process(entry: Entry, kind: LeftKind, command: String, nonce: &str) -> LeftProcess {
+fn process(entry: ProcessEntry, kind: LeftKind, command: String, nonce: &str) -> LeftProcess {
     let command = match command.char_indices().nth(LONGEST) {
         Some((at, _)) => format!("{}…", &command[..at]),
         None => command,

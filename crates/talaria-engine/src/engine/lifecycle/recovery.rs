@@ -36,11 +36,11 @@ use crate::engine::run::servers::Servers;
 use crate::engine::run::settings::Wanted;
 use crate::engine::seal::Seal;
 use crate::engine::tasks::queue::{Place, Queue, Room};
-use talaria_codex::Transport;
+use talaria_codex::HostTransport;
 use talaria_codex::host::{HostSpec, reap_strays};
-use talaria_codex::keeping::{Record, Register as _};
+use talaria_codex::host_register::{HostRecord, HostRegister as _};
 use talaria_codex::permit::Permits;
-use talaria_codex::pool::Hosts;
+use talaria_codex::pool::HostPool;
 use talaria_codex::spec::Surroundings;
 use talaria_home::clock::now_ms;
 use talaria_home::faults;
@@ -61,7 +61,7 @@ pub enum OpenError {
     Home(#[from] HomeError),
     /// The database cannot be used.
     #[error(transparent)]
-    Store(#[from] talaria_store::OpenError),
+    Store(#[from] talaria_store::StoreOpenError),
     /// The database was opened and then failed.
     #[error(transparent)]
     Read(#[from] StoreError),
@@ -128,7 +128,7 @@ impl Engine {
         let inner = Arc::new(Inner {
             hosts_dir: home.hosts_dir(),
             info,
-            hosts: Hosts::new(Arc::new(Hotel(store.clone())), options.limits),
+            hosts: HostPool::new(Arc::new(Hotel(store.clone())), options.limits),
             shelf: Shelf {
                 background: BackgroundList::load(&store).await?,
                 store,
@@ -205,7 +205,7 @@ impl Inner {
     }
 
     /// How a host that was written down is started again, in the environment of this engine.
-    fn spec_of(&self, record: &Record) -> Option<HostSpec> {
+    fn spec_of(&self, record: &HostRecord) -> Option<HostSpec> {
         let key = &record.intent.key;
         Some(HostSpec {
             binary: key.binary.clone(),
@@ -213,7 +213,7 @@ impl Inner {
             codex_home: key.codex_home.clone(),
             hosts: self.hosts_dir.clone(),
             home: Some(self.home.root().to_owned()),
-            transport: Transport::UnixSocket,
+            transport: HostTransport::UnixSocket,
             path_dir: None,
             base: Surroundings::own(),
             environment: Vec::new(),

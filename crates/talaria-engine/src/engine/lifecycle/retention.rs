@@ -53,7 +53,7 @@ impl Engine {
         let (events, before, after, going) =
             work.await.map_err(|error: talaria_store::StoreError| views::problem(&error))?;
         let bytes = |count: i64| u64::try_from(count).unwrap_or_default();
-        let session = |doomed: talaria_store::Doomed| PrunedSession {
+        let session = |doomed: talaria_store::PrunableSession| PrunedSession {
             id: doomed.id,
             title: doomed.title.unwrap_or_default(),
             updated_at: views::time(doomed.updated_at),

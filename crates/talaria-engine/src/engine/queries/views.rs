@@ -14,7 +14,7 @@ use talaria_core::outcome::Report;
 use talaria_core::request::{Ask, Decision, Who};
 use talaria_guard::shorten::shorten_line;
 use talaria_store::{
-    AuditOutcome, AuditRow, Candidate, OriginRow, RequestRow, RequestState, SessionKind, SessionRow,
+    AuditOutcome, AuditRow, OriginRow, RequestRow, RequestState, SessionCandidate, SessionKind, SessionRow,
     SessionState, StoreError, TurnRow,
 };
 
@@ -280,9 +280,9 @@ fn one_line(text: &str) -> String {
 }
 
 /// Sessions to choose from: the end of each id, or the task, with what it is about.
-pub(crate) fn candidates(candidates: &[Candidate]) -> String {
+pub(crate) fn candidates(candidates: &[SessionCandidate]) -> String {
     const TITLE: usize = 40;
-    let one = |candidate: &Candidate| {
+    let one = |candidate: &SessionCandidate| {
         let name = short_id(&candidate.name);
         let title = candidate.title.as_deref().unwrap_or_default();
         let title: String = one_line(title).chars().take(TITLE).collect();

@@ -15,7 +15,7 @@ use talaria_core::policy::Answers;
 use talaria_core::request::Who;
 use talaria_core::veil;
 use talaria_guard::redact::redact;
-use talaria_store::{Change, NewTurn, SessionRow, StoreError, TurnRow};
+use talaria_store::{Change, NewTurnRow, SessionRow, StoreError, TurnRow};
 use tokio::sync::mpsc;
 
 use crate::engine::Inner;
@@ -361,13 +361,13 @@ impl Actor {
         let is_next = self.next_turn().await?.is_none();
         if is_lost && is_next && !turn.ours && self.engine.continues_after_loss() {
             let text = input::text(GO_ON);
-            let new = NewTurn {
+            let new = NewTurnRow {
                 ordinal: turn.ordinal + 1,
                 client_id: uuid::Uuid::now_v7().to_string(),
                 input_sealed: self.engine.shelf.seal.close(&input::to_json(&text)).ok(),
                 input_text: input::shown(&text),
                 ours: true,
-                ..NewTurn::default()
+                ..NewTurnRow::default()
             };
             match self.engine.write(&self.id, vec![Change::NewTurn(new)]).await {
                 // The person was faster.

@@ -20,7 +20,7 @@ use crate::engine::access::caller::Needs;
 use crate::engine::queries::views;
 use crate::engine::run::desk::Work;
 use talaria_codex::client::CallError;
-use talaria_codex::terminals::{Others, TerminalStop};
+use talaria_codex::terminals::{OtherCommands, TerminalStop};
 use talaria_home::clock::now_ms;
 
 /// A background command as it is kept.
@@ -167,7 +167,7 @@ impl Engine {
         // A turn that runs there may have commands of its own.
         let is_alone = all.len() == 1
             && self.inner.last_turn(&session).await?.is_none_or(|turn| turn.settled_at.is_some());
-        let others = if is_alone { Others::None } else { Others::Some };
+        let others = if is_alone { OtherCommands::None } else { OtherCommands::Some };
         match host
             .stop_terminal(&kept.thread, &kept.command, others)
             .await

@@ -38,7 +38,7 @@ impl Engine {
         let ordinal = last.map_or(1, |last| last.ordinal + 1);
         faults::point("before:prepared").await;
         self.inner.hold(&session.id).await?;
-        let row = talaria_store::NewTurn {
+        let row = talaria_store::NewTurnRow {
             input_text: SHOWN.to_owned(),
             ours: true,
             ..self.inner.sealed_row(ordinal, input::COMPACTION)?

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use talaria_codex::locate::{CodexBinary, CodexLocator, Search};
+use talaria_codex::locate::{CodexBinary, CodexLocator, CodexSearch};
 use talaria_codex::spec::Surroundings;
 use talaria_core::access::StartRight;
 use talaria_core::api::{CodexProgram, Kind, LocalCaller, NewSession, NewTurn, Problem, ProblemCode};
@@ -139,10 +139,10 @@ impl Inner {
         let configured = || Some(self.home.user_path(config.codex.bin.as_deref()?));
         let explicit = named.map(PathBuf::from).or_else(configured);
         let (search, surroundings) = if caller.environment.is_empty() {
-            (Search::from_env(explicit, &self.home), Surroundings::own())
+            (CodexSearch::from_env(explicit, &self.home), Surroundings::own())
         } else {
             let path = OsStr::new(caller.variable("PATH").unwrap_or_default());
-            (Search::from_path(explicit, path, &self.home), surroundings(caller))
+            (CodexSearch::from_path(explicit, path, &self.home), surroundings(caller))
         };
         let found = self.resolver.locator.find(&search).await;
         let binary = found.map_err(|error| {

@@ -13,7 +13,7 @@ use talaria_core::servers::{Literals, Server, translate};
 use talaria_guard::plain::one_line;
 use talaria_guard::redact::redact;
 
-use talaria_codex::Transport;
+use talaria_codex::HostTransport;
 use talaria_codex::host::HostSpec;
 use talaria_home::home::TalariaHome;
 
@@ -32,7 +32,7 @@ pub(crate) enum Ears {
 
 impl Ears {
     pub(crate) fn of(spec: &HostSpec) -> Self {
-        let logs = spec.transport == Transport::UnixSocket && spec.version.logs_messages();
+        let logs = spec.transport == HostTransport::UnixSocket && spec.version.logs_messages();
         if logs { Self::Logging } else { Self::Private }
     }
 }

@@ -16,7 +16,7 @@ use talaria_core::version::Version;
 use talaria_guard::rules::Rules;
 use talaria_store::SessionRow;
 
-use talaria_codex::Transport;
+use talaria_codex::HostTransport;
 use talaria_codex::conversation::Options;
 use talaria_codex::host::HostSpec;
 use talaria_codex::locate::CodexBinary;
@@ -270,7 +270,11 @@ impl Settings {
             codex_home: self.codex_home.clone(),
             hosts: home.hosts_dir(),
             home: Some(home.root().to_owned()),
-            transport: if version.has_unix_socket() { Transport::UnixSocket } else { Transport::Stdio },
+            transport: if version.has_unix_socket() {
+                HostTransport::UnixSocket
+            } else {
+                HostTransport::Stdio
+            },
             version,
             path_dir: self.path_dir.clone(),
             base,

@@ -18,7 +18,7 @@ use talaria_core::policy::Sandbox;
 use talaria_guard::place::Place;
 use talaria_guard::printed::Printed;
 use talaria_guard::redact::redact;
-use talaria_guard::rules::{Ground, Subject, Verdict};
+use talaria_guard::rules::{Ground, RuleSubject, Verdict};
 use tokio::sync::{mpsc, watch};
 
 use crate::engine::Engine;
@@ -27,7 +27,7 @@ use crate::engine::access::caller::Needs;
 use crate::engine::lifecycle::imports;
 use crate::engine::run::settings::Wanted;
 use talaria_codex::client::CallError;
-use talaria_codex::commands::{Execution, Happened, Line, NotRun};
+use talaria_codex::commands::{CommandEvent, CommandRefused, CommandSpec, Execution};
 use talaria_codex::host::Host;
 use talaria_codex::trust;
 
@@ -105,7 +105,7 @@ impl Inner {
         let talaria = self.home.root().to_str();
         let ground = Ground { cwd: Some(cwd), home: home.as_deref(), talaria };
         // A person who types a line that is not understood here has decided already.
-        match self.rules().judge(&Subject::Command { line: command, ground }, Place::Inside) {
+        match self.rules().judge(&RuleSubject::Command { line: command, ground }, Place::Inside) {
             Verdict::Forbidden { by, why } => {
                 let message = redact(&format!("this is not run: {by}: {why}")).into_owned();
                 Err(Problem::new(ProblemCode::Forbidden, message)
@@ -130,7 +130,7 @@ impl Inner {
                 None => self.host_of(shell).await?,
             };
             let confined = self.confined(&host, shell.sandbox, whereabouts).await?;
-            let line = Line {
+            let line = CommandSpec {
                 command: vec![interpreter().to_owned(), "-c".to_owned(), shell.command.clone()],
                 cwd: whereabouts.cwd.clone(),
                 policy: confined.policy,
@@ -141,9 +141,9 @@ impl Inner {
             let at = Instant::now();
             match host.execute(line) {
                 Ok(execution) => return Ok(Begun { execution, note: confined.note, at }),
-                Err(NotRun::Retired) => {}
-                Err(NotRun::TooMany) => {
-                    let problem = Problem::new(ProblemCode::Overloaded, NotRun::TooMany.to_string());
+                Err(CommandRefused::Retired) => {}
+                Err(CommandRefused::TooMany) => {
+                    let problem = Problem::new(ProblemCode::Overloaded, CommandRefused::TooMany.to_string());
                     return Err(problem.try_this("wait until one has ended"));
                 }
             }
@@ -159,7 +159,7 @@ impl Inner {
                 .try_this(error.next_step())
         })?;
         // No conversation takes the place that was held for one.
-        drop(host.seats().take());
+        drop(host.thread_slots().begin_opening());
         Ok(host)
     }
 
@@ -241,7 +241,7 @@ impl Telling {
             };
             let Some(happened) = happened else { return execution.end().await };
             let told = match happened {
-                Happened::Printed(printed) => {
+                CommandEvent::Printed(printed) => {
                     let at = usize::from(printed.stream == PrintedStream::Stderr);
                     let (stream, text) = &mut streams[at];
                     let mut told = self.output(*stream, text.push(&printed.bytes)).await;
@@ -254,7 +254,7 @@ impl Telling {
                     }
                     told
                 }
-                Happened::Ended(result) => {
+                CommandEvent::Ended(result) => {
                     for (stream, text) in &mut streams {
                         if self.output(*stream, text.finish()).await.is_err() {
                             return;

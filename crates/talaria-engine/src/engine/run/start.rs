@@ -96,13 +96,13 @@ impl Inner {
         new: &NewSession,
         turn: &ResolvedTurn,
         wanted: &Wanted,
-        task: Option<(String, talaria_store::NewTask)>,
+        task: Option<(String, talaria_store::NewTaskRow)>,
         audit: NewAudit,
     ) -> Result<SessionStarted, Problem> {
         let id = talaria_codex::conversation::new_id();
         let shown = input::shown(&new.turn.input);
         let (alias, task) = task.unzip();
-        let row = talaria_store::NewSession {
+        let row = talaria_store::NewSessionRow {
             id: id.clone(),
             kind: views::kept_kind(new.kind),
             alias: alias.clone(),
@@ -138,8 +138,8 @@ impl Inner {
         ordinal: i64,
         input: &[InputPart],
         limit_ms: Option<u64>,
-    ) -> Result<talaria_store::NewTurn, Problem> {
-        Ok(talaria_store::NewTurn {
+    ) -> Result<talaria_store::NewTurnRow, Problem> {
+        Ok(talaria_store::NewTurnRow {
             input_text: input::shown(input),
             limit_ms: limit_ms.and_then(|limit| i64::try_from(limit).ok()),
             ..self.sealed_row(ordinal, &input::to_json(input))?
@@ -147,16 +147,20 @@ impl Inner {
     }
 
     /// The row of a turn that is to send this.
-    pub(crate) fn sealed_row(&self, ordinal: i64, content: &str) -> Result<talaria_store::NewTurn, Problem> {
+    pub(crate) fn sealed_row(
+        &self,
+        ordinal: i64,
+        content: &str,
+    ) -> Result<talaria_store::NewTurnRow, Problem> {
         let sealed = self.shelf.seal.close(content).map_err(|error| {
             Problem::new(ProblemCode::Store, format!("the prompt cannot be sealed: {error}"))
         })?;
         let client_id = uuid::Uuid::now_v7().to_string();
-        Ok(talaria_store::NewTurn {
+        Ok(talaria_store::NewTurnRow {
             ordinal,
             client_id,
             input_sealed: Some(sealed),
-            ..talaria_store::NewTurn::default()
+            ..talaria_store::NewTurnRow::default()
         })
     }
 
@@ -164,7 +168,7 @@ impl Inner {
     pub(crate) async fn prepare(
         &self,
         session: &SessionRow,
-        row: talaria_store::NewTurn,
+        row: talaria_store::NewTurnRow,
         settings: Settings,
         audit: NewAudit,
     ) -> Result<SessionStarted, Problem> {

@@ -6,14 +6,14 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use talaria_scripted::{Reply, ScriptedModel};
 use talaria_testkit::client::thread_id;
-use talaria_testkit::{Client, Codex, CodexHome};
+use talaria_testkit::{Codex, CodexHome, RawCodex};
 
 use crate::schema::{Schema, problems};
 
 pub(super) struct Lab {
     pub(super) model: ScriptedModel,
     pub(super) home: CodexHome,
-    pub(super) client: Client,
+    pub(super) client: RawCodex,
     /// The parameters of `thread/start`.
     pub(super) start: Value,
     codex: Codex,
@@ -38,7 +38,7 @@ impl Lab {
         let home = CodexHome::new(&model);
         home.append_config(settings);
         fs::create_dir(home.root().join("outside")).unwrap();
-        let client = Client::connect(&codex.native, &home).await;
+        let client = RawCodex::connect(&codex.native, &home).await;
         let start = json!({ "cwd": home.work(), "sandbox": "workspace-write", "config": config });
         Self { model, home, client, start, codex: codex.clone(), given: Vec::new() }
     }

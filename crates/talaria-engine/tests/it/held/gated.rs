@@ -9,7 +9,7 @@ use talaria_core::outcome::Outcome;
 use talaria_core::policy::{Answers, ApprovalPolicy, Sandbox};
 use talaria_core::request::{Decision, Who};
 use talaria_guard::place::Place;
-use talaria_guard::rules::{Reach, Rule, Rules};
+use talaria_guard::rules::{Rule, RuleReach, Rules};
 use talaria_scripted::Reply;
 use talaria_testkit::Codex;
 
@@ -27,7 +27,7 @@ both_versions!(
 const FORBIDDEN: &str = "mkfs.ext4 /dev/sdzz9";
 
 fn rules() -> Rules {
-    let allow = [("touch *", Reach::Anywhere), ("mkdir *", Reach::Inside)];
+    let allow = [("touch *", RuleReach::Anywhere), ("mkdir *", RuleReach::Inside)];
     Rules {
         allow: allow.map(|(text, reach)| Rule::allow(text, reach).unwrap()).into(),
         deny: vec![Rule::deny("cp *").unwrap()],

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use talaria_engine::worktree::{Dirty, Force, Made};
 use talaria_scripted::{ModelRequest, Reply, ScriptedModel};
 use talaria_testkit::client::thread_id;
-use talaria_testkit::{Client, Codex, CodexHome};
+use talaria_testkit::{Codex, CodexHome, RawCodex};
 
 use super::{Place, git, shown};
 use crate::stage::both_versions;
@@ -25,7 +25,7 @@ const COMMIT: &str = "git add -A && git -c user.name=Codex -c user.email=codex@l
 struct Bench {
     model: ScriptedModel,
     home: CodexHome,
-    client: Client,
+    client: RawCodex,
 }
 
 fn obey(request: &ModelRequest) -> Reply {
@@ -41,7 +41,7 @@ impl Bench {
         let model = ScriptedModel::start().await.unwrap();
         model.route(|request| Some(obey(request)));
         let home = CodexHome::new(&model);
-        let client = Client::connect(&codex.native, &home).await;
+        let client = RawCodex::connect(&codex.native, &home).await;
         Self { model, home, client }
     }
 
@@ -181,7 +181,7 @@ async fn roots_that_are_sent_again_on_a_resume_hold_again(codex: Codex) {
     for (asked, name, is_kept) in [(forgetful, "two", codex.version == "0.166.0"), (again, "three", true)] {
         let Bench { model, home, client } = bench;
         client.end().await;
-        let client = Client::connect(&codex.native, &home).await;
+        let client = RawCodex::connect(&codex.native, &home).await;
         bench = Bench { model, home, client };
         bench.client.call("thread/resume", asked).await;
         let told = bench.run(&thread, &format!("echo x > {name}.txt && {COMMIT}")).await;

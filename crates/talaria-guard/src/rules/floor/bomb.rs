@@ -5,11 +5,11 @@
 
 use std::collections::HashMap;
 
-use crate::shell::{GroupKind, Line, Piece, Simple, Word};
+use crate::shell::{GroupKind, ShellLine, SimpleCommand, Word, WordPiece};
 
 /// Does a function, or the script itself, multiply without end?
-pub(super) fn hits(line: &Line) -> bool {
-    // For each thing that starts itself: how often, and whether it ever goes on without waiting.
+pub(super) fn hits(line: &ShellLine) -> bool {
+    // For each function that starts itself: how often, and whether it ever continues without waiting.
     let mut calls: HashMap<usize, (usize, bool)> = HashMap::new();
     for (index, command) in line.commands.iter().enumerate() {
         let is_detached = command.is_background || is_piped(line, index);
@@ -22,8 +22,8 @@ pub(super) fn hits(line: &Line) -> bool {
 }
 
 /// The body of the function that the command calls from inside; the line itself for `$0`.
-fn calls_itself(line: &Line, command: &Simple) -> Option<usize> {
-    if let Some([Piece::Variable(name)]) = command.words.first().map(Word::pieces)
+fn calls_itself(line: &ShellLine, command: &SimpleCommand) -> Option<usize> {
+    if let Some([WordPiece::Variable(name)]) = command.words.first().map(Word::pieces)
         && name == "0"
     {
         return Some(0);
@@ -39,8 +39,8 @@ fn calls_itself(line: &Line, command: &Simple) -> Option<usize> {
     None
 }
 
-/// Does it stand in a pipeline of several stages?
-fn is_piped(line: &Line, index: usize) -> bool {
+/// Returns whether it is part of a pipeline of several stages.
+fn is_piped(line: &ShellLine, index: usize) -> bool {
     let at = line.commands[index].at;
     let is_neighbour = |other: usize| {
         line.commands

@@ -6,7 +6,7 @@ use super::super::scene::{Scene, is_open};
 use super::Call;
 use crate::shell::{RedirectKind, Word};
 
-/// How the names of disks begin, behind `/dev/`.
+/// How the names of disks begin, after `/dev/`.
 const DISKS: &[&str] = &[
     "sd", "hd", "vd", "xvd", "nvme", "mmcblk", "md", "dm-", "mapper", "disk", "rdisk", "loop", "nbd", "ram",
     "zram", "sr", "dasd", "block", "bcache", "pmem", "vg", "ubi", "mtd",
@@ -70,7 +70,7 @@ fn writes(call: &Call<'_>) -> bool {
     }
 }
 
-/// Is it the path of a disk, or of something below `/dev` that nobody knows before it runs?
+/// Is it the path of a disk, or of something below `/dev` that is unknown before it runs?
 fn is_disk(path: &str) -> bool {
     path.strip_prefix("/dev/").is_some_and(|name| {
         DISKS.iter().any(|disk| name.starts_with(disk))

@@ -9,7 +9,7 @@ use super::super::scene::Scene;
 use super::secrets::{is_environment, is_secret};
 use super::send::{self, Sender};
 use super::tokens;
-use crate::shell::{GroupKind, Piece, Redirect, RedirectKind, Role, Simple, Word};
+use crate::shell::{CommandRole, GroupKind, Redirect, RedirectKind, SimpleCommand, Word, WordPiece};
 
 /// How often the line is gone through: each time a secret gets one copy further.
 const ROUNDS: usize = 4;
@@ -110,7 +110,7 @@ impl<'a> Flow<'a> {
         }
     }
 
-    fn command(&self, index: usize) -> &'a Simple {
+    fn command(&self, index: usize) -> &'a SimpleCommand {
         &self.scene.line.commands[index]
     }
 
@@ -118,7 +118,7 @@ impl<'a> Flow<'a> {
     fn follow(&mut self, index: usize) {
         let command = self.command(index);
         let program = command.program().unwrap_or_default();
-        if command.role == Role::Frame && self.has_secret_input(index) {
+        if command.role == CommandRole::Frame && self.has_secret_input(index) {
             self.is_settled &= !self.inputs.insert(command.at.group);
         }
         let gets_words = self.gets_words(index);
@@ -140,7 +140,7 @@ impl<'a> Flow<'a> {
             self.spread(index);
             if COPIERS.contains(&program.as_str()) {
                 let copies = command.words.iter().skip(1).filter(|word| !word.start().starts_with('-'));
-                let copies: Vec<String> = copies.flat_map(|word| self.named(index, word)).collect();
+                let copies: Vec<String> = copies.flat_map(|word| self.paths_in(index, word)).collect();
                 self.files.extend(copies);
             }
         }
@@ -244,8 +244,7 @@ impl<'a> Flow<'a> {
     fn gets_words(&self, index: usize) -> bool {
         let command = self.command(index);
         let holds = |word: &Word| {
-            let is_hot =
-                |piece: &Piece| matches!(piece, Piece::Variable(name) if self.variables.contains(name));
+            let is_hot = |piece: &WordPiece| matches!(piece, WordPiece::Variable(name) if self.variables.contains(name));
             word.pieces().iter().any(is_hot)
         };
         self.words.contains(&index)
@@ -298,13 +297,13 @@ impl<'a> Flow<'a> {
     /// Is a secret file among the arguments?
     fn names_secret(&self, index: usize) -> bool {
         let words = self.scene.readings(index).iter().flat_map(|words| words.iter().skip(1));
-        words.flat_map(|word| self.named(index, word)).any(|path| self.is_hot(&path))
+        words.flat_map(|word| self.paths_in(index, word)).any(|path| self.is_hot(&path))
     }
 
     /// The paths in a word: the word itself, and what follows a `=`, `@` or `:` in it.
-    fn named(&self, index: usize, word: &Word) -> Vec<String> {
-        let behind = ['=', '@', ':'].into_iter().filter_map(|sign| send::after(word, sign));
-        std::iter::once(word.clone()).chain(behind).map(|word| self.scene.path(index, &word)).collect()
+    fn paths_in(&self, index: usize, word: &Word) -> Vec<String> {
+        let after = ['=', '@', ':'].into_iter().filter_map(|sign| send::after(word, sign));
+        std::iter::once(word.clone()).chain(after).map(|word| self.scene.path(index, &word)).collect()
     }
 
     fn is_hot(&self, path: &str) -> bool {
@@ -316,7 +315,7 @@ impl<'a> Flow<'a> {
 }
 
 /// Does it print every variable of the environment, a whole keychain, or a secret as a URL?
-fn dumps(command: &Simple, program: &str) -> bool {
+fn dumps(command: &SimpleCommand, program: &str) -> bool {
     let argument = command.words.get(1).and_then(Word::text);
     match program {
         "env" | "printenv" | "set" => command.words.len() == 1,
@@ -330,7 +329,7 @@ fn dumps(command: &Simple, program: &str) -> bool {
 }
 
 /// Does a redirect lead into the network, as bash can do by itself?
-fn opens_network(command: &Simple) -> bool {
+fn opens_network(command: &SimpleCommand) -> bool {
     command.redirects.iter().any(|to| {
         let path = to.target.start();
         path.starts_with("/dev/tcp/") || path.starts_with("/dev/udp/")

@@ -1,10 +1,10 @@
-//! Which directories nobody removes as a whole.
+//! Which directories must never be removed as a whole.
 //!
 //! Owns the lists, and the comparison of a path that may hold patterns with them. Called by the entries of the floor.
 
 use super::super::scene::is_open;
 
-/// Directories whose loss ends the system, or a large part of somebody's work.
+/// Directories whose loss ends the system, or a large part of the user's work.
 const VITAL: &[&str] = &[
     "bin",
     "boot",
@@ -93,7 +93,7 @@ pub(super) fn is_ruled(path: &str) -> bool {
     }
 }
 
-/// The parts of a path, `/` or `~` first, without a last part that stands for all names.
+/// The parts of a path, `/` or `~` first, without a last part that matches all names.
 fn whole(path: &str) -> Option<Vec<&str>> {
     if is_open(path) {
         return None;

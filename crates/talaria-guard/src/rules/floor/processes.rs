@@ -58,7 +58,7 @@ fn fits_every_name(word: &Word) -> bool {
     word.text().is_some_and(|text| text.chars().all(|c| "^$.*+?()|".contains(c)))
 }
 
-/// The first `-1` may be the signal; behind a signal or `--` it is a target.
+/// The first `-1` may be the signal; after a signal or `--` it is a target.
 fn kills_all(call: &Call<'_>) -> bool {
     let texts: Vec<&str> = call.arguments().iter().map(|word| word.text().unwrap_or_default()).collect();
     let (signal, targets) = match texts.as_slice() {

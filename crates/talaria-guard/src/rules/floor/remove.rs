@@ -5,9 +5,9 @@
 use super::Call;
 use super::everything::{is_given_everything, looks_everywhere};
 use super::paths::{is_ruled, is_vital};
-use crate::shell::{Extent, Word};
+use crate::shell::{Word, WordExtent};
 
-/// Would the call remove what nobody removes?
+/// Returns whether the call would remove a protected directory.
 pub(super) fn hits(call: &Call<'_>) -> bool {
     match call.name {
         "rm" | "grm" | "srm" | "rimraf" => removes(call),
@@ -24,7 +24,8 @@ fn removes(call: &Call<'_>) -> bool {
         return true;
     }
     // Options that are not known may hold the one that matters.
-    let may_be = call.arguments().iter().any(|word| word.extent() == Extent::Many && word.start().is_empty());
+    let may_be =
+        call.arguments().iter().any(|word| word.extent() == WordExtent::Many && word.start().is_empty());
     if !is_recursive && !may_be {
         return false;
     }

@@ -3,12 +3,12 @@
 //! Owns the table. A file that a program merely uses (an identity, a certificate, its configuration) is not sent.
 //! Called by `leak`.
 
-use crate::shell::{Piece, Simple, Word};
+use crate::shell::{SimpleCommand, Word, WordPiece};
 
 /// How a program sends.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sender {
-    /// `@file`, and its input where it is told so.
+    /// `@file`, and its input where an option says so.
     Curl,
     /// `--post-file`.
     Wget,
@@ -93,7 +93,7 @@ const USED: &[&str] = &[
 ];
 
 /// How the command sends, if it does.
-pub(super) fn sender(command: &Simple) -> Option<Sender> {
+pub(super) fn sender(command: &SimpleCommand) -> Option<Sender> {
     let program = command.program()?;
     let kind = SENDERS.iter().find(|(name, _)| *name == program).map(|(_, kind)| *kind)?;
     let has = |verbs: &[&str]| command.words.iter().any(|word| verbs.iter().any(|verb| word.is(verb)));
@@ -111,7 +111,7 @@ pub(super) fn sender(command: &Simple) -> Option<Sender> {
 
 impl Sender {
     /// Does the input of the command leave?
-    pub(super) fn takes_input(self, command: &Simple) -> bool {
+    pub(super) fn takes_input(self, command: &SimpleCommand) -> bool {
         let ends_in = |word: &Word, ends: &[&str]| {
             word.text().is_some_and(|text| ends.iter().any(|end| text.ends_with(end)))
         };
@@ -170,19 +170,19 @@ impl Sender {
     }
 }
 
-/// The rest of a word behind the first `sign` in a part of it that is known.
+/// The rest of a word after the first `sign` in a part of it that is known.
 pub(super) fn after(word: &Word, sign: char) -> Option<Word> {
     let pieces = word.pieces();
     let (index, rest) = pieces.iter().enumerate().find_map(|(index, piece)| match piece {
-        Piece::Text(text) => text.split_once(sign).map(|(_, rest)| (index, rest)),
+        WordPiece::Text(text) => text.split_once(sign).map(|(_, rest)| (index, rest)),
         _ => None,
     })?;
-    let mut behind = vec![Piece::Text(rest.to_owned())];
-    behind.extend(pieces[index + 1..].iter().cloned());
-    Some(Word::new(behind, word.extent()))
+    let mut after = vec![WordPiece::Text(rest.to_owned())];
+    after.extend(pieces[index + 1..].iter().cloned());
+    Some(Word::new(after, word.extent()))
 }
 
-/// The values of options, in the next word, behind a `=`, or glued to a short one.
+/// The values of options, in the next word, after a `=`, or glued to a short one.
 pub(super) fn values_of(words: &[Word], options: &[&str]) -> Vec<Word> {
     let mut found = Vec::new();
     for (index, word) in words.iter().enumerate() {

@@ -1,9 +1,9 @@
 //! Commands that print a key, a token or a password which they keep.
 //!
-//! Owns the table, and which names of variables tell of a key. To add a program: a line in `is_credential`. Called by
+//! Owns the table, and which variable names indicate a key. To add a program: a line in `is_credential`. Called by
 //! `leak`.
 
-use crate::shell::{Piece, Simple, Word};
+use crate::shell::{SimpleCommand, Word, WordPiece};
 
 /// How the names of variables end that hold keys.
 const KEYS: &[&str] = &[
@@ -19,14 +19,14 @@ const KEYS: &[&str] = &[
 ];
 
 /// Does the command print one?
-pub(super) fn are_printed_by(command: &Simple, program: &str) -> bool {
+pub(super) fn are_printed_by(command: &SimpleCommand, program: &str) -> bool {
     // `echo $OPENAI_API_KEY`: the variable alone, not as a part of something that is said.
     let echoes =
         matches!(program, "echo" | "printf" | "print") && command.words.iter().skip(1).any(is_key_alone);
     echoes || is_credential(command, program)
 }
 
-fn is_credential(command: &Simple, program: &str) -> bool {
+fn is_credential(command: &SimpleCommand, program: &str) -> bool {
     let texts: Vec<&str> = command.words.iter().skip(1).filter_map(Word::text).collect();
     let has = |wanted: &[&str]| wanted.iter().all(|wanted| texts.contains(wanted));
     let begins = |start: &str| texts.iter().any(|text| text.starts_with(start));
@@ -52,10 +52,10 @@ fn is_credential(command: &Simple, program: &str) -> bool {
 
 /// Is the word the value of a variable that by its name holds a key, and nothing else?
 pub(super) fn is_key_alone(word: &Word) -> bool {
-    let is_blank = |piece: &&Piece| matches!(piece, Piece::Text(text) if text.trim().is_empty());
+    let is_blank = |piece: &&WordPiece| matches!(piece, WordPiece::Text(text) if text.trim().is_empty());
     let mut pieces = word.pieces().iter().filter(|piece| !is_blank(piece));
     let only = (pieces.next(), pieces.next());
-    matches!(only, (Some(Piece::Variable(name)), None) if is_key_name(name))
+    matches!(only, (Some(WordPiece::Variable(name)), None) if is_key_name(name))
 }
 
 fn is_key_name(name: &str) -> bool {

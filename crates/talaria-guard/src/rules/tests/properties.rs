@@ -89,7 +89,7 @@ proptest! {
     #[test]
     fn no_line_makes_the_policy_panic(line in any::<String>(), allow in "[a-z* ~>='\"]{0,12}") {
         let mut rules = policy();
-        rules.allow.extend(Rule::allow(&allow, Reach::Anywhere));
+        rules.allow.extend(Rule::allow(&allow, RuleReach::Anywhere));
         rules.deny.extend(Rule::deny(&allow));
         let _ = judge(&rules, &line);
         let _ = propose(&line);
@@ -105,7 +105,7 @@ proptest! {
         more in prop::collection::vec("[-a-zA-Z=$* ]{0,8}", 1..4),
     ) {
         let mut rules = policy();
-        rules.allow.extend(more.iter().filter_map(|text| Rule::allow(&format!("{program} {text}"), Reach::Anywhere).ok()));
+        rules.allow.extend(more.iter().filter_map(|text| Rule::allow(&format!("{program} {text}"), RuleReach::Anywhere).ok()));
         rules.deny.extend(more.iter().filter_map(|text| Rule::deny(&format!("{program} {text}")).ok()));
         let line = format!("{program} {}", words.join(" "));
         let _ = judge(&rules, &line);
@@ -170,7 +170,7 @@ proptest! {
     #[test]
     fn what_must_fit_could_fit(words in prop::collection::vec("[a-c*]{1,3}", 1..4), pattern in "[a-c]{1,2}( [a-c*]{1,3}){0,3}") {
         let line = words.join(" ");
-        let (Ok(allow), Ok(deny)) = (Rule::allow(&pattern, Reach::Inside), Rule::deny(&pattern)) else {
+        let (Ok(allow), Ok(deny)) = (Rule::allow(&pattern, RuleReach::Inside), Rule::deny(&pattern)) else {
             return Ok(());
         };
         let parsed = shell::parse(&line).unwrap();

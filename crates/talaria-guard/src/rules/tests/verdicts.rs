@@ -445,13 +445,13 @@ fn deny_wins_over_allow_and_the_floor_over_both() {
 #[test]
 fn a_rule_reaches_outside_only_if_it_says_so() {
     let mut rules = rules(&["ls *"], &["rm *"]);
-    rules.allow.push(Rule::allow("git push *", Reach::Anywhere).unwrap());
+    rules.allow.push(Rule::allow("git push *", RuleReach::Anywhere).unwrap());
     let lines = ["ls", "git push", "git push; ls", "rm x", "rm -rf /"];
     let table: String = lines
         .iter()
         .flat_map(|line| {
             [Place::Inside, Place::Outside, Place::Undecidable].map(|place| {
-                let subject = Subject::Command { line, ground: GROUND };
+                let subject = RuleSubject::Command { line, ground: GROUND };
                 format!("{line} ({place}): {}\n", shown(&rules.judge(&subject, place)))
             })
         })
@@ -481,17 +481,18 @@ fn accepting_everything_respects_floor_deny_rules_and_the_sandbox() {
     let mut table = String::new();
     for line in ["ls", "make", "rm x", "rm -rf /", "make '"] {
         for place in [Place::Inside, Place::Outside, Place::Undecidable] {
-            let verdict = rules.judge(&Subject::Command { line, ground: GROUND }, place).accept_all(place);
+            let verdict =
+                rules.judge(&RuleSubject::Command { line, ground: GROUND }, place).accept_all(place);
             table.push_str(&format!("{line} ({place}): {}\n", shown(&verdict)));
         }
     }
     expect![[r#"
         ls (inside): allowed by the allow rule "ls *"
         ls (outside): ask: it would leave the sandbox
-        ls (undecidable): ask: it may leave the sandbox, nobody can tell
+        ls (undecidable): ask: it may leave the sandbox; this cannot be decided
         make (inside): allowed by the choice to accept everything
         make (outside): ask: it would leave the sandbox
-        make (undecidable): ask: it may leave the sandbox, nobody can tell
+        make (undecidable): ask: it may leave the sandbox; this cannot be decided
         rm x (inside): forbidden by the deny rule "rm *": `rm x` is denied
         rm x (outside): forbidden by the deny rule "rm *": `rm x` is denied
         rm x (undecidable): forbidden by the deny rule "rm *": `rm x` is denied
@@ -523,7 +524,7 @@ fn tools_of_servers_have_rules_of_their_own() {
     let table: String = tools
         .iter()
         .map(|(server, tool)| {
-            let verdict = rules.judge(&Subject::Tool { server, tool: *tool }, Place::Outside);
+            let verdict = rules.judge(&RuleSubject::Tool { server, tool: *tool }, Place::Outside);
             format!("{server}/{}: {}\n", tool.unwrap_or("?"), shown(&verdict))
         })
         .collect();
@@ -542,7 +543,7 @@ fn tools_of_servers_have_rules_of_their_own() {
 
 #[test]
 fn a_pattern_that_can_never_match_is_refused_with_the_reason() {
-    let allow = |text: &str| Rule::allow(text, Reach::Inside).err();
+    let allow = |text: &str| Rule::allow(text, RuleReach::Inside).err();
     let deny = |text: &str| Rule::deny(text).err();
     let told = |text: &str, error: Option<BadPattern>| {
         format!("{text:?}: {}\n", error.map_or("fine".to_owned(), |error| error.to_string()))
@@ -597,14 +598,14 @@ fn a_pattern_that_can_never_match_is_refused_with_the_reason() {
         "  ": is empty: it would never match
         "cargo 'x": has a quote that is not closed
         "cargo \\": has a quote that is not closed
-        "a | b": can never match: a rule is about one command, and '|' stands between commands; write a rule for each
-        "a; b": can never match: a rule is about one command, and ';' stands between commands; write a rule for each
-        "a && b": can never match: a rule is about one command, and '&' stands between commands; write a rule for each
+        "a | b": can never match: a rule is about one command, and '|' is a shell operator; write a rule for each command
+        "a; b": can never match: a rule is about one command, and ';' is a shell operator; write a rule for each command
+        "a && b": can never match: a rule is about one command, and '&' is a shell operator; write a rule for each command
         "ls $HOME": can never match: '$' is not expanded in rules; write * for what differs
         "ls `x`": can never match: '`' is not expanded in rules; write * for what differs
-        "a (b)": can never match: a rule is about one command, and '(' stands between commands; write a rule for each
-        "a < b": can never match: a rule is about one command, and '<' stands between commands; write a rule for each
-        "a >b": can never match: a rule is about one command, and '>' stands between commands; write a rule for each
+        "a (b)": can never match: a rule is about one command, and '(' is a shell operator; write a rule for each command
+        "a < b": can never match: a rule is about one command, and '<' is a shell operator; write a rule for each command
+        "a >b": can never match: a rule is about one command, and '>' is a shell operator; write a rule for each command
         "a >": ends in > without a file
         "a > b c": ends in > without a file
         "> x": names no program: it would never match

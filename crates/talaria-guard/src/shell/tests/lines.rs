@@ -342,7 +342,7 @@ fn what_is_not_understood_says_so() {
         hi
         E
         a; b)
-            ! a command behind a here-document in a substitution is not understood
+            ! a command after a here-document in a substitution is not understood
         <command included NUL byte>
             ! a redirect without a target is not expected here
     "#]]

@@ -1,5 +1,5 @@
-//! What of Hermes's settings goes into Talaria's file, as a new text of it and a report. Talaria's own reader is the
-//! judge: what it would complain of is not written, and its words are the reason. A value that is there wins.
+//! Plans which of Hermes's settings go into Talaria's file: its new text and a report. Talaria's own reader decides:
+//! what it would reject is not written, with its message as the reason. An existing value wins.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -8,7 +8,7 @@ use serde_json::Value as Yaml;
 use toml_edit::Value;
 
 use super::secrets::{Variable, secret_names};
-use super::servers::{Wanted, wanted};
+use super::servers::{HermesServer, read_servers};
 use super::settings::{Wish, wishes};
 use super::yaml::Tree;
 use talaria_core::config::{self, Problem};
@@ -25,24 +25,24 @@ const NEAR: [(&str, &str); 5] = [
     ("agent.disabled_toolsets", "approvals.deny"),
     ("terminal.env_passthrough", "mcp_servers.NAME.env"),
 ];
-/// Of more than so many settings nobody wants to read.
+/// Maximum number of settings in a report.
 const MOST: usize = 1000;
-/// Nor does anybody have more servers than these.
+/// Maximum number of servers that are imported.
 const MOST_SERVERS: usize = 200;
 
 /// What is to be written, and what is said about it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Plan {
+pub struct SettingsPlan {
     /// Talaria's file as it will be.
     pub text: String,
     /// What is new in it.
-    pub taken: Vec<Taken>,
+    pub taken: Vec<ImportedSetting>,
     /// What is in it already, as Hermes has it.
     pub same: usize,
     /// What stays as the person has it here.
-    pub kept: Vec<Kept>,
+    pub kept: Vec<KeptSetting>,
     /// What is not taken over.
-    pub left: Vec<Left>,
+    pub left: Vec<SkippedSetting>,
     /// How many more are not taken over than are named.
     pub more_left: usize,
     /// The variables that taken servers refer to.
@@ -51,9 +51,9 @@ pub struct Plan {
     pub secrets: Vec<String>,
 }
 
-/// A setting that is taken over.
+/// A setting that is imported.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Taken {
+pub struct ImportedSetting {
     /// What it was there.
     pub from: String,
     /// The key here, as it is written.
@@ -62,18 +62,18 @@ pub struct Taken {
     pub value: String,
 }
 
-/// A setting that the person has here already.
+/// A setting that exists here already.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kept {
+pub struct KeptSetting {
     /// What it was there.
     pub from: String,
     /// The key here, which stays as it is.
     pub key: String,
 }
 
-/// A setting that is not taken over.
+/// A setting that is not imported.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Left {
+pub struct SkippedSetting {
     /// Its name there.
     pub key: String,
     /// Why.
@@ -84,10 +84,10 @@ pub struct Left {
 }
 
 /// Plans what becomes of Talaria's file `own`. An own file that is not TOML is a problem, and nothing is planned.
-pub fn plan(tree: &Tree, own: &str) -> Result<Plan, Problem> {
+pub fn plan(tree: &Tree, own: &str) -> Result<SettingsPlan, Problem> {
     config::parse(own)?;
     let mut work = Work {
-        plan: Plan { text: own.to_owned(), ..Plan::default() },
+        plan: SettingsPlan { text: own.to_owned(), ..SettingsPlan::default() },
         done: HashSet::new(),
         standing: HashMap::new(),
     };
@@ -101,8 +101,8 @@ pub fn plan(tree: &Tree, own: &str) -> Result<Plan, Problem> {
     }
     match tree.get("mcp_servers") {
         Some(Yaml::Object(section)) => {
-            let mut servers: Vec<_> = wanted(section).into_iter().take(MOST_SERVERS).collect();
-            // What is here has its variables already, wherever it stands there.
+            let mut servers: Vec<_> = read_servers(section).into_iter().take(MOST_SERVERS).collect();
+            // Existing servers have their variables already, whatever their order in Hermes's file.
             servers.sort_by_key(|server| !server.as_ref().is_ok_and(|server| work.has(server)));
             for server in servers {
                 match server {
@@ -111,7 +111,7 @@ pub fn plan(tree: &Tree, own: &str) -> Result<Plan, Problem> {
                 }
             }
             if section.len() > MOST_SERVERS {
-                let why = format!("more than {MOST_SERVERS} are not looked at");
+                let why = format!("more than {MOST_SERVERS} are not read");
                 work.leave("mcp_servers", why, None);
             }
             work.done.insert("mcp_servers".to_owned());
@@ -127,19 +127,19 @@ pub fn plan(tree: &Tree, own: &str) -> Result<Plan, Problem> {
 }
 
 struct Work {
-    plan: Plan,
+    plan: SettingsPlan,
     /// Names of which something was said.
     done: HashSet<String>,
-    /// The variables of servers that are here or come: where each stands, and for what.
+    /// The variables of existing and imported servers: where each is used, and its value.
     standing: HashMap<String, (String, Option<String>)>,
 }
 
 impl Work {
     fn setting(&mut self, wish: Wish) -> Result<(), Problem> {
         let Wish { from, path, value } = wish;
-        match self.found(&path, &value)? {
+        match self.find_existing(&path, &value)? {
             Found::Same => self.plan.same += 1,
-            Found::Other => self.plan.kept.push(Kept { from, key: path.to_string() }),
+            Found::Other => self.plan.kept.push(KeptSetting { from, key: path.to_string() }),
             Found::Nothing => match self.trial(&self.plan.text, &path, &value) {
                 Err(problem) => self.leave(&from, words(&problem), None),
                 Ok(text) => match complaint(&text, &path) {
@@ -154,13 +154,13 @@ impl Work {
         Ok(())
     }
 
-    fn server(&mut self, server: Wanted) -> Result<(), Problem> {
+    fn server(&mut self, server: HermesServer) -> Result<(), Problem> {
         let from = format!("mcp_servers.{}", server.name);
         let Some(path) = KeyPath::new(["mcp_servers", &server.name]) else { return Ok(()) };
         if edit::get(&self.plan.text, &path)?.is_some() {
             let (mut is_same, mut same) = (true, 0);
             for (key, value) in &server.keys {
-                match self.found(&path.join(key), value)? {
+                match self.find_existing(&path.join(key), value)? {
                     Found::Same => same += 1,
                     // A key that has no effect here was not taken over the first time either.
                     Found::Nothing => {}
@@ -170,9 +170,9 @@ impl Work {
             match is_same {
                 // Counted as it is taken over and undone: each key.
                 true => self.plan.same += same,
-                false => self.plan.kept.push(Kept { from, key: path.to_string() }),
+                false => self.plan.kept.push(KeptSetting { from, key: path.to_string() }),
             }
-            self.stand(&server);
+            self.record_variables(&server);
             return Ok(());
         }
         if server.keys.is_empty() {
@@ -210,7 +210,7 @@ impl Work {
             return Ok(());
         }
         self.plan.text = text;
-        self.stand(&server);
+        self.record_variables(&server);
         for (name, path, value) in taken {
             self.take(name, &path, value);
         }
@@ -230,14 +230,14 @@ impl Work {
         Ok(())
     }
 
-    /// Is a server of this name here?
-    fn has(&self, server: &Wanted) -> bool {
+    /// Returns whether a server of this name exists here.
+    fn has(&self, server: &HermesServer) -> bool {
         KeyPath::new(["mcp_servers", &server.name])
             .is_some_and(|path| edit::get(&self.plan.text, &path).is_ok_and(|there| there.is_some()))
     }
 
     /// Why a server cannot come: the value of one of its variables would be that of another place.
-    fn clash(&self, server: &Wanted) -> Option<String> {
+    fn clash(&self, server: &HermesServer) -> Option<String> {
         let mut own: HashMap<&str, (&str, &Option<String>)> = HashMap::new();
         for (variable, value) in server.variables.iter().zip(&server.values) {
             let name = variable.name.as_str();
@@ -245,7 +245,7 @@ impl Work {
             let known = known.or_else(|| own.get(name).copied());
             if let Some((place, _)) = known.filter(|(_, known)| *known != value) {
                 return Some(format!(
-                    "the variable {name} stands for the value of {place} already, and Codex passes a variable on only \
+                    "the variable {name} already holds the value of {place}, and Codex passes a variable on only \
                      under its own name"
                 ));
             }
@@ -254,15 +254,15 @@ impl Work {
         None
     }
 
-    /// Notes what the variables of a server stand for.
-    fn stand(&mut self, server: &Wanted) {
+    /// Records the values of a server's variables.
+    fn record_variables(&mut self, server: &HermesServer) {
         for (variable, value) in server.variables.iter().zip(&server.values) {
             let place = place_of(variable).to_owned();
             self.standing.entry(variable.name.clone()).or_insert_with(|| (place, value.clone()));
         }
     }
 
-    fn found(&self, path: &KeyPath, value: &Value) -> Result<Found, Problem> {
+    fn find_existing(&self, path: &KeyPath, value: &Value) -> Result<Found, Problem> {
         let Some(there) = edit::get(&self.plan.text, path)? else { return Ok(Found::Nothing) };
         Ok(match there.into_value() {
             Ok(there) if literal(&there) == literal(value) => Found::Same,
@@ -275,13 +275,13 @@ impl Work {
     }
 
     fn take(&mut self, from: String, path: &KeyPath, value: &Value) {
-        self.plan.taken.push(Taken { from, key: path.to_string(), value: literal(value) });
+        self.plan.taken.push(ImportedSetting { from, key: path.to_string(), value: literal(value) });
     }
 
     fn leave(&mut self, key: &str, why: String, near: Option<String>) {
         self.done.insert(key.to_owned());
         match self.plan.left.len() {
-            0..MOST => self.plan.left.push(Left {
+            0..MOST => self.plan.left.push(SkippedSetting {
                 key: redact(key).into_owned(),
                 why: redact(&why).into_owned(),
                 near,
@@ -343,7 +343,7 @@ fn complaint(text: &str, path: &KeyPath) -> Option<Problem> {
     problems.into_iter().next()
 }
 
-/// The reader's words without a place: it would be one in a file that nobody has seen.
+/// The reader's message without a position: it would refer to a file that the user has not seen.
 fn words(problem: &Problem) -> String {
     match &problem.hint {
         Some(hint) => format!("{}; {hint}", problem.message),

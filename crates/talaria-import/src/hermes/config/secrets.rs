@@ -1,12 +1,12 @@
-//! The names of secrets: in a tree of settings, in a file of variables, in a file of logins. Their values stay where they
-//! are.
+//! The names of secrets: in a tree of settings, in a file of variables, in a file of logins. Their values stay where
+//! they are.
 
 use serde_json::{Map, Value};
 
 use talaria_core::servers::{Given, is_variable_name, looks_secret};
 use talaria_guard::redact::redact;
 
-/// Of more than so many nobody wants to read.
+/// Maximum number in a report.
 const MOST: usize = 500;
 
 /// A variable that something taken over refers to.
@@ -79,7 +79,7 @@ fn walk(path: &str, name: &str, value: &Value, names: &mut Vec<String>) {
     }
 }
 
-/// The variable for which a text stands as a whole. A text with a reference somewhere in it is a text, and may be secret;
+/// The variable that a whole text refers to. A text with a reference somewhere in it is a text, and may be secret;
 /// so is a secret between braces.
 pub(super) fn referred(text: &str) -> Option<String> {
     let given = Given::read(text).ok()?;

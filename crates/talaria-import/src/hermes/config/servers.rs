@@ -1,5 +1,5 @@
 //! The MCP servers of Hermes as entries of Talaria's file. A value that looks like a secret becomes a reference to a
-//! variable; a secret where no reference can stand keeps the whole server out, because half of it is another server.
+//! variable; a secret where no reference is allowed excludes the whole server, because half of it is another server.
 
 use std::borrow::Cow;
 
@@ -13,31 +13,31 @@ use talaria_core::servers::{holds_secret, is_variable_name, looks_secret, refere
 const FIRST: [&str; 6] = ["command", "args", "env", "cwd", "url", "headers"];
 
 /// A server that is wished for.
-pub(super) struct Wanted {
+pub(super) struct HermesServer {
     pub(super) name: String,
     /// Its keys, in order.
     pub(super) keys: Vec<(String, Value)>,
     pub(super) variables: Vec<Variable>,
-    /// What each of the variables stands for, in the same order; `None` is whatever the environment says.
+    /// The value of each variable, in the same order; `None` is the value in the environment.
     pub(super) values: Vec<Option<String>>,
 }
 
 /// Reads the entries; those that cannot be taken over with the reason.
-pub(super) fn wanted(section: &Map<String, Yaml>) -> Vec<Result<Wanted, (String, String)>> {
+pub(super) fn read_servers(section: &Map<String, Yaml>) -> Vec<Result<HermesServer, (String, String)>> {
     section.iter().map(|(name, entry)| server(name, entry).map_err(|why| (name.clone(), why))).collect()
 }
 
-fn server(name: &str, entry: &Yaml) -> Result<Wanted, String> {
+fn server(name: &str, entry: &Yaml) -> Result<HermesServer, String> {
     let Yaml::Object(entry) = entry else { return Err("it is not a list of settings".to_owned()) };
     check_texts(entry)?;
     let mut wanted =
-        Wanted { name: name.to_owned(), keys: Vec::new(), variables: Vec::new(), values: Vec::new() };
+        HermesServer { name: name.to_owned(), keys: Vec::new(), variables: Vec::new(), values: Vec::new() };
     let first = FIRST.iter().filter_map(|key| entry.get_key_value(*key));
     let rest = entry.iter().filter(|(key, _)| !FIRST.contains(&key.as_str()));
     for (key, value) in first.chain(rest) {
         let value = match (key.as_str(), value) {
             (_, Yaml::Null) => None,
-            ("env" | "headers", Yaml::Object(entries)) => Some(wanted.given(key, entries)?),
+            ("env" | "headers", Yaml::Object(entries)) => Some(wanted.read_table(key, entries)?),
             (_, value) => toml(value),
         };
         wanted.keys.extend(value.map(|value| (key.clone(), value)));
@@ -49,7 +49,7 @@ fn server(name: &str, entry: &Yaml) -> Result<Wanted, String> {
 fn check_texts(entry: &Map<String, Yaml>) -> Result<(), String> {
     let found = |key: &str| {
         format!(
-            "{key} holds what looks like a secret, and a reference cannot stand there; \
+            "{key} holds what looks like a secret, and no reference is possible there; \
              put it into env or headers of the server and import again"
         )
     };
@@ -89,9 +89,9 @@ fn leaves<'a>(name: &'a str, value: &'a Yaml) -> Vec<(&'a str, &'a str)> {
     }
 }
 
-impl Wanted {
+impl HermesServer {
     /// Variables of a program or headers of an address.
-    fn given(&mut self, key: &str, entries: &Map<String, Yaml>) -> Result<Value, String> {
+    fn read_table(&mut self, key: &str, entries: &Map<String, Yaml>) -> Result<Value, String> {
         let mut table = InlineTable::new();
         for (name, value) in entries {
             let text = match value {
@@ -114,7 +114,7 @@ impl Wanted {
         Ok(table.into())
     }
 
-    /// What stands in the place of a secret.
+    /// The reference that replaces a secret.
     fn reference(&mut self, key: &str, name: &str, text: &str, place: String) -> Result<String, String> {
         if key == "env" {
             if !is_variable_name(name) {
@@ -130,7 +130,7 @@ impl Wanted {
         Ok(if is_bearer { format!("Bearer ${{{variable}}}") } else { format!("${{{variable}}}") })
     }
 
-    /// Remembers a variable, and the secret that stood in its place.
+    /// Remembers a variable and the secret that it replaces.
     fn refer(&mut self, name: &str, place: String, literal: Option<&str>) {
         let found_in = literal.map(|_| format!("config.yaml, {place}"));
         self.variables.push(Variable { name: name.to_owned(), used_by: vec![place], found_in });

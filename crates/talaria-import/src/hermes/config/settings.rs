@@ -11,7 +11,7 @@ use talaria_guard::rules::Rule;
 
 /// Whose models Codex runs.
 const PROVIDERS: [&str; 2] = ["openai", "openai-codex"];
-/// How the names of those models begin, when nobody names a provider.
+/// Prefixes of those models' names, for settings without a provider.
 const MODELS: [&str; 5] = ["gpt-", "codex", "o1", "o3", "o4"];
 /// Where those models are; Hermes writes the second one at its login.
 const HOSTS: [&str; 2] = ["api.openai.com", "chatgpt.com"];

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use expect_test::expect;
 use proptest::prelude::*;
 
-use super::{Plan, login_names, plan, read, variable_names};
+use super::{SettingsPlan, login_names, plan, read, variable_names};
 use talaria_core::config;
 
 /// What a person has who uses most of it.
@@ -59,7 +59,7 @@ mcp_servers:
   renamed: {command: x, env: {LOG: "${LOG_LEVEL}"}}
 "#;
 
-fn shown(plan: &Plan) -> String {
+fn shown(plan: &SettingsPlan) -> String {
     let mut out = String::new();
     for taken in &plan.taken {
         writeln!(out, "taken {} -> {} = {}", taken.from, taken.key, taken.value).unwrap();
@@ -80,7 +80,7 @@ fn shown(plan: &Plan) -> String {
     out
 }
 
-fn planned(yaml: &str, own: &str) -> Plan {
+fn planned(yaml: &str, own: &str) -> SettingsPlan {
     plan(&read(yaml).unwrap(), own).unwrap()
 }
 
@@ -103,7 +103,7 @@ fn what_talaria_reads_is_taken_over_and_the_rest_is_named() {
         left approvals.deny.1: it is not a text (near approvals.deny)
         left command_allowlist: it would let commands run without a question; add the ones you want yourself (near approvals.allow)
         left mcp_servers.github.sampling: has no effect: Codex lets no server ask the model
-        left mcp_servers.leaky: args holds what looks like a secret, and a reference cannot stand there; put it into env or headers of the server and import again
+        left mcp_servers.leaky: args holds what looks like a secret, and no reference is possible there; put it into env or headers of the server and import again
         left mcp_servers.nothing: it has neither command nor url
         left mcp_servers.old: Codex speaks streamable HTTP only, not SSE; use its address for streamable HTTP, and remove transport
         left mcp_servers.renamed: Codex passes a variable on under its own name only; write LOG = "${LOG}"
@@ -185,9 +185,9 @@ mcp_servers:
         taken mcp_servers.header.headers -> mcp_servers.header.headers = { Authorization = "Bearer ${MCP_HEADER_TOKEN}", X-Key = "${MCP_HEADER_X_KEY}" }
         taken mcp_servers.inside.command -> mcp_servers.inside.command = "x"
         taken mcp_servers.inside.env -> mcp_servers.inside.env = { OTHER_PASSWORD = "${OTHER_PASSWORD}", SITE_PASSWORD = "${SITE_PASSWORD}" }
-        left mcp_servers.address: url holds what looks like a secret, and a reference cannot stand there; put it into env or headers of the server and import again
-        left mcp_servers.gap: args holds what looks like a secret, and a reference cannot stand there; put it into env or headers of the server and import again
-        left mcp_servers.number: args holds what looks like a secret, and a reference cannot stand there; put it into env or headers of the server and import again
+        left mcp_servers.address: url holds what looks like a secret, and no reference is possible there; put it into env or headers of the server and import again
+        left mcp_servers.gap: args holds what looks like a secret, and no reference is possible there; put it into env or headers of the server and import again
+        left mcp_servers.number: args holds what looks like a secret, and no reference is possible there; put it into env or headers of the server and import again
         variable DB_PASSWORD for ["mcp_servers.braces.env.DB_PASSWORD"] in Some("config.yaml, mcp_servers.braces.env.DB_PASSWORD")
         variable A_TOKEN for ["mcp_servers.given.env.A_TOKEN"] in None
         variable MCP_HEADER_TOKEN for ["mcp_servers.header.headers.Authorization"] in Some("config.yaml, mcp_servers.header.headers.Authorization")
@@ -239,9 +239,9 @@ mcp_servers:
         taken mcp_servers.b_first.env -> mcp_servers.b_first.env = { API_KEY = "${API_KEY}" }
         taken mcp_servers.f_apart.command -> mcp_servers.f_apart.command = "x"
         taken mcp_servers.f_apart.env -> mcp_servers.f_apart.env = { OTHER_KEY = "${OTHER_KEY}" }
-        left mcp_servers.c_other: the variable API_KEY stands for the value of mcp_servers.a_same.env.API_KEY already, and Codex passes a variable on only under its own name
-        left mcp_servers.d_outside: the variable API_KEY stands for the value of mcp_servers.a_same.env.API_KEY already, and Codex passes a variable on only under its own name
-        left mcp_servers.e_itself: the variable MCP_E_ITSELF_X_KEY stands for the value of mcp_servers.e_itself.headers.X-Key already, and Codex passes a variable on only under its own name
+        left mcp_servers.c_other: the variable API_KEY already holds the value of mcp_servers.a_same.env.API_KEY, and Codex passes a variable on only under its own name
+        left mcp_servers.d_outside: the variable API_KEY already holds the value of mcp_servers.a_same.env.API_KEY, and Codex passes a variable on only under its own name
+        left mcp_servers.e_itself: the variable MCP_E_ITSELF_X_KEY already holds the value of mcp_servers.e_itself.headers.X-Key, and Codex passes a variable on only under its own name
         variable API_KEY for ["mcp_servers.a_same.env.API_KEY", "mcp_servers.b_first.env.API_KEY"] in Some("config.yaml, mcp_servers.a_same.env.API_KEY")
         variable OTHER_KEY for ["mcp_servers.f_apart.env.OTHER_KEY"] in Some("config.yaml, mcp_servers.f_apart.env.OTHER_KEY")
         secrets ["mcp_servers.a_same.env.API_KEY", "mcp_servers.b_first.env.API_KEY", "mcp_servers.c_other.env.API_KEY", "mcp_servers.e_itself.headers.X-Key", "mcp_servers.f_apart.env.OTHER_KEY"]

@@ -1,5 +1,5 @@
-//! The text of `config.yaml` as a tree. What is not YAML is one problem with its place, told without a line of the file:
-//! a secret may stand there.
+//! The text of `config.yaml` as a tree. Invalid YAML is one problem with its position, without a line of the file: it
+//! may contain a secret.
 
 use serde_json::{Map, Value};
 
@@ -51,7 +51,7 @@ fn bad(error: &serde_saphyr::Error) -> BadYaml {
     let words = error.to_string();
     let line = words.lines().next().unwrap_or_default();
     let line = line.trim_start_matches("error: ");
-    // The place is told by us, in the same words as for every other file.
+    // We add the position ourselves, in the same form as for every other file.
     let why = line.split(" at line ").next().unwrap_or(line);
     let why =
         why.rsplit_once(": ").filter(|(before, _)| before.starts_with("line ")).map_or(why, |(_, why)| why);

@@ -5,7 +5,7 @@ use talaria_core::ids::SessionId;
 use talaria_core::transcript::Message;
 use talaria_guard::redact::redact;
 use talaria_store::{
-    ConversationPart, ImportedFrom, ImportedSession, ImportedTurn, NewSession, SessionKind, StoreError,
+    ConversationPart, ImportedFrom, ImportedSession, ImportedTurn, NewSessionRow, SessionKind, StoreError,
 };
 
 use super::{Conversation, ImportRun, PROGRAM, PastTurn, Piece};
@@ -40,14 +40,14 @@ fn new_session(
     turns: &[PastTurn],
     id: SessionId,
     run: &ImportRun,
-) -> NewSession {
+) -> NewSessionRow {
     let clean = |text: &Option<String>| {
         text.as_deref().map(|text| redact(text).into_owned()).filter(|text| !text.trim().is_empty())
     };
     let line = |text: &str| text.lines().next().unwrap_or_default().chars().take(TITLE).collect::<String>();
     let first = turns.iter().map(PastTurn::prompt).find(|prompt| !prompt.is_empty()).map(line);
     let began = turns.first().map(|turn| turn.times().0).unwrap_or_default();
-    NewSession {
+    NewSessionRow {
         id,
         kind: SessionKind::Chat,
         alias: None,
@@ -77,7 +77,7 @@ fn imported_turn(turn: &PastTurn, run: &ImportRun) -> Result<ImportedTurn, Store
 
 fn usage(conversation: &Conversation) -> Usage {
     let Conversation { input, cached, output, reasoning, .. } = *conversation;
-    // There the input does not count what came from the cache.
+    // There the input does not count cached tokens.
     let input = input.saturating_add(cached);
     Usage { input, cached, output, reasoning, total: input.saturating_add(output) }
 }

@@ -1,6 +1,6 @@
 //! Rows of the table of messages as turns that are over: redacted, bounded, in order.
 //!
-//! A person's message begins a turn. A turn that ends with words of the model is completed; of any other nobody knows
+//! A user message begins a turn. A turn that ends with words of the model is completed; of any other it is not known
 //! how it ended, and it is lost.
 
 use serde_json::Value;
@@ -73,7 +73,8 @@ impl PastTurn {
     }
 }
 
-/// Reads a row. `None` for one that nobody said: a system prompt, a note of the program, an empty answer.
+/// Reads a row. `None` for one that is not part of the conversation: a system prompt, a note of the program, an empty
+/// answer.
 pub(super) fn message(row: &Row) -> Option<PastMessage> {
     let content = row.content.as_deref().map(words).filter(|text| !text.trim().is_empty());
     let clean = |text: &str, limit: usize| cap(&redact(text), limit).into_owned();
@@ -146,7 +147,7 @@ fn part(part: &Value) -> String {
     match (part, field("text"), field("type")) {
         (Value::String(text), ..) => text.clone(),
         (_, Some(text), _) => text.to_owned(),
-        // A picture is data of a megabyte that nobody reads.
+        // An image is a megabyte of data that cannot be read.
         (_, None, Some(kind)) => format!("[{kind}]"),
         (other, None, None) => other.to_string(),
     }

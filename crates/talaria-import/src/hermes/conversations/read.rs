@@ -1,4 +1,4 @@
-//! Reading a database of Hermes, of any version: columns that are missing are empty, unknown ones are not looked at.
+//! Reading a database of Hermes, of any version: missing columns are empty, unknown ones are ignored.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -10,10 +10,10 @@ use talaria_store::StoreError;
 
 use super::Conversation;
 use super::past::{PastMessage, Row, message};
-use crate::database::{SourceDatabase, columns, text, time, wanted};
+use crate::database::{SourceDatabase, column_or_null, columns, text, time};
 use crate::error::{DatabaseError, SourceProgram};
 
-/// The newest version of its tables that was looked at.
+/// The newest schema version that was examined.
 pub(super) const KNOWN_SCHEMA: i64 = 22;
 /// Longer messages are left out: they cannot be redacted in parts.
 const LONGEST: usize = 16 * 1024 * 1024;
@@ -89,11 +89,11 @@ impl<'a> Reader<'a> {
         after: Option<&str>,
         limit: u32,
     ) -> Result<Vec<Conversation>, StoreError> {
-        let texts =
-            ["title", "model", "cwd", "parent_session_id"].map(|name| wanted(&self.sessions, name, "blob"));
-        let times = ["started_at", "ended_at"].map(|name| wanted(&self.sessions, name, "real"));
+        let texts = ["title", "model", "cwd", "parent_session_id"]
+            .map(|name| column_or_null(&self.sessions, name, "blob"));
+        let times = ["started_at", "ended_at"].map(|name| column_or_null(&self.sessions, name, "real"));
         let counts = ["input_tokens", "output_tokens", "cache_read_tokens", "reasoning_tokens"]
-            .map(|name| wanted(&self.sessions, name, "integer"));
+            .map(|name| column_or_null(&self.sessions, name, "integer"));
         let select = format!(
             "select cast(id as blob) as id, {}, {}, {} from sessions
              where typeof(id) = 'text' and id > $1 order by id limit $2",
@@ -159,8 +159,8 @@ impl<'a> Reader<'a> {
             whole("content"),
             whole("tool_calls"),
             whole("reasoning"),
-            wanted(&self.messages, "tool_call_id", "blob"),
-            wanted(&self.messages, "timestamp", "real"),
+            column_or_null(&self.messages, "tool_call_id", "blob"),
+            column_or_null(&self.messages, "timestamp", "real"),
         );
         let mut part = Part { last: after, ..Part::default() };
         let mut size = 0;
@@ -201,7 +201,7 @@ impl<'a> Reader<'a> {
 pub(super) struct Part {
     pub(super) messages: Vec<PastMessage>,
     pub(super) left_out: usize,
-    /// The last row that was looked at.
+    /// The last row that was read.
     pub(super) last: i64,
     /// There is more.
     pub(super) is_cut: bool,

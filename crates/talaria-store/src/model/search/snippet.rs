@@ -12,14 +12,14 @@ const SHOWN: usize = 160;
 /// A part of a text, in one line, and where the words are in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snippet {
-    /// The text. `…` stands for what was left out.
+    /// The text, with `…` where parts are omitted.
     pub text: String,
     /// Where the words are, in bytes of `text`, in order and apart from each other.
     pub hits: Vec<Range<usize>>,
 }
 
 impl Snippet {
-    /// The text with something in front of and behind each word.
+    /// Returns the text with a mark before and after each matched word.
     pub fn marked(&self, open: &str, close: &str) -> String {
         let mut marked =
             String::with_capacity(self.text.len() + self.hits.len() * (open.len() + close.len()));

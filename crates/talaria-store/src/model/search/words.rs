@@ -1,8 +1,8 @@
 //! What a person typed, as words. Pure.
 
-/// More words than these are not looked at.
+/// Maximum number of words; further ones are ignored.
 const MOST: usize = 16;
-/// More characters of a word than these are not looked at.
+/// Maximum number of characters of a word; further ones are ignored.
 const LONGEST: usize = 256;
 
 /// A text to be found, in lower case.
@@ -28,12 +28,12 @@ impl Word {
         &self.chars
     }
 
-    /// Is it too short for the index?
+    /// Returns whether it is too short for the index.
     pub(crate) fn is_short(&self) -> bool {
         self.chars.len() < 3
     }
 
-    /// Is it a part of this text?
+    /// Returns whether this text contains it.
     pub(crate) fn occurs_in(&self, text: &str) -> bool {
         let text: Vec<char> = text.chars().map(lower).collect();
         text.windows(self.chars.len()).any(|part| part == self.chars)
@@ -49,7 +49,7 @@ pub(crate) fn lower(c: char) -> char {
     }
 }
 
-/// Splits what was typed at blanks; what stands in quotation marks is one word.
+/// Splits the query at blanks; text in quotation marks is one word.
 pub(crate) fn parse(typed: &str) -> Vec<Word> {
     let mut words = Vec::new();
     for (number, part) in typed.replace('\0', " ").split('"').enumerate() {

@@ -1,7 +1,7 @@
 //! The connection to the client: JSON lines on stdio, or websocket frames on a unix socket, one client at a time.
 //!
-//! A socket client that goes away is replaced by the next one, and the play goes on where it was, as the real server
-//! outlives its clients. On stdio the end of the input is the end of the process.
+//! A socket client that disconnects is replaced by the next one, and the play continues where it was, as the real
+//! server outlives its clients. On stdio the end of the input is the end of the process.
 
 use std::fs::{self, Permissions};
 use std::io;
@@ -41,7 +41,7 @@ impl Link {
         Ok(Self::Socket { listener, client: None })
     }
 
-    /// Gives the next message, or nothing when the client of a stdio server has gone.
+    /// Returns the next message, or nothing when the client of a stdio server has gone.
     pub(crate) async fn next(&mut self) -> Result<Option<String>> {
         loop {
             match self {
@@ -111,7 +111,7 @@ impl Link {
         Ok(())
     }
 
-    /// Ends the connection; tells whether there can be another.
+    /// Ends the connection; returns whether there can be another.
     pub(crate) async fn close(&mut self) -> Result<bool> {
         self.flush().await?;
         match self {

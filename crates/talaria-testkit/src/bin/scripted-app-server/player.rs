@@ -70,7 +70,7 @@ impl Player {
             Directive::Raw(bytes) => self.link.send_raw(bytes).await,
             Directive::Huge(size) => self.link.send_raw(&huge(*size)).await,
             Directive::Stderr(text) => {
-                // Nobody may be reading any more.
+                // The client may have stopped reading.
                 let _ = writeln!(std::io::stderr(), "{text}");
                 Ok(())
             }

@@ -7,16 +7,16 @@
 //! | `{"reply":{…}}`, `{"reply_error":{…}}` | answers the remembered request |
 //! | `{"send":{…}}`, `{"repeat":100000,"send":{…}}` | sends a message; `$n` in its strings is the counter |
 //! | `{"raw":"text"}`, `{"raw_hex":"ff fe"}` | one line or text frame, valid or not |
-//! | `{"huge":67108864}` | one valid notification of so many bytes |
+//! | `{"huge":67108864}` | one valid notification of this many bytes |
 //! | `{"stderr":"text"}` | a line on standard error |
 //! | `{"exit":3}` | the process ends |
-//! | `{"close":true}` | the connection ends; on a socket the play goes on with the next client |
+//! | `{"close":true}` | the connection ends; on a socket the play continues with the next client |
 //! | `{"hang":true}` | from here on everything is read and logged, and nothing answered |
 //! | `{"freeze":true}` | from here on nothing is even read |
 //! | `{"on":"method","do":[…]}` | plays the list whenever that method comes and is not expected |
 //! | `{"loop":[…]}` | plays the list for ever |
 //! | `{"ignore_signals":true}` | SIGTERM and SIGINT have no effect any more |
-//! | `{"spawn":"sleep 99"}` | starts a shell command that nobody waits for |
+//! | `{"spawn":"sleep 99"}` | starts a detached shell command |
 //!
 //! A request that is neither expected nor handled is refused as 0.166 refuses an unknown method. At the end of the
 //! transcript the handlers go on until the client leaves.
@@ -123,7 +123,7 @@ pub(crate) fn fill(template: &Value, remembered: &Value) -> Value {
     }
 }
 
-/// The sandbox that was asked for, by a mode or by a permission profile, as Codex tells it back; none where nothing was
+/// The sandbox that was asked for, by a mode or by a permission profile, as Codex reports it; none where nothing was
 /// asked.
 fn sandbox(params: &Value) -> Value {
     let config = &params["config"];
@@ -142,7 +142,7 @@ fn sandbox(params: &Value) -> Value {
     }
 }
 
-/// The permission profile that was asked for, as Codex tells it back.
+/// The requested permission profile, as Codex reports it.
 fn profile(params: &Value) -> Value {
     match params["config"]["default_permissions"].as_str() {
         Some(name) => json!({ "id": name, "extends": null }),

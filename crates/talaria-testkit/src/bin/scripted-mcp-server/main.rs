@@ -3,10 +3,10 @@
 //! | tool | what it does |
 //! |---|---|
 //! | `peek` | nothing; it says of itself that it only reads |
-//! | `ask` | with `elicit` in its arguments: asks the client just that, and tells what came back; else nothing |
+//! | `ask` | with `elicit` in its arguments: asks the client just that, and returns its answer; else nothing |
 //!
-//! With `variables` in the arguments, either tells how long the values of these variables of its environment are: the
-//! values themselves would be written down by everybody who hears them.
+//! With `variables` in the arguments, either returns the lengths of these environment variables: the values themselves
+//! would be logged by every receiver.
 //!
 //! Requests are served one after the other; while the client is asked, only its answer is waited for.
 
@@ -75,14 +75,14 @@ fn tools() -> Value {
 struct Messages(Lines<StdinLock<'static>>);
 
 impl Messages {
-    /// Gives the next message; `None` when the client is gone.
+    /// Returns the next message; `None` when the client is gone.
     fn next(&mut self) -> Result<Option<Value>> {
         let Some(line) = self.0.next() else { return Ok(None) };
         let line = line.context("read")?;
         serde_json::from_str(&line).with_context(|| format!("not JSON: {line}")).map(Some)
     }
 
-    /// Asks the client and gives its answer, result or error, as text.
+    /// Asks the client and returns its answer, result or error, as text.
     fn ask(&mut self, question: &Value) -> Result<String> {
         send(&json!({ "id": OURS, "method": "elicitation/create", "params": question }));
         while let Some(message) = self.next()? {

@@ -20,9 +20,9 @@ pub(crate) struct Server {
     version: String,
     threads: BTreeMap<String, Thread>,
     clients: BTreeMap<u64, UnboundedSender<String>>,
-    /// Who hears of which thread.
+    /// The subscribers of each thread.
     followers: BTreeSet<(String, u64)>,
-    /// Requests that nobody has answered, by id.
+    /// Open requests, by id.
     pending: BTreeMap<u64, Pending>,
     next_request: u64,
 }
@@ -160,7 +160,7 @@ impl Server {
         })
     }
 
-    /// A thread that can be taken up, from its file if need be.
+    /// Loads a thread, from its file if necessary.
     fn loaded(&mut self, id: &str) -> Result<&Thread, Refusal> {
         let missing = || Refusal(format!("no rollout found for thread id {id}"));
         if !self.threads.contains_key(id) {
@@ -308,7 +308,7 @@ impl Server {
 
     fn send(&self, client: u64, message: &Value) {
         if let Some(sender) = self.clients.get(&client) {
-            // One that is just leaving hears nothing any more.
+            // A client that is disconnecting gets nothing any more.
             let _ = sender.send(message.to_string());
         }
     }

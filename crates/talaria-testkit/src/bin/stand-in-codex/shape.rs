@@ -30,7 +30,7 @@ pub(crate) fn opened(thread: &Thread, status: &Value, version: &str, asked: &Val
     })
 }
 
-/// A thread as it is told.
+/// A thread as it is sent to clients.
 pub(crate) fn thread(thread: &Thread, status: &Value, version: &str, turns: Vec<Value>) -> Value {
     let preview = thread.turns.first().map(|turn| turn.prompt.as_str()).unwrap_or_default();
     json!({
@@ -55,7 +55,7 @@ pub(crate) fn turn(turn: &Turn) -> Value {
     told
 }
 
-/// A turn without its items, as it is told while it runs.
+/// A turn without its items, as it is sent while it runs.
 pub(crate) fn turn_head(turn: &Turn) -> Value {
     json!({
         "id": turn.id, "rootTurnId": turn.id, "items": [], "itemsView": "notLoaded", "status": turn.status,

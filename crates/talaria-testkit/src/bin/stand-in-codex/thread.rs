@@ -37,7 +37,7 @@ impl Thread {
         let mut thread = Self::new(sessions, id.to_owned(), String::new());
         let text = fs::read_to_string(&thread.path).ok()?;
         for line in text.lines() {
-            // Whoever was killed may have left half a line.
+            // A killed process may have left half a line.
             let Ok(line) = serde_json::from_str::<Value>(line) else { continue };
             let (payload, last) = (&line["payload"], thread.turns.last_mut());
             match (line["type"].as_str()?, payload["type"].as_str().unwrap_or_default(), last) {
@@ -45,7 +45,7 @@ impl Thread {
                 (_, "task_started", _) => thread.turns.push(Turn {
                     id: payload["turn_id"].as_str()?.to_owned(),
                     prompt: String::new(),
-                    // Whoever ran it is gone.
+                    // The process that ran it is gone.
                     status: "interrupted",
                     items: Vec::new(),
                 }),
@@ -58,7 +58,7 @@ impl Thread {
         Some(thread)
     }
 
-    /// Can another connection or process take it up?
+    /// Returns whether another connection or process can resume it.
     pub(crate) fn is_kept(&self) -> bool {
         self.file.is_some()
     }
@@ -112,7 +112,7 @@ impl Thread {
         self.write(&json!({ "type": "event_msg", "payload": payload }));
     }
 
-    /// One write a line: it is there when this returns, whoever is killed then.
+    /// One write per line: it is durable when this returns, even if the process is killed.
     fn write(&mut self, line: &Value) {
         if let Some(file) = &mut self.file {
             let _ = file.write_all(format!("{line}\n").as_bytes());

@@ -7,8 +7,8 @@ use talaria_import::hermes::UndoneFiles;
 use super::super::undo_report::UndoReport;
 use super::*;
 
-fn left(key: &str, why: &str, near: Option<&str>) -> Left {
-    Left { key: key.to_owned(), why: why.to_owned(), near: near.map(str::to_owned) }
+fn left(key: &str, why: &str, near: Option<&str>) -> SkippedSetting {
+    SkippedSetting { key: key.to_owned(), why: why.to_owned(), near: near.map(str::to_owned) }
 }
 
 fn report() -> Report {
@@ -17,18 +17,18 @@ fn report() -> Report {
         used_by: vec![place.to_owned()],
         found_in: found.map(str::to_owned),
     };
-    let file = |path: &str, why: &str| LeftFile { path: path.to_owned(), why: why.to_owned() };
+    let file = |path: &str, why: &str| SkippedFile { path: path.to_owned(), why: why.to_owned() };
     Report {
         home: "/home/ada/.hermes".to_owned(),
         ours: "/home/ada/.talaria".to_owned(),
         settings: Settings {
-            taken: vec![Taken {
+            taken: vec![ImportedSetting {
                 from: "agent.reasoning_effort".to_owned(),
                 key: "model.effort".to_owned(),
                 value: "\"high\"".to_owned(),
             }],
             already_here: 2,
-            kept: vec![Kept { from: "model".to_owned(), key: "model.default".to_owned() }],
+            kept: vec![KeptSetting { from: "model".to_owned(), key: "model.default".to_owned() }],
             not_taken: vec![
                 left("approvals.mode", "too much \u{1b}[2J", Some("approvals.mode")),
                 left("command_allowlist", "too much", Some("approvals.allow")),
@@ -149,7 +149,7 @@ fn an_import_that_brought_nothing_offers_nothing_to_take_back() {
 
 #[test]
 fn what_was_taken_back_is_told_with_what_stays() {
-    let left = LeftFile { path: "memories/MEMORY.md".to_owned(), why: "it was changed since".to_owned() };
+    let left = SkippedFile { path: "memories/MEMORY.md".to_owned(), why: "it was changed since".to_owned() };
     let report = UndoReport {
         home: "/home/ada/.hermes".to_owned(),
         files: UndoneFiles {

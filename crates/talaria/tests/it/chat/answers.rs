@@ -1,6 +1,6 @@
 //! Answers: formatted while they come, whole when they are there, at their columns whatever the script.
 
-use talaria_scripted::{Gate, PlanStatus, Reply};
+use talaria_scripted::{Gate, PlanStepStatus, Reply};
 use talaria_testkit::screen::{Color, Screen};
 use talaria_testkit::{Codex, Key};
 
@@ -57,8 +57,11 @@ async fn an_answer_is_formatted_as_it_comes(codex: Codex) {
 #[tokio::test]
 async fn the_steps_of_a_turn_stay_on_the_screen() {
     let stage = Stage::usual().await;
-    let steps =
-        [("Count", PlanStatus::Completed), ("Write", PlanStatus::InProgress), ("Check", PlanStatus::Pending)];
+    let steps = [
+        ("Count", PlanStepStatus::Completed),
+        ("Write", PlanStepStatus::InProgress),
+        ("Check", PlanStepStatus::Pending),
+    ];
     stage
         .scene
         .model

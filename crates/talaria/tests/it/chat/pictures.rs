@@ -3,7 +3,7 @@
 use std::fs;
 
 use expect_test::expect_file;
-use talaria_scripted::{PlanStatus, Reply, Usage};
+use talaria_scripted::{ModelUsage, PlanStepStatus, Reply};
 use talaria_testkit::Terminal;
 use talaria_testkit::screen::{Color, Screen};
 
@@ -17,10 +17,10 @@ pub fn discounted(cents: u32, percent: u32) -> u32 {
 }
 ";
 
-const STEPS: [(&str, PlanStatus); 3] = [
-    ("Find where the discount is taken", PlanStatus::Completed),
-    ("Round to the nearest cent", PlanStatus::InProgress),
-    ("Check the prices", PlanStatus::Pending),
+const STEPS: [(&str, PlanStepStatus); 3] = [
+    ("Find where the discount is taken", PlanStepStatus::Completed),
+    ("Round to the nearest cent", PlanStepStatus::InProgress),
+    ("Check the prices", PlanStepStatus::Pending),
 ];
 
 const PATCH: &str = "\
@@ -66,8 +66,8 @@ async fn draw(stage: &Stage, name: &str, terminal: &mut Terminal) {
     committed.assert_eq(&drawn(&screen));
 }
 
-fn usage(input: u64) -> Usage {
-    Usage { input, cached: input / 2, output: 220, reasoning: 90 }
+fn usage(input: u64) -> ModelUsage {
+    ModelUsage { input, cached: input / 2, output: 220, reasoning: 90 }
 }
 
 async fn question(terminal: &mut Terminal, text: &str) -> Screen {

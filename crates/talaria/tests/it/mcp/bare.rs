@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rustix::process::{Signal, kill_process};
 use serde_json::json;
-use talaria_scripted::{Gate, Reply, Usage};
+use talaria_scripted::{Gate, ModelUsage, Reply};
 use talaria_testkit::Codex;
 
 use super::wire::Wire;
@@ -262,7 +262,7 @@ async fn secrets_are_masked_and_hostile_text_is_harmless() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_tokens_of_a_task_are_those_of_all_its_turns() {
     let scene = Scene::real(&Codex::v0_166()).await;
-    let usage = |input, output| Usage { input, cached: 100, output, reasoning: 5 };
+    let usage = |input, output| ModelUsage { input, cached: 100, output, reasoning: 5 };
     scene.model.push(Reply::say("First.").usage(usage(900, 40)));
     scene.model.push(Reply::say("Second.").usage(usage(1300, 60)));
     let mut wire = Wire::greeted(&scene).await;

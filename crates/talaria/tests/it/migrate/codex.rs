@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 use talaria_scripted::Reply;
-use talaria_testkit::{Client, Codex, mcp_server};
+use talaria_testkit::{Codex, RawCodex, mcp_server};
 
 use super::{codex_file, codex_text, configure_more};
 use crate::scene::{Scene, both_versions};
@@ -200,7 +200,7 @@ async fn every_value_comes_back_from_codex_as_it_was(codex: Codex) {
     let args = toml_edit::Array::from_iter(values);
     configure_more(&scene, &format!("[mcp_servers.odd]\ncommand = \"/bin/true\"\nargs = {args}\n"));
     scene.run(&["migrate", "--yes"]).await.exits(0);
-    let mut client = Client::connect(&codex.native, &scene.codex_home).await;
+    let mut client = RawCodex::connect(&codex.native, &scene.codex_home).await;
     let read = client.call("config/read", json!({ "includeLayers": false })).await;
     assert_eq!(read["config"]["mcp_servers"]["odd"]["args"], json!(values));
     client.end().await;

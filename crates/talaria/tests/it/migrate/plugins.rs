@@ -81,7 +81,7 @@ async fn a_list_that_fails_is_a_warning_and_the_rest_is_migrated() {
     let ended = scene.run(&["migrate", "--yes"]).await.exits(0);
     ended.prints(&[
         "migrated  server talaria-tools\n",
-        "warning: plugins were not looked for: ",
+        "warning: plugins were not listed: ",
         "no way out",
         "config.toml: written\n",
     ]);

@@ -12,7 +12,7 @@ use talaria_core::ids::TicketId;
 use talaria_core::request::Who;
 use talaria_server::client::{Client, ClientError};
 use talaria_testkit::app_server::copy_program;
-use talaria_testkit::fault_points::Held;
+use talaria_testkit::fault_points::HeldEngine;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
@@ -131,7 +131,7 @@ async fn drive(
 pub(crate) async fn strike(
     lane: &mut Lane,
     strike: Strike,
-    held: Held,
+    held: HeldEngine,
     people: &mut People,
     codex: &[i32],
     newer: &Path,

@@ -30,7 +30,7 @@ impl Actor {
             tokio::select! {
                 work = self.inbox.recv() => break Some(work),
                 () = tokio::time::sleep(patience) => break None,
-                () = self.engine.hosts.crowded(), if is_spared && feed.is_none() => break None,
+                () = self.engine.hosts.wait_until_full(), if is_spared && feed.is_none() => break None,
                 () = sleep_until(due) => {
                     if let Some(journal) = &mut journal {
                         // Nothing can be written any more: the next engine asks again.

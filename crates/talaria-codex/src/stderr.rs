@@ -1,9 +1,9 @@
-//! What Codex writes to its standard error: read to the end so that Codex never blocks on it, the last lines kept.
+//! The standard error of Codex: read to the end so that Codex never blocks on it, with the last lines kept.
 //!
-//! The lines are for people, after something went wrong; whoever shows them redacts them. Colours are removed. A mark
-//! tells the lines of one turn from those before it. A kept host writes to a file, since a pipe would break with us; it
-//! is read whenever somebody asks, and emptied when it has grown large. The file has no name, because what Codex says may
-//! hold secrets: only the process itself still has it, and the next engine gets it from there.
+//! The lines are for people, after a failure; the code that shows them redacts them. Colours are removed. A mark
+//! separates the lines of one turn from earlier ones. A kept host writes to a file, since a pipe would break with us;
+//! it is read on demand, and truncated when it has grown large. The file is unlinked, because its lines may hold
+//! secrets: only the process itself still has it open, and the next engine opens it through the process.
 
 use std::collections::VecDeque;
 use std::fs::{self, File, OpenOptions};
@@ -24,28 +24,28 @@ const FILE_BYTES: u64 = 1024 * 1024;
 
 /// The last lines of a standard error.
 #[derive(Clone, Debug, Default)]
-pub struct Complaints {
-    kept: Arc<Mutex<Kept>>,
+pub struct HostStderr {
+    kept: Arc<Mutex<StderrLines>>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct StderrLines {
     lines: VecDeque<String>,
-    /// How many there were, those that are no longer kept included.
+    /// Lines seen, including those that are no longer kept.
     seen: usize,
-    /// What came before concerns nothing that runs now.
-    done_with: usize,
+    /// Lines before this one belong to nothing that runs now.
+    quoted_from: usize,
     /// The beginning of a line that is not finished.
-    begun: Vec<u8>,
+    partial: Vec<u8>,
     /// Where the rest is read from, if it is a file.
     file: Option<File>,
 }
 
-/// A place among the lines.
+/// A position among the lines.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Mark(usize);
+pub(crate) struct StderrMark(usize);
 
-impl Complaints {
+impl HostStderr {
     /// Reads a pipe to its end.
     pub(crate) async fn read(self, pipe: ChildStderr) {
         let mut pipe = BufReader::new(pipe);
@@ -56,26 +56,26 @@ impl Complaints {
         self.finish();
     }
 
-    /// Nothing more comes: what was begun is a line too.
+    /// Ends the input: an unfinished line counts as a line.
     pub(crate) fn finish(&self) {
         let mut kept = self.lock();
-        if !kept.begun.is_empty() {
+        if !kept.partial.is_empty() {
             kept.finish_line();
         }
     }
 
-    /// The complaints in a file without a name, made in this directory. Gives also the file for the process to write to,
-    /// always at its end, so that it can be emptied under it.
-    pub(crate) fn in_nameless_file(directory: &Path) -> io::Result<(Self, File)> {
+    /// Creates an unlinked file in this directory. Also returns the file for the process to write to, in append mode,
+    /// so that it can be truncated meanwhile.
+    pub(crate) fn in_unlinked_file(directory: &Path) -> io::Result<(Self, File)> {
         let path = directory.join("stderr");
         let writer = OpenOptions::new().append(true).create_new(true).mode(0o600).open(&path)?;
-        let complaints = Self::in_file(&path);
+        let stderr = Self::in_file(&path);
         fs::remove_file(&path)?;
-        Ok((complaints?, writer))
+        Ok((stderr?, writer))
     }
 
-    /// The complaints of a process that somebody else started, those included that were there before. Where a process
-    /// cannot be asked for its files (macOS), what it says from now on is not known.
+    /// The standard error of a process that an earlier engine started, including earlier lines. Where the files of a
+    /// process cannot be opened (macOS), there are no lines.
     pub(crate) fn of_process(pid: i32) -> Self {
         Self::in_file(Path::new(&format!("/proc/{pid}/fd/2"))).unwrap_or_default()
     }
@@ -86,10 +86,10 @@ impl Complaints {
             return Ok(Self::default());
         }
         let file = OpenOptions::new().read(true).write(true).open(path)?;
-        let complaints = Self::default();
-        complaints.guard().file = Some(file);
-        complaints.refresh();
-        Ok(complaints)
+        let stderr = Self::default();
+        stderr.guard().file = Some(file);
+        stderr.refresh();
+        Ok(stderr)
     }
 
     /// Reads what came since, and empties the file if it is large. What is written between the two is lost.
@@ -104,27 +104,27 @@ impl Complaints {
     }
 
     /// Where the lines end now.
-    pub(crate) fn mark(&self) -> Mark {
-        Mark(self.lock().seen)
+    pub(crate) fn mark(&self) -> StderrMark {
+        StderrMark(self.lock().seen)
     }
 
     /// The lines after a mark, as far as they are kept.
-    pub(crate) fn since(&self, mark: Mark) -> Vec<String> {
+    pub(crate) fn since(&self, mark: StderrMark) -> Vec<String> {
         let kept = self.lock();
         kept.tail(kept.seen.saturating_sub(mark.0))
     }
 
-    /// Notes that what was said so far concerns nothing that is to come: it is not quoted any more.
-    pub(crate) fn be_done_with(&self) {
+    /// Marks all lines so far as unrelated to what follows: they are no longer quoted.
+    pub(crate) fn stop_quoting(&self) {
         let mut kept = self.lock();
-        kept.done_with = kept.seen;
+        kept.quoted_from = kept.seen;
     }
 
-    /// The last lines that say something, below a heading that tells how many they are; empty if there are none.
+    /// Returns the last non-empty lines below a heading with their number; empty if there are none.
     pub(crate) fn quoted(&self, count: usize) -> String {
         let kept = self.lock();
         let forgotten = kept.seen - kept.lines.len();
-        let current = kept.lines.iter().skip(kept.done_with.saturating_sub(forgotten));
+        let current = kept.lines.iter().skip(kept.quoted_from.saturating_sub(forgotten));
         let said: Vec<&str> = current.map(|line| line.trim_end()).filter(|line| !line.is_empty()).collect();
         let last = &said[said.len().saturating_sub(count)..];
         let heading = match last.len() {
@@ -135,26 +135,26 @@ impl Complaints {
         last.iter().fold(heading, |text, line| format!("{text}\n  {line}"))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept> {
+    fn lock(&self) -> MutexGuard<'_, StderrLines> {
         let mut kept = self.guard();
         kept.read_file();
         kept
     }
 
-    fn guard(&self) -> MutexGuard<'_, Kept> {
+    fn guard(&self) -> MutexGuard<'_, StderrLines> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Kept {
-    /// A file that cannot be read has nothing new: complaints are never a reason to fail.
+impl StderrLines {
+    /// A file that cannot be read has nothing new: standard error is never a reason to fail.
     fn read_file(&mut self) {
         let Some(mut file) = self.file.take() else { return };
         let size = file.metadata().map_or(0, |file| file.len());
-        // After a long time without anybody it may be of any size; only its end is of interest.
+        // After a long time without a reader it may be of any size; only its end is of interest.
         if size > FILE_BYTES && file.stream_position().is_ok_and(|at| at < size - FILE_BYTES) {
             let _ = file.seek(SeekFrom::Start(size - FILE_BYTES));
-            self.begun.clear();
+            self.partial.clear();
         }
         let mut chunk = [0; 8192];
         while let Ok(read @ 1..) = file.read(&mut chunk) {
@@ -170,14 +170,14 @@ impl Kept {
         for &byte in bytes {
             match byte {
                 b'\n' => self.finish_line(),
-                _ if self.begun.len() < LINE_BYTES => self.begun.push(byte),
+                _ if self.partial.len() < LINE_BYTES => self.partial.push(byte),
                 _ => {}
             }
         }
     }
 
     fn finish_line(&mut self) {
-        let line = std::mem::take(&mut self.begun);
+        let line = std::mem::take(&mut self.partial);
         self.keep(&line);
     }
 
@@ -186,7 +186,7 @@ impl Kept {
             self.lines.pop_front();
         }
         self.seen += 1;
-        self.lines.push_back(without_escapes(&String::from_utf8_lossy(line)));
+        self.lines.push_back(strip_escapes(&String::from_utf8_lossy(line)));
     }
 
     fn tail(&self, count: usize) -> Vec<String> {
@@ -194,8 +194,8 @@ impl Kept {
     }
 }
 
-/// Removes colour sequences: Codex writes them also when nobody looks.
-fn without_escapes(line: &str) -> String {
+/// Removes colour sequences: Codex writes them even when it has no terminal.
+fn strip_escapes(line: &str) -> String {
     let mut plain = String::with_capacity(line.len());
     let mut characters = line.chars();
     while let Some(character) = characters.next() {
@@ -215,81 +215,81 @@ mod tests {
 
     use super::*;
 
-    fn complaints(lines: &[&str]) -> Complaints {
-        let complaints = Complaints::default();
-        lines.iter().for_each(|line| complaints.lock().keep(line.as_bytes()));
-        complaints
+    fn stderr(lines: &[&str]) -> HostStderr {
+        let stderr = HostStderr::default();
+        lines.iter().for_each(|line| stderr.lock().keep(line.as_bytes()));
+        stderr
     }
 
     #[test]
     fn colours_are_removed_from_complaints() {
-        assert_eq!(without_escapes("\u{1b}[2m2026\u{1b}[0m \u{1b}[31mERROR\u{1b}[0m x"), "2026 ERROR x");
+        assert_eq!(strip_escapes("\u{1b}[2m2026\u{1b}[0m \u{1b}[31mERROR\u{1b}[0m x"), "2026 ERROR x");
     }
 
     #[test]
     fn the_heading_counts_the_lines_that_are_shown() {
-        assert_eq!(complaints(&["", "  "]).quoted(20), "");
-        assert_eq!(complaints(&["", "a  "]).quoted(20), "\ncodex stderr (last line):\n  a");
-        let many = complaints(&["a", "", "b", "   ", "c", ""]);
+        assert_eq!(stderr(&["", "  "]).quoted(20), "");
+        assert_eq!(stderr(&["", "a  "]).quoted(20), "\ncodex stderr (last line):\n  a");
+        let many = stderr(&["a", "", "b", "   ", "c", ""]);
         assert_eq!(many.quoted(2), "\ncodex stderr (last 2 lines):\n  b\n  c");
         assert_eq!(many.quoted(20), "\ncodex stderr (last 3 lines):\n  a\n  b\n  c");
     }
 
     #[test]
     fn what_is_done_with_is_not_quoted() {
-        let complaints = complaints(&["old"]);
-        complaints.be_done_with();
-        assert_eq!(complaints.quoted(20), "");
-        complaints.lock().keep(b"new");
-        assert_eq!(complaints.quoted(20), "\ncodex stderr (last line):\n  new");
-        (0..LINES * 2).for_each(|_| complaints.lock().keep(b"flood"));
-        assert!(complaints.quoted(20).starts_with("\ncodex stderr (last 20 lines):\n  flood"));
-        complaints.be_done_with();
-        assert_eq!(complaints.quoted(20), "");
+        let stderr = stderr(&["old"]);
+        stderr.stop_quoting();
+        assert_eq!(stderr.quoted(20), "");
+        stderr.lock().keep(b"new");
+        assert_eq!(stderr.quoted(20), "\ncodex stderr (last line):\n  new");
+        (0..LINES * 2).for_each(|_| stderr.lock().keep(b"flood"));
+        assert!(stderr.quoted(20).starts_with("\ncodex stderr (last 20 lines):\n  flood"));
+        stderr.stop_quoting();
+        assert_eq!(stderr.quoted(20), "");
     }
 
     #[test]
     fn the_lines_of_a_turn_are_those_after_its_mark() {
-        let complaints = complaints(&["before"]);
-        let mark = complaints.mark();
-        assert!(complaints.since(mark).is_empty());
-        complaints.lock().keep(b"after");
-        assert_eq!(complaints.since(mark), ["after"]);
-        (0..LINES * 2).for_each(|_| complaints.lock().keep(b"flood"));
-        assert_eq!(complaints.since(mark).len(), LINES);
+        let stderr = stderr(&["before"]);
+        let mark = stderr.mark();
+        assert!(stderr.since(mark).is_empty());
+        stderr.lock().keep(b"after");
+        assert_eq!(stderr.since(mark), ["after"]);
+        (0..LINES * 2).for_each(|_| stderr.lock().keep(b"flood"));
+        assert_eq!(stderr.since(mark).len(), LINES);
     }
 
     #[test]
     fn a_file_is_read_as_it_grows_and_has_no_name() {
         let folder = tempfile::tempdir().unwrap();
-        let (complaints, mut writer) = Complaints::in_nameless_file(folder.path()).unwrap();
+        let (stderr, mut writer) = HostStderr::in_unlinked_file(folder.path()).unwrap();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
         writer.write_all(b"one\ntw").unwrap();
-        let mark = complaints.mark();
-        assert_eq!(complaints.tail(5), ["one"]);
+        let mark = stderr.mark();
+        assert_eq!(stderr.tail(5), ["one"]);
         writer.write_all(b"o\nthree\n").unwrap();
-        assert_eq!(complaints.since(mark), ["two", "three"]);
+        assert_eq!(stderr.since(mark), ["two", "three"]);
     }
 
     #[test]
     fn what_is_no_file_is_not_waited_for() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(Complaints::in_file(folder.path()).unwrap().tail(1).is_empty());
-        assert!(Complaints::of_process(i32::MAX).tail(1).is_empty());
+        assert!(HostStderr::in_file(folder.path()).unwrap().tail(1).is_empty());
+        assert!(HostStderr::of_process(i32::MAX).tail(1).is_empty());
     }
 
     #[test]
     fn a_file_that_grows_large_is_emptied_under_its_writer_and_its_end_is_kept() {
         let folder = tempfile::tempdir().unwrap();
-        let (complaints, mut writer) = Complaints::in_nameless_file(folder.path()).unwrap();
+        let (stderr, mut writer) = HostStderr::in_unlinked_file(folder.path()).unwrap();
         let flood: String = (0..120_000).map(|n| format!("{n:09}\n")).collect();
         for _ in 0..3 {
             writer.write_all(flood.as_bytes()).unwrap();
-            assert_eq!(complaints.tail(1), ["000119999"]);
+            assert_eq!(stderr.tail(1), ["000119999"]);
             assert_eq!(writer.metadata().unwrap().len(), 0);
         }
         writer.write_all(b"last\n").unwrap();
-        assert_eq!(complaints.tail(2), ["000119999", "last"]);
+        assert_eq!(stderr.tail(2), ["000119999", "last"]);
         assert_eq!(writer.metadata().unwrap().len(), 5);
     }
 }

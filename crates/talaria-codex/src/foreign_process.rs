@@ -1,8 +1,7 @@
 //! A process that is not our child: pinned so that its end is noticed and no other process is ever signalled for it.
 //!
-//! Linux gives a descriptor that stays with the process whatever becomes of its number; a process that has ended and is
-//! only waiting for its new parent counts as ended. Where there is none, the number is looked at now and then, and
-//! before each signal the start time is compared.
+//! Linux has a descriptor (pidfd) that stays with the process even if its pid is reused; a zombie counts as ended.
+//! Elsewhere the pid is polled, and the start time is compared before each signal.
 
 use std::time::Duration;
 
@@ -10,30 +9,30 @@ use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 
 use super::descendants;
 
-/// How often a process is looked at that cannot be waited for.
+/// Poll interval for a process that cannot be waited for.
 const LOOK: Duration = Duration::from_millis(250);
-/// Every how many looks the start time is compared as well: the number may have been used again.
+/// Every this many polls the start time is compared as well: the pid may have been reused.
 const COMPARE: u32 = 20;
 
 /// A living process, by pid and start time.
 #[derive(Clone, Debug)]
-pub struct Stranger {
+pub struct ForeignProcess {
     pid: Pid,
     started: String,
     #[cfg(target_os = "linux")]
     descriptor: Option<std::sync::Arc<std::os::fd::OwnedFd>>,
 }
 
-impl Stranger {
+impl ForeignProcess {
     /// Pins a process; `None` if there is none with this number and start time.
     pub fn pin(number: i32, started: &str) -> Option<Self> {
         let pid = Pid::from_raw(number)?;
-        // Opened first and compared then: what the descriptor holds is what had the number in between.
+        // Opened first and compared then: the descriptor refers to the process that had the pid in between.
         #[cfg(target_os = "linux")]
         let descriptor = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty())
             .ok()
             .map(std::sync::Arc::new);
-        (descendants::started(number).as_deref() == Some(started)).then(|| Self {
+        (descendants::start_time(number).as_deref() == Some(started)).then(|| Self {
             pid,
             started: started.to_owned(),
             #[cfg(target_os = "linux")]
@@ -46,7 +45,7 @@ impl Stranger {
         self.pid
     }
 
-    /// Signals it, and nothing else: not its group, whose number may be somebody else's by now.
+    /// Signals it alone, not its group, whose id may have been reused.
     pub(crate) fn signal(&self, signal: Signal) {
         // It may have ended just now.
         #[cfg(target_os = "linux")]
@@ -60,7 +59,7 @@ impl Stranger {
     }
 
     /// Waits for its end.
-    pub(crate) async fn ended(&self) {
+    pub(crate) async fn wait(&self) {
         #[cfg(target_os = "linux")]
         if let Some(descriptor) = &self.descriptor
             && let Ok(readable) = watch(std::sync::Arc::clone(descriptor))
@@ -68,10 +67,10 @@ impl Stranger {
         {
             return;
         }
-        self.look_until_ended().await;
+        self.poll_until_ended().await;
     }
 
-    async fn look_until_ended(&self) {
+    async fn poll_until_ended(&self) {
         let mut looks = 0_u32;
         loop {
             looks = looks.wrapping_add(1);
@@ -88,7 +87,7 @@ impl Stranger {
     }
 
     fn is_there(&self) -> bool {
-        descendants::started(self.pid.as_raw_nonzero().get()).as_deref() == Some(&self.started)
+        descendants::start_time(self.pid.as_raw_nonzero().get()).as_deref() == Some(&self.started)
     }
 }
 
@@ -114,29 +113,32 @@ mod tests {
     #[tokio::test]
     async fn the_end_of_a_pinned_process_is_noticed_although_nobody_has_reaped_it() {
         let (mut child, pid) = sleeper();
-        let stranger = Stranger::pin(pid, &descendants::started(pid).unwrap()).unwrap();
-        let waiting = stranger.ended();
+        let foreign = ForeignProcess::pin(pid, &descendants::start_time(pid).unwrap()).unwrap();
+        let waiting = foreign.wait();
         tokio::pin!(waiting);
         assert!(futures_util::poll!(&mut waiting).is_pending());
-        stranger.signal(Signal::KILL);
+        foreign.signal(Signal::KILL);
         waiting.await;
-        assert!(Stranger::pin(pid, &stranger.started).is_none(), "what only waits to be reaped has ended");
+        assert!(
+            ForeignProcess::pin(pid, &foreign.started).is_none(),
+            "what only waits to be reaped has ended"
+        );
         assert!(!child.wait().unwrap().success());
     }
 
     #[tokio::test]
     async fn without_a_descriptor_the_end_is_noticed_by_looking() {
         let (mut child, pid) = sleeper();
-        let stranger = Stranger::pin(pid, &descendants::started(pid).unwrap()).unwrap();
+        let foreign = ForeignProcess::pin(pid, &descendants::start_time(pid).unwrap()).unwrap();
         child.kill().unwrap();
         child.wait().unwrap();
-        stranger.look_until_ended().await;
+        foreign.poll_until_ended().await;
     }
 
     #[test]
     fn a_number_that_was_used_again_is_not_pinned() {
         let (mut child, pid) = sleeper();
-        assert!(Stranger::pin(pid, "some-other-start").is_none());
+        assert!(ForeignProcess::pin(pid, "some-other-start").is_none());
         assert!(child.try_wait().unwrap().is_none());
         child.kill().unwrap();
         child.wait().unwrap();

@@ -1,6 +1,6 @@
-//! Many rows with one statement.
+//! Inserts many rows with one statement.
 //!
-//! A statement for 64 rows takes 2 as well: what is not bound is null, and null rows are left out. So there are three
+//! A statement for 32 rows takes 2 as well: unbound values are null, and null rows are skipped. So there are three
 //! statements per table that SQLite keeps prepared, whatever the number of rows. Values are bound, not packed into a
 //! JSON text: that text would be written and parsed twice. The placeholders have no numbers, because for each number
 //! SQLite walks through all of them.
@@ -19,7 +19,7 @@ use crate::model::message::NewMessage;
 /// For how many rows there are statements.
 const SIZES: [usize; 3] = [4, 32, 256];
 
-/// A session that is not as it was thought to be gets no number, which is an error.
+/// A session that differs from what is remembered of it gets no number, which is an error.
 const UPDATE_SESSIONS: &str = "
     update session set
         last_seq = case when last_seq = progress.value ->> 4
@@ -33,7 +33,7 @@ const UPDATE_SESSIONS: &str = "
 /// The texts of the statements, made once each.
 #[derive(Default, Debug)]
 pub(crate) struct Statements {
-    made: HashMap<(Start, Fat, usize), Arc<str>>,
+    made: HashMap<(Start, BulkInsert, usize), Arc<str>>,
 }
 
 /// What comes before the rows.
@@ -55,7 +55,7 @@ pub(crate) enum Then {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Fat {
+enum BulkInsert {
     Events,
     /// Events and what becomes of their sessions.
     LastEvents,
@@ -66,20 +66,20 @@ enum Fat {
 
 impl Statements {
     /// The text of a statement. The transaction is begun with the first one.
-    fn text(&mut self, start: &mut Start, fat: Fat, rows: usize) -> Arc<str> {
+    fn text(&mut self, start: &mut Start, insert: BulkInsert, rows: usize) -> Arc<str> {
         let start = std::mem::replace(start, Start::Begun);
-        let text = self.made.entry((start, fat, rows)).or_insert_with(|| {
+        let text = self.made.entry((start, insert, rows)).or_insert_with(|| {
             let begin = match start {
                 Start::Begin => "begin immediate;",
                 Start::Begun => "",
             };
-            match fat {
-                Fat::Events => format!("{begin} {}", insert_events(rows)),
-                Fat::LastEvents => format!("{begin} {UPDATE_SESSIONS} {}", insert_events(rows)),
-                Fat::LastEventsAndCommit => {
+            match insert {
+                BulkInsert::Events => format!("{begin} {}", insert_events(rows)),
+                BulkInsert::LastEvents => format!("{begin} {UPDATE_SESSIONS} {}", insert_events(rows)),
+                BulkInsert::LastEventsAndCommit => {
                     format!("{begin} {UPDATE_SESSIONS} {} commit", insert_events(rows))
                 }
-                Fat::Messages => format!("{begin} {}", insert_messages(rows)),
+                BulkInsert::Messages => format!("{begin} {}", insert_messages(rows)),
             }
             .into()
         });
@@ -115,7 +115,7 @@ pub(crate) struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// Takes those of a batch; gives about how many bytes they are.
+    /// Takes those of a batch; returns their approximate size in bytes.
     pub(crate) fn add(&mut self, batch: &'a Batch, appended: Appended) -> usize {
         let mut bytes = 0;
         for (seq, event) in (appended.first_seq..).zip(&batch.events) {
@@ -134,7 +134,7 @@ impl<'a> Rows<'a> {
         bytes
     }
 
-    /// Inserts them and brings the sessions up to date.
+    /// Inserts them and updates the sessions.
     pub(crate) async fn insert(
         &self,
         conn: &mut SqliteConnection,
@@ -150,22 +150,24 @@ impl<'a> Rows<'a> {
                 values.number(Some(*seq))?.text(&message.role)?.text(&searchable(&message.text))?;
                 values.text(&message.json)?.number(Some(batch.at))?;
             }
-            values.execute(conn, statements.text(&mut start, Fat::Messages, size(chunk.len()))).await?;
+            values
+                .execute(conn, statements.text(&mut start, BulkInsert::Messages, size(chunk.len())))
+                .await?;
         }
         let most = SIZES[SIZES.len() - 1];
         let (before, last) = self.events.split_at(self.events.len().saturating_sub(1) / most * most);
         for chunk in before.chunks(most) {
             let values = Values::default().events(chunk)?;
-            values.execute(conn, statements.text(&mut start, Fat::Events, size(chunk.len()))).await?;
+            values.execute(conn, statements.text(&mut start, BulkInsert::Events, size(chunk.len()))).await?;
         }
         let mut values = Values::default();
         values.text(progress)?;
         let values = values.events(last)?;
-        let fat = match then {
-            Then::Commit => Fat::LastEventsAndCommit,
-            Then::Continue => Fat::LastEvents,
+        let insert = match then {
+            Then::Commit => BulkInsert::LastEventsAndCommit,
+            Then::Continue => BulkInsert::LastEvents,
         };
-        values.execute(conn, statements.text(&mut start, fat, size(last.len()))).await
+        values.execute(conn, statements.text(&mut start, insert, size(last.len()))).await
     }
 }
 
@@ -196,13 +198,13 @@ impl Values {
     }
 
     async fn execute(self, conn: &mut SqliteConnection, text: Arc<str>) -> Result<(), StoreError> {
-        // The text is made of nothing but placeholders and what stands in this file.
+        // The SQL consists of placeholders and constants of this file only.
         sqlx::query_with(AssertSqlSafe(text), self.0).execute(conn).await?;
         Ok(())
     }
 }
 
-/// The smallest statement that takes so many rows.
+/// Returns the smallest statement that takes this many rows.
 fn size(rows: usize) -> usize {
     SIZES.into_iter().find(|size| rows <= *size).unwrap_or(SIZES[SIZES.len() - 1])
 }
