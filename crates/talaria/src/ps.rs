@@ -190,7 +190,7 @@ mod tests {
         };
         let now = "2026-01-01T00:02:00Z".parse().unwrap();
         let look = Look { color: false, width: None, live: false, unicode: true };
-        let list = |running: &[BackgroundInfo]| list(running, now, look, Reader::Shell);
+        let list = |running: &[BackgroundInfo]| list(running, now, look, Reader::Shell).text();
         expect![[r#"
             #  ID    IN BACKGROUND  FOR      COMMAND
             1  bg-1  2 minutes      codex-1  make serve

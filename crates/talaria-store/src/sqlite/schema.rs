@@ -91,7 +91,8 @@ mod tests {
     use super::*;
     use crate::sqlite::SqliteStore;
     use crate::{
-        OpenOptions, OutboxRow, RequestFilter, RequestRow, StoreOpenError, TaskFilter, TaskLineRow, TrimPolicy,
+        OpenOptions, OutboxRow, RequestFilter, RequestRow, StoreOpenError, TaskFilter, TaskLineRow,
+        TrimPolicy,
     };
 
     /// Rows as the first version wrote them.

@@ -15,7 +15,7 @@ use talaria_core::config::RecallScope;
 use talaria_core::ids::SessionId;
 use talaria_core::principal::{Principal, PrincipalKind};
 use talaria_core::tool::ToolSpec;
-use talaria_store::{Hit, MessageRow, SearchFilter, SearchedKind, SessionRow, StoreError, TaskRow};
+use talaria_store::{MessageMatch, MessageRow, SearchFilter, SearchedKind, SessionRow, StoreError, TaskRow};
 
 use crate::engine::Inner;
 use crate::engine::tasks::worktrees::Kept;
@@ -150,8 +150,9 @@ impl Inner {
         let is_complete = hits.len() < MOST as usize;
         let present = store.next_unsettled(own).await.map_err(|error| unread(&error))?;
         let present = present.map(|turn| turn.ordinal);
-        let is_present = |hit: &Hit| hit.session == *own && hit.turn.is_some() && hit.turn == present;
-        let (left_out, hits): (Vec<Hit>, Vec<Hit>) = hits.into_iter().partition(is_present);
+        let is_present =
+            |hit: &MessageMatch| hit.session == *own && hit.turn.is_some() && hit.turn == present;
+        let (left_out, hits): (Vec<MessageMatch>, Vec<MessageMatch>) = hits.into_iter().partition(is_present);
         let found = FoundPassages {
             query,
             scope: rights.scope,

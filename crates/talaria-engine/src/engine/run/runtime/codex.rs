@@ -10,7 +10,7 @@ use talaria_codex::client::{CallError, pause};
 use talaria_codex::conversation::{BackgroundNews, CodexConversation, Options, Past, Reading};
 use talaria_codex::current::CurrentHost;
 use talaria_codex::host::{Host, HostError, HostSpec};
-use talaria_codex::queue::{Delivery, Queue};
+use talaria_codex::queue::{Delivery, ThreadQueue};
 use talaria_codex::revival::{self, Revival, RevivalError};
 use talaria_codex::spec::Surroundings;
 use talaria_codex::threads::{OpenThread, ThreadError};
@@ -44,7 +44,7 @@ pub(crate) struct CodexRuntime {
 }
 
 /// The frames of a conversation, as they arrive.
-pub(crate) struct CodexQueue(Arc<Queue>);
+pub(crate) struct CodexQueue(Arc<ThreadQueue>);
 
 /// Frames that arrived.
 pub(crate) struct CodexFrames(VecDeque<Delivery<'static>>);

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 use talaria_core::config::RecallScope;
-use talaria_store::{Hit, MessageRow, SessionRow};
+use talaria_store::{MessageMatch, MessageRow, SessionRow};
 
 /// How many passages are on a page.
 const PASSAGES: usize = 10;
@@ -31,7 +31,7 @@ pub(super) struct FoundPassages<'a> {
 
 /// A passage that was found.
 pub(super) struct FoundPassage<'a> {
-    pub(super) hit: &'a Hit,
+    pub(super) hit: &'a MessageMatch,
     pub(super) title: Option<String>,
     /// Is it in the conversation that asks?
     pub(super) is_own: bool,
@@ -39,7 +39,11 @@ pub(super) struct FoundPassage<'a> {
 
 impl FoundPassages<'_> {
     /// Those on a page; `Err` if there is no such page.
-    pub(super) fn on_page<'h>(&self, hits: &'h [Hit], page: usize) -> Result<&'h [Hit], String> {
+    pub(super) fn on_page<'h>(
+        &self,
+        hits: &'h [MessageMatch],
+        page: usize,
+    ) -> Result<&'h [MessageMatch], String> {
         let first = (page - 1).saturating_mul(PASSAGES);
         if page > self.pages() {
             return Err(format!("there is no page {page}; the last one is {}", self.pages()));

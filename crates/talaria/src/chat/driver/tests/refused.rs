@@ -81,7 +81,7 @@ async fn a_stop_without_a_turn_says_so_only_where_that_is_known() {
     driver.wish(Wish::Run(Command::Stop));
     let news = told(&mut driver);
     let asks = "it is not known whether a turn runs here; asking the engine to stop it";
-    assert!(news.iter().any(|news| matches!(news, News::Reply(text) if text == asks)), "{news:?}");
+    assert!(news.iter().any(|news| matches!(news, News::Reply(text) if text.text() == asks)), "{news:?}");
     assert!(refusals(&news).is_empty(), "{news:?}");
     assert_eq!(driver.under_way.names(), ["the wish to stop the turn"]);
 }

@@ -7,15 +7,15 @@ use talaria_store::{SessionKind, SessionState, Snippet};
 
 use super::*;
 
-fn hit(seq: i64) -> Hit {
+fn hit(seq: i64) -> MessageMatch {
     let text = format!("the cache is number {seq}");
     let snippet = Snippet { text, hits: vec![4..9] };
     let (session, role) = (SessionId::new("0199-a"), "user".to_owned());
-    Hit { session, seq, turn: Some(1), role, at: 1_700_000_000_000, snippet }
+    MessageMatch { session, seq, turn: Some(1), role, at: 1_700_000_000_000, snippet }
 }
 
 fn found(count: usize, is_complete: bool, page: usize) -> Result<String, String> {
-    let hits: Vec<Hit> = (1..=i64::try_from(count).unwrap()).map(hit).collect();
+    let hits: Vec<MessageMatch> = (1..=i64::try_from(count).unwrap()).map(hit).collect();
     let found = FoundPassages { query: "cache", scope: RecallScope::All, count, left_out: 1, is_complete };
     let passages: Vec<FoundPassage<'_>> = found
         .on_page(&hits, page)?
