@@ -33,7 +33,8 @@ pub const HELD: u8 = 75;
 const START: Duration = Duration::from_secs(15);
 /// How long an engine that was asked to end may take.
 const END: Duration = Duration::from_secs(15);
-/// How often somebody looks whether it has happened.
+/// How often it is checked whether another process answers or has ended: neither a socket nor a process that is no child of
+/// ours notifies of that.
 const LOOK: Duration = Duration::from_millis(10);
 /// How long an engine that found the home taken is left alone before the next one is started.
 const HELD_PAUSE: Duration = Duration::from_millis(300);

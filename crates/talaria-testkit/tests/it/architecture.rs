@@ -75,6 +75,7 @@ const PURE: [(&str, &[&str]); 3] = [
             "schemars",
             "serde",
             "serde_json",
+            "strsim",
             "talaria-guard",
             "thiserror",
             "toml_edit",
@@ -85,6 +86,7 @@ const PURE: [(&str, &[&str]); 3] = [
         "talaria-codex-proto",
         &[
             "base64",
+            "hex",
             "memchr",
             "serde",
             "serde_json",
