@@ -160,7 +160,8 @@ mod tests {
             [],
             "nobody is told of old things"
         );
-        assert_eq!(store.search("kept words", 10).await.unwrap().len(), 1);
+        let everywhere = crate::SearchFilter::default();
+        assert_eq!(store.search_within("kept words", &everywhere, 10).await.unwrap().len(), 1);
         store.close().await;
     }
 
