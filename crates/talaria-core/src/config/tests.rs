@@ -74,6 +74,24 @@ deny = ["rm *", { tool = "*/delete_*" }]
 }
 
 #[test]
+fn what_a_model_recalls_is_bounded_by_two_keys() {
+    let config = check("[recall]\nscope = \"project\"\n[tools]\nrecall = false\n", &expect![""]);
+    assert_eq!((config.recall.scope, config.tools.recall), (Some(RecallScope::Project), Some(false)));
+    for name in RecallScope::NAMES {
+        assert_eq!(name.parse::<RecallScope>().unwrap().name(), name);
+    }
+    check(
+        "[recall]\nscope = \"mine\"\n[tools]\nrecall = \"no\"\n",
+        &expect![[r#"
+            error line 2: recall.scope: "mine" is not known; allowed: own, project, all
+            error line 4: tools.recall: must be true or false, not a string
+        "#]],
+    );
+    let of = |key: &str| Effect::of(&key.parse().unwrap());
+    assert_eq!((of("recall.scope"), of("tools.recall")), (Effect::AtOnce, Effect::NextConversation));
+}
+
+#[test]
 fn an_empty_file_sets_nothing() {
     for text in ["", "# nothing\n", "\u{feff}", "[codex]\n[model]\n"] {
         assert_eq!(parse(text), Ok(Parsed::default()), "{text:?}");

@@ -180,7 +180,8 @@ mod tests {
             [],
             "old entries cause no notification"
         );
-        assert_eq!(store.search("kept words", 10).await.unwrap().len(), 1);
+        let everywhere = crate::SearchFilter::default();
+        assert_eq!(store.search_within("kept words", &everywhere, 10).await.unwrap().len(), 1);
         store.close().await;
     }
 

@@ -9,7 +9,7 @@ use super::*;
 
 fn hit(seq: i64) -> MessageMatch {
     let text = format!("the cache is number {seq}");
-    let snippet = Snippet { text, hits: vec![4..9] };
+    let snippet = Snippet { text, hits: std::iter::once(4..9).collect() };
     let (session, role) = (SessionId::new("0199-a"), "user".to_owned());
     MessageMatch { session, seq, turn: Some(1), role, at: 1_700_000_000_000, snippet }
 }
