@@ -81,11 +81,11 @@ const KEYS: &[(&str, &str, &str)] = &[
         "Kinds of request that a model may answer: `command`, `patch`, `permissions`, `input`, `elicitation`",
     ),
     ("bridge.notify_targets", "none", "Targets that a model may name besides `local`"),
-    ("bridge.network", "`false`", "Whether a model may give its tasks the network"),
+    ("bridge.network", "`false`", "Whether a model may give its tasks the network without asking you"),
     (
         "bridge.writable_roots",
         "none",
-        "Directories below which a model may make more of the disk writable for a task",
+        "Directories below which a model may make more of the disk writable for a task without asking you",
     ),
     (
         "bridge.callers",
@@ -97,6 +97,12 @@ const KEYS: &[(&str, &str, &str)] = &[
         "none",
         "Control groups of containers and services whose commands count as yours; `*` matches any characters",
     ),
+    (
+        "recall.scope",
+        "`all`; `own` for tasks that a model started",
+        "Which conversations the model may search: `own`, `project` (same repository or directory), `all`",
+    ),
+    ("tools.recall", "`true`", "Whether new conversations offer the model the tool `talaria_recall`"),
     ("chat.enter", "`steer`", "What Enter does while a turn runs"),
     ("chat.theme", "`terminal`", "Colours of the chat"),
     ("model.default", "", "The model"),
