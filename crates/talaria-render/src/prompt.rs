@@ -69,11 +69,15 @@ fn choices(ask: &Ask) -> Vec<(&'static str, &'static str)> {
         Ask::Elicitation { .. } => "fill it in",
         _ => "yes, once",
     };
+    let is_power = matches!(ask, Ask::TaskPower { .. });
     let choice = |decision: Decision| match decision {
         Decision::Accept => vec![("y", yes)],
         Decision::AcceptForSession => vec![("s", "yes, for this session")],
         Decision::AcceptAlways => vec![("a", "yes, always")],
+        Decision::Decline if is_power => vec![("n", "no, it does not begin"), WHY],
         Decision::Decline => vec![DECLINE, WHY],
+        // No turn runs that could be stopped.
+        Decision::Cancel if is_power => Vec::new(),
         Decision::Cancel => vec![STOP],
         Decision::Void => Vec::new(),
     };

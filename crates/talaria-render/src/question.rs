@@ -120,7 +120,7 @@ pub fn show(ask: &Ask, paint: Paint, width: Option<usize>, rules: Rules<'_>) -> 
             page.title(&format!("{} asks for a task with more than its sandbox", reveal_line(model)));
             page.permissions("one in which every command", Some(permissions));
             page.field("task", Some(task));
-            page.field("works in", Some(cwd));
+            page.field("in", Some(cwd));
             page.field("note", Some(TASK_POWER_NOTE));
         }
         Ask::Input { questions, blocking, .. } => {

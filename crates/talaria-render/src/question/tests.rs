@@ -186,6 +186,25 @@ fn a_wider_sandbox_is_shown_line_by_line() {
 }
 
 #[test]
+fn more_power_for_a_task_is_shown_with_who_wants_it() {
+    check(
+        &sample::ask_task_power(""),
+        expect![[r#"
+        ? model:m asks for a task with more than its sandbox
+          one in which every command
+          │ may use the network
+          │ may read and write /var/cache/
+          │ may not touch whatever fits **/*.env
+          │ something that this version does not know: camera 
+          task    codex-0a1b2c3d4e5f
+          works in/home/me/project
+          note    the task begins when you accept, and has this as long as it exists;
+                  if you decline, it ends without having begun
+    "#]],
+    );
+}
+
+#[test]
 fn the_models_questions_are_shown_with_their_options() {
     let one = sample::question("q", "Which\ncolour?", &["Red (Recommended)", "Blue"]);
     check(

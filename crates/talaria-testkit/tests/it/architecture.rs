@@ -75,6 +75,7 @@ const PURE: [(&str, &[&str]); 3] = [
             "schemars",
             "serde",
             "serde_json",
+            "sha2",
             "strsim",
             "talaria-guard",
             "thiserror",

@@ -6,7 +6,7 @@
 
 use talaria_core::ids::SessionId;
 use talaria_core::outcome::{FailureCode, Report};
-use talaria_core::request::{Ask, Decision, FileAccess, PathAccess, Permissions, Place, Who};
+use talaria_core::request::{Answer, Ask, Decision, FileAccess, PathAccess, Permissions, Place, Who};
 use talaria_store::{
     AuditOutcome, Change, NewAudit, RequestRow, RequestState, SessionPatch, SessionRow, StoreError,
 };
@@ -97,9 +97,16 @@ impl Inner {
         journal.close_own(&widening.ticket, decision, by, None);
         journal.change(asked(wanted.unwidened()));
         journal.change(Change::Audit(audit(row, owner, &request, AuditOutcome::Refused, Some(why.clone()))));
-        let mut report = failed(FailureCode::NotSent, why);
+        let said = self.reason(&request).map(|reason| format!("; the person says: {reason}"));
+        let mut report = failed(FailureCode::NotSent, why + &said.unwrap_or_default());
         report.hint = Some("nothing was done; a further prompt runs within the sandbox".into());
         Ok(Decided::Refused(Box::new(report)))
+    }
+
+    /// Why a person declined, in their words.
+    fn reason(&self, request: &RequestRow) -> Option<String> {
+        let answer = self.shelf.seal.reveal(request.answer_sealed.as_deref()?)?;
+        serde_json::from_str::<Answer>(&answer).ok()?.reason
     }
 
     /// Withdraws the request of a task that is stopped before anybody decided.

@@ -7,9 +7,8 @@ use talaria_core::api::{
     AnswerRequest, NewTask, Problem, ProblemCode, RequestInfo, RequestState, TaskStarted, TaskStatus,
 };
 use talaria_core::policy::ApprovalPolicy;
-use talaria_core::request::{Ask, Decision, Who};
+use talaria_core::request::{Answer, Ask, Decision, Who};
 use talaria_scripted::Reply;
-use talaria_store::Answer;
 use talaria_testkit::Codex;
 
 use super::{accept, yes};
@@ -50,7 +49,7 @@ async fn only_request(home: &Home) -> RequestInfo {
 }
 
 fn no() -> AnswerRequest {
-    AnswerRequest { answer: talaria_core::request::Answer::from(Decision::Decline).revealed(), ..yes() }
+    AnswerRequest { answer: Answer::decline_because("not today".to_owned()).revealed(), ..yes() }
 }
 
 /// What the log says about the wish: action, whose, refused.
@@ -109,6 +108,7 @@ async fn a_task_whose_power_is_declined_ends_without_having_begun() {
     assert_eq!((ended.status, ended.started_at, ended.network), (TaskStatus::Failed, None, false));
     let why = ended.outcome.and_then(|report| report.message).unwrap();
     assert!(why.contains("was not granted: may use the network, may read and write"), "{why}");
+    assert!(why.ends_with("; the person says: not today"), "{why}");
     assert!(ended.requests.is_empty());
     let closed = home.engine().request(asked.id.as_str()).await.unwrap();
     assert_eq!((closed.state, closed.decision), (RequestState::Delivered, Some(Decision::Decline)));
@@ -128,7 +128,7 @@ async fn an_answer_that_its_engine_did_not_live_to_act_on_is_acted_on_by_the_nex
     let asked = only_request(&home).await;
     home.crash().await;
     let store = home.store().await;
-    let answer = Answer {
+    let answer = talaria_store::Answer {
         decision: "accept".to_owned(),
         sealed: None,
         by: "user (person:ada, no terminal)".to_owned(),
