@@ -97,7 +97,7 @@ impl SqliteStore {
             // By its own number the index need not be sorted.
             (source, "message_index.rowid")
         };
-        let kind = filter.kind.map_or("true", kind);
+        let kind = filter.kind.map_or_else(|| "true".to_owned(), kind);
         let text = format!(
             "select message.id, session, seq, turn, role, at, message.text
              from {source} and {row} < $2 and ({kind}) and {PLACE}
@@ -122,18 +122,21 @@ const PLACE: &str = "($4 is null or session.id = $4)
                     where task.session = session.id
                           and json_extract(task.worktree, '$.made.repository') = $5))";
 
-/// The condition for a kind of message. In JSON a quotation mark of a text is escaped, so that these names are not found in what
-/// was said.
-fn kind(kind: SearchedKind) -> &'static str {
+/// What a message says, and the tool that it calls; null if it does not.
+const CONTENT: &str = "iif(json_valid(message.json), json_extract(message.json, '$.content'), null)";
+const CALLED: &str =
+    "iif(json_valid(message.json), json_extract(message.json, '$.tool_calls[0].function.name'), null)";
+
+/// The condition for a kind of message.
+fn kind(kind: SearchedKind) -> String {
     match kind {
         SearchedKind::SaidAndDone => {
-            r#"role <> 'tool' and (instr(message.json, '"function":{"name":"talaria_') = 0
-                                   or json_extract(message.json, '$.content') is not null)"#
+            format!("role <> 'tool' and ({CONTENT} is not null or substr({CALLED}, 1, 8) <> 'talaria_')")
         }
-        SearchedKind::Words => "role <> 'tool' and json_extract(message.json, '$.content') is not null",
-        SearchedKind::Answers => "role = 'assistant' and json_extract(message.json, '$.content') is not null",
-        SearchedKind::Commands => r#"instr(message.json, '"function":{"name":"exec_command"') > 0"#,
-        SearchedKind::Patches => r#"instr(message.json, '"function":{"name":"apply_patch"') > 0"#,
+        SearchedKind::Words => format!("role <> 'tool' and {CONTENT} is not null"),
+        SearchedKind::Answers => format!("role = 'assistant' and {CONTENT} is not null"),
+        SearchedKind::Commands => format!("{CALLED} = 'exec_command'"),
+        SearchedKind::Patches => format!("{CALLED} = 'apply_patch'"),
     }
 }
 
