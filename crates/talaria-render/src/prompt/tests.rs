@@ -37,7 +37,7 @@ fn only_choices_that_exist_are_offered() {
         [y] yes, for this turn  [s] yes, for this session  [n] no, go on  [r] no, and say why
         [x] no, and stop the turn: 
         --
-        [y] yes, for this task  [n] no, go on  [r] no, and say why  [x] no, and stop the turn: 
+        [y] yes, for this task  [n] no, it does not begin  [r] no, and say why: 
         --
         [1-2] your answer  [o] something else  [n] no, go on  [r] no, and say why
         [x] no, and stop the turn: 

@@ -197,7 +197,7 @@ fn more_power_for_a_task_is_shown_with_who_wants_it() {
           │ may not touch whatever fits **/*.env
           │ something that this version does not know: camera 
           task    codex-0a1b2c3d4e5f
-          works in/home/me/project
+          in      /home/me/project
           note    the task begins when you accept, and has this as long as it exists;
                   if you decline, it ends without having begun
     "#]],
