@@ -20,6 +20,7 @@ use talaria_guard::redact::redact;
 
 /// Something that happened in a session.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Event {
     /// The thread is there, with the settings that Codex says are in force.
@@ -141,6 +142,7 @@ pub enum Event {
         id: TicketId,
         /// What is asked.
         #[serde(flatten)]
+        #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Referenced<Ask>"))]
         ask: Box<Ask>,
         /// Where it would happen: inside the sandbox, outside, or nobody can tell.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -296,6 +298,7 @@ pub enum Event {
         method: String,
         /// The whole message.
         #[serde(deserialize_with = "raw::read")]
+        #[cfg_attr(feature = "schema", schemars(with = "serde_json::Value"))]
         raw: Box<RawValue>,
     },
     /// Codex sent something that is no message at all.
@@ -315,6 +318,7 @@ fn is_false(value: &bool) -> bool {
 
 /// Input that waited for a turn of its own. Secrets are masked: whoever wrote it has the original.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct QueuedInput {
     /// The text.
     pub text: String,
@@ -339,6 +343,7 @@ impl QueuedInput {
 
 /// What is in force on a thread, as Codex reported it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Started {
     /// The Codex thread.
     pub thread: ThreadId,
@@ -379,6 +384,7 @@ pub enum Stage {
 
 /// What is known of a step whose end Codex never reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Abandonment {
     /// It never ran: a person was asked about it and did not accept it.
@@ -387,6 +393,7 @@ pub enum Abandonment {
 
 /// How a sub-agent stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AgentPhase {
     /// It works, or is about to.
@@ -401,6 +408,7 @@ pub enum AgentPhase {
 
 /// What was done about a Codex that did not stop a turn in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Escalation {
     /// Its process was ended: no other turn was running there.
@@ -411,6 +419,7 @@ pub enum Escalation {
 
 /// One step of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlanStep {
     /// What is to be done.
     pub step: String,
@@ -420,6 +429,7 @@ pub struct PlanStep {
 
 /// How far a step of a plan is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PlanStatus {
     /// Not begun.

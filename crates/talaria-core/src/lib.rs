@@ -2,7 +2,7 @@
 //!
 //! Map: a turn takes `input` and produces `event`s about `item`s and `request`s until its `outcome`; `gap` names what was
 //! not observed, `background` the commands that outlive their turn, `veil` masks secrets in all of it. `transcript` turns
-//! the items of a turn into stored messages. `ids` has the newtypes.
+//! the items of a turn into stored messages. `ids` has the newtypes, `schema` what the JSON schema of the API needs besides derives.
 //! `principal` and `access` say who calls and what they may do, `policy` how much is asked (`preferences` decides it from a client's wishes and the configuration), `admission` what a task may be
 //! started with, `notice` what a person is notified of and where.
 //! `api` is the data between clients and the engine, `bridge` the MCP tool as data, `json_line` JSON on one line.
@@ -35,6 +35,8 @@ pub mod principal;
 mod raw;
 pub mod request;
 pub mod runtime;
+#[cfg(feature = "schema")]
+mod schema;
 pub mod servers;
 pub mod toml_problem;
 pub mod toml_text;

@@ -10,6 +10,7 @@
 //! | [`client`] | a bare client of Codex, for what Codex itself does |
 //! | [`engine`] | the engine that a test's commands started: stopped at the end, and nobody is left |
 //! | [`fault_points`] | where a test holds the engine while it kills somebody |
+//! | [`api_document`] | the committed OpenAPI document: do values and statuses fit it |
 //! | [`app_server`] | a `codex` that plays a transcript, for faults the real one will not produce |
 //! | [`stand_in`] | a detached `codex` with threads and a model of its own, started in milliseconds |
 //! | [`mcp_server`] | an MCP server that asks what it is told to ask |
@@ -25,6 +26,7 @@
 
 #![allow(clippy::panic, reason = "a harness that cannot work must fail the test that uses it, loudly")]
 
+pub mod api_document;
 pub mod app_server;
 pub mod build_dir;
 pub mod client;
@@ -45,6 +47,7 @@ mod versions;
 pub mod wait;
 pub mod wire;
 
+pub use api_document::ApiDocument;
 pub use app_server::AppServer;
 pub use client::Client;
 pub use codex::Codex;

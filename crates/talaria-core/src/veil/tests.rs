@@ -394,13 +394,30 @@ fn shown(events: Vec<Event>, tag: &str) -> BTreeSet<String> {
     found
 }
 
+fn of_steps() -> Vec<Event> {
+    let item = |body| Event::ItemCompleted { item: Box::new(Item { id: step(), body }) };
+    steps().into_iter().map(item).collect()
+}
+
+fn of_asks() -> Vec<Event> {
+    let opened = |ask| Event::RequestOpened { id: ticket(), ask: Box::new(ask), place: None, digest: None };
+    asks().into_iter().map(opened).collect()
+}
+
+/// The tests of the API validate these lines against the OpenAPI document.
+#[test]
+fn every_event_step_and_question_has_a_line_in_the_fixture() {
+    let samples = events().into_iter().chain(of_steps()).chain(of_asks());
+    let lines = samples.map(|event| serde_json::to_string(&event).unwrap().replace(&words(), "text") + "\n");
+    expect_test::expect_file!["../../../talaria-testkit/fixtures/events.jsonl"]
+        .assert_eq(&lines.collect::<String>());
+}
+
 #[test]
 fn only_what_the_table_names_shows_a_secret() {
-    let item = |body| Event::ItemCompleted { item: Box::new(Item { id: step(), body }) };
-    let opened = |ask| Event::RequestOpened { id: ticket(), ask: Box::new(ask), place: None, digest: None };
     let mut found = shown(events(), "type");
-    found.extend(shown(steps().into_iter().map(item).collect(), "kind"));
-    found.extend(shown(asks().into_iter().map(opened).collect(), "kind"));
+    found.extend(shown(of_steps(), "kind"));
+    found.extend(shown(of_asks(), "kind"));
     let whole = WHOLE.iter().flat_map(|(_, fields)| fields.iter().map(|field| (*field).to_owned()));
     let whole: BTreeSet<String> = whole.collect();
     let leaks: Vec<_> = found.difference(&whole).collect();
