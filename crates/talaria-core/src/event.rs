@@ -9,14 +9,16 @@ use serde_json::value::RawValue;
 use crate::background::{BackgroundCommand, BackgroundEnd};
 use crate::gap::Gap;
 use crate::ids::{BackgroundId, ItemId, ThreadId, TicketId, TurnId};
-use crate::input::InputPart;
 use crate::item::{FileChange, Item};
 use crate::outcome::Report;
 use crate::raw;
 use crate::request::{Ask, Decision, Who};
 pub use crate::usage::{RateLimits, RateWindow, Usage};
 use talaria_guard::place::Place;
-use talaria_guard::redact::redact;
+
+mod queued;
+
+pub use queued::QueuedInput;
 
 /// Something that happened in a session.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -280,8 +282,9 @@ pub enum Event {
         /// How many wait, this one included.
         waiting: usize,
         /// What waits.
-        #[serde(default, skip_serializing_if = "String::is_empty")]
-        text: String,
+        #[serde(flatten, with = "queued::flat")]
+        #[cfg_attr(feature = "schema", schemars(with = "queued::flat::Fields"))]
+        input: QueuedInput,
     },
     /// What still waited when the turn ended is returned to its senders, and will not be run: for the next turn, because this
     /// one did not complete; for this turn, because the model never got it although Codex took it.
@@ -314,31 +317,6 @@ pub enum Event {
 
 fn is_false(value: &bool) -> bool {
     !value
-}
-
-/// Input that waited for a turn of its own. Secrets are masked: whoever wrote it has the original.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct QueuedInput {
-    /// The text.
-    pub text: String,
-    /// The image files that go with it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub images: Vec<String>,
-}
-
-impl QueuedInput {
-    /// What was said, with secrets masked.
-    pub fn of(input: &[InputPart]) -> Self {
-        let (mut texts, mut images) = (Vec::new(), Vec::new());
-        for part in input {
-            match part {
-                InputPart::Text { text } => texts.push(redact(text).into_owned()),
-                InputPart::LocalImage { path } => images.push(path.clone()),
-            }
-        }
-        Self { text: texts.join("\n"), images }
-    }
 }
 
 /// What is in force on a thread, as Codex reported it.

@@ -158,13 +158,11 @@ fn operation(route: &Route, shape: Shape) -> Value {
         }
         _ => "Done.",
     };
-    let mut responses = json!({});
-    match shape.answer {
-        Some(schema) => {
-            responses["200"] = json!({"description": means, "content": {kind: {"schema": schema}}})
-        }
-        None => responses["204"] = json!({"description": means}),
-    }
+    let (done, response) = match shape.answer {
+        Some(schema) => ("200", json!({"description": means, "content": {kind: {"schema": schema}}})),
+        None => ("204", json!({"description": means})),
+    };
+    let mut responses = json!({ done: response });
     for code in route.refusals() {
         let status = route::status(code).as_u16().to_string();
         responses[&status] = json!({"$ref": format!("#/components/responses/{status}")});

@@ -427,8 +427,8 @@ fn queue(
     input: Vec<InputPart>,
     limit: Option<Duration>,
 ) -> Result<Event, Vec<InputPart>> {
-    let text = input::shown(&input);
-    journal.queue(input, limit).map(|waiting| Event::Queued { waiting, text })
+    let queued = QueuedInput::of(&input);
+    journal.queue(input, limit).map(|waiting| Event::Queued { waiting, input: queued })
 }
 
 /// Commands that came too early; told again when this is dropped.
