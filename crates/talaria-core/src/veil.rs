@@ -159,11 +159,7 @@ fn cover_event(event: &mut Event) {
 pub fn cover_report(report: &mut Report) {
     maybe(&mut report.message);
     maybe(&mut report.text);
-    if let Some(hint) = &mut report.hint
-        && let Cow::Owned(covered) = redact(hint)
-    {
-        *hint = Cow::Owned(covered);
-    }
+    maybe(&mut report.hint);
     match &mut report.outcome {
         Outcome::Failed { message: words, .. } | Outcome::Lost { why: words } => text(words),
         Outcome::Completed | Outcome::Interrupted { .. } => {}

@@ -74,10 +74,8 @@ pub(crate) async fn told(
             let diff = of_task("cannot show what it changed", client.diff(&task.id)).await?;
             if task.json { json_lines(&[diff]) } else { patch::show(&diff.diff, look) }
         }
-        TaskAction::Steer { task, text } => {
-            reader.advice(&words::steer(task, text, client).await?).into_owned()
-        }
-        TaskAction::Interrupt { task } => reader.advice(&words::interrupt(task, client).await?).into_owned(),
+        TaskAction::Steer { task, text } => words::steer(task, text, client, reader).await?,
+        TaskAction::Interrupt { task } => words::interrupt(task, client, reader).await?,
         TaskAction::Notify(options) => notices::told(options, client, look).await?,
         TaskAction::Apply { task } => {
             let applied = of_task("cannot apply it", client.apply(&task.id)).await?;

@@ -19,6 +19,7 @@ use crate::item::{
     AgentState, Attachment, Author, CommandSource, Compaction, FileAction, FileChange, Item, ItemBody,
     Question, SearchAction, Status, ToolResult,
 };
+use crate::next_step::NextStep;
 use crate::outcome::{FailureCode, Outcome, Report};
 use crate::request::{
     Ask, Decision, Field, FieldKind, FileAccess, Form, FormOption, PathAccess, Permissions, Place, Wish,
@@ -36,6 +37,7 @@ const WHOLE: [(&str, &[&str]); 5] = [
             "user_message.client_id",
             "unknown.method",
             "other.name",
+            "outcome.next_step.provider",
             "host.method",
             "unsupported.method",
             "tool.server",
@@ -177,7 +179,8 @@ fn form() -> Form {
 fn report(outcome: Outcome) -> Event {
     let mut report = Report::new(outcome, some(), Usage::default(), 0);
     report.message = some();
-    report.hint = Some(words().into());
+    report.hint = some();
+    report.next_step = Some(NextStep::CheckProvider { provider: words() });
     Event::Outcome(Box::new(report))
 }
 
