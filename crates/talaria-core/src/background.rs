@@ -22,6 +22,7 @@ pub struct UnendedCommand {
 
 /// A command that runs in the background.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BackgroundCommand {
     /// Our name for it.
     pub id: BackgroundId,
@@ -38,6 +39,7 @@ pub struct BackgroundCommand {
 
 /// How a background command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BackgroundEnd {
     /// By itself, with an exit code.

@@ -9,17 +9,20 @@ use serde_json::value::RawValue;
 use crate::background::{BackgroundCommand, BackgroundEnd};
 use crate::gap::Gap;
 use crate::ids::{BackgroundId, ItemId, ThreadId, TicketId, TurnId};
-use crate::input::InputPart;
 use crate::item::{FileChange, Item};
 use crate::outcome::Report;
 use crate::raw;
 use crate::request::{Ask, Decision, Who};
 pub use crate::usage::{RateLimits, RateWindow, Usage};
 use talaria_guard::place::Place;
-use talaria_guard::redact::redact;
+
+mod queued;
+
+pub use queued::QueuedInput;
 
 /// Something that happened in a session.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Event {
     /// The thread is there, with the settings that Codex says are in force.
@@ -141,6 +144,7 @@ pub enum Event {
         id: TicketId,
         /// What is asked.
         #[serde(flatten)]
+        #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Referenced<Ask>"))]
         ask: Box<Ask>,
         /// Where it would happen: inside the sandbox, outside, or nobody can tell.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -278,8 +282,9 @@ pub enum Event {
         /// How many wait, this one included.
         waiting: usize,
         /// What waits.
-        #[serde(default, skip_serializing_if = "String::is_empty")]
-        text: String,
+        #[serde(flatten, with = "queued::flat")]
+        #[cfg_attr(feature = "schema", schemars(with = "queued::flat::Fields"))]
+        input: QueuedInput,
     },
     /// What still waited when the turn ended is returned to its senders, and will not be run: for the next turn, because this
     /// one did not complete; for this turn, because the model never got it although Codex took it.
@@ -296,6 +301,7 @@ pub enum Event {
         method: String,
         /// The whole message.
         #[serde(deserialize_with = "raw::read")]
+        #[cfg_attr(feature = "schema", schemars(with = "serde_json::Value"))]
         raw: Box<RawValue>,
     },
     /// Codex sent something that is no message at all.
@@ -313,32 +319,9 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// Input that waited for a turn of its own. Secrets are masked: whoever wrote it has the original.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct QueuedInput {
-    /// The text.
-    pub text: String,
-    /// The image files that go with it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub images: Vec<String>,
-}
-
-impl QueuedInput {
-    /// What was said, with secrets masked.
-    pub fn of(input: &[InputPart]) -> Self {
-        let (mut texts, mut images) = (Vec::new(), Vec::new());
-        for part in input {
-            match part {
-                InputPart::Text { text } => texts.push(redact(text).into_owned()),
-                InputPart::LocalImage { path } => images.push(path.clone()),
-            }
-        }
-        Self { text: texts.join("\n"), images }
-    }
-}
-
 /// What is in force on a thread, as Codex reported it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Started {
     /// The Codex thread.
     pub thread: ThreadId,
@@ -379,6 +362,7 @@ pub enum Stage {
 
 /// What is known of a step whose end Codex never reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Abandonment {
     /// It never ran: a person was asked about it and did not accept it.
@@ -387,6 +371,7 @@ pub enum Abandonment {
 
 /// How a sub-agent stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AgentPhase {
     /// It works, or is about to.
@@ -401,6 +386,7 @@ pub enum AgentPhase {
 
 /// What was done about a Codex that did not stop a turn in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Escalation {
     /// Its process was ended: no other turn was running there.
@@ -411,6 +397,7 @@ pub enum Escalation {
 
 /// One step of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlanStep {
     /// What is to be done.
     pub step: String,
@@ -420,6 +407,7 @@ pub struct PlanStep {
 
 /// How far a step of a plan is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PlanStatus {
     /// Not begun.

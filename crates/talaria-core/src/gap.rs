@@ -16,6 +16,7 @@ pub enum Extent {
 
 /// A time in which nobody listened, and what is not known of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Gap {
     /// Since when, in milliseconds since 1970: the last thing that was recorded before.
     pub since: Option<u64>,
@@ -31,6 +32,7 @@ pub struct Gap {
 
 /// Something that may have happened while nobody listened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Missing {
     /// Pieces of text and of output; what completes later, or was found, has them whole.

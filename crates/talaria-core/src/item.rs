@@ -21,6 +21,7 @@ pub use parts::{
 
 /// One step of a turn.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Item {
     /// Codex's name for it. Not always unique: 0.130 gives the beginning and the end of a review the same one.
     pub id: ItemId,
@@ -31,6 +32,7 @@ pub struct Item {
 
 /// What a step is, and what is known of it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ItemBody {
     /// What the person said.
@@ -110,6 +112,7 @@ pub enum ItemBody {
         status: Status,
         /// What it was called with.
         #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "raw::read_if_there")]
+        #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Value>"))]
         arguments: Option<Box<RawValue>>,
         /// What it gave back.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -133,6 +136,7 @@ pub enum ItemBody {
         success: Option<bool>,
         /// What it was called with.
         #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "raw::read_if_there")]
+        #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Value>"))]
         arguments: Option<Box<RawValue>>,
         /// What it gave back.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -241,6 +245,7 @@ pub enum ItemBody {
         name: String,
         /// The whole item.
         #[serde(deserialize_with = "raw::read")]
+        #[cfg_attr(feature = "schema", schemars(with = "serde_json::Value"))]
         raw: Box<RawValue>,
     },
 }

@@ -2,11 +2,12 @@
 //!
 //! Map: a turn takes `input` and produces `event`s about `item`s and `request`s until its `outcome`; `gap` names what was
 //! not observed, `background` the commands that outlive their turn, `veil` masks secrets in all of it. `transcript` turns
-//! the items of a turn into stored messages. `ids` has the newtypes.
+//! the items of a turn into stored messages. `ids` has the newtypes, `schema` what the JSON schema of the API needs besides derives.
 //! `subject` is what a person is asked to agree to, whoever asks: `bounds` says where it would happen, `gate` decides what
 //! needs no person, `escrow` whether an answer that was never delivered still applies.
 //! `principal` and `access` say who calls and what they may do, `policy` how much is asked (`preferences` decides it from a client's wishes and the configuration), `admission` what a task may be
 //! started with, `notice` what a person is notified of and where.
+//! `next_step` is what a person can do next, which each face says in its own words.
 //! `api` is the data between clients and the engine, `bridge` the MCP tool as data, `json_line` JSON on one line.
 //! `config` reads Talaria's configuration (`edit` changes one key of it, `toml_text` knows its lines, `duration`,
 //! `nearest` and `version` parse values and suggest names), `servers` the MCP servers in it, `runtime` the choice of who
@@ -34,6 +35,7 @@ pub mod item;
 pub mod json_line;
 pub mod model_choice;
 pub mod nearest;
+pub mod next_step;
 pub mod notice;
 pub mod outcome;
 pub mod policy;
@@ -42,6 +44,8 @@ pub mod principal;
 mod raw;
 pub mod request;
 pub mod runtime;
+#[cfg(feature = "schema")]
+mod schema;
 pub mod servers;
 pub mod subject;
 pub mod toml_problem;

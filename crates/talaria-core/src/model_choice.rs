@@ -155,7 +155,7 @@ mod tests {
     fn in_words(checked: Result<(), Problem>) -> String {
         match checked {
             Ok(()) => "accepted".to_owned(),
-            Err(Problem { code, message, hint }) => {
+            Err(Problem { code, message, hint, .. }) => {
                 assert_eq!(code, ProblemCode::BadRequest);
                 format!("{message}; hint: {}", hint.unwrap_or_default())
             }

@@ -1,10 +1,10 @@
 //! How a turn ended. Silence is not an outcome, and nothing here is guessed: each variant names its evidence.
 
-use std::borrow::Cow;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::next_step::NextStep;
 use crate::request::Who;
 use crate::usage::{RateLimits, Usage};
 
@@ -80,25 +80,20 @@ pub enum FailureCode {
 
 impl FailureCode {
     /// What to do next.
-    pub fn hint(self) -> &'static str {
+    pub fn next_step(self) -> NextStep {
         match self {
-            Self::Auth => "run `codex login`, then try again",
-            Self::RateLimit => "wait a little, then send the prompt again",
-            Self::UsageLimit => "wait until the limit resets, or choose another model",
-            Self::ContextWindow => {
-                "start a new conversation, shorten this one (/compact in the chat), or ask for less at once"
-            }
-            Self::InputTooLarge => "shorten the prompt, or let Codex read a file instead",
-            Self::ModelNotFound => {
-                "choose another model (--model, or /model in the chat); if every model fails, check the provider's base_url \
-                 in Codex's config.toml"
-            }
-            Self::BadRequest => "check the model and its effort, and the provider in Codex's config.toml",
-            Self::Server => "the provider had an error; try again in a moment",
-            Self::Connection => "check the network and the provider's address, then try again",
-            Self::Sandbox => "run `talaria doctor` to see why the sandbox does not start",
-            Self::NotSent => "nothing was done; send the prompt again",
-            Self::Other => "run `talaria doctor` to check the installation",
+            Self::Auth => NextStep::Login,
+            Self::RateLimit => NextStep::RetryLater,
+            Self::UsageLimit => NextStep::AwaitLimit,
+            Self::ContextWindow => NextStep::ShortenConversation,
+            Self::InputTooLarge => NextStep::ShortenPrompt,
+            Self::ModelNotFound => NextStep::ChooseModel,
+            Self::BadRequest => NextStep::CheckModel,
+            Self::Server => NextStep::Retry,
+            Self::Connection => NextStep::CheckNetwork,
+            Self::Sandbox => NextStep::CheckSandbox,
+            Self::NotSent => NextStep::SendAgain,
+            Self::Other => NextStep::Doctor,
         }
     }
 }
@@ -145,8 +140,11 @@ pub struct Report {
     pub declined: u32,
     /// Sub-agents of this turn that had not ended when it was reported.
     pub children_running: usize,
-    /// What to do next, if it did not complete.
-    pub hint: Option<Cow<'static, str>>,
+    /// What to do next, if it did not complete, as it is typed in a shell.
+    pub hint: Option<String>,
+    /// The same as data, for a face that says it in its own words. Older builds did not write it, and some hints are text alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_step: Option<NextStep>,
     /// When the limit that stopped it begins anew, in seconds since 1970.
     pub retry_at: Option<i64>,
     /// The exit code that `talaria exec` ends with.
@@ -166,6 +164,8 @@ struct Written {
     declined: u32,
     children_running: usize,
     hint: Option<String>,
+    #[serde(default)]
+    next_step: Option<NextStep>,
     retry_at: Option<i64>,
     exit: u8,
 }
@@ -193,8 +193,21 @@ impl From<Written> for Report {
             OutcomeWord::Interrupted => Outcome::Interrupted { by: by.unwrap_or(Who::Codex) },
             OutcomeWord::Lost => Outcome::Lost { why: words() },
         };
-        let hint = written.hint.map(Cow::Owned);
-        Self { outcome, code, by, message, text, usage, declined, children_running, hint, retry_at, exit }
+        let (hint, next_step) = (written.hint, written.next_step);
+        Self {
+            outcome,
+            code,
+            by,
+            message,
+            text,
+            usage,
+            declined,
+            children_running,
+            hint,
+            next_step,
+            retry_at,
+            exit,
+        }
     }
 }
 
@@ -211,16 +224,42 @@ impl Report {
             Outcome::Interrupted { by } => (None, Some(*by), None),
             Outcome::Lost { why } => (None, None, Some(why.clone())),
         };
-        let hint = match &outcome {
-            Outcome::Failed { code, .. } => Some(Cow::Borrowed(code.hint())),
-            Outcome::Lost { .. } => Some(Cow::Borrowed(
-                "check what it did before you send the prompt again; `talaria doctor` checks the installation",
-            )),
+        let next_step = match &outcome {
+            Outcome::Failed { code, .. } => Some(code.next_step()),
+            Outcome::Lost { .. } => Some(NextStep::CheckEffects),
             Outcome::Completed | Outcome::Interrupted { .. } => None,
         };
+        let hint = next_step.as_ref().map(NextStep::in_shell);
         let exit = exit_code(&outcome, declined);
         let (children_running, retry_at) = (0, None);
-        Self { outcome, code, by, message, text, usage, declined, children_running, hint, retry_at, exit }
+        Self {
+            outcome,
+            code,
+            by,
+            message,
+            text,
+            usage,
+            declined,
+            children_running,
+            hint,
+            next_step,
+            retry_at,
+            exit,
+        }
+    }
+
+    /// Says what to do next; each face puts it into words.
+    #[must_use]
+    pub fn with_next(mut self, step: NextStep) -> Self {
+        (self.hint, self.next_step) = (Some(step.in_shell()), Some(step));
+        self
+    }
+
+    /// Says what to do next, in words that are the same in every face.
+    #[must_use]
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        (self.hint, self.next_step) = (Some(hint.into()), None);
+        self
     }
 
     /// Says how many sub-agents had not ended.
@@ -232,20 +271,15 @@ impl Report {
 
     /// Says that the login has to be renewed, where Codex went and had complained of it.
     #[must_use]
-    pub fn with_login_hint(mut self) -> Self {
-        self.hint = Some(Cow::Borrowed(FailureCode::Auth.hint()));
-        self
+    pub fn with_login_hint(self) -> Self {
+        self.with_next(NextStep::Login)
     }
 
     /// Fits the hint to the provider: a login at OpenAI does not help with the key of another one.
     #[must_use]
-    pub fn at_provider(mut self, provider: &str) -> Self {
-        let is_login = self.hint.as_deref() == Some(FailureCode::Auth.hint());
-        if is_login && provider != OPENAI {
-            self.hint = Some(Cow::Owned(format!(
-                "check the key of the provider {provider} and its entry in Codex's config.toml; `codex login` helps only \
-                 if that provider uses it"
-            )));
+    pub fn at_provider(self, provider: &str) -> Self {
+        if self.next_step == Some(NextStep::Login) && provider != OPENAI {
+            return self.with_next(NextStep::CheckProvider { provider: provider.to_owned() });
         }
         self
     }
@@ -284,9 +318,8 @@ mod hints {
         let lost = Outcome::Lost { why: "Codex ended".to_owned() };
         let lost = Report::new(lost, None, Usage::default(), 0);
         for report in [failed, lost.clone().with_login_hint()] {
-            let hint =
-                |provider: &str| report.clone().at_provider(provider).hint.unwrap_or_default().into_owned();
-            assert_eq!(hint("openai"), FailureCode::Auth.hint());
+            let hint = |provider: &str| report.clone().at_provider(provider).hint.unwrap_or_default();
+            assert_eq!(hint("openai"), NextStep::Login.in_shell());
             assert!(hint("mock").starts_with("check the key of the provider mock"), "{}", hint("mock"));
         }
         assert_eq!(lost.clone().at_provider("mock").hint, lost.hint, "nothing spoke of a login");

@@ -31,6 +31,7 @@ pub use question::{Question, QuestionOption};
 
 /// A question, as shown to people.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Ask {
     /// May this command run?
@@ -192,6 +193,7 @@ pub enum Ask {
 
 /// What an MCP server wants of the person.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "mode", rename_all = "snake_case")]
 pub enum Wish {
     /// A form to be filled in.
@@ -205,6 +207,7 @@ pub enum Wish {
 
 /// How long an acceptance is remembered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Persist {
     /// Until the conversation ends.

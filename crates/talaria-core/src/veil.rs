@@ -124,11 +124,10 @@ fn cover_event(event: &mut Event) {
         | Event::Warning { message: words }
         | Event::TerminalsEnded { message: words }
         | Event::HostReplaced { message: words }
-        | Event::Queued { text: words, .. }
         | Event::BackgroundOutput { delta: words, .. }
         | Event::BackgroundEnded { command: words, .. }
         | Event::Corrupt { reason: words, .. } => text(words),
-        Event::Steering { input } => text(&mut input.text),
+        Event::Steering { input } | Event::Queued { input, .. } => text(&mut input.text),
         Event::Unqueued { inputs, .. } => inputs.iter_mut().for_each(|input| text(&mut input.text)),
         Event::BackgroundStarted(command) => text(&mut command.command),
         Event::Unknown { raw, .. } => json(raw),
@@ -160,11 +159,7 @@ fn cover_event(event: &mut Event) {
 pub fn cover_report(report: &mut Report) {
     maybe(&mut report.message);
     maybe(&mut report.text);
-    if let Some(hint) = &mut report.hint
-        && let Cow::Owned(covered) = redact(hint)
-    {
-        *hint = Cow::Owned(covered);
-    }
+    maybe(&mut report.hint);
     match &mut report.outcome {
         Outcome::Failed { message: words, .. } | Outcome::Lost { why: words } => text(words),
         Outcome::Completed | Outcome::Interrupted { .. } => {}

@@ -18,6 +18,7 @@ use talaria_core::escrow::Escrow;
 use talaria_core::event::Stage;
 use talaria_core::ids::SessionId;
 use talaria_core::input::InputPart;
+use talaria_core::next_step::NextStep;
 use talaria_core::policy::HideHome;
 use talaria_core::principal::Principal;
 use talaria_guard::rules::Rules;
@@ -188,15 +189,15 @@ impl Engine {
     }
 
     fn no_turn(&self, session: &SessionRow) -> Problem {
-        let hint = match &session.alias {
-            Some(_) if self.principal().reads_tool_hints() => {
-                "the action `send` gives it another turn".to_owned()
-            }
-            Some(task) => format!("`talaria task send {task} PROMPT` gives it another turn"),
-            None => format!("`talaria exec --resume {} PROMPT` gives it another turn", session.id.short()),
-        };
         let name = session.alias.as_deref().unwrap_or_else(|| session.id.short());
-        Problem::new(ProblemCode::Conflict, format!("no turn runs on {name}")).try_this(hint)
+        let problem = Problem::new(ProblemCode::Conflict, format!("no turn runs on {name}"));
+        match &session.alias {
+            Some(_) if self.principal().reads_tool_hints() => {
+                problem.try_this("the action `send` starts another turn")
+            }
+            Some(task) => problem.next(NextStep::ContinueTask { task: task.clone() }),
+            None => problem.next(NextStep::ContinueSession { session: session.id.short().to_owned() }),
+        }
     }
 
     /// Follows a conversation from a number on.

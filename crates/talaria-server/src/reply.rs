@@ -7,6 +7,8 @@ use serde::Serialize;
 use talaria_core::api::{Problem, ProblemCode};
 use talaria_engine::engine::Line;
 
+use crate::route;
+
 /// Writes a result.
 pub(crate) fn answer<T: Serialize>(result: Result<T, Problem>) -> Response {
     let text = result.and_then(|value| {
@@ -46,20 +48,7 @@ pub(crate) fn lines(result: Result<Vec<Line>, Problem>) -> Response {
 /// Writes why something was not done.
 pub(crate) fn refusal(problem: &Problem) -> Response {
     // Only strings: this cannot fail.
-    json(status(problem.code), Body::from(serde_json::to_vec(problem).unwrap_or_default()))
-}
-
-fn status(code: ProblemCode) -> StatusCode {
-    match code {
-        ProblemCode::Unknown => StatusCode::NOT_FOUND,
-        ProblemCode::Ambiguous | ProblemCode::Conflict | ProblemCode::Busy => StatusCode::CONFLICT,
-        ProblemCode::Misfit => StatusCode::UNPROCESSABLE_ENTITY,
-        ProblemCode::BadRequest => StatusCode::BAD_REQUEST,
-        ProblemCode::Forbidden => StatusCode::FORBIDDEN,
-        ProblemCode::Overloaded | ProblemCode::Stopping => StatusCode::SERVICE_UNAVAILABLE,
-        ProblemCode::Codex => StatusCode::BAD_GATEWAY,
-        ProblemCode::Store | ProblemCode::Internal => StatusCode::INTERNAL_SERVER_ERROR,
-    }
+    json(route::status(problem.code), Body::from(serde_json::to_vec(problem).unwrap_or_default()))
 }
 
 fn json(status: StatusCode, body: Body) -> Response {
@@ -68,4 +57,18 @@ fn json(status: StatusCode, body: Body) -> Response {
     let kind = HeaderValue::from_static("application/json");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_broken_is_a_refusal_with_a_status_of_its_own() {
+        for code in [ProblemCode::Store, ProblemCode::Internal] {
+            let response = refusal(&Problem::new(code, "the disk is broken"));
+            assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
+            assert_eq!(response.headers()[header::CONTENT_TYPE], "application/json");
+        }
+    }
 }

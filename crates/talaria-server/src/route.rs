@@ -1,10 +1,14 @@
 //! What can be asked of the engine: the one table that the server, the client and the OpenAPI document are made from.
 //!
+//! It also says why each of them may be refused, and with which status.
+//!
 //! `INFO` and `STOP` keep their form in every version of the API: a newer command must be able to end an older engine.
 
 use std::borrow::Cow;
 
+use axum::http::StatusCode;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use talaria_core::api::ProblemCode;
 
 /// What cannot stand for itself in a path or a query.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
@@ -33,14 +37,45 @@ pub struct Route {
     pub verb: Verb,
     /// The path; `{id}` stands for an id or the unique beginning of one.
     pub path: &'static str,
+    /// Why it may be refused, besides what every route of its form may be refused for.
+    own_refusals: &'static [ProblemCode],
     /// What it does.
     pub does: &'static str,
 }
 
 impl Route {
+    /// Every reason for which it may be refused.
+    pub fn refusals(&self) -> Vec<ProblemCode> {
+        use ProblemCode::{Ambiguous, BadRequest, Forbidden, Internal, Overloaded, Stopping, Store, Unknown};
+        let mut all = vec![BadRequest, Overloaded, Stopping, Store, Internal];
+        // A caller without any right may still ask which engine this is.
+        if self != &INFO {
+            all.push(Forbidden);
+        }
+        if self.path.contains("{id}") {
+            all.extend([Unknown, Ambiguous]);
+        }
+        all.extend(self.own_refusals);
+        all
+    }
+
     /// Gives the path for this id.
     pub(crate) fn with(&self, id: &str) -> String {
         self.path.replace("{id}", &percent_encoded(id))
+    }
+}
+
+/// The status of a refusal.
+pub fn status(code: ProblemCode) -> StatusCode {
+    match code {
+        ProblemCode::Unknown => StatusCode::NOT_FOUND,
+        ProblemCode::Ambiguous | ProblemCode::Conflict | ProblemCode::Busy => StatusCode::CONFLICT,
+        ProblemCode::Misfit => StatusCode::UNPROCESSABLE_ENTITY,
+        ProblemCode::BadRequest => StatusCode::BAD_REQUEST,
+        ProblemCode::Forbidden => StatusCode::FORBIDDEN,
+        ProblemCode::Overloaded | ProblemCode::Stopping => StatusCode::SERVICE_UNAVAILABLE,
+        ProblemCode::Codex => StatusCode::BAD_GATEWAY,
+        ProblemCode::Store | ProblemCode::Internal => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
 
@@ -74,10 +109,16 @@ pub(crate) fn percent_decoded(text: &str) -> Option<String> {
 }
 
 macro_rules! routes {
-    ($($constant:ident $name:literal $verb:ident $path:literal $does:literal)*) => {
+    ($($constant:ident $name:literal $verb:ident $path:literal [$($code:ident)*] $does:literal)*) => {
         $(
             #[doc = $does]
-            pub const $constant: Route = Route { name: $name, verb: Verb::$verb, path: $path, does: $does };
+            pub const $constant: Route = Route {
+                name: $name,
+                verb: Verb::$verb,
+                path: $path,
+                own_refusals: &[$(ProblemCode::$code),*],
+                does: $does,
+            };
         )*
 
         /// Every route.
@@ -86,38 +127,38 @@ macro_rules! routes {
 }
 
 routes! {
-    INFO "info" Get "/v1/info" "Says who the engine is."
-    STATUS "status" Get "/v1/status" "Says what runs and what waits."
-    STOP "stop" Post "/v1/stop" "Ends the engine."
-    START_SESSION "start_session" Post "/v1/sessions" "Starts a conversation with its first turn."
-    SESSIONS "sessions" Get "/v1/sessions" "Lists conversations, the newest first."
-    SESSION "session" Get "/v1/sessions/{id}" "Shows one conversation."
-    START_TURN "start_turn" Post "/v1/sessions/{id}/turns" "Starts a further turn of a conversation."
-    SAY "say" Post "/v1/sessions/{id}/say" "Gives further input to a conversation."
-    INTERRUPT "interrupt" Post "/v1/sessions/{id}/interrupt" "Asks the running turn to stop."
-    COMPACT "compact" Post "/v1/sessions/{id}/compact" "Has a conversation shortened, in a turn of its own."
-    FOLLOW "follow" Get "/v1/sessions/{id}/stream" "Sends the events of a conversation: what is kept, then what comes."
-    SHELL "shell" Post "/v1/shell" "Runs a command line in the sandbox of a conversation, and sends what it prints."
-    EVENTS "events" Get "/v1/sessions/{id}/events" "Reads kept events, a page at a time."
-    MESSAGES "messages" Get "/v1/sessions/{id}/messages" "Reads kept messages, a page at a time."
-    SEARCH "search" Get "/v1/search" "Finds words in everything said and done."
-    PRUNE "prune" Post "/v1/prune" "Throws conversations away, or says which it would."
-    BACKGROUND "background" Get "/v1/background" "Lists the commands that outlived their turns and still run."
-    STOP_BACKGROUND "stop_background" Post "/v1/background/{id}/stop" "Stops a command that runs in the background."
-    REQUESTS "requests" Get "/v1/requests" "Lists what waits for a person."
-    REQUEST "request" Get "/v1/requests/{id}" "Shows one request."
-    ANSWER "answer" Post "/v1/requests/{id}/answer" "Answers a request."
-    START_TASK "start_task" Post "/v1/tasks" "Starts a task."
-    TASKS "tasks" Get "/v1/tasks" "Lists tasks, the one first in which something happened last."
-    TASK "task" Get "/v1/tasks/{id}" "Shows one task."
-    SEND "send" Post "/v1/tasks/{id}/send" "Gives a task its next turn."
-    DIFF "diff" Get "/v1/tasks/{id}/diff" "Shows what a task changed in its worktree."
-    APPLY "apply" Post "/v1/tasks/{id}/apply" "Brings the work of a task into the user's checkout."
-    DISCARD "discard" Post "/v1/tasks/{id}/discard" "Throws the worktree of a task away."
-    OFFERS "offers" Post "/v1/offers" "Says what a conversation in a folder would start with, and what there is to choose from."
-    NOTIFY "notify" Post "/v1/notify" "Sends the notifications that are owed, or says which it would."
-    AUDIT "audit" Get "/v1/audit" "Lists who answered, started or was refused something, newest first."
-    IMPORT "import" Post "/v1/import" "Takes over, page by page, what another program's database has, or takes it back."
+    INFO "info" Get "/v1/info" [] "Says who the engine is."
+    STATUS "status" Get "/v1/status" [] "Says what runs and what waits."
+    STOP "stop" Post "/v1/stop" [] "Ends the engine."
+    START_SESSION "start_session" Post "/v1/sessions" [Codex] "Starts a conversation with its first turn."
+    SESSIONS "sessions" Get "/v1/sessions" [Unknown Ambiguous] "Lists conversations, the newest first."
+    SESSION "session" Get "/v1/sessions/{id}" [] "Shows one conversation."
+    START_TURN "start_turn" Post "/v1/sessions/{id}/turns" [Conflict Busy Codex] "Starts a further turn of a conversation."
+    SAY "say" Post "/v1/sessions/{id}/say" [Conflict] "Gives further input to a conversation."
+    INTERRUPT "interrupt" Post "/v1/sessions/{id}/interrupt" [Conflict] "Asks the running turn to stop."
+    COMPACT "compact" Post "/v1/sessions/{id}/compact" [Conflict Busy Codex] "Has a conversation shortened, in a turn of its own."
+    FOLLOW "follow" Get "/v1/sessions/{id}/stream" [] "Sends the events of a conversation: what is kept, then what comes."
+    SHELL "shell" Post "/v1/shell" [Unknown Ambiguous Conflict Codex] "Runs a command line in the sandbox of a conversation, and sends what it prints."
+    EVENTS "events" Get "/v1/sessions/{id}/events" [] "Reads kept events, a page at a time."
+    MESSAGES "messages" Get "/v1/sessions/{id}/messages" [] "Reads kept messages, a page at a time."
+    SEARCH "search" Get "/v1/search" [] "Finds words in everything said and done."
+    PRUNE "prune" Post "/v1/prune" [] "Throws conversations away, or says which it would."
+    BACKGROUND "background" Get "/v1/background" [] "Lists the commands that outlived their turns and still run."
+    STOP_BACKGROUND "stop_background" Post "/v1/background/{id}/stop" [Conflict Codex] "Stops a command that runs in the background."
+    REQUESTS "requests" Get "/v1/requests" [] "Lists what waits for a person."
+    REQUEST "request" Get "/v1/requests/{id}" [] "Shows one request."
+    ANSWER "answer" Post "/v1/requests/{id}/answer" [Misfit Conflict] "Answers a request."
+    START_TASK "start_task" Post "/v1/tasks" [Conflict Codex] "Starts a task."
+    TASKS "tasks" Get "/v1/tasks" [Unknown Ambiguous] "Lists tasks, the one first in which something happened last."
+    TASK "task" Get "/v1/tasks/{id}" [] "Shows one task."
+    SEND "send" Post "/v1/tasks/{id}/send" [Conflict Busy Codex] "Gives a task its next turn."
+    DIFF "diff" Get "/v1/tasks/{id}/diff" [Conflict Busy] "Shows what a task changed in its worktree."
+    APPLY "apply" Post "/v1/tasks/{id}/apply" [Conflict Busy] "Brings the work of a task into the user's checkout."
+    DISCARD "discard" Post "/v1/tasks/{id}/discard" [Conflict Busy] "Throws the worktree of a task away."
+    OFFERS "offers" Post "/v1/offers" [Codex] "Says what a conversation in a folder would start with, and what there is to choose from."
+    NOTIFY "notify" Post "/v1/notify" [] "Sends the notifications that are owed, or says which it would."
+    AUDIT "audit" Get "/v1/audit" [] "Lists who answered, started or was refused something, newest first."
+    IMPORT "import" Post "/v1/import" [] "Takes over, page by page, what another program's database has, or takes it back."
 }
 
 #[cfg(test)]

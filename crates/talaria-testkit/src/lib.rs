@@ -9,6 +9,7 @@
 //! | [`codex`] | the pinned real Codex versions, installed once into the build directory |
 //! | [`home`] | a private `CODEX_HOME` wired to a scripted model, and a work directory |
 //! | [`client`] | a bare client of Codex, for what Codex itself does |
+//! | [`api_document`] | the committed OpenAPI document: do values and statuses fit it |
 //! | [`engine`] | the engine that a test's commands started: stopped at the end, and no process is left |
 //! | [`fault_points`] | where a test holds the engine while it kills a process |
 //! | [`app_server`] | a `codex` that plays a transcript, for faults the real one will not produce |
@@ -27,6 +28,7 @@
 
 #![allow(clippy::panic, reason = "a harness that cannot work must fail the test that uses it, loudly")]
 
+pub mod api_document;
 pub mod app_server;
 pub mod build_dir;
 pub mod client;
@@ -48,6 +50,7 @@ mod versions;
 pub mod wait;
 pub mod wire;
 
+pub use api_document::ApiDocument;
 pub use app_server::AppServer;
 pub use client::RawCodex;
 pub use codex::Codex;

@@ -28,6 +28,7 @@ mod known;
 mod layout;
 pub mod line;
 mod list;
+pub mod next_step;
 mod opening;
 mod panel;
 mod pending;

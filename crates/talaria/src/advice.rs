@@ -1,8 +1,10 @@
-//! Advice names commands, and where it is read decides how they are typed: in a shell, or behind a slash in a chat. Pure.
+//! What a person can do next, as each face says it: a shell command, or a slash command of the chat. Pure.
 //!
-//! Only our own words go through here. What others wrote stays as it is, also where it looks like a command.
+//! A step is data ([`NextStep`]) where the faces say it differently; other advice is text, and the same everywhere. The test
+//! here lists every step in the words of both faces in one file, so that the wording is reviewed in one place.
 
-use std::borrow::Cow;
+use talaria_core::next_step::NextStep;
+use talaria_tui::chat::next_step::in_chat;
 
 /// Where advice is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,65 +15,114 @@ pub(crate) enum Reader {
     Chat,
 }
 
-/// How commands begin in a shell and in a chat; the first that fits counts. What has no counterpart is typed in a shell.
-const BEGINNINGS: &[(&str, &str)] = &[
-    ("talaria task ", "/task "),
-    ("talaria ps", "/ps"),
-    ("talaria requests list", "/requests"),
-    ("read it whole with: talaria requests show ", "read it whole with: /approve "),
-    ("talaria requests answer ", "/approve "),
-    (" accept (or decline, …)", " (or /deny)"),
-    ("talaria sessions list", "/sessions"),
-    ("talaria sessions show ", "/resume "),
-    ("talaria exec --attach ", "/resume "),
-    ("talaria exec --resume ", "/resume "),
-    (" PROMPT` gives it another turn", "` goes on with it"),
-    (", then send the prompt again", ", and send it when the turn has ended"),
-    ("`talaria exec \"…\"` starts one", "what you say next begins one"),
-    ("talaria exec \"…\"", "what you say next"),
-    ("talaria codex-runtime", "/codex-runtime"),
-    ("name another file with -o", "name another file: /export FILE"),
-    ("wait for its end, or interrupt it", "wait for its end, or /stop it"),
-];
-
-/// What `/approve` cannot do: advice that needs it is followed in a shell.
-const ONLY_IN_A_SHELL: &str = " accept --answers ";
-
 impl Reader {
-    /// Advice as it can be followed there.
-    pub(crate) fn advice(self, text: &str) -> Cow<'_, str> {
-        if self == Self::Shell || text.contains(ONLY_IN_A_SHELL) {
-            return Cow::Borrowed(text);
+    /// The step as it can be followed there.
+    pub(crate) fn says(self, step: &NextStep) -> String {
+        match self {
+            Self::Shell => step.in_shell(),
+            Self::Chat => in_chat(step),
         }
-        BEGINNINGS.iter().fold(Cow::Borrowed(text), |advice, (shell, chat)| {
-            if advice.contains(shell) { Cow::Owned(advice.replace(shell, chat)) } else { advice }
-        })
+    }
+}
+
+/// What to do next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Advice {
+    /// As it is typed in a shell.
+    shell: String,
+    step: Option<NextStep>,
+}
+
+impl Advice {
+    /// The words for a shell.
+    pub(crate) fn in_shell(&self) -> &str {
+        &self.shell
+    }
+
+    /// The words for a chat.
+    pub(crate) fn in_chat(&self) -> String {
+        self.step.as_ref().map_or_else(|| self.shell.clone(), in_chat)
+    }
+
+    /// The step, where it is one.
+    pub(crate) fn step(&self) -> Option<&NextStep> {
+        self.step.as_ref()
+    }
+}
+
+impl From<NextStep> for Advice {
+    fn from(step: NextStep) -> Self {
+        Self { shell: step.in_shell(), step: Some(step) }
+    }
+}
+
+impl From<String> for Advice {
+    fn from(shell: String) -> Self {
+        Self { shell, step: None }
+    }
+}
+
+impl From<&str> for Advice {
+    fn from(shell: &str) -> Self {
+        shell.to_owned().into()
+    }
+}
+
+impl From<&String> for Advice {
+    fn from(shell: &String) -> Self {
+        shell.clone().into()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use expect_test::expect_file;
+
     use super::*;
 
+    /// One of each; the match fails to compile when a step has no sample.
+    macro_rules! samples {
+        ($($name:ident $({ $($field:ident: $sample:expr),+ })?),+ $(,)?) => {
+            fn samples() -> Vec<NextStep> {
+                let _ = |step: &NextStep| match step { $(NextStep::$name { .. } => ()),+ };
+                vec![$(NextStep::$name $({ $($field: $sample.into()),+ })?),+]
+            }
+        };
+    }
+
+    samples! {
+        FindSession, ListSessions, ListRequests, ListTasks, ListActiveTasks, ListBackground,
+        CheckTask { task: "codex-1a2b3c" }, ShowSession { session: "5e6f7a8b" }, ContinueSession { session: "5e6f7a8b" },
+        ContinueTask { task: "codex-1a2b3c" }, FollowTurn { session: "5e6f7a8b" }, StopTurn,
+        StopTask { task: "codex-1a2b3c", then: "apply it" }, StopTurns, StopAllBackground { command: "bg-1a2b3c" },
+        StartTask, StartSession, MoreTasks { limit: 100_usize }, AnswerRequests, ReadRequest { request: "req-1a2b3c" },
+        AnswerRequest { request: "req-1a2b3c" }, FollowListed, ShowTask { task: "codex-1a2b3c" },
+        WatchTask { task: "codex-1a2b3c" }, SteerTask { task: "codex-1a2b3c" }, ShowChanges { task: "codex-1a2b3c" },
+        ApplyTask { task: "codex-1a2b3c" }, SendTask { task: "codex-1a2b3c" }, WriteElsewhere, Login,
+        CheckProvider { provider: "mock" }, RetryLater, AwaitLimit, ShortenConversation, ShortenPrompt, ChooseModel,
+        CheckModel, Retry, CheckNetwork, CheckSandbox, SendAgain, Doctor, CheckEffects,
+    }
+
     #[test]
-    fn advice_in_a_chat_names_what_can_be_typed_there() {
-        let cases = [
-            ("`talaria task start \"…\"` starts one", "`/task start \"…\"` starts one"),
-            ("see `talaria task list` and `talaria sessions list`", "see `/task list` and `/sessions`"),
-            (
-                "answer with: talaria requests answer req-1 accept (or decline, …)",
-                "answer with: /approve req-1 (or /deny)",
-            ),
-            ("`talaria exec --resume s-1 PROMPT` gives it another turn", "`/resume s-1` goes on with it"),
-            ("run `talaria setup`", "run `talaria setup`"),
-            (
-                "talaria requests answer req-1 accept --answers '{…}'",
-                "talaria requests answer req-1 accept --answers '{…}'",
-            ),
-        ];
-        for (shell, chat) in cases {
-            assert_eq!(Reader::Chat.advice(shell), chat);
-            assert_eq!(Reader::Shell.advice(shell), shell);
-        }
+    fn every_step_in_the_words_of_each_face() {
+        let entry = |step: &NextStep| {
+            let name = serde_json::to_value(step).unwrap();
+            let name = name["step"].as_str().unwrap_or_default();
+            format!("{name}\n  shell: {}\n  chat:  {}\n", Reader::Shell.says(step), Reader::Chat.says(step))
+        };
+        let text: String = samples().iter().map(entry).collect();
+        expect_file!["advice/next_steps.txt"].assert_eq(&text);
+    }
+
+    #[test]
+    fn a_chat_is_told_slash_commands_of_steps_and_text_as_it_is() {
+        let step = Advice::from(NextStep::ContinueTask { task: "codex-1".to_owned() });
+        assert_eq!(step.in_shell(), "`talaria task send codex-1 PROMPT` starts another turn");
+        assert_eq!(step.in_chat(), "`/task send codex-1 PROMPT` starts another turn");
+        let text = Advice::from("run `talaria setup`");
+        assert_eq!(
+            (text.in_shell(), text.in_chat().as_str()),
+            ("run `talaria setup`", "run `talaria setup`")
+        );
     }
 }

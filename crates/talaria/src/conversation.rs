@@ -3,13 +3,13 @@
 //! The turn runs in the engine, so this can end at any time without an effect on it. When the engine goes away, because
 //! it is replaced or died, the events go on where they stopped.
 
-use std::borrow::Cow;
 use std::io;
 use std::time::Duration;
 
 use talaria_core::api::{AnswerRequest, Interrupt, Numbered};
 use talaria_core::event::{Event, Started, Usage};
 use talaria_core::ids::{SessionId, TicketId};
+use talaria_core::next_step::NextStep;
 use talaria_core::outcome::{FailureCode, Outcome, Report};
 use talaria_core::request::Who;
 use talaria_server::client::{Client, ClientError};
@@ -220,9 +220,9 @@ fn take_event(
         return None;
     }
     if let (Event::Outcome(report), Some(login)) = (&mut numbered.event, &followed.login)
-        && report.hint.as_deref() == Some(FailureCode::Auth.hint())
+        && report.next_step == Some(NextStep::Login)
     {
-        report.hint = Some(Cow::Owned(login.clone()));
+        **report = report.as_ref().clone().with_hint(login.clone());
     }
     face.show(&numbered);
     match numbered.event {
@@ -340,8 +340,7 @@ fn stopped(face: &mut Face, followed: &Followed<'_>) -> Report {
     let why = "the engine was stopped before the turn was seen to end";
     let report = Report::new(Outcome::Lost { why: why.to_owned() }, None, Usage::default(), 0);
     let again = followed.again();
-    let hint = Some(Cow::Owned(again.clone()));
-    let report = Report { exit: exit::INTERRUPTED, hint, ..report };
+    let report = Report { exit: exit::INTERRUPTED, ..report.with_hint(again.clone()) };
     face.leave(&report);
     complain(&format!(
         "{why}: it was ended with `talaria stop`, and this command does not start it again\n\

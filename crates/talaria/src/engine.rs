@@ -4,12 +4,14 @@ use std::io;
 
 use talaria_codex::identity::HomeRecord;
 use talaria_core::api::{Problem, ProblemCode};
+use talaria_core::next_step::NextStep;
 use talaria_home::home::TalariaHome;
 use talaria_render::plain_line;
 use talaria_server::client::launch::{Build, ensure};
 use talaria_server::client::{Client, ClientError};
 use talaria_server::socket_path;
 
+use crate::advice::Advice;
 use crate::patience::patiently;
 use crate::trouble::{Trouble, complain, exit};
 
@@ -78,14 +80,15 @@ pub(crate) fn refused(what: &str, error: &ClientError) -> Trouble {
         }
         other => Trouble::new(exit::FAILED, what).because(other),
     };
-    match error.next_step() {
-        Some(step) => trouble.try_this(step),
-        None => trouble,
+    match (error, error.next_step()) {
+        (ClientError::Problem(Problem { next_step: Some(step), .. }), _) => trouble.try_this(step.clone()),
+        (_, Some(hint)) => trouble.try_this(hint),
+        (_, None) => trouble,
     }
 }
 
 /// The same where something was to be done. If the connection broke, nobody knows whether it was; `look` says how to find out.
-pub(crate) fn not_done(what: &str, error: &ClientError, look: &str) -> Trouble {
+pub(crate) fn not_done(what: &str, error: &ClientError, look: impl Into<Advice>) -> Trouble {
     let trouble = refused(what, error);
     match error {
         ClientError::Broken(_) => not_known(&trouble, look),
@@ -94,7 +97,7 @@ pub(crate) fn not_done(what: &str, error: &ClientError, look: &str) -> Trouble {
 }
 
 /// Nobody knows whether the engine heard it.
-pub(crate) fn not_known(trouble: &Trouble, look: &str) -> Trouble {
+pub(crate) fn not_known(trouble: &Trouble, look: impl Into<Advice>) -> Trouble {
     let what = "it is not known whether the engine heard this";
     Trouble::new(trouble.exit, what).because(trouble.summary()).try_this(look)
 }
@@ -104,9 +107,7 @@ pub(crate) fn refused_id(what: &str, error: &ClientError) -> Trouble {
     let ClientError::Problem(problem) = error else { return refused(what, error) };
     let trouble = refused(what, error);
     match problem.code {
-        ProblemCode::Unknown if problem.hint.is_none() => {
-            trouble.try_this("`talaria sessions list` shows what there is")
-        }
+        ProblemCode::Unknown if problem.hint.is_none() => trouble.try_this(NextStep::ListSessions),
         _ => trouble,
     }
 }

@@ -1,6 +1,5 @@
 //! `talaria exec`: one turn of Codex, streamed. The turn runs in the engine; this sends it there and shows it.
 
-use std::borrow::Cow;
 use std::cell::Cell;
 use std::io;
 use std::time::Duration;
@@ -16,6 +15,7 @@ use talaria_core::policy::Answers;
 use talaria_core::request::Who;
 use talaria_server::client::{Client, ClientError};
 
+use crate::advice::Advice;
 use crate::args::{Approve, Exec};
 use crate::conversation::{self, Bond, End, Followed};
 use crate::engine::{self, refused_id};
@@ -208,8 +208,9 @@ fn no_turn(trouble: &Trouble) -> String {
     };
     let report = Report::new(outcome, None, Usage::default(), 0);
     // The same hint as in the text; where there is none, none is made up.
-    let hint = Some(trouble.hint()).filter(|hint| !hint.is_empty()).map(|hint| Cow::Owned(hint.to_owned()));
-    let report = Report { exit: trouble.exit, hint, ..report };
+    let hint = Some(trouble.hint()).filter(|hint| !hint.is_empty()).map(str::to_owned);
+    let next_step = trouble.advice().and_then(Advice::step).cloned();
+    let report = Report { exit: trouble.exit, hint, next_step, ..report };
     #[derive(Serialize)]
     struct Line<'a> {
         r#type: &'static str,

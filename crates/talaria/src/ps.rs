@@ -6,6 +6,7 @@ use std::io::{self, Write as _};
 use jiff::Timestamp;
 use talaria_core::api::{BackgroundInfo, Numbered, StopBackground};
 use talaria_core::event::Event;
+use talaria_core::next_step::NextStep;
 use talaria_guard::plain::sanitize;
 use talaria_render::sheet::Sheet;
 use talaria_render::{Look, StyledText, unwrapped};
@@ -90,8 +91,7 @@ pub(crate) fn table(running: &[BackgroundInfo], now: Timestamp, look: Look) -> S
 /// Stops a background command, and says what was done.
 pub(crate) async fn stop(client: &Client, id: &str, stop: StopBackground) -> Result<String, Trouble> {
     let done = client.stop_background(id, stop).await;
-    let done =
-        done.map_err(|error| not_done("nothing was stopped", &error, "`talaria ps` shows what still runs"))?;
+    let done = done.map_err(|error| not_done("nothing was stopped", &error, NextStep::ListBackground))?;
     let line = |one: &BackgroundInfo| {
         let how = if done.ended_before { "had ended already" } else { "stopped" };
         format!("{how}: {} {}\n", one.id, sanitize(&unwrapped(&one.command)))
@@ -168,7 +168,7 @@ pub(crate) fn is_named(command: &BackgroundInfo, id: &str) -> bool {
 /// No such command runs.
 pub(crate) fn unknown(id: &str) -> Trouble {
     Trouble::new(exit::USAGE, format!("no background command {id} is running"))
-        .try_this("`talaria ps` lists them")
+        .try_this(NextStep::ListBackground)
 }
 
 #[cfg(test)]

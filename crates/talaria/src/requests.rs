@@ -4,6 +4,7 @@ use std::io::Read;
 
 use jiff::Timestamp;
 use talaria_core::api::{AnswerRequest, Answered, ProblemCode, RequestInfo, RequestState};
+use talaria_core::next_step::NextStep;
 use talaria_core::request::{Answer, Ask, Typed, Who, Wish};
 use talaria_server::client::{Client, ClientError};
 
@@ -64,10 +65,9 @@ pub(crate) fn open_requests(
     reader: Reader,
 ) -> StyledText {
     let first = requests.first().map(|request| request.id.to_string()).unwrap_or_default();
-    let how = format!(
-        "read it whole with: talaria requests show {first}\nanswer with: talaria requests answer {first} accept (or decline, …)\n"
-    );
-    table(requests, now, look).show(look) + reader.advice(&how)
+    let read = reader.says(&NextStep::ReadRequest { request: first.clone() });
+    let answer = reader.says(&NextStep::AnswerRequest { request: first });
+    table(requests, now, look).show(look) + format!("read it whole with: {read}\nanswer with: {answer}\n")
 }
 
 /// What waits for a person.
@@ -176,9 +176,7 @@ pub(crate) async fn find(what: &str, client: &Client, id: &str) -> Result<Reques
 pub(crate) fn not_answered(error: &ClientError) -> Trouble {
     let what = "the answer was not taken";
     match error {
-        ClientError::Broken(_) => {
-            not_done(what, error, "`talaria requests list` shows whether it still waits")
-        }
+        ClientError::Broken(_) => not_done(what, error, NextStep::ListRequests),
         error => not_found(what, error),
     }
 }
@@ -187,7 +185,7 @@ fn not_found(what: &str, error: &ClientError) -> Trouble {
     let trouble = refused(what, error);
     match error.next_step() {
         Some(_) => trouble,
-        None => trouble.try_this("`talaria requests list` shows what waits"),
+        None => trouble.try_this(NextStep::ListRequests),
     }
 }
 

@@ -10,6 +10,7 @@ use serde_json::json;
 use talaria_codex::locate::{CodexBinary, LocateError, locate};
 use talaria_core::edit::{self, KeyPath};
 use talaria_core::json_line::json_line;
+use talaria_core::next_step::NextStep;
 use talaria_core::runtime::{Choice, Decision, Facts, KEY, decide, needs_codex};
 
 use crate::args::CodexRuntime;
@@ -84,10 +85,7 @@ fn no_codex(codex: Option<Result<CodexBinary, LocateError>>) -> Trouble {
 fn turns_run(running: &[String]) -> Trouble {
     Trouble::new(exit::BLOCKED, "the runtime was not changed")
         .because(format!("a turn would be split between two runtimes; running: {}", running.join(", ")))
-        .try_this(
-            "wait until they end, or stop them: a task with `talaria task interrupt ID`, another turn with Ctrl-C after \
-             `talaria exec --attach ID`",
-        )
+        .try_this(NextStep::StopTurns)
 }
 
 fn write(settings: &Settings, choice: Choice) -> Result<(), Trouble> {

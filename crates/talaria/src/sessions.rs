@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use talaria_core::api::{SearchHit, SessionInfo, SessionQuery};
 use talaria_core::json_line::json_line;
+use talaria_core::next_step::NextStep;
 use talaria_server::client::Client;
 
 use crate::advice::Reader;
@@ -67,7 +68,7 @@ pub(crate) fn json_lines(rows: &[impl Serialize]) -> String {
 /// Conversations as a table.
 pub(crate) fn list(sessions: &[SessionInfo], now: Timestamp, look: Look, reader: Reader) -> StyledText {
     if sessions.is_empty() {
-        return reader.advice("no conversations; `talaria exec \"…\"` starts one\n").into();
+        return format!("no conversations; {}\n", reader.says(&NextStep::StartSession)).into();
     }
     let mut sheet = Sheet::new(&["id", "", "updated", "title"], "title");
     for info in sessions {

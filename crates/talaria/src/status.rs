@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use talaria_core::api::{HostInfo, Limits, RunningTurn, Status, TaskCounts};
 use talaria_core::event::Stage;
 use talaria_core::json_line::json_line;
+use talaria_core::next_step::NextStep;
 use talaria_engine::engine::leftovers;
 
 use crate::advice::Reader;
@@ -111,7 +112,7 @@ pub(crate) fn page(status: &Status, now: Timestamp, look: Look, reader: Reader) 
         out += ps::list(&status.background, now, look, reader);
     }
     if !status.turns.is_empty() {
-        out += reader.advice("follow one with: talaria exec --attach ID\n");
+        out += format!("follow one with: {}\n", reader.says(&NextStep::FollowListed));
     }
     if status.requests.is_empty() {
         return out + "\nNothing waits for an answer.\n";

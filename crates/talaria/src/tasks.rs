@@ -79,8 +79,8 @@ pub(crate) async fn told(
             let diff = of_task("cannot show what it changed", client.diff(&task.id)).await?;
             if task.json { json_lines(&[diff]).into() } else { patch::show(&diff.diff, look) }
         }
-        TaskAction::Steer { task, text } => reader.advice(&words::steer(task, text, client).await?).into(),
-        TaskAction::Interrupt { task } => reader.advice(&words::interrupt(task, client).await?).into(),
+        TaskAction::Steer { task, text } => words::steer(task, text, client, reader).await?.into(),
+        TaskAction::Interrupt { task } => words::interrupt(task, client, reader).await?.into(),
         TaskAction::Notify(options) => notices::told(options, client, look).await?,
         TaskAction::Apply { task } => {
             let applied = of_task("cannot apply it", client.apply(&task.id)).await?;

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use talaria_guard::redact::redact;
 
+use crate::advice::Advice;
 use crate::look;
 use talaria_render::{in_rows, plain};
 
@@ -33,7 +34,7 @@ pub(crate) mod exit {
 pub(crate) struct Trouble {
     what: String,
     cause: Option<String>,
-    hint: Option<String>,
+    hint: Option<Box<Advice>>,
     pub(crate) exit: u8,
 }
 
@@ -50,8 +51,8 @@ impl Trouble {
     }
 
     /// What to do next.
-    pub(crate) fn try_this(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
+    pub(crate) fn try_this(mut self, hint: impl Into<Advice>) -> Self {
+        self.hint = Some(Box::new(hint.into()));
         self
     }
 
@@ -70,9 +71,19 @@ impl Trouble {
         self.cause.as_deref().unwrap_or(&self.what)
     }
 
-    /// What to do next.
+    /// What to do next, as it is typed in a shell.
     pub(crate) fn hint(&self) -> &str {
-        self.hint.as_deref().unwrap_or_default()
+        self.hint.as_deref().map(Advice::in_shell).unwrap_or_default()
+    }
+
+    /// What to do next, in the words of the chat.
+    pub(crate) fn hint_in_chat(&self) -> String {
+        self.hint.as_deref().map(Advice::in_chat).unwrap_or_default()
+    }
+
+    /// What to do next, for another trouble.
+    pub(crate) fn advice(&self) -> Option<&Advice> {
+        self.hint.as_deref()
     }
 
     /// What failed and why, in one line.
@@ -86,7 +97,8 @@ impl Trouble {
     /// Tells the person, on standard error.
     pub(crate) fn tell(&self) {
         let mut text = format!("error: {}\n", self.what);
-        for (word, line) in [("cause", &self.cause), ("hint", &self.hint)] {
+        let hint = self.hint.as_deref().map(Advice::in_shell);
+        for (word, line) in [("cause", self.cause.as_deref()), ("hint", hint)] {
             if let Some(line) = line {
                 text.push_str(&format!("{word}: {line}\n"));
             }

@@ -334,12 +334,12 @@ impl<'a, W: Watcher> Running<'a, W> {
     }
 
     fn queue_up(&mut self, input: Vec<InputPart>, limit: Option<Duration>) {
-        let text = text_of(&input);
+        let queued = QueuedInput::of(&input);
         let waiting = self.watcher.queue(input, limit).unwrap_or_else(|input| {
             self.session.waiting.push_back(input);
             self.session.waiting.len()
         });
-        self.tell(Event::Queued { waiting, text });
+        self.tell(Event::Queued { waiting, input: queued });
     }
 
     fn look_for_login_trouble(&mut self) {

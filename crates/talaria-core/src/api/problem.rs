@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::next_step::NextStep;
+
 /// Why something was not done: what happened, why, and what to do next.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -12,9 +14,12 @@ pub struct Problem {
     pub code: ProblemCode,
     /// What happened, in words.
     pub message: String,
-    /// What to do next.
+    /// What to do next, as it is typed in a shell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
+    /// The same as data, for a face that says it in its own words. Some hints are text alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_step: Option<NextStep>,
 }
 
 /// Classes of problems, one for each thing that a caller would do next.
@@ -51,13 +56,20 @@ pub enum ProblemCode {
 impl Problem {
     /// Says what happened.
     pub fn new(code: ProblemCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), hint: None }
+        Self { code, message: message.into(), hint: None, next_step: None }
     }
 
-    /// Says what to do next.
+    /// Says what to do next, in words that are the same in every face.
     #[must_use]
     pub fn try_this(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
+        (self.hint, self.next_step) = (Some(hint.into()), None);
+        self
+    }
+
+    /// Says what to do next; each face puts it into words.
+    #[must_use]
+    pub fn next(mut self, step: NextStep) -> Self {
+        (self.hint, self.next_step) = (Some(step.in_shell()), Some(step));
         self
     }
 }

@@ -49,7 +49,6 @@ pub struct RequestInfo {
     pub answered_at: Option<Timestamp>,
     /// The whole question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Map<String, Value>>"))]
     pub ask: Option<Ask>,
 }
 
@@ -81,6 +80,7 @@ pub enum RequestState {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AnswerRequest {
     /// The answer, as [`Answer::revealed`](crate::request::Answer::revealed) writes it.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::request::Answer"))]
     pub answer: Value,
     /// Who answers.
     pub by: Who,

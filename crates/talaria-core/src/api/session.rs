@@ -205,18 +205,8 @@ pub struct Numbered {
     pub turn: Option<i64>,
     /// What happened.
     #[serde(flatten)]
-    #[cfg_attr(feature = "schema", schemars(with = "Typed"))]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Referenced<Event>"))]
     pub event: Event,
-}
-
-/// Something of many kinds, told apart by `type`; the other fields depend on it.
-#[cfg(feature = "schema")]
-#[derive(Serialize, Deserialize, schemars::JsonSchema)]
-pub(super) struct Typed {
-    /// Its kind.
-    r#type: String,
-    #[serde(flatten)]
-    rest: serde_json::Map<String, serde_json::Value>,
 }
 
 /// Which conversations are listed, the newest first.

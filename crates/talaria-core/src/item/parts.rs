@@ -8,6 +8,7 @@ use crate::ids::ThreadId;
 
 /// How a step stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "StepStatus"))]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     /// Not ended.
@@ -26,6 +27,7 @@ pub enum Status {
 
 /// A change of one file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PatchedFile"))]
 pub struct FileChange {
     /// The file.
     pub path: String,
@@ -39,6 +41,7 @@ pub struct FileChange {
 
 /// What happens to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FileAction {
     /// It is new.
@@ -61,6 +64,7 @@ impl fmt::Display for FileAction {
 
 /// Whose words a message of the user's are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Author {
     /// The person's.
@@ -79,6 +83,7 @@ impl Author {
 
 /// Whose a command is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CommandSource {
     /// The model's.
@@ -101,6 +106,7 @@ impl CommandSource {
 
 /// Something that a person said without words: an image, a file that was mentioned.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Attachment {
     /// `image`, `audio`, `skill`, `mention`, or Codex's own word.
     pub kind: String,
@@ -119,6 +125,7 @@ impl fmt::Display for Attachment {
 
 /// Something that the model asks in passing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "MessageQuestion"))]
 pub struct Question {
     /// The question.
     pub title: String,
@@ -128,6 +135,7 @@ pub struct Question {
 
 /// What a tool gave back.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolResult {
     /// Its text; structured content as JSON where there is no text.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -146,6 +154,7 @@ fn is_zero(count: &u32) -> bool {
 
 /// How another agent stood.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AgentState {
     /// Its thread.
     pub thread: ThreadId,
@@ -157,6 +166,7 @@ pub struct AgentState {
 
 /// What was done on the web.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum SearchAction {
     /// A search.

@@ -14,6 +14,7 @@ use super::Decision;
 
 /// An answer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Answer {
     /// Yes or no, and for how long.
     pub decision: Decision,
@@ -84,6 +85,7 @@ impl From<Decision> for Answer {
 
 /// What goes with a yes.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", content = "given", rename_all = "snake_case")]
 pub enum Content {
     /// Nothing: the yes says it all.
@@ -99,6 +101,7 @@ pub enum Content {
 
 /// The part of requested permissions that is granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Grant {
     /// Everything that was asked for.
@@ -148,6 +151,23 @@ impl fmt::Debug for Given {
 impl Serialize for Given {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if self.is_secret { serializer.serialize_unit() } else { self.value.serialize(serializer) }
+    }
+}
+
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Given {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Given".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "description": "Something that a person gave. An object marks a secret, which is kept nowhere.",
+            "anyOf": [
+                { "not": { "type": "object" } },
+                { "type": "object", "properties": { "secret": true }, "required": ["secret"], "additionalProperties": false },
+            ]
+        })
     }
 }
 

@@ -11,6 +11,7 @@ mod read;
 
 /// A form.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Form {
     /// The fields, in the order in which Codex tells them.
     pub fields: Vec<Field>,
@@ -18,6 +19,7 @@ pub struct Form {
 
 /// One field of a form.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Field {
     /// Names it in the answer.
     pub name: String,
@@ -39,6 +41,7 @@ pub struct Field {
 
 /// What a field takes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "takes", rename_all = "snake_case")]
 pub enum FieldKind {
     /// Text.
@@ -84,6 +87,7 @@ pub enum FieldKind {
 
 /// Something that may be chosen in a form.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FormOption {
     /// What goes into the answer.
     pub value: String,

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// A wider sandbox.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Permissions {
     /// Would the network be reachable?
     pub network: bool,
@@ -38,6 +39,7 @@ impl Permissions {
 
 /// Access to a place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PathAccess {
     /// How.
     pub access: FileAccess,
@@ -48,6 +50,7 @@ pub struct PathAccess {
 
 /// What may be done with files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FileAccess {
     /// Reading.
@@ -60,6 +63,7 @@ pub enum FileAccess {
 
 /// A place in the file system.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PermissionPlace"))]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
     /// A file or directory.

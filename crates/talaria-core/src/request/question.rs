@@ -6,6 +6,7 @@ use super::Given;
 
 /// A question of the model.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Question {
     /// Names it in the answer.
     pub id: String,
@@ -23,6 +24,7 @@ pub struct Question {
 
 /// Something that may be chosen.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct QuestionOption {
     /// Its name, which is also the answer.
     pub label: String,

@@ -19,6 +19,7 @@ use crate::item::{
     AgentState, Attachment, Author, CommandSource, Compaction, FileAction, FileChange, Item, ItemBody,
     Question, SearchAction, Status, ToolResult,
 };
+use crate::next_step::NextStep;
 use crate::outcome::{FailureCode, Outcome, Report};
 use crate::request::{
     Ask, Decision, Field, FieldKind, FileAccess, Form, FormOption, PathAccess, Permissions, Place, Wish,
@@ -36,6 +37,7 @@ const WHOLE: [(&str, &[&str]); 5] = [
             "user_message.client_id",
             "unknown.method",
             "other.name",
+            "outcome.next_step.provider",
             "host.method",
             "unsupported.method",
             "tool.server",
@@ -97,6 +99,7 @@ const WHOLE: [(&str, &[&str]); 5] = [
             "patch_updated.changes.path",
             "patch_updated.changes.move_to",
             "steering.input.images",
+            "queued.images",
             "unqueued.inputs.images",
         ],
     ),
@@ -179,7 +182,8 @@ fn form() -> Form {
 fn report(outcome: Outcome) -> Event {
     let mut report = Report::new(outcome, some(), Usage::default(), 0);
     report.message = some();
-    report.hint = Some(words().into());
+    report.hint = some();
+    report.next_step = Some(NextStep::CheckProvider { provider: words() });
     Event::Outcome(Box::new(report))
 }
 
@@ -260,7 +264,7 @@ samples!(events -> Event {
     Event::HostReplaced { .. } => [Event::HostReplaced { message: words() }],
     Event::Steering { .. } => [Event::Steering { input: queued() }],
     Event::Steered { .. } => [Event::Steered { turn: TurnId::new("u") }],
-    Event::Queued { .. } => [Event::Queued { waiting: 1, text: words() }],
+    Event::Queued { .. } => [Event::Queued { waiting: 1, input: queued() }],
     Event::Unqueued { .. } => [Event::Unqueued { inputs: vec![queued()], was_sent: true }],
     Event::Unknown { .. } => [Event::Unknown { method: words(), raw: raw() }],
     Event::Corrupt { .. } => [Event::Corrupt { reason: words(), bytes: 1 }],
@@ -400,13 +404,30 @@ fn shown(events: Vec<Event>, tag: &str) -> BTreeSet<String> {
     found
 }
 
+fn of_steps() -> Vec<Event> {
+    let item = |body| Event::ItemCompleted { item: Box::new(Item { id: step(), body }) };
+    steps().into_iter().map(item).collect()
+}
+
+fn of_asks() -> Vec<Event> {
+    let opened = |ask| Event::RequestOpened { id: ticket(), ask: Box::new(ask), place: None, digest: None };
+    asks().into_iter().map(opened).collect()
+}
+
+/// The tests of the API validate these lines against the OpenAPI document.
+#[test]
+fn every_event_step_and_question_has_a_line_in_the_fixture() {
+    let samples = events().into_iter().chain(of_steps()).chain(of_asks());
+    let lines = samples.map(|event| serde_json::to_string(&event).unwrap().replace(&words(), "text") + "\n");
+    expect_test::expect_file!["../../../talaria-testkit/fixtures/events.jsonl"]
+        .assert_eq(&lines.collect::<String>());
+}
+
 #[test]
 fn only_what_the_table_names_shows_a_secret() {
-    let item = |body| Event::ItemCompleted { item: Box::new(Item { id: step(), body }) };
-    let opened = |ask| Event::RequestOpened { id: ticket(), ask: Box::new(ask), place: None, digest: None };
     let mut found = shown(events(), "type");
-    found.extend(shown(steps().into_iter().map(item).collect(), "kind"));
-    found.extend(shown(asks().into_iter().map(opened).collect(), "kind"));
+    found.extend(shown(of_steps(), "kind"));
+    found.extend(shown(of_asks(), "kind"));
     let whole = WHOLE.iter().flat_map(|(_, fields)| fields.iter().map(|field| (*field).to_owned()));
     let whole: BTreeSet<String> = whole.collect();
     let leaks: Vec<_> = found.difference(&whole).collect();

@@ -12,6 +12,7 @@ use talaria_core::api::{
     TaskQuery, TaskSent, TaskStarted, TaskStatus,
 };
 use talaria_core::event::Usage;
+use talaria_core::next_step::NextStep;
 use talaria_core::policy::{ApprovalPolicy, Sandbox};
 use talaria_core::preferences::Preferences;
 use talaria_core::principal::Principal;
@@ -212,7 +213,7 @@ impl Engine {
         session.alias.clone().zip(row).ok_or_else(|| {
             let id = session.id.short();
             let message = format!("{id} is a session, but no task");
-            Problem::new(ProblemCode::Unknown, message).try_this(format!("see `talaria sessions show {id}`"))
+            Problem::new(ProblemCode::Unknown, message).next(NextStep::ShowSession { session: id.to_owned() })
         })
     }
 

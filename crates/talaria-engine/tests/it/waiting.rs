@@ -42,7 +42,7 @@ async fn stopping_a_turn_takes_back_what_waits_and_says_what_it_was(codex: Codex
     home.say_next(&started, "then this").await;
     home.say_next(&started, &format!("and this with {key}")).await;
     let queued = events.until(|event| match event {
-        Event::Queued { waiting: 2, text } => Some(text.clone()),
+        Event::Queued { waiting: 2, input } => Some(input.text.clone()),
         _ => None,
     });
     assert!(queued.await.starts_with("and this with "));
@@ -156,7 +156,8 @@ async fn images_go_with_what_is_said_to_a_turn_and_with_what_waits(codex: Codex)
     say("and this?", &[&path], When::Now).await.unwrap();
     events.is(|event| matches!(event, Event::Steered { .. })).await;
     say("and that?", &[&path], When::Next).await.unwrap();
-    events.is(|event| matches!(event, Event::Queued { text, .. } if text.contains("dot.png"))).await;
+    let queued = QueuedInput { text: "and that?".to_owned(), images: vec![path.clone()] };
+    events.is(|event| matches!(event, Event::Queued { input, .. } if *input == queued)).await;
     gate.open();
     assert_eq!(events.outcome().await.text.as_deref(), Some("a dot"));
     assert_eq!(events.outcome().await.text.as_deref(), Some("another dot"));
@@ -189,8 +190,7 @@ async fn what_is_said_in_the_moment_in_which_a_turn_ends_is_not_lost(codex: Code
         let say = Say { text: text.clone(), images: Vec::new(), when: When::Now };
         let said = home.engine().say(id, say).await;
         events.outcome().await;
-        let is_queued =
-            |event: &Event| matches!(event, Event::Queued { text: queued, .. } if *queued == text);
+        let is_queued = |event: &Event| matches!(event, Event::Queued { input, .. } if input.text == text);
         let is_steered = |event: &Event| matches!(event, Event::Steered { .. });
         let is_told =
             |event: &Event| matches!(event, Event::Warning { message } if message.contains("further input"));

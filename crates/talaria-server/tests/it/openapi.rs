@@ -1,8 +1,9 @@
-//! `docs/openapi.json` is what the table of routes and the types of the API say, and what the server answers fits it.
+//! `docs/openapi.json` is what the table of routes and the types of the API say, and what the server answers fits it
+//! (`values`), with the statuses that it names (`statuses`).
 //!
 //! After a change: `UPDATE_EXPECT=1 cargo test -p talaria-server openapi`, and read the diff.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use expect_test::expect_file;
 use schemars::generate::{SchemaGenerator, SchemaSettings};
@@ -10,14 +11,15 @@ use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 use talaria_core::api::{
     AnswerRequest, Answered, Applied, AuditEntry, AuditQuery, BackgroundInfo, BackgroundStopped, Compact,
-    Discard, Discarded, EngineInfo, Import, Imported, Interrupt, Kind, LookAt, NewSession, NewTask, NewTurn,
-    NoticeInfo, Notify, Numbered, Offers, Problem, Prune, Pruned, RequestInfo, Said, Say, SearchHit,
-    SessionDetail, SessionInfo, SessionQuery, SessionStarted, Shell, ShellNews, Status, Stop, StopBackground,
-    Stopped, StoredMessage, TaskDiff, TaskInfo, TaskLine, TaskQuery, TaskSent, TaskStarted,
+    Discard, Discarded, EngineInfo, Import, Imported, Interrupt, LookAt, NewSession, NewTask, NewTurn,
+    NoticeInfo, Notify, Numbered, Offers, Problem, ProblemCode, Prune, Pruned, RequestInfo, Said, Say,
+    SearchHit, SessionDetail, SessionInfo, SessionQuery, SessionStarted, Shell, ShellNews, Status, Stop,
+    StopBackground, Stopped, StoredMessage, TaskDiff, TaskInfo, TaskLine, TaskQuery, TaskSent, TaskStarted,
 };
 use talaria_server::route::{self, Route, Verb};
 
-use crate::scene::{Scene, asked};
+mod statuses;
+mod values;
 
 /// What a route takes and gives.
 #[derive(Default)]
@@ -138,31 +140,56 @@ fn operation(route: &Route, shape: Shape) -> Value {
             "description": "An id, or the beginning of exactly one."
         }));
     }
+    parameters.push(json!({"$ref": "#/components/parameters/principal"}));
+    if route == &route::FOLLOW {
+        parameters.push(json!({
+            "name": "Last-Event-ID", "in": "header", "required": false, "schema": {"type": "string"},
+            "description": "The number of the last event that was received; goes before `after`."
+        }));
+    }
     let is_stream = [route::FOLLOW, route::SHELL].contains(route);
     let kind = if is_stream { "text/event-stream" } else { "application/json" };
-    let (code, done) = match shape.answer {
-        Some(schema) if route == &route::FOLLOW => {
-            let means = "For each event its number as `id` and this as `data`, until the engine ends.";
-            ("200", json!({"description": means, "content": {kind: {"schema": schema}}}))
+    let means = match route {
+        route if route == &route::FOLLOW => {
+            "For each event its number as `id` and this as `data`, until the engine ends."
         }
-        Some(schema) if route == &route::SHELL => {
-            let means =
-                "Each piece as `data`, until `ended`. Whoever closes the connection ends the command.";
-            ("200", json!({"description": means, "content": {kind: {"schema": schema}}}))
+        route if route == &route::SHELL => {
+            "Each piece as `data`, until `ended`. Closing the connection ends the command."
         }
-        Some(schema) => ("200", json!({"description": "Done.", "content": {kind: {"schema": schema}}})),
-        None => ("204", json!({"description": "Done."})),
+        _ => "Done.",
     };
-    let problem = json!({"$ref": "#/components/responses/Problem"});
+    let (done, response) = match shape.answer {
+        Some(schema) => ("200", json!({"description": means, "content": {kind: {"schema": schema}}})),
+        None => ("204", json!({"description": means})),
+    };
+    let mut responses = json!({ done: response });
+    for code in route.refusals() {
+        let status = route::status(code).as_u16().to_string();
+        responses[&status] = json!({"$ref": format!("#/components/responses/{status}")});
+    }
     let mut operation = json!({
-        "operationId": route.name, "summary": route.does, "parameters": parameters,
-        "responses": {code: done, "default": problem},
+        "operationId": route.name, "summary": route.does, "parameters": parameters, "responses": responses,
     });
     if let Some(schema) = shape.body {
         let content = json!({"application/json": {"schema": schema}});
         operation["requestBody"] = json!({"required": true, "content": content});
     }
     operation
+}
+
+/// For each status of a refusal, what it says.
+fn refusals(problem: &Schema) -> Value {
+    let mut codes: BTreeMap<u16, BTreeSet<String>> = BTreeMap::new();
+    for code in route::ALL.iter().flat_map(Route::refusals) {
+        let word = json!(code).as_str().unwrap().to_owned();
+        codes.entry(route::status(code).as_u16()).or_default().insert(format!("`{word}`"));
+    }
+    let response = |codes: &BTreeSet<String>| {
+        let codes = codes.iter().map(String::as_str).collect::<Vec<_>>().join(" or ");
+        let means = format!("It was not done; `code` is {codes}.");
+        json!({"description": means, "content": {"application/json": {"schema": problem}}})
+    };
+    codes.iter().map(|(status, codes)| (status.to_string(), response(codes))).collect()
 }
 
 fn document() -> Value {
@@ -184,9 +211,11 @@ fn document() -> Value {
         "paths": paths,
         "components": {
             "schemas": schemas.named(),
-            "responses": {"Problem": {
-                "description": "It was not done; `code` says what to do next.",
-                "content": {"application/json": {"schema": problem}}
+            "responses": refusals(&problem),
+            "parameters": {"principal": {
+                "name": route::PRINCIPAL, "in": "header", "required": false, "schema": {"type": "string"},
+                "description": "On whose behalf the caller asks, percent-encoded: `person:NAME`, `token:NAME`, `chat:NAME` or \
+                                `model:NAME`. It can only lower the rights that the engine established for the caller's process."
             }},
         },
     })
@@ -211,48 +240,41 @@ fn the_openapi_document_is_fresh() {
     expect_file!["../../../../docs/openapi.json"].assert_eq(&text);
 }
 
-#[tokio::test]
-async fn what_the_server_answers_fits_the_openapi_document() {
-    let scene = Scene::asking().await;
-    let client = scene.client().await;
-    let started = client.start_task(&scene.new_task("ask")).await.unwrap();
-    asked(&client, &started.session, started.after).await;
+/// Names that end in a digit are two types of one name: the second would be numbered.
+#[test]
+fn every_schema_has_a_name_of_its_own() {
     let document = document();
-    let fits = |name: &str, schema: &Value, value: &Value| {
-        let mut schema = schema.clone();
-        schema["components"] = document["components"].clone();
-        let validator = jsonschema::validator_for(&schema).unwrap();
-        let errors: Vec<String> = validator.iter_errors(value).map(|error| error.to_string()).collect();
-        assert!(errors.is_empty(), "{name}: {errors:?} in {value}");
-    };
-    let schema_of = |path: &str, code: &str| {
-        document["paths"][path]["get"]["responses"][code]["content"]["application/json"]["schema"].clone()
-    };
-    let get = async |path: &str| -> (String, Value) {
-        let call = format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
-        let answer = scene.raw_to_end(call.as_bytes()).await;
-        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-        (head[9..12].to_owned(), serde_json::from_str(body).unwrap())
-    };
-    // A stream has no end, and this task no worktree.
-    let read_at_once =
-        |route: &&Route| route.verb == Verb::Get && ![route::FOLLOW, route::DIFF].contains(route);
-    for route in route::ALL.iter().filter(read_at_once) {
-        let id = if *route == route::REQUEST { "req-" } else { started.id.as_str() };
-        let (code, value) = get(&(route.path.replace("{id}", id) + "?words=ask")).await;
-        assert_eq!(code, "200", "{}", route.name);
-        // Nothing runs in the background here; its shape is tested with the program.
-        let is_empty = value.as_array().is_some_and(Vec::is_empty);
-        assert_eq!(is_empty, *route == route::BACKGROUND, "{} shows nothing", route.name);
-        fits(route.name, &schema_of(route.path, "200"), &value);
-    }
-    let (code, problem) = get("/v1/sessions/none").await;
-    assert_eq!(code, "404");
-    let schema = &document["components"]["responses"]["Problem"]["content"]["application/json"]["schema"];
-    fits("problem", schema, &problem);
-    for (name, value) in
-        [("TaskStarted", json!(started)), ("NewSession", json!(scene.new_session(Kind::Exec, "x")))]
-    {
-        fits(name, &json!({"$ref": format!("#/components/schemas/{name}")}), &value);
+    let names: Vec<&String> = document["components"]["schemas"].as_object().unwrap().keys().collect();
+    assert!(names.iter().all(|name| !name.ends_with(|last: char| last.is_ascii_digit())), "{names:?}");
+}
+
+#[test]
+fn every_reason_for_a_refusal_is_one_that_some_route_has() {
+    use ProblemCode as Code;
+    let all = [
+        Code::Unknown,
+        Code::Ambiguous,
+        Code::Conflict,
+        Code::Misfit,
+        Code::BadRequest,
+        Code::Forbidden,
+        Code::Busy,
+        Code::Overloaded,
+        Code::Stopping,
+        Code::Codex,
+        Code::Store,
+        Code::Internal,
+    ];
+    for code in all {
+        // A further reason does not compile before it is in the list above.
+        match code {
+            Code::Unknown | Code::Ambiguous | Code::Conflict | Code::Misfit | Code::BadRequest => {}
+            Code::Forbidden | Code::Busy | Code::Overloaded | Code::Stopping => {}
+            Code::Codex | Code::Store | Code::Internal => {}
+        }
+        assert!(
+            route::ALL.iter().any(|route| route.refusals().contains(&code)),
+            "no route refuses with {code:?}"
+        );
     }
 }

@@ -58,11 +58,7 @@ impl Scene {
 
     /// Its turns ask whether a command may be run, and wait.
     pub(crate) async fn asking() -> Self {
-        let params = json!({
-            "threadId": THREAD, "turnId": "turn-1", "itemId": "c", "command": "ls", "cwd": "/",
-        });
-        let ask = json!({ "id": 7, "method": "item/commandExecution/requestApproval", "params": params });
-        Self::with(codex(Talk::default(), &[send(ask)])).await
+        Self::with(asking_codex()).await
     }
 
     /// Its Codex is this one.
@@ -160,6 +156,12 @@ impl Scene {
         self.codex = codex(Talk::default(), &[]).install(&folder);
     }
 
+    /// Likewise, a Codex whose turns ask.
+    pub(crate) fn another_asking_codex(&mut self) {
+        let folder = tempfile::tempdir_in(self.home.path()).unwrap().keep();
+        self.codex = asking_codex().install(&folder);
+    }
+
     /// What Codex was told by this method, in order.
     pub(crate) fn received(&self, method: &str) -> Vec<Value> {
         self.codex.received().into_iter().filter(|message| message["method"] == method).collect()
@@ -190,6 +192,14 @@ impl Drop for Scene {
             let _ = pid.map(|pid| kill_process(pid, Signal::KILL));
         }
     }
+}
+
+fn asking_codex() -> AppServer {
+    let params = json!({
+        "threadId": THREAD, "turnId": "turn-1", "itemId": "c", "command": "ls", "cwd": "/",
+    });
+    let ask = json!({ "id": 7, "method": "item/commandExecution/requestApproval", "params": params });
+    codex(Talk::default(), &[send(ask)])
 }
 
 /// A Codex that has a few turns, one after another, each of which begins with `first`.

@@ -52,22 +52,13 @@ pub(super) fn detached(text: &str, paths: &[String]) -> String {
     markers(paths).into_iter().fold(text.to_owned(), detach)
 }
 
-/// What the engine tells of input, without the lines in which it names images that have a marker.
-pub(super) fn told_once(text: &str) -> &str {
-    let (mut said, mut paths) = (text, Vec::new());
-    while let Some((before, line)) = said.rsplit_once('\n')
-        && let Some(path) = line.strip_prefix("[image ").and_then(|rest| rest.strip_suffix(']'))
-        && path.starts_with('/')
-    {
-        paths.insert(0, path);
-        said = before;
-    }
-    if places(said, &paths).iter().all(Option::is_some) { said } else { text }
-}
-
-/// Does this follow the text where the engine names images behind it? Markers have no folder.
-pub(super) fn names_images(rest: &str) -> bool {
-    rest.trim_start().starts_with("[image /")
+/// The text, and after it the markers of images that it does not have.
+pub(super) fn with_markers<S: AsRef<str>>(text: &str, paths: &[S]) -> String {
+    let missing = places(text, paths).into_iter().zip(markers(paths)).filter(|(place, _)| place.is_none());
+    missing.fold(
+        text.to_owned(),
+        |text, (_, marker)| if text.is_empty() { marker } else { text + " " + &marker },
+    )
 }
 
 fn name(path: &str) -> String {
@@ -101,18 +92,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_of_input_names_no_image_twice() {
-        for (told, shown) in [
-            ("see [image a.png] now\n[image /w/a.png]", "see [image a.png] now"),
-            (
-                "[image a.png][image a.png 2]\n[image /w/a.png]\n[image /v/a.png]",
-                "[image a.png][image a.png 2]",
-            ),
-            ("see\n[image /w/a.png]", "see\n[image /w/a.png]"),
-            ("[image /w/a.png]", "[image /w/a.png]"),
-            ("see\n[image a.png]", "see\n[image a.png]"),
+    fn an_image_is_named_once_whether_the_text_has_its_marker_or_not() {
+        for (text, paths, shown) in [
+            ("see [image a.png] now", vec!["/w/a.png"], "see [image a.png] now"),
+            ("[image a.png][image a.png 2]", vec!["/w/a.png", "/v/a.png"], "[image a.png][image a.png 2]"),
+            ("see", vec!["/w/a.png", "/w/b.png"], "see [image a.png] [image b.png]"),
+            ("see [image a.png]", vec!["/w/a.png", "/v/a.png"], "see [image a.png] [image a.png 2]"),
+            ("", vec!["/w/a.png"], "[image a.png]"),
+            ("see\n[image /w/a.png]", vec![], "see\n[image /w/a.png]"),
         ] {
-            assert_eq!(told_once(told), shown);
+            assert_eq!(with_markers(text, &paths), shown);
         }
     }
 }

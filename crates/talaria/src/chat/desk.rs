@@ -193,9 +193,10 @@ pub(crate) fn refused_choice(problem: &Problem) -> Trouble {
 /// A problem in the engine's words alone.
 fn quoted(problem: &Problem, exit: u8) -> Trouble {
     let trouble = Trouble::new(exit, problem.message.clone());
-    match &problem.hint {
-        Some(hint) => trouble.try_this(hint.clone()),
-        None => trouble,
+    match (&problem.next_step, &problem.hint) {
+        (Some(step), _) => trouble.try_this(step.clone()),
+        (None, Some(hint)) => trouble.try_this(hint.clone()),
+        (None, None) => trouble,
     }
 }
 

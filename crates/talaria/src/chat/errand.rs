@@ -361,7 +361,7 @@ pub(super) async fn look_around(place: Place, teller: mpsc::Sender<Done>) {
             }
         }
         Err(trouble) => {
-            let (what, remedy) = (trouble.summary(), trouble.hint().to_owned());
+            let (what, remedy) = (trouble.summary(), trouble.hint_in_chat());
             told.push(News::Missing { what, remedy });
         }
     }

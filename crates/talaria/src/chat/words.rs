@@ -5,15 +5,15 @@ use talaria_render::{StyledText, plain};
 use talaria_tui::chat::contract::{News, Prompt};
 
 use super::desk::Chosen;
-use crate::advice::Reader;
 use crate::trouble::Trouble;
 
 /// What failed, why, and what to do next.
 pub(super) fn of(trouble: &Trouble) -> String {
     let mut text = trouble.summary();
-    if !trouble.hint().is_empty() {
+    let hint = trouble.hint_in_chat();
+    if !hint.is_empty() {
         text.push('\n');
-        text.push_str(&Reader::Chat.advice(trouble.hint()));
+        text.push_str(&hint);
     }
     plain(&text).into_owned()
 }

@@ -4,6 +4,7 @@ use std::io;
 
 use talaria_core::api::{Numbered, RequestInfo};
 use talaria_core::event::Event;
+use talaria_core::next_step::NextStep;
 use talaria_core::request::{Answer, Ask};
 use tokio::sync::mpsc;
 
@@ -51,6 +52,5 @@ pub(super) async fn ask(request: &RequestInfo, ask: &Ask) -> Result<Option<Answe
 }
 
 fn given_up() -> Trouble {
-    Trouble::new(exit::INTERRUPTED, "you did not answer")
-        .try_this("`talaria requests list` shows whether it still waits")
+    Trouble::new(exit::INTERRUPTED, "you did not answer").try_this(NextStep::ListRequests)
 }

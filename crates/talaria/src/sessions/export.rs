@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use talaria_core::api::{SessionDetail, StoredMessage};
 use talaria_core::export as markdown;
 use talaria_core::json_line::json_line;
+use talaria_core::next_step::NextStep;
 use talaria_server::client::Client;
 use tempfile::NamedTempFile;
 
@@ -155,7 +156,7 @@ fn unwritable(path: &Path, error: &io::Error) -> Trouble {
     };
     Trouble::new(exit::FAILED, format!("cannot write {}", plain_line(&path.display().to_string())))
         .because(cause)
-        .try_this("name another file with -o")
+        .try_this(NextStep::WriteElsewhere)
 }
 
 #[cfg(test)]

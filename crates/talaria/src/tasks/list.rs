@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use talaria_core::api::{TaskLine, TaskQuery};
+use talaria_core::next_step::NextStep;
 
 use super::status_words;
 use crate::advice::Reader;
@@ -22,7 +23,7 @@ pub(super) fn list(
 ) -> StyledText {
     if tasks.is_empty() {
         let none = if query.active { "no tasks running" } else { "no tasks" };
-        return format!("{none}; {}\n", reader.advice("`talaria task start \"…\"` starts one")).into();
+        return format!("{none}; {}\n", reader.says(&NextStep::StartTask)).into();
     }
     let mut sheet = Sheet::new(&["id", "status", "created", "updated", "title"], "title");
     for task in tasks {
@@ -37,11 +38,11 @@ pub(super) fn list(
     }
     let mut out = sheet.show(look);
     if tasks.len() >= query.limit && query.limit < MOST {
-        let more = format!("there may be more: talaria task list --limit {}\n", (query.limit * 2).min(MOST));
-        out += reader.advice(&more);
+        let limit = (query.limit * 2).min(MOST);
+        out += format!("there may be more: {}\n", reader.says(&NextStep::MoreTasks { limit }));
     }
     if tasks.iter().any(|task| task.open_requests > 0) {
-        out += reader.advice("answer what waits: talaria requests list\n");
+        out += format!("answer what waits: {}\n", reader.says(&NextStep::AnswerRequests));
     }
     out
 }

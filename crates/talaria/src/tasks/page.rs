@@ -4,6 +4,7 @@
 
 use jiff::Timestamp;
 use talaria_core::api::{NoticeInfo, TaskEvent, TaskInfo, TaskStatus, WorktreeInfo};
+use talaria_core::next_step::NextStep;
 use talaria_core::principal::Principal;
 
 use super::{notices, status_words};
@@ -182,28 +183,28 @@ fn events(events: &[TaskEvent], now: Timestamp, look: Look) -> StyledText {
 
 /// What a person may want to do next.
 fn next(task: &TaskInfo, paint: Paint, reader: Reader) -> StyledText {
-    let id = &task.id;
+    let id = || task.id.clone();
     let has_work = task.worktree.as_ref().and_then(|worktree| worktree.changes.as_ref());
     let has_work = has_work.is_some_and(|changes| !changes.files.is_empty());
     let mut steps = Vec::new();
     if !task.status.is_terminal() {
-        steps.push(("watch it:", format!("talaria task watch {id}")));
+        steps.push(("watch it:", NextStep::WatchTask { task: id() }));
     }
     if task.status == TaskStatus::Working {
-        steps.push(("say more:", format!("talaria task steer {id} \"…\"")));
+        steps.push(("say more:", NextStep::SteerTask { task: id() }));
     }
     if task.status.is_terminal() && has_work {
-        steps.push(("see the changes:", format!("talaria task show {id} --diff")));
-        steps.push(("take them over:", format!("talaria task apply {id}")));
+        steps.push(("see the changes:", NextStep::ShowChanges { task: id() }));
+        steps.push(("apply them:", NextStep::ApplyTask { task: id() }));
     }
     if task.status.is_terminal() && task.origin.is_none() {
-        steps.push(("go on with it:", format!("talaria task send {id} \"…\"")));
+        steps.push(("continue it:", NextStep::SendTask { task: id() }));
     }
     let width = steps.iter().map(|(what, _)| what.len()).max().unwrap_or(0);
     let lines: StyledText = steps
         .iter()
         .map(|(what, how)| {
-            let how = reader.advice(how);
+            let how = reader.says(how);
             paint.text(Style::DIM, &format!("{what:<width$} {}", plain_line(&how))) + "\n"
         })
         .collect();
@@ -315,8 +316,8 @@ mod tests {
             Use another one.
 
             see the changes: talaria task show codex-1a2b3c4d5e6f --diff
-            take them over:  talaria task apply codex-1a2b3c4d5e6f
-            go on with it:   talaria task send codex-1a2b3c4d5e6f "…"
+            apply them:      talaria task apply codex-1a2b3c4d5e6f
+            continue it:     talaria task send codex-1a2b3c4d5e6f "…"
         "#]]
         .assert_eq(&page(&done(), at(100), LOOK, Reader::Shell));
     }

@@ -7,10 +7,12 @@ use std::path::{Path, PathBuf};
 use rustix::termios::ttyname;
 use talaria_core::api::{NewTask, NewTurn, TaskStarted, TaskStatus};
 use talaria_core::input::InputPart;
+use talaria_core::next_step::NextStep;
 use talaria_core::policy::Answers;
 use talaria_server::client::Client;
 
 use super::attend::{self, From, View};
+use crate::advice::Reader;
 use crate::args::StartTask;
 use crate::engine::{self, not_done};
 use crate::exec::milliseconds;
@@ -42,7 +44,7 @@ pub(super) async fn run(options: &StartTask) -> Result<u8, Trouble> {
         None => starting.await?,
     };
     warn_of_program(started.codex.as_ref());
-    let words = told(options, &started);
+    let words = told(options, &started, Reader::Shell);
     let Some(stops) = &mut stops else {
         if options.json {
             print(&words)?;
@@ -80,14 +82,21 @@ pub(crate) fn start(options: &StartTask) -> Result<Start, Trouble> {
 }
 
 /// Starts a task, and says so; its end is not waited for.
-pub(crate) async fn started(options: &StartTask, start: Start, client: &Client) -> Result<String, Trouble> {
+pub(crate) async fn started(
+    options: &StartTask,
+    start: Start,
+    client: &Client,
+    reader: Reader,
+) -> Result<String, Trouble> {
     let started = hand_over(client, &new_task(options, start)).await?;
-    Ok(told(options, &started))
+    Ok(told(options, &started, reader))
 }
 
 async fn hand_over(client: &Client, new: &NewTask) -> Result<TaskStarted, Trouble> {
-    let look = "`talaria task list` shows whether it began";
-    client.start_task(new).await.map_err(|error| not_done("cannot start the task", &error, look))
+    client
+        .start_task(new)
+        .await
+        .map_err(|error| not_done("cannot start the task", &error, NextStep::ListTasks))
 }
 
 /// The person stopped it before the engine confirmed the task, or the next turn of one.
@@ -97,11 +106,11 @@ pub(super) fn stopped(was_handed: bool) -> Trouble {
     }
     Trouble::new(exit::LOST, "stopped before the engine confirmed it")
         .because("the task may have it")
-        .try_this("`talaria task list` shows how it stands")
+        .try_this(NextStep::ListTasks)
 }
 
-fn told(options: &StartTask, started: &TaskStarted) -> String {
-    if options.json { json_lines(&[started]) } else { words(started) }
+fn told(options: &StartTask, started: &TaskStarted, reader: Reader) -> String {
+    if options.json { json_lines(&[started]) } else { words(started, reader) }
 }
 
 fn new_task(options: &StartTask, start: Start) -> NewTask {
@@ -153,7 +162,7 @@ fn directory(path: &Path) -> Result<String, Trouble> {
 }
 
 /// That it was started, and how to come back to it.
-fn words(started: &TaskStarted) -> String {
+fn words(started: &TaskStarted, reader: Reader) -> String {
     let id = plain_line(&started.id);
     let mut out = match started.status {
         TaskStatus::Queued => format!("queued {id}: it starts as soon as there is a place\n"),
@@ -163,10 +172,13 @@ fn words(started: &TaskStarted) -> String {
         out += &format!("branch:     {}\n", plain_line(branch));
         out += &format!("works in:   {}\n", plain_line(&started.cwd));
     }
+    let task = || id.clone().into_owned();
+    let says = |step: NextStep| reader.says(&step);
     out + &format!(
-        "look at it: talaria task show {id}\n\
-         watch it:   talaria task watch {id}\n\
-         answer it:  talaria requests list\n"
+        "look at it: {}\nwatch it:   {}\nanswer it:  {}\n",
+        says(NextStep::ShowTask { task: task() }),
+        says(NextStep::WatchTask { task: task() }),
+        says(NextStep::AnswerRequests),
     )
 }
 
@@ -196,10 +208,10 @@ mod tests {
             watch it:   talaria task watch codex-1a2b3c4d5e6f
             answer it:  talaria requests list
         "#]]
-        .assert_eq(&words(&started));
+        .assert_eq(&words(&started, Reader::Shell));
         let queued = TaskStarted { status: TaskStatus::Queued, branch: None, ..started };
-        assert!(words(&queued).starts_with("queued codex-1a2b3c4d5e6f: it starts as soon"));
-        assert!(!words(&queued).contains("branch"));
+        assert!(words(&queued, Reader::Shell).starts_with("queued codex-1a2b3c4d5e6f: it starts as soon"));
+        assert!(!words(&queued, Reader::Shell).contains("branch"));
     }
 
     #[test]

@@ -8,12 +8,14 @@ use talaria_core::api::{Interrupt, NewTurn, ProblemCode, Said, Say, TaskInfo, Ta
 use talaria_core::event::Event;
 use talaria_core::input::InputPart;
 use talaria_core::json_line::json_line;
+use talaria_core::next_step::NextStep;
 use talaria_core::request::Who;
 use talaria_render::plain;
 use talaria_server::client::{Client, ClientError};
 
 use super::attend::{self, From, View};
 use super::{find, standing, start, status_words};
+use crate::advice::Reader;
 use crate::args::{One, SendTask};
 use crate::engine::{self, not_done};
 use crate::input;
@@ -27,7 +29,12 @@ use crate::trouble::{Trouble, complain, exit};
 const STOPPING: Duration = Duration::from_secs(20);
 
 /// Says something to the turn that runs.
-pub(super) async fn steer(task: &One, text: &str, client: &Client) -> Result<String, Trouble> {
+pub(super) async fn steer(
+    task: &One,
+    text: &str,
+    client: &Client,
+    reader: Reader,
+) -> Result<String, Trouble> {
     let text = read(text)?;
     let found = find("cannot steer this task", client, &task.id).await?;
     if found.status.is_terminal() {
@@ -36,32 +43,36 @@ pub(super) async fn steer(task: &One, text: &str, client: &Client) -> Result<Str
     let say = Say { text, images: Vec::new(), when: When::Now };
     let said = patiently("telling the task", client.say(found.session.as_str(), &say)).await;
     let said = said.map_err(|error| not_running("cannot steer this task", &found, &error))?;
-    Ok(if task.json { format!("{}\n", standing(&found)) } else { said_words(&found.id, said) })
+    Ok(if task.json { format!("{}\n", standing(&found)) } else { said_words(&found.id, said, reader) })
 }
 
 /// What became of words for a turn that runs.
-fn said_words(id: &str, said: Said) -> String {
+fn said_words(id: &str, said: Said, reader: Reader) -> String {
     let what = if said.to_running_turn {
         "sent to the running turn; not read yet"
     } else {
         "queued for the next turn: the running one cannot use it"
     };
-    format!("{what}\nwatch it: talaria task watch {id}\n")
+    format!("{what}\n{}", watch(id, reader))
+}
+
+fn watch(id: &str, reader: Reader) -> String {
+    format!("watch it: {}\n", reader.says(&NextStep::WatchTask { task: id.to_owned() }))
 }
 
 /// Stops a task, and waits for a while until it has.
-pub(super) async fn interrupt(task: &One, client: &Client) -> Result<String, Trouble> {
+pub(super) async fn interrupt(task: &One, client: &Client, reader: Reader) -> Result<String, Trouble> {
     let found = find("cannot stop this task", client, &task.id).await?;
     if found.status.is_terminal() {
         let what = format!("{} is not under way: it is {}", found.id, status_words(found.status));
         return Err(Trouble::new(exit::FAILED, "cannot stop this task")
             .because(what)
-            .try_this("`talaria task list --active` shows what is under way"));
+            .try_this(NextStep::ListActiveTasks));
     }
     let stop = Interrupt { by: Who::User };
     let asked = patiently("stopping the task", client.interrupt(found.session.as_str(), stop)).await;
-    let look = format!("`talaria task show {}` shows whether it stops", found.id);
-    asked.map_err(|error| not_done("cannot stop this task", &error, &look))?;
+    let look = NextStep::CheckTask { task: found.id.clone() };
+    asked.map_err(|error| not_done("cannot stop this task", &error, look))?;
     let waiting = tokio::time::timeout(STOPPING, end_of(client, &found));
     let seen = patiently("waiting until it has stopped", waiting).await;
     let now = find("cannot look at the task any more", client, &found.id).await?;
@@ -80,7 +91,10 @@ pub(super) async fn interrupt(task: &One, client: &Client) -> Result<String, Tro
         }
         TaskStatus::Cancelled if has_ended => format!("{id} was stopped\n"),
         status if status.is_terminal() => format!("{id} is {}\n", status_words(status)),
-        _ => format!("{id} was asked to stop; see whether it has: talaria task show {id}\n"),
+        _ => {
+            let show = reader.says(&NextStep::ShowTask { task: id.clone() });
+            format!("{id} was asked to stop; see whether it has: {show}\n")
+        }
     };
     for text in taken_back {
         words += &format!("not sent: {}\n", plain(text.trim()));
@@ -122,7 +136,7 @@ pub(super) async fn send(options: &SendTask) -> Result<u8, Trouble> {
         Some(stops) => unless_stopped(stops, sending, || start::stopped(handed.get())).await?,
         None => sending.await?,
     };
-    let words = sent_words(task, &found, &sent);
+    let words = sent_words(task, &found, &sent, Reader::Shell);
     let Some(stops) = &mut stops else {
         print(&words)?;
         return Ok(0);
@@ -142,10 +156,15 @@ pub(super) async fn send(options: &SendTask) -> Result<u8, Trouble> {
 }
 
 /// Gives a task its next turn, and says so; its end is not waited for.
-pub(crate) async fn sent(options: &SendTask, turn: NewTurn, client: &Client) -> Result<String, Trouble> {
+pub(crate) async fn sent(
+    options: &SendTask,
+    turn: NewTurn,
+    client: &Client,
+    reader: Reader,
+) -> Result<String, Trouble> {
     let text = read(&options.text)?;
     let (found, sent) = hand_over(&options.task.id, text, turn, client).await?;
-    Ok(sent_words(&options.task, &found, &sent))
+    Ok(sent_words(&options.task, &found, &sent, reader))
 }
 
 async fn hand_over(
@@ -157,21 +176,21 @@ async fn hand_over(
     let found = find("cannot go on with this task", client, id).await?;
     let turn = NewTurn { input: vec![InputPart::Text { text }], ..turn };
     let sent = client.send(&found.id, &turn).await;
-    let look = format!("`talaria task show {}` shows whether it has it", found.id);
-    let sent = sent.map_err(|error| not_done("cannot go on with this task", &error, &look))?;
+    let look = NextStep::CheckTask { task: found.id.clone() };
+    let sent = sent.map_err(|error| not_done("cannot go on with this task", &error, look))?;
     Ok((found, sent))
 }
 
-fn sent_words(task: &One, found: &TaskInfo, sent: &TaskSent) -> String {
+fn sent_words(task: &One, found: &TaskInfo, sent: &TaskSent, reader: Reader) -> String {
     let id = &found.id;
     match (task.json, sent) {
         (true, TaskSent { turn, waits, .. }) => {
             json_line(&json!({ "id": id, "session": found.session, "turn": turn, "waits": waits }))
         }
         (false, TaskSent { waits: true, .. }) => {
-            format!("it waits until the turn that runs has ended\nwatch it: talaria task watch {id}\n")
+            format!("it waits until the turn that runs has ended\n{}", watch(id, reader))
         }
-        (false, _) => format!("{id} has its next turn\nwatch it: talaria task watch {id}\n"),
+        (false, _) => format!("{id} has its next turn\n{}", watch(id, reader)),
     }
 }
 
@@ -189,16 +208,15 @@ fn read(text: &str) -> Result<String, Trouble> {
 fn over(what: &str, task: &TaskInfo) -> Trouble {
     Trouble::new(exit::FAILED, what)
         .because(format!("it has ended: {}", status_words(task.status)))
-        .try_this(format!("give it a further turn: talaria task send {} \"…\"", task.id))
+        .try_this(NextStep::ContinueTask { task: task.id.clone() })
 }
 
 /// The same where it ended, or has not begun, only just now.
 fn not_running(what: &str, task: &TaskInfo, error: &ClientError) -> Trouble {
-    let look = format!("`talaria task show {}` shows whether it has it", task.id);
-    let trouble = not_done(what, error, &look);
+    let trouble = not_done(what, error, NextStep::CheckTask { task: task.id.clone() });
     match error {
         ClientError::Problem(problem) if problem.code == ProblemCode::Conflict => {
-            trouble.try_this(format!("let it wait for the next turn: talaria task send {} \"…\"", task.id))
+            trouble.try_this(NextStep::ContinueTask { task: task.id.clone() })
         }
         _ => trouble,
     }

@@ -115,7 +115,7 @@ async fn a_task_is_steered_stopped_and_goes_on_on_the_same_thread(codex: Codex) 
     late.complains(&[
         "error: cannot steer this task",
         "cause: it has ended: cancelled",
-        &format!("hint: give it a further turn: talaria task send {id}"),
+        &format!("hint: `talaria task send {id} PROMPT` starts another turn"),
     ]);
     let late = scene.run(&["task", "interrupt", &id]).await.exits(1);
     late.complains(&["error: cannot stop this task", "cancelled", "talaria task list --active"]);

@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use talaria_testkit::ApiDocument;
 use talaria_testkit::wire::{Direction, frames};
 
 use super::super::*;
@@ -202,6 +203,8 @@ struct Told {
     /// Completed steps, messages and thoughts by what they say.
     completed: Vec<String>,
     closed: Vec<TicketId>,
+    /// Every event, as JSON. Only of a turn that one engine lives through.
+    events: Vec<Value>,
 }
 
 struct Play<'a> {
@@ -213,6 +216,7 @@ struct Play<'a> {
     is_read: bool,
     is_looked_up: bool,
     is_done: bool,
+    keeps_events: bool,
 }
 
 impl Play<'_> {
@@ -229,6 +233,16 @@ impl Play<'_> {
     fn drain(&mut self) {
         while let Some(output) = self.turn.poll() {
             self.store.take(&output);
+            if self.keeps_events {
+                let event = match &output {
+                    Output::Emit(event) => Some(serde_json::to_value(event).unwrap()),
+                    Output::Finish(report, _) => {
+                        Some(serde_json::to_value(Event::Outcome(report.clone())).unwrap())
+                    }
+                    _ => None,
+                };
+                self.told.events.extend(event);
+            }
             match output {
                 Output::Read => self.is_read = true,
                 Output::LookUpUntold => self.is_looked_up = true,
@@ -306,36 +320,53 @@ impl Play<'_> {
 
 /// Plays a turn; an engine dies after `cut` frames and another one comes `gap` frames later.
 fn play(case: &Case, death: Option<(usize, usize)>) -> Told {
-    let order = Order { thread: case.thread.clone(), ..script::order() };
-    let (store, told) = (Store::default(), Told::default());
-    let turn = Turn::new(Moment::ZERO, order);
-    let (now, is_read, is_looked_up, is_done) = (Moment::ZERO, false, false, false);
-    let mut play = Play { case, turn, store, now, told, is_read, is_looked_up, is_done };
-    play.handle(Input::Send);
-    for (at, (direction, frame)) in case.frames.iter().enumerate() {
-        let (cut, gap) = death.unwrap_or((usize::MAX, 0));
-        if !play.is_done && at == cut + gap {
-            play.restart(at);
-        }
-        if at < cut || at >= cut + gap {
-            play.step(*direction, frame);
-        }
-    }
-    if let Some((cut, gap)) = death.filter(|(cut, gap)| cut + gap == case.frames.len())
-        && !play.is_done
-    {
-        play.restart(cut + gap);
-    }
-    for _ in 0..40 {
-        if let Some(at) = play.turn.wake_at() {
-            play.now = at;
-            play.handle(Input::Tick);
+    Play::of(case).run(death)
+}
+
+impl<'a> Play<'a> {
+    fn of(case: &'a Case) -> Self {
+        let order = Order { thread: case.thread.clone(), ..script::order() };
+        Play {
+            case,
+            turn: Turn::new(Moment::ZERO, order),
+            store: Store::default(),
+            now: Moment::ZERO,
+            told: Told::default(),
+            is_read: false,
+            is_looked_up: false,
+            is_done: false,
+            keeps_events: false,
         }
     }
-    assert!(play.is_done, "{} does not end: {:?}", case.name, play.turn.phase);
-    play.told.completed.sort();
-    play.told.closed.sort();
-    play.told
+
+    fn run(mut self, death: Option<(usize, usize)>) -> Told {
+        let case = self.case;
+        self.handle(Input::Send);
+        for (at, (direction, frame)) in case.frames.iter().enumerate() {
+            let (cut, gap) = death.unwrap_or((usize::MAX, 0));
+            if !self.is_done && at == cut + gap {
+                self.restart(at);
+            }
+            if at < cut || at >= cut + gap {
+                self.step(*direction, frame);
+            }
+        }
+        if let Some((cut, gap)) = death.filter(|(cut, gap)| cut + gap == case.frames.len())
+            && !self.is_done
+        {
+            self.restart(cut + gap);
+        }
+        for _ in 0..40 {
+            if let Some(at) = self.turn.wake_at() {
+                self.now = at;
+                self.handle(Input::Tick);
+            }
+        }
+        assert!(self.is_done, "{} does not end: {:?}", case.name, self.turn.phase);
+        self.told.completed.sort();
+        self.told.closed.sort();
+        self.told
+    }
 }
 
 fn has_no_repeats<T: Ord + Clone>(list: &[T]) -> bool {
@@ -377,6 +408,22 @@ fn there_is_something_to_take_up() {
         cases().iter().filter(|case| (0..case.frames.len()).any(|at| !case.pending(at).is_empty())).count()
             > 20
     );
+}
+
+#[test]
+fn every_event_of_a_captured_turn_fits_the_openapi_document() {
+    let schema = ApiDocument::committed().schema("Event");
+    let mut types = BTreeSet::new();
+    for case in cases() {
+        let told = Play { keeps_events: true, ..Play::of(case) }.run(None);
+        for event in &told.events {
+            schema.assert_fits(event);
+            types.insert(event["type"].as_str().unwrap().to_owned());
+        }
+    }
+    for name in ["ledger", "turn_started", "item_completed", "request_opened", "request_closed", "outcome"] {
+        assert!(types.contains(name), "{name} is not among {types:?}");
+    }
 }
 
 #[test]

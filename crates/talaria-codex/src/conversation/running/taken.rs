@@ -69,7 +69,7 @@ impl Taken {
     pub(super) fn replay(&mut self, event: &Event) {
         match event {
             Event::Steering { input } => self.hand(input.clone()),
-            Event::Queued { text, .. } => self.withdraw(text),
+            Event::Queued { input, .. } => self.withdraw(&input.text),
             Event::Unqueued { inputs, .. } => inputs.iter().for_each(|input| self.withdraw(&input.text)),
             other => self.learn(other),
         }
@@ -174,12 +174,18 @@ mod tests {
     fn another_engine_knows_what_was_handed_over_and_what_became_of_it() {
         let mut taken = Taken::default();
         let steering = |text: &str| Event::Steering { input: QueuedInput::of(&said(text)) };
+        let images = || vec!["/w/a.png".to_owned()];
+        let with_image = |text: &str| QueuedInput { text: text.to_owned(), images: images() };
+        // As a build wrote it that had images in the text.
+        let older = r#"{"type":"queued","waiting":2,"text":"waits too\n[image /w/a.png]"}"#;
         for event in [
             steering("read"),
-            steering("waits"),
+            Event::Steering { input: with_image("waits") },
+            Event::Steering { input: with_image("waits too") },
             steering("returned"),
             steering("lost"),
-            Event::Queued { waiting: 1, text: "waits".to_owned() },
+            Event::Queued { waiting: 1, input: with_image("waits") },
+            serde_json::from_str(older).unwrap(),
             Event::Unqueued { inputs: vec![QueuedInput::of(&said("returned"))], was_sent: false },
             item(
                 "1",

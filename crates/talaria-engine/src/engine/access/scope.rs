@@ -10,6 +10,7 @@ use talaria_core::access::{AnswerRight, SeeRight, StartRight};
 use talaria_core::api::{NewTask, Problem, ProblemCode};
 use talaria_core::config::{Rights, Severity};
 use talaria_core::ids::SessionId;
+use talaria_core::next_step::NextStep;
 use talaria_core::notice::Target;
 use talaria_store::{RequestRow, SessionLookup, SessionRow};
 
@@ -62,12 +63,11 @@ impl Engine {
     }
 
     fn no_session(&self, id: &str) -> Problem {
-        let hint = if self.principal().reads_tool_hints() {
-            "the action `list` names your tasks; give the whole id"
-        } else {
-            "see `talaria task list` and `talaria sessions list`"
-        };
-        Problem::new(ProblemCode::Unknown, format!("there is no session or task {id:?}")).try_this(hint)
+        let problem = Problem::new(ProblemCode::Unknown, format!("there is no session or task {id:?}"));
+        if self.principal().reads_tool_hints() {
+            return problem.try_this("the action `list` names your tasks; give the whole id");
+        }
+        problem.next(NextStep::FindSession)
     }
 
     /// May this caller answer this request? What Talaria itself asks is about a model's own power: no policy lets a model

@@ -131,10 +131,9 @@ impl Inner {
             let why = format!(
                 "this home is a copy of {original}, which goes on with this turn; how it ends is known there"
             );
-            let mut report = Report::new(Outcome::Lost { why }, None, Usage::default(), 0);
+            let report = Report::new(Outcome::Lost { why }, None, Usage::default(), 0);
             let look = format!("TALARIA_HOME={original} talaria sessions show {}", session.id.short());
-            report.hint = Some(look.into());
-            let event = Event::Outcome(Box::new(report));
+            let event = Event::Outcome(Box::new(report.with_hint(look)));
             let json = serde_json::to_string(&event).unwrap_or_default();
             store.take_lease(self.lease(&session.id), Takeover::Older).await?;
             let mut changes = rows::changes(turn.ordinal, &event);

@@ -3,6 +3,7 @@
 use talaria_core::api::{AnswerRequest, Answered, Problem, ProblemCode, RequestInfo};
 use talaria_core::escrow;
 use talaria_core::ids::TicketId;
+use talaria_core::next_step::NextStep;
 use talaria_core::request::{Answer, Ask, Decision};
 use talaria_store::{AnswerResult, RequestFilter, RequestRow, RequestState};
 
@@ -149,6 +150,5 @@ impl Engine {
 }
 
 fn unknown(id: &str) -> Problem {
-    Problem::new(ProblemCode::Unknown, format!("there is no request {id:?}"))
-        .try_this("see `talaria requests list`")
+    Problem::new(ProblemCode::Unknown, format!("there is no request {id:?}")).next(NextStep::ListRequests)
 }

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use talaria_core::api::{BackgroundInfo, BackgroundStopped, Problem, ProblemCode, StopBackground};
 use talaria_core::background::BackgroundCommand;
 use talaria_core::ids::{BackgroundId, ItemId, SessionId, ThreadId};
+use talaria_core::next_step::NextStep;
 use talaria_store::{Change, Store, StoreError};
 
 use crate::engine::Engine;
@@ -181,8 +182,8 @@ impl Engine {
                     host.version(),
                     kept.command.id
                 );
-                let hint = format!("`talaria ps stop {} --all` stops all of them", kept.command.id);
-                Err(Problem::new(ProblemCode::Conflict, message).try_this(hint))
+                let step = NextStep::StopAllBackground { command: kept.command.id.to_string() };
+                Err(Problem::new(ProblemCode::Conflict, message).next(step))
             }
         }
     }
@@ -211,7 +212,7 @@ impl Inner {
             Ok([one]) => Ok(one),
             Err(none) if none.is_empty() => {
                 let message = format!("no background command {id:?} is running");
-                Err(Problem::new(ProblemCode::Unknown, message).try_this("`talaria ps` lists them"))
+                Err(Problem::new(ProblemCode::Unknown, message).next(NextStep::ListBackground))
             }
             Err(several) => {
                 let names: Vec<&str> = several.iter().map(|(_, kept)| kept.command.id.as_str()).collect();

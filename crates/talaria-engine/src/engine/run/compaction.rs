@@ -4,6 +4,7 @@
 //! Codex's word. Codex would interrupt a turn that runs for it (0.130 and 0.166), so it is refused meanwhile.
 
 use talaria_core::api::{Compact, Problem, ProblemCode, SessionStarted};
+use talaria_core::next_step::NextStep;
 
 use crate::engine::Engine;
 use crate::engine::access::caller::Needs;
@@ -26,9 +27,7 @@ impl Engine {
         let last = self.inner.last_turn(&session.id).await?;
         if last.as_ref().is_some_and(|last| last.settled_at.is_none()) {
             let message = "a turn runs on this session, and shortening the conversation would stop it";
-            return Err(
-                Problem::new(ProblemCode::Busy, message).try_this("wait for its end, or interrupt it")
-            );
+            return Err(Problem::new(ProblemCode::Busy, message).next(NextStep::StopTurn));
         }
         if session.thread.is_none() {
             let message = "there is nothing to shorten: Codex has taken no turn of this conversation yet";

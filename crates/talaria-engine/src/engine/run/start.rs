@@ -7,6 +7,7 @@ use std::sync::Arc;
 use talaria_core::api::{NewSession, NewTurn, Problem, ProblemCode, SessionStarted};
 use talaria_core::ids::SessionId;
 use talaria_core::input::InputPart;
+use talaria_core::next_step::NextStep;
 use talaria_home::clock::now_ms;
 use talaria_home::faults;
 use talaria_store::{Change, NewAudit, SessionPatch, SessionRow, SessionState, StoreError};
@@ -200,9 +201,8 @@ impl Inner {
 
 /// Somebody else's turn runs there.
 fn busy(session: &SessionId) -> Problem {
-    let session = session.short();
-    let hint = format!("follow it with `talaria exec --attach {session}`, then send the prompt again");
-    Problem::new(ProblemCode::Busy, "a turn runs on this session already").try_this(hint)
+    let step = NextStep::FollowTurn { session: session.short().to_owned() };
+    Problem::new(ProblemCode::Busy, "a turn runs on this session already").next(step)
 }
 
 fn check_input(input: &[InputPart]) -> Result<(), Problem> {

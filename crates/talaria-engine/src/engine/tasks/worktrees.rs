@@ -6,6 +6,7 @@ use talaria_core::api::{
     Applied, Changes, Dirty, Discard, Discarded, FileChange, NewTask, Problem, ProblemCode, TaskDiff,
     WorktreeInfo,
 };
+use talaria_core::next_step::NextStep;
 use talaria_guard::redact::redact;
 use talaria_store::{Change, SessionRow, TaskRow};
 
@@ -146,9 +147,8 @@ impl Engine {
             None => Ok(()),
             Some(_) => {
                 let name = session.alias.as_deref().unwrap_or_default();
-                Err(Problem::new(ProblemCode::Busy, format!("{name} still works")).try_this(format!(
-                    "wait for its end, or stop it with `talaria task interrupt {name}`; then {what}"
-                )))
+                let step = NextStep::StopTask { task: name.to_owned(), then: what.to_owned() };
+                Err(Problem::new(ProblemCode::Busy, format!("{name} still works")).next(step))
             }
         }
     }

@@ -97,7 +97,7 @@ fn event(kind: u8) -> Event {
             sample::command_body("make", talaria_core::item::Status::InProgress, None, None),
         ),
         4 => sample::output("c", "line\n"),
-        5 => Event::Queued { waiting: 1, text: "x".into() },
+        5 => Event::Queued { waiting: 1, input: talaria_core::event::QueuedInput::text("x") },
         6 => Event::Unqueued { inputs: Vec::new(), was_sent: false },
         _ => sample::completed("done"),
     }

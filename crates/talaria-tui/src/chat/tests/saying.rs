@@ -111,7 +111,7 @@ fn while_a_turn_runs_enter_steers_or_queues_as_is_shown() {
     "#]]
     .assert_eq(&play.rows_with("faster"));
     play.event(user_message("faster"));
-    play.event(Event::Queued { waiting: 1, text: "then test".into() });
+    play.event(Event::Queued { waiting: 1, input: QueuedInput::text("then test") });
     assert_eq!(play.rows_with("not read yet: faster"), "");
     expect![[r#"
         queued: then test
@@ -224,10 +224,11 @@ fn an_image_stays_in_its_sentence_wherever_that_is_shown() {
     .assert_eq(&play.wishes());
     let sentence = "compare [image a.png] with [image a.png 2]";
     assert_eq!(play.rows_with("queueing").trim_end(), format!("↳ queueing: {sentence}"));
-    play.event(Event::Queued { waiting: 1, text: format!("{sentence}\n[image /v/a.png]\n[image /w/a.png]") });
-    assert!(!play.screen().contains("/v/a.png"), "named once\n{}", play.screen());
     let images = vec!["/v/a.png".into(), "/w/a.png".into()];
-    let inputs = vec![QueuedInput { text: sentence.into(), images }];
+    let input = QueuedInput { text: sentence.into(), images };
+    play.event(Event::Queued { waiting: 1, input: input.clone() });
+    assert!(!play.screen().contains("/v/a.png"), "named once\n{}", play.screen());
+    let inputs = vec![input];
     play.event(Event::Unqueued { inputs, was_sent: false }).event(sample::interrupted());
     assert!(play.screen().contains(&format!("› {sentence}")), "{}", play.screen());
     play.chat.wishes();
@@ -311,7 +312,7 @@ fn what_no_event_told_of_does_not_wait_beyond_its_turn() {
     let mut play = play();
     play.running().write("lost").press("Enter F3");
     play.write("later").press("Enter");
-    play.event(Event::Queued { waiting: 1, text: "later".into() });
+    play.event(Event::Queued { waiting: 1, input: QueuedInput::text("later") });
     assert_eq!(play.rows_with("↳"), "↳ steering: lost\n↳ queued: later\n");
     play.event(sample::completed("done"));
     assert_eq!(play.rows_with("↳"), "↳ queued: later\n");

@@ -96,7 +96,7 @@ fn input_that_the_turn_shows_before_codex_confirms_it_is_not_called_unread() {
     assert_eq!(play.rows_with("not read yet").lines().count(), 1, "a has been shown");
     play.event(said("u-4", "b"));
     assert_eq!(play.rows_with("not read yet"), "");
-    play.event(steering("c")).event(Event::Queued { waiting: 1, text: "c".to_owned() });
+    play.event(steering("c")).event(Event::Queued { waiting: 1, input: QueuedInput::text("c") });
     play.event(steered());
     assert_eq!(play.rows_with("not read yet"), "", "it waits for the next turn");
 }
@@ -129,7 +129,7 @@ fn what_is_to_be_queued_is_queued_only_when_the_engine_says_so() {
     let mut play = play();
     play.running().write("/queue then test").press("Enter");
     assert_eq!(play.rows_with("then test").lines().next_back(), Some("↳ queueing: then test"));
-    play.event(Event::Queued { waiting: 1, text: "then test".into() });
+    play.event(Event::Queued { waiting: 1, input: QueuedInput::text("then test") });
     assert!(play.rows_with("then test").ends_with("↳ queued: then test\n"), "{}", play.screen());
 }
 

@@ -11,6 +11,7 @@ use super::kept::{Kept, Limits};
 use super::message::{Message, Voice};
 use super::printed::{KEY, more_lines};
 use super::wrap::{Break, rows};
+use crate::chat::next_step;
 use talaria_render::{StyledLine, cut, notice, plain_line};
 
 /// A window in which the tokens of a turn take more than one row.
@@ -42,7 +43,8 @@ impl End {
         let (usage, children_running) = (report.usage, report.children_running);
         // Who declined what stands above, each with its reason.
         let declined = 0;
-        let hint = report.hint.clone();
+        let hint = report.next_step.as_ref().map(next_step::in_chat).or_else(|| report.hint.clone());
+        let next_step = None;
         // The answer stands by itself, and the outcome has the cause.
         let (text, message) = (None, None);
         let report = Report {
@@ -55,6 +57,7 @@ impl End {
             declined,
             children_running,
             hint,
+            next_step,
             retry_at,
             exit,
         };

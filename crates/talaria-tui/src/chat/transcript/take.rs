@@ -122,11 +122,11 @@ impl Transcript {
                 }
             }
             Event::Gap(gap) => self.missed(scene, gap),
-            Event::Queued { text, .. } => {
-                self.withdraw_handed(scene, text);
+            Event::Queued { input, .. } => {
+                self.withdraw_handed(scene, &input.text);
                 if let Some(News::Aside(words) | News::Warning(words)) = news::news(&event.event, self.paint)
                 {
-                    self.queued(scene, text, &words);
+                    self.queued(scene, input, &words);
                 }
             }
             Event::Steering { input } => self.hand(scene, &input.text),

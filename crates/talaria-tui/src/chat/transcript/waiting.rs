@@ -7,6 +7,7 @@ use super::cell::{Body, Key};
 use super::remark::Remark;
 use super::take::Scene;
 use crate::chat::images;
+use talaria_core::event::QueuedInput;
 use talaria_render::plain_line;
 
 /// So many characters of what waits are shown.
@@ -28,23 +29,22 @@ struct Note {
 }
 
 impl Note {
-    /// Is it about this message? Images may be named in lines of their own behind the text.
+    /// Is it about this message?
     fn is(&self, said: &str) -> bool {
-        let rest = self.text.strip_prefix(said);
-        rest.is_some_and(|rest| rest.is_empty() || images::names_images(rest))
+        self.text.trim() == said.trim()
     }
 }
 
 impl Transcript {
     /// Says that input waits.
-    pub(super) fn queued(&mut self, scene: Scene, text: &str, words: &str) {
-        let shown = images::told_once(text);
+    pub(super) fn queued(&mut self, scene: Scene, input: &QueuedInput, words: &str) {
+        let shown = images::with_markers(&input.text, &input.images);
         let label: String = shown.chars().take(LABEL).collect();
         let more = if label.len() < shown.len() { "..." } else { "" };
         let line = format!("{words}: {}{more}", plain_line(label.trim()));
         let key = self.add(scene, Body::Remark(Remark::aside(&line)));
         self.waiting.notes.retain(|note| note.key != key && self.roll.cell(note.key).is_some());
-        self.waiting.notes.push(Note { key, text: text.to_owned() });
+        self.waiting.notes.push(Note { key, text: input.text.clone() });
     }
 
     /// It was said: of several that are alike, it is the oldest one that came before.

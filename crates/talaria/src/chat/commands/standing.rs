@@ -50,7 +50,7 @@ async fn none_yet(place: &Place) -> Pairs {
             let (model, effort) = (model.or(asked.model.clone()), effort.or(asked.effort.clone()));
             pairs.extend(beginning(talaria_tui::chat::Asked { model, effort, ..asked }, &offers));
         }
-        Err(trouble) => pairs.extend([("missing", trouble.summary()), ("", trouble.hint().to_owned())]),
+        Err(trouble) => pairs.extend([("missing", trouble.summary()), ("", trouble.hint_in_chat())]),
     }
     pairs
 }

@@ -22,12 +22,10 @@ pub(super) async fn run(typed: &str, place: &Place) -> Result<Vec<Done>, Trouble
             TaskAction::Start(mut options) => {
                 options.cwd.get_or_insert_with(|| (&place.cwd).into());
                 let start = tasks::start(&options)?;
-                let words = tasks::started(&options, start, &desk.client).await?;
-                Reader::Chat.advice(&words).into()
+                tasks::started(&options, start, &desk.client, Reader::Chat).await?.into()
             }
             TaskAction::Send(options) => {
-                let words = tasks::sent(&options, tasks::turn(), &desk.client).await?;
-                Reader::Chat.advice(&words).into()
+                tasks::sent(&options, tasks::turn(), &desk.client, Reader::Chat).await?.into()
             }
             action => tasks::told(&action, &desk.client, desk.look(), Reader::Chat).await?,
         },
@@ -73,7 +71,7 @@ fn read(words: &[String]) -> Result<Read, Trouble> {
 
 /// What the command line says, in the words of a chat.
 fn here(error: &clap::Error) -> String {
-    Reader::Chat.advice(&error.to_string()).replace("try '--help'", "try '/task --help'")
+    error.to_string().replace("talaria task", "/task").replace("try '--help'", "try '/task --help'")
 }
 
 #[cfg(test)]

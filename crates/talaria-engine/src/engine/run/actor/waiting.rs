@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use talaria_core::event::Event;
+use talaria_core::event::{Event, QueuedInput};
 use talaria_core::input::InputPart;
 use talaria_core::outcome::Report;
 use talaria_core::request::Who;
@@ -14,7 +14,6 @@ use super::{Actor, interrupted};
 use crate::engine::Inner;
 use crate::engine::journal::Journal;
 use crate::engine::run::desk::Seat;
-use crate::engine::run::input;
 use crate::engine::run::settings::Wanted;
 use crate::engine::tasks::power::Decided;
 use talaria_codex::conversation::{Command, Watcher as _, When};
@@ -102,8 +101,8 @@ fn queue(
     input: Vec<InputPart>,
     limit: Option<Duration>,
 ) -> Result<Event, Vec<InputPart>> {
-    let text = input::shown(&input);
-    journal.queue(input, limit).map(|waiting| Event::Queued { waiting, text })
+    let queued = QueuedInput::of(&input);
+    journal.queue(input, limit).map(|waiting| Event::Queued { waiting, input: queued })
 }
 
 /// Commands that came too early; told again when this is dropped.

@@ -340,8 +340,8 @@ async fn check_login(host: &Host) -> Result<(), Box<Report>> {
 }
 
 fn no_host(error: &HostError) -> Report {
-    let mut report = failed(FailureCode::NotSent, format!("cannot start Codex: {error}"));
-    report.hint = Some(error.next_step().into());
+    let mut report =
+        failed(FailureCode::NotSent, format!("cannot start Codex: {error}")).with_hint(error.next_step());
     if matches!(error, HostError::Spawn { .. }) {
         report.exit = 6;
     }
@@ -349,13 +349,10 @@ fn no_host(error: &HostError) -> Report {
 }
 
 fn no_thread(error: &ThreadError) -> Report {
-    let mut report = failed(FailureCode::NotSent, format!("Codex did not start the conversation: {error}"));
-    report.hint = Some(error.next_step().into());
-    report
+    failed(FailureCode::NotSent, format!("Codex did not start the conversation: {error}"))
+        .with_hint(error.next_step())
 }
 
 fn not_revived(error: &RevivalError) -> Report {
-    let mut report = failed(FailureCode::NotSent, error.to_string());
-    report.hint = Some(error.next_step().into());
-    report
+    failed(FailureCode::NotSent, error.to_string()).with_hint(error.next_step())
 }

@@ -85,3 +85,19 @@ fn a_cause_of_any_length_is_weighed_and_bounded() {
     assert!(weight(&mut failed_turn(&cause)) > cause.len());
     assert!(weight(&mut failed_turn(&cause.repeat(100))) < 50_000);
 }
+
+#[test]
+fn what_to_do_next_is_said_in_the_words_of_the_chat_and_of_an_older_build_as_it_wrote_it() {
+    let outcome = Outcome::Failed { code: FailureCode::ContextWindow, message: "too long".to_owned() };
+    let event = Event::Outcome(Box::new(Report::new(outcome, None, Usage::default(), 0)));
+    let mut stored = serde_json::to_value(&event).unwrap();
+    assert!(stored["hint"].as_str().unwrap().contains("(/compact in the chat)"), "{stored}");
+    stored.as_object_mut().unwrap().remove("next_step");
+    stored["hint"] = "shorten it somehow".into();
+    let older: Event = serde_json::from_value(stored).unwrap();
+    for (event, hint) in [(event, "hint: shorten it with /compact"), (older, "hint: shorten it somehow")] {
+        let mut transcript = fed(LOOK, &numbered(1, vec![sample::turn_started(), event]));
+        let shown = screen(&mut transcript, 80, 20);
+        assert!(shown.contains(hint) && !shown.contains("in the chat"), "{shown}");
+    }
+}

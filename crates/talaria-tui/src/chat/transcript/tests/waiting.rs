@@ -10,7 +10,12 @@ const LOOK: Look = Look { color: false, width: None, live: true, unicode: true }
 const WAITS: &str = "queued";
 
 fn queued(text: &str) -> Event {
-    Event::Queued { waiting: 1, text: text.into() }
+    Event::Queued { waiting: 1, input: QueuedInput::text(text) }
+}
+
+fn queued_with(text: &str, image: &str) -> Event {
+    let input = QueuedInput { text: text.into(), images: vec![image.into()] };
+    Event::Queued { waiting: 1, input }
 }
 
 fn said(item: &str, text: &str) -> Event {
@@ -44,7 +49,7 @@ fn a_message_waits_until_it_is_said() {
         said("u", "twice"),
         queued("twice"),
         queued("twice"),
-        queued("look\n[image /tmp/a.png]"),
+        queued_with("look", "/tmp/a.png"),
         sample::completed("done"),
         sample::turn_started(),
         said("u", "twice"),
@@ -59,14 +64,18 @@ fn a_message_waits_until_it_is_said() {
 
 #[test]
 fn a_message_with_an_image_is_not_taken_for_one_without() {
-    let with_image = "look [image a.png]\n[image /tmp/a.png]";
-    let events =
-        vec![sample::turn_started(), queued(with_image), said("u", "look"), said("v", "look [image a.png]")];
-    assert_eq!(counts(&numbered(1, events)), [0, 1, 1, 0]);
-    let mut transcript = Transcript::new(LOOK);
-    feed(&mut transcript, &numbered(1, vec![sample::turn_started(), queued(with_image)]));
-    let shown = screen(&mut transcript, 80, 10);
-    assert!(shown.contains("look [image a.png]") && !shown.contains("/tmp"), "{shown}");
+    // As it is written now, and as older builds wrote it.
+    let now = queued_with("look [image a.png]", "/tmp/a.png");
+    let before = r#"{"type":"queued","waiting":1,"text":"look [image a.png]\n[image /tmp/a.png]"}"#;
+    for with_image in [now, serde_json::from_str(before).unwrap()] {
+        let said = [said("u", "look"), said("v", "look [image a.png]")];
+        let events: Vec<Event> = [sample::turn_started(), with_image].into_iter().chain(said).collect();
+        assert_eq!(counts(&numbered(1, events.clone())), [0, 1, 1, 0]);
+        let mut transcript = Transcript::new(LOOK);
+        feed(&mut transcript, &numbered(1, events[..2].to_vec()));
+        let shown = screen(&mut transcript, 80, 10);
+        assert!(shown.contains("look [image a.png]") && !shown.contains("/tmp"), "{shown}");
+    }
 }
 
 #[test]
