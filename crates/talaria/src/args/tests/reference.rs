@@ -97,7 +97,8 @@ fn the_page_of_exit_codes_has_every_code() {
              ## Failures of a turn\n\nThe last line of `--json` has `code`, the class of a failure:\n\n\
              | code | next step | exit |\n|---|---|---|\n";
     for code in failures() {
-        writeln!(page, "| `{code}` | {} | {} |", code.hint(), of_turn(failed(code), 0)).unwrap();
+        writeln!(page, "| `{code}` | {} | {} |", code.next_step().in_shell(), of_turn(failed(code), 0))
+            .unwrap();
     }
     expect_file!["../../../../../docs/reference/exit-codes.md"].assert_eq(&page);
 }
