@@ -304,7 +304,9 @@ async fn a_model_works_only_below_what_is_opened_for_it() {
         writable_roots: vec![root.join("beside").to_str().unwrap().to_owned()],
         ..home.writing_task("go")
     };
-    assert_eq!(code(start_with(&home, "a", writable).await), ProblemCode::Forbidden);
+    let asked = start_with(&home, "a", writable).await.unwrap();
+    assert_eq!(asked.status, TaskStatus::WaitingForApproval, "a person decides");
+    home.cancel(&asked).await.unwrap();
     // Without a word about where it was started, nothing is open.
     let (engine, new) = (home.as_model("a"), at(&work));
     assert_eq!(code(home.on(|_| async move { engine.start_task(new).await }).await), ProblemCode::Forbidden);
@@ -316,7 +318,7 @@ async fn a_model_works_only_below_what_is_opened_for_it() {
     assert_eq!(code(start_with(&home, "a", at(&work)).await), ProblemCode::Forbidden);
     start_with(&home, "b", at(&work)).await.unwrap();
     let all = home.engine().tasks(TaskQuery::default()).await.unwrap();
-    assert_eq!(all.len(), 6, "nothing was written down of what was refused");
+    assert_eq!(all.len(), 7, "nothing was written down of what was refused");
     eventually("all have ended", async || {
         let active = TaskQuery { active: true, ..TaskQuery::default() };
         home.engine().tasks(active).await.unwrap().is_empty().then_some(())
