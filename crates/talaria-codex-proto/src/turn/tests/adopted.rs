@@ -100,7 +100,7 @@ fn input_that_was_sent_and_is_not_there_is_looked_for_three_times() {
           => read the thread
         found absent
           => emit ledger stage=settled
-          => emit outcome code=not_sent exit=1 hint="nothing was done; send the prompt again" message="Codex never took the input: Talaria ended while it was being sent" outcome=failed
+          => emit outcome code=not_sent exit=1 hint="nothing was done; send the prompt again" message="Codex never took the input: Talaria ended while it was being sent" next_step.step=send_again outcome=failed
           => finish failed exit 1
     "#]]);
 }
@@ -122,7 +122,7 @@ fn a_turn_that_was_accepted_and_is_not_there_is_lost() {
           => read the thread
         found absent
           => emit gap message="Talaria did not run for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Talaria ended while the turn ran; the conversation does not have the turn" outcome=lost
+          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Talaria ended while the turn ran; the conversation does not have the turn" next_step.step=check_effects outcome=lost
           => finish lost exit 7
     "#]]);
 }
@@ -234,7 +234,7 @@ fn a_dead_codex_is_believed_only_what_it_wrote() {
           => emit item_completed item.id=m1 item.kind=agent_message item.text=so
           => emit gap found=1 message="Talaria did not run for a while. One step was found afterwards; pieces of text and output from that time may be missing; a step had begun before, and whether it has ended is not known" missing=["pieces","ends"] open=["c1"] since=1000
           => emit item_abandoned item=c1
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex died" outcome=lost
+          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex died" next_step.step=check_effects outcome=lost
           => finish lost exit 7
     "#]]);
 }
@@ -481,7 +481,7 @@ fn an_answer_that_a_dead_codex_may_have_is_called_unknown_and_one_that_it_cannot
           => fate req-2 kept
           => emit request_closed by=codex decision=void id=req-3
           => emit ledger stage=unknown
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex died" outcome=lost
+          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex died" next_step.step=check_effects outcome=lost
           => finish lost exit 7
     "#]]);
 }
@@ -510,7 +510,7 @@ fn an_answer_that_is_given_while_codex_is_gone_is_kept() {
           => fate req-2 void
         found ended u interrupted
           => emit ledger stage=unknown
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message=killed outcome=lost
+          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message=killed next_step.step=check_effects outcome=lost
           => finish lost exit 7
     "#]]);
 }
@@ -690,7 +690,7 @@ fn a_conversation_that_cannot_be_read_is_read_five_times_a_second_apart() {
           => read the thread
         found unreadable busy
           => emit gap message="Talaria did not run for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Talaria ended while the turn ran; busy" outcome=lost
+          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Talaria ended while the turn ran; busy" next_step.step=check_effects outcome=lost
           => finish lost exit 7
     "#]]);
 }

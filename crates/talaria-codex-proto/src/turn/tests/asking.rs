@@ -290,7 +290,7 @@ fn a_failure_is_told_before_what_was_declined() {
           => emit request_closed by=talaria decision=decline id=req-1
           => reply id=0 {"_meta":null,"action":"decline","content":null}
         < u ends failed boom
-          => emit outcome code=other declined=1 exit=1 hint="run `talaria doctor` to check the installation" message=boom outcome=failed
+          => emit outcome code=other declined=1 exit=1 hint="run `talaria doctor` to check the installation" message=boom next_step.step=doctor outcome=failed
           => finish failed exit 1
     "#]]);
 }

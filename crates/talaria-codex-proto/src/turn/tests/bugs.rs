@@ -195,14 +195,14 @@ fn a_failure_that_has_a_class_keeps_it_whatever_was_complained_of() {
         < {"method":"mcpServer/startupStatus/updated","params":{"threadId":"t","name":"tiny","status":"failed","error":"OAuth login required"}}
           => emit warning message="MCP server tiny: OAuth login required"
         < {"method":"turn/completed","params":{"threadId":"t","turn":{"id":"u","status":"failed","error":{"message":"the tool said 401 unauthorized","codexErrorInfo":"contextWindowExceeded"}}}}
-          => emit outcome code=context_window exit=1 hint="start a new conversation, shorten this one (/compact in the chat), or ask for less at once" message="the tool said 401 unauthorized" outcome=failed
+          => emit outcome code=context_window exit=1 hint="start a new conversation, shorten this one (/compact in the chat), or ask for less at once" message="the tool said 401 unauthorized" next_step.step=shorten_conversation outcome=failed
           => finish failed exit 1
     "#]]);
     check(expect![[r#"
         accepted u
           => emit turn_started turn=u
         < {"method":"turn/completed","params":{"threadId":"t","turn":{"id":"u","status":"failed","error":{"message":"x","codexErrorInfo":"unauthorized"}}}}
-          => emit outcome code=auth exit=6 hint="run `codex login`, then try again" message=x outcome=failed
+          => emit outcome code=auth exit=6 hint="run `codex login`, then try again" message=x next_step.step=login outcome=failed
           => finish failed exit 6
     "#]]);
 }
@@ -256,7 +256,7 @@ fn codex_gone_during_an_interrupt_keeps_what_was_heard() {
         gone killed
           => read the thread
         found unreadable no rollout
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="killed; no rollout" outcome=lost
+          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="killed; no rollout" next_step.step=check_effects outcome=lost
           => finish lost exit 7
     "#]]);
 }
@@ -313,7 +313,7 @@ fn a_turn_without_a_name_is_not_called_interrupted() {
           => escalate
         escalated abandoned
           => emit escalated action=abandoned
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex did not begin the turn within 10 s of the wish to stop it; other turns run on the same Codex, so this one was given up" outcome=lost
+          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex did not begin the turn within 10 s of the wish to stop it; other turns run on the same Codex, so this one was given up" next_step.step=check_effects outcome=lost
           => finish lost exit 7
     "#]]);
 }
@@ -380,7 +380,7 @@ fn nothing_that_codex_tells_about_a_turn_is_dropped() {
           => emit diff_updated diff=+a
         < u error out of credit
         < u ends failed
-          => emit outcome code=other exit=1 hint="run `talaria doctor` to check the installation" message="out of credit" outcome=failed usage.input=120 usage.total=120
+          => emit outcome code=other exit=1 hint="run `talaria doctor` to check the installation" message="out of credit" next_step.step=doctor outcome=failed usage.input=120 usage.total=120
           => finish failed exit 1 total 120
     "#]]);
 }

@@ -83,7 +83,7 @@ fn of_a_lost_turn_nothing_is_said_but_that_it_is_lost() {
         gone it crashed
           => read the thread
         found unreadable no host
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="it crashed; no host" outcome=lost
+          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="it crashed; no host" next_step.step=check_effects outcome=lost
           => finish lost exit 7
     "#]]);
 }
@@ -109,7 +109,7 @@ fn a_refused_turn_says_nothing_of_its_model() {
         in-force old
         wants new
         refused -32602 input_too_large
-          => emit outcome code=input_too_large exit=1 hint="shorten the prompt, or let Codex read a file instead" message="Codex refused the turn: no" outcome=failed
+          => emit outcome code=input_too_large exit=1 hint="shorten the prompt, or let Codex read a file instead" message="Codex refused the turn: no" next_step.step=shorten_prompt outcome=failed
           => finish failed exit 1
     "#]]);
 }
@@ -196,7 +196,7 @@ fn the_beginning_may_come_before_the_answer() {
         wake
           => wake never
         < u ends failed boom
-          => emit outcome code=other exit=1 hint="run `talaria doctor` to check the installation" message=boom outcome=failed
+          => emit outcome code=other exit=1 hint="run `talaria doctor` to check the installation" message=boom next_step.step=doctor outcome=failed
           => finish failed exit 1
     "#]]);
 }
@@ -214,7 +214,7 @@ fn what_codex_took_and_never_began_is_read_and_lost_and_not_sent_again() {
           => read the thread
         found unreadable it has newer turns
           => emit ledger stage=unknown
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex took what was sent, and did not begin; it has newer turns" outcome=lost
+          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex took what was sent, and did not begin; it has newer turns" next_step.step=check_effects outcome=lost
           => finish lost exit 7
     "#]]);
 }

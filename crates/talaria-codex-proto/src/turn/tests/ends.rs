@@ -69,7 +69,7 @@ fn the_answer_to_turn_start_may_come_before_the_turn_began() {
 fn a_refused_turn_failed() {
     check(expect![[r#"
         refused -32602 input_too_large
-          => emit outcome code=input_too_large exit=1 hint="shorten the prompt, or let Codex read a file instead" message="Codex refused the turn: no" outcome=failed
+          => emit outcome code=input_too_large exit=1 hint="shorten the prompt, or let Codex read a file instead" message="Codex refused the turn: no" next_step.step=shorten_prompt outcome=failed
           => finish failed exit 1
     "#]]);
 }
@@ -78,7 +78,7 @@ fn a_refused_turn_failed() {
 fn a_refusal_for_any_other_reason_is_told_in_codex_words() {
     check(expect![[r#"
         refused -32600 other
-          => emit outcome code=other exit=1 hint="run `talaria doctor` to check the installation" message="Codex refused the turn: no" outcome=failed
+          => emit outcome code=other exit=1 hint="run `talaria doctor` to check the installation" message="Codex refused the turn: no" next_step.step=doctor outcome=failed
           => finish failed exit 1
     "#]]);
 }
@@ -89,7 +89,7 @@ fn a_failure_without_a_reason_is_a_failure() {
         accepted u
           => emit turn_started turn=u
         < u ends failed
-          => emit outcome code=other exit=1 hint="run `talaria doctor` to check the installation" message="Codex says that the turn failed, but not why" outcome=failed
+          => emit outcome code=other exit=1 hint="run `talaria doctor` to check the installation" message="Codex says that the turn failed, but not why" next_step.step=doctor outcome=failed
           => finish failed exit 1
     "#]]);
 }
@@ -103,7 +103,7 @@ fn a_failure_has_the_class_of_its_reason() {
           => emit retrying message="Reconnecting... 1/5"
         < {"method":"error","params":{"threadId":"t","turnId":"u","willRetry":false,"error":{"message":"unexpected status 401 Unauthorized: x"}}}
         < u ends failed unexpected status 401 Unauthorized: x
-          => emit outcome code=auth exit=6 hint="run `codex login`, then try again" message="unexpected status 401 Unauthorized: x" outcome=failed
+          => emit outcome code=auth exit=6 hint="run `codex login`, then try again" message="unexpected status 401 Unauthorized: x" next_step.step=login outcome=failed
           => finish failed exit 6
     "#]]);
 }
@@ -125,7 +125,7 @@ fn a_status_that_this_build_does_not_know_is_lost() {
         accepted u
           => emit turn_started turn=u
         < u ends levitated
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex ended the turn without saying how" outcome=lost
+          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex ended the turn without saying how" next_step.step=check_effects outcome=lost
           => finish lost exit 7
     "#]]);
 }
@@ -136,7 +136,7 @@ fn an_end_that_says_in_progress_is_lost() {
         accepted u
           => emit turn_started turn=u
         < u ends inProgress
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex ended the turn without saying how" outcome=lost
+          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex ended the turn without saying how" next_step.step=check_effects outcome=lost
           => finish lost exit 7
     "#]]);
 }
@@ -147,7 +147,7 @@ fn a_refused_turn_that_waits_for_an_interrupt_failed() {
         interrupt by user
           => emit interrupting by=user
         refused -32602 input_too_large
-          => emit outcome code=input_too_large exit=1 hint="shorten the prompt, or let Codex read a file instead" message="Codex refused the turn: no" outcome=failed
+          => emit outcome code=input_too_large exit=1 hint="shorten the prompt, or let Codex read a file instead" message="Codex refused the turn: no" next_step.step=shorten_prompt outcome=failed
           => finish failed exit 1
     "#]]);
 }
@@ -159,7 +159,7 @@ fn codex_gone_before_it_answered_is_lost_if_the_thread_does_not_tell() {
           => read the thread
         gone killed again
         found unreadable no rollout found
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="killed; no rollout found" outcome=lost
+          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="killed; no rollout found" next_step.step=check_effects outcome=lost
           => finish lost exit 7
     "#]]);
 }
@@ -181,7 +181,7 @@ fn codex_gone_in_the_middle_closes_what_is_open_and_is_lost() {
           => emit request_closed by=codex decision=void id=req-1
           => emit item_abandoned item=c1 why=not_run
           => emit item_abandoned item=m1
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message=killed outcome=lost
+          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message=killed next_step.step=check_effects outcome=lost
           => finish lost exit 7
     "#]]);
 }
@@ -327,7 +327,7 @@ fn a_failed_turn_keeps_the_text_it_had() {
         < u item completed message m1 so far
           => emit item_completed item.id=m1 item.kind=agent_message item.text="so far"
         < u ends failed boom
-          => emit outcome code=other exit=1 hint="run `talaria doctor` to check the installation" message=boom outcome=failed
+          => emit outcome code=other exit=1 hint="run `talaria doctor` to check the installation" message=boom next_step.step=doctor outcome=failed
           => finish failed exit 1
     "#]]);
 }
@@ -369,7 +369,7 @@ fn a_turn_without_usage_keeps_the_total() {
         accepted u
           => emit turn_started turn=u
         < u ends failed boom
-          => emit outcome code=other exit=1 hint="run `talaria doctor` to check the installation" message=boom outcome=failed
+          => emit outcome code=other exit=1 hint="run `talaria doctor` to check the installation" message=boom next_step.step=doctor outcome=failed
           => finish failed exit 1 total 1000
     "#]]);
 }
@@ -385,7 +385,7 @@ fn an_end_in_an_unknown_form_is_lost_if_it_is_of_this_turn() {
           => emit unknown method=turn/completed raw.method=turn/completed raw.params.threadId=elsewhere raw.params.turn.id=u raw.params.turn.status=[]
         < {"method":"turn/completed","params":{"threadId":"t","turn":{"id":"u","status":[]}}}
           => emit unknown method=turn/completed raw.method=turn/completed raw.params.threadId=t raw.params.turn.id=u raw.params.turn.status=[]
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex ended the turn in a form that this version does not understand" outcome=lost
+          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex ended the turn in a form that this version does not understand" next_step.step=check_effects outcome=lost
           => finish lost exit 7
     "#]]);
 }
@@ -396,7 +396,7 @@ fn a_turn_start_without_an_answer_is_lost_unless_the_turn_was_seen_to_begin() {
         unanswered no answer within 30 s
           => read the thread
         found unreadable no answer either
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="no answer within 30 s; no answer either" outcome=lost
+          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="no answer within 30 s; no answer either" next_step.step=check_effects outcome=lost
           => finish lost exit 7
     "#]]);
     check(expect![[r#"
@@ -416,7 +416,7 @@ fn a_login_that_codex_complained_of_explains_an_end_without_a_reason() {
           => emit turn_started turn=u
         login trouble
         < u ends failed boom
-          => emit outcome code=auth exit=6 hint="run `codex login`, then try again" message=boom outcome=failed
+          => emit outcome code=auth exit=6 hint="run `codex login`, then try again" message=boom next_step.step=login outcome=failed
           => finish failed exit 6
     "#]]);
     check(expect![[r#"
@@ -426,7 +426,7 @@ fn a_login_that_codex_complained_of_explains_an_end_without_a_reason() {
         gone Codex ended unexpectedly
           => read the thread
         found ended u interrupted
-          => emit outcome exit=7 hint="run `codex login`, then try again" message="Codex ended unexpectedly" outcome=lost
+          => emit outcome exit=7 hint="run `codex login`, then try again" message="Codex ended unexpectedly" next_step.step=login outcome=lost
           => finish lost exit 7
     "#]]);
     check(expect![[r#"
@@ -434,7 +434,7 @@ fn a_login_that_codex_complained_of_explains_an_end_without_a_reason() {
           => emit turn_started turn=u
         login trouble
         < {"method":"turn/completed","params":{"threadId":"t","turn":{"id":"u","status":"failed","error":{"message":"limit","codexErrorInfo":"usageLimitExceeded"}}}}
-          => emit outcome code=usage_limit exit=1 hint="wait until the limit resets, or choose another model" message=limit outcome=failed
+          => emit outcome code=usage_limit exit=1 hint="wait until the limit resets, or choose another model" message=limit next_step.step=await_limit outcome=failed
           => finish failed exit 1
     "#]]);
 }

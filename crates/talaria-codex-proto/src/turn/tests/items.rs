@@ -105,7 +105,7 @@ fn a_failed_turn_waits_for_late_items_too() {
         at 50ms
         < u item completed command c1
           => emit item_completed item.command=ls item.cwd=/w item.id=c1 item.kind=command item.status=completed
-          => emit outcome code=other exit=1 hint="run `talaria doctor` to check the installation" message=boom outcome=failed
+          => emit outcome code=other exit=1 hint="run `talaria doctor` to check the installation" message=boom next_step.step=doctor outcome=failed
           => finish failed exit 1
     "#]]);
 }

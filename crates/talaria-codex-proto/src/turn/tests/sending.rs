@@ -62,7 +62,7 @@ fn codex_gone_before_anything_was_sent_is_a_failure_that_did_nothing() {
         ledger
         gone killed
           => emit ledger stage=settled
-          => emit outcome code=not_sent exit=1 hint="nothing was done; send the prompt again" message="nothing was sent to Codex: killed" outcome=failed
+          => emit outcome code=not_sent exit=1 hint="nothing was done; send the prompt again" message="nothing was sent to Codex: killed" next_step.step=send_again outcome=failed
           => finish failed exit 1
     "#]]);
 }
@@ -76,7 +76,7 @@ fn an_input_that_codex_never_took_is_not_sent_again_and_not_called_lost() {
           => read the thread
         found absent
           => emit ledger stage=settled
-          => emit outcome code=not_sent exit=1 hint="nothing was done; send the prompt again" message="Codex never took the input: no answer within 30 s" outcome=failed
+          => emit outcome code=not_sent exit=1 hint="nothing was done; send the prompt again" message="Codex never took the input: no answer within 30 s" next_step.step=send_again outcome=failed
           => finish failed exit 1
     "#]]);
 }
@@ -172,7 +172,7 @@ fn a_turn_that_broke_off_with_codex_is_lost_with_the_reason() {
           => read the thread
         found ended u interrupted
           => emit ledger stage=unknown
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex was killed by signal 9" outcome=lost
+          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex was killed by signal 9" next_step.step=check_effects outcome=lost
           => finish lost exit 7
     "#]]);
 }
@@ -185,7 +185,7 @@ fn a_turn_that_runs_on_a_codex_that_is_gone_is_no_evidence() {
         gone killed
           => read the thread
         found running u
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message=killed outcome=lost
+          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message=killed next_step.step=check_effects outcome=lost
           => finish lost exit 7
     "#]]);
 }
@@ -198,7 +198,7 @@ fn a_turn_that_the_thread_does_not_have_although_codex_took_it_is_lost() {
         gone killed
           => read the thread
         found absent
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="killed; the conversation does not have the turn" outcome=lost
+          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="killed; the conversation does not have the turn" next_step.step=check_effects outcome=lost
           => finish lost exit 7
     "#]]);
 }
@@ -214,7 +214,7 @@ fn a_thread_that_is_not_read_in_time_is_lost() {
           => wake 90000ms
         at 90s
         tick
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="killed; the conversation could not be read within 90 s" outcome=lost
+          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="killed; the conversation could not be read within 90 s" next_step.step=check_effects outcome=lost
           => finish lost exit 7
     "#]]);
 }
@@ -228,7 +228,7 @@ fn an_interrupt_while_the_thread_is_read_does_not_wait() {
           => read the thread
         interrupt by user
           => emit interrupting by=user
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message=killed outcome=lost
+          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message=killed next_step.step=check_effects outcome=lost
           => finish lost exit 7
         found ended u completed
     "#]]);

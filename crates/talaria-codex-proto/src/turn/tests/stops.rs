@@ -135,7 +135,7 @@ fn a_codex_with_other_turns_is_left_alone_and_the_turn_is_given_up() {
           => emit turn_started turn=u
         escalated abandoned
           => emit escalated action=abandoned
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex did not begin the turn within 10 s of the wish to stop it; other turns run on the same Codex, so this one was given up" outcome=lost
+          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex did not begin the turn within 10 s of the wish to stop it; other turns run on the same Codex, so this one was given up" next_step.step=check_effects outcome=lost
           => finish lost exit 7
         accepted u
     "#]]);
@@ -165,7 +165,7 @@ fn a_turn_that_fails_in_spite_of_an_interrupt_failed() {
         interrupt by user
           => emit interrupting by=user
         < u ends failed boom
-          => emit outcome code=other exit=1 hint="run `talaria doctor` to check the installation" message=boom outcome=failed
+          => emit outcome code=other exit=1 hint="run `talaria doctor` to check the installation" message=boom next_step.step=doctor outcome=failed
           => finish failed exit 1
     "#]]);
 }

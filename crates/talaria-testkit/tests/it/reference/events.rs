@@ -116,12 +116,15 @@ impl Writer<'_> {
         self.page += "| field | type | meaning |\n|---|---|---|\n";
         for field in fields.iter().filter(|field| !field.attributes.contains("serde(skip)")) {
             let name = quoted(&field.attributes, "rename = ").unwrap_or(&field.name);
-            let shown = quoted(&field.attributes, "schemars(with = ").unwrap_or(&field.kind);
+            // The schema of a flattened field may have a stand-in of its own; the reader of the page wants the type.
+            let is_flat = field.attributes.contains("serde(flatten");
+            let stand_in = quoted(&field.attributes, "schemars(with = ").filter(|_| !is_flat);
+            let shown = stand_in.unwrap_or(&field.kind);
             let mut kind = self.kind(shown, file);
             if field.attributes.contains("skip_serializing_if") {
                 kind += "; left out where it has no value";
             }
-            let name = match field.attributes.contains("serde(flatten)") {
+            let name = match is_flat {
                 true => "(its fields)".to_owned(),
                 false => format!("`{name}`"),
             };
