@@ -198,7 +198,7 @@ async fn advice_names_what_can_be_typed_here(codex: Codex) {
         "no turn runs: just type it, without /steer",
         "no turn runs here",
         "see `/task list` and `/sessions`",
-        "see `/requests`",
+        "`/requests` shows what is waiting",
     ]);
     assert!(!ended.stderr.contains("`talaria") && !ended.stderr.contains("come back with"), "{ended}");
     scene.model.push(Reply::say("Hello."));

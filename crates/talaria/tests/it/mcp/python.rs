@@ -280,7 +280,6 @@ async fn what_a_model_may_not_ask_for_is_refused_with_the_reason() {
         (json!({ "cwd": "nowhere" }), "bad_request"),
         (json!({ "codex_home": scene.user_home() }), "forbidden"),
         (json!({ "notify_target": "command:touch /tmp/x" }), "forbidden"),
-        (json!({ "sandbox": "workspace-write", "writable_roots": ["/var"] }), "forbidden"),
         (json!({ "sandbox": "danger-full-access" }), "bad_request"),
         (json!({ "approval_policy": "never" }), "bad_request"),
         (json!({ "worktree": true }), "bad_request"),
@@ -296,6 +295,16 @@ async fn what_a_model_may_not_ask_for_is_refused_with_the_reason() {
     assert_eq!(scene.model.requests().len(), 0);
     let said = sdk.call(json!({ "action": "notify_completed", "dry_run": true })).await;
     assert_eq!((&said["success"], &said["count"], &said["dry_run"]), (&true.into(), &0.into(), &true.into()));
+    // More than the sandbox of its directory is a question for the person, and nothing runs before the answer.
+    let said = sdk.call(start(json!({ "sandbox": "workspace-write", "writable_roots": ["/var"] }))).await;
+    assert_eq!((&said["success"], &said["task"]["status"]), (&true.into(), &"waiting_for_approval".into()));
+    let status = scene.wait_status(|status| !status["requests"].as_array().unwrap().is_empty()).await;
+    let request = status["requests"][0]["id"].as_str().unwrap();
+    scene.run(&["requests", "answer", request, "decline"]).await.exits(0);
+    let task = said["task"]["hermes_task_id"].as_str().unwrap();
+    let ended = sdk.call(json!({ "action": "wait", "task_id": task })).await;
+    assert_eq!(ended["task"]["status"], "failed", "{ended}");
+    assert_eq!(scene.model.requests().len(), 0);
     let unknown = sdk.ask(json!({ "do": "call", "tool": "other", "arguments": {} })).await;
     assert!(unknown["error"].as_str().unwrap().contains("codex_bridge"), "{unknown}");
     sdk.end().await;
