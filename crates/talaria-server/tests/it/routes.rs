@@ -6,6 +6,7 @@ use talaria_core::api::{
     Stop, Stopped, TaskQuery,
 };
 use talaria_core::event::Event;
+use talaria_core::next_step::NextStep;
 use talaria_core::request::{Decision, Who};
 use talaria_server::client::{Client, ClientError};
 use talaria_server::route;
@@ -134,7 +135,7 @@ async fn a_refusal_arrives_as_the_engine_said_it() {
     let mut scene = Scene::start().await;
     let client = scene.client().await;
     let expected = Problem::new(ProblemCode::Unknown, "there is no session or task \"no/such?id#é\"")
-        .try_this("see `talaria task list` and `talaria sessions list`");
+        .next(NextStep::FindSession);
     match client.session("no/such?id#é").await {
         Err(ClientError::Problem(problem)) => assert_eq!(problem, expected),
         other => panic!("{other:?}"),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// The only sources of the product that may name the escape character, and why.
 const ALLOWED: [(&str, &str); 5] = [
-    ("talaria-codex/src/complaints.rs", "takes escape sequences out of what Codex prints"),
+    ("talaria-codex/src/stderr.rs", "takes escape sequences out of what Codex prints"),
     ("talaria-guard/src/redact/bytes.rs", "finds secrets between escape sequences"),
     ("talaria-guard/src/redact/escape.rs", "finds secrets between escape sequences"),
     ("talaria-guard/src/shell/dollar.rs", "reads `\\e` of a shell's quoted word"),

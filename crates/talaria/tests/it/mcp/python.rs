@@ -2,6 +2,7 @@
 
 use std::process::Stdio;
 
+use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 use talaria_scripted::{Gate, Reply};
 use talaria_testkit::{Codex, mcp_clients};
@@ -302,11 +303,37 @@ async fn what_a_model_may_not_ask_for_is_refused_with_the_reason() {
     let request = status["requests"][0]["id"].as_str().unwrap();
     scene.run(&["requests", "answer", request, "decline"]).await.exits(0);
     let task = said["task"]["hermes_task_id"].as_str().unwrap();
-    let ended = sdk.call(json!({ "action": "wait", "task_id": task })).await;
+    let ended = sdk.call(json!({ "action": "wait", "task_id": task, "timeout_seconds": 60 })).await;
     assert_eq!(ended["task"]["status"], "failed", "{ended}");
     assert_eq!(scene.model.requests().len(), 0);
     let unknown = sdk.ask(json!({ "do": "call", "tool": "other", "arguments": {} })).await;
     assert!(unknown["error"].as_str().unwrap().contains("codex_bridge"), "{unknown}");
+    sdk.end().await;
+    scene.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_question_about_more_power_survives_a_killed_engine_and_its_answer_starts_the_task_once() {
+    let scene = Scene::real(&Codex::v0_166()).await;
+    scene.model.push(Reply::say("Done."));
+    let mut sdk = Sdk::start(&scene, "auto", "m");
+    let start = json!({ "action": "start", "prompt": "x", "sandbox": "workspace-write", "network": true });
+    let said = sdk.call(start).await;
+    assert_eq!(said["task"]["status"], "waiting_for_approval", "{said}");
+    let task = said["task"]["hermes_task_id"].as_str().unwrap();
+    let open = |status: &Value| status["requests"][0]["id"].as_str().map(str::to_owned);
+    let request = open(&scene.wait_status(|status| open(status).is_some()).await).unwrap();
+
+    kill_process(scene.engine_pid().await.unwrap(), Signal::KILL).unwrap();
+    scene.run(&["requests", "show", &request]).await.exits(0).prints(&["network"]);
+    let status = scene.wait_status(|status| open(status).is_some()).await;
+    assert_eq!(open(&status).as_ref(), Some(&request), "the same question");
+    assert_eq!(scene.model.requests().len(), 0, "nothing ran before the answer");
+    scene.run(&["requests", "answer", &request, "accept"]).await.exits(0);
+    let ended = sdk.call(json!({ "action": "wait", "task_id": task, "timeout_seconds": 60 })).await;
+    assert_eq!(ended["task"]["status"], "completed", "{ended}");
+    assert_eq!(scene.model.requests().len(), 1);
+    scene.run(&["audit"]).await.exits(0).prints(&["widen_task"]);
     sdk.end().await;
     scene.close().await;
 }
